@@ -1,5 +1,5 @@
 import type { KeptTask } from '../app/operations/bulk-operations.ts';
-import type { KeptAnswer } from '../operations/inbox/change.ts';
+import type { KeptAnswer } from '../operations/change.ts';
 import type { KeptList } from '../operations/inbox/list.ts';
 import {
   type AskedBulk,

@@ -1,62 +1,48 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '../core/lane.ts';
 import { laneName } from '../core/lane.ts';
-import type { Database } from '../store/database/database.ts';
-import { sendNudge } from '../store/lane/nudge.ts';
-import { cancelChange } from '../store/message/cancel.ts';
 import {
-  changeMessages,
-  type MessageAnswer,
-  type MessageChange,
+  type Change,
+  changeLocked,
   messagesPerTransaction,
-} from '../store/message/change-messages.ts';
-import { discardChange } from '../store/message/discard.ts';
+  transactOrRehearse,
+} from '../store/audit/audit.ts';
+import type { Database } from '../store/database/database.ts';
+import { type KeptAnswer, type KeptChange, keptChange } from '../store/inbox/change.ts';
+import { sendNudge } from '../store/lane/nudge.ts';
+import { type MessageAnswer, type MessageChange, outboxChange } from '../store/message/change.ts';
 import { idOfRef } from '../store/message/id-of-ref.ts';
-import { type NewDue, type Rescheduled, rescheduleChange } from '../store/message/reschedule.ts';
-import { retryChange } from '../store/message/retry.ts';
+import { checkKeptTarget, type KeptTarget } from './inbox/kept-target.ts';
 import { assertIds, assertText, authorOf, type OperationOptions, type Target } from './operation-options.ts';
 
-export type { MessageAnswer };
+export type { KeptAnswer, MessageAnswer };
 
-/** How long to retry messages that other transactions hold, before they are answered as `busy`. */
+/** How long to retry messages that others have in hand, before they are answered as `busy`. */
 const patienceMs = 2_000;
 const tryAgainMs = 50;
 
-/** Cancels messages that are waiting, retrying, or held. */
-export function cancelMessages(
+/** Changes messages of the outbox, and wakes the relays. @returns one answer per message, in the order of the ids */
+export async function changeMessages<Result extends string>(
   database: Database,
   target: Target,
+  change: MessageChange<Result>,
   options: OperationOptions,
-): Promise<readonly MessageAnswer<'canceled'>[]> {
-  return changeTarget(database, target, cancelChange, options);
+): Promise<readonly MessageAnswer<Result>[]> {
+  const ids = await idsOf(database, target);
+  const answers = await changePatiently(database, ids, outboxChange(change), options);
+  if (options.dryRun !== true) await wakeLanes(database, lanesOf(answers));
+  return answers;
 }
 
-/** Moves the due time of waiting messages. */
-export function rescheduleMessages(
+/** Changes messages that a group keeps. @returns one answer per message, in the order of the ids */
+export async function changeKept<Result extends string>(
   database: Database,
-  target: Target,
-  due: NewDue,
+  target: KeptTarget,
+  change: KeptChange<Result>,
   options: OperationOptions,
-): Promise<readonly MessageAnswer<Rescheduled>[]> {
-  return changeTarget(database, target, rescheduleChange(due), options);
-}
-
-/** Makes failed and retrying messages ready now. */
-export function retryMessages(
-  database: Database,
-  target: Target,
-  options: OperationOptions,
-): Promise<readonly MessageAnswer<'retried'>[]> {
-  return changeTarget(database, target, retryChange, options);
-}
-
-/** Ends failed messages for good. */
-export function discardMessages(
-  database: Database,
-  target: Target,
-  options: OperationOptions,
-): Promise<readonly MessageAnswer<'discarded'>[]> {
-  return changeTarget(database, target, discardChange, options);
+): Promise<readonly KeptAnswer<Result>[]> {
+  const { group, ids } = checkKeptTarget(target);
+  return changePatiently(database, ids, keptChange(group, change), options);
 }
 
 /** The ids of a target. A ref that matches nothing has none. */
@@ -74,28 +60,27 @@ export async function wakeLanes(database: Database, lanes: readonly Lane[]): Pro
   if (distinct.length > 0) await sendNudge(database, distinct).catch(() => undefined);
 }
 
-async function changeTarget<Result extends string>(
+async function changePatiently<Answer extends MessageAnswer<string> | KeptAnswer<string>>(
   database: Database,
-  target: Target,
-  change: MessageChange<Result>,
+  ids: readonly string[],
+  change: Change<Answer>,
   options: OperationOptions,
-): Promise<readonly MessageAnswer<Result>[]> {
+): Promise<readonly Answer[]> {
   const author = authorOf(options);
-  const dryRun = options.dryRun ?? false;
-  const ids = await idsOf(database, target);
-  const answers = new Map<string, MessageAnswer<Result>>();
+  const answers = new Map<string, Answer>();
   const triedUntil = performance.now() + patienceMs;
   for (let start = 0; start < ids.length; start += messagesPerTransaction) {
-    let left: readonly string[] = ids.slice(start, start + messagesPerTransaction);
+    let left = ids.slice(start, start + messagesPerTransaction);
     while (left.length > 0) {
-      const last = performance.now() >= triedUntil;
-      const round = await changeMessages(database, left, change, author, { last, dryRun });
+      const [asked, last] = [left, performance.now() >= triedUntil];
+      const round = await transactOrRehearse(database, options.dryRun ?? false, (sql) =>
+        changeLocked(sql, asked, change, author, last),
+      );
       for (const answer of round.answers) answers.set(answer.id, answer);
-      left = round.busy;
+      left = [...round.busy];
       if (left.length > 0) await delay(tryAgainMs);
     }
   }
-  if (!dryRun) await wakeLanes(database, lanesOf([...answers.values()]));
   return ids.flatMap((id) => answers.get(id) ?? []);
 }
 

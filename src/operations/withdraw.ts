@@ -2,19 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Duration } from '../core/duration.ts';
 import { type Lane, laneName } from '../core/lane.ts';
-import type { Author } from '../store/audit/audit.ts';
+import {
+  type Author,
+  changeLocked,
+  messagesPerTransaction,
+  type Round,
+  transactOrRehearse,
+} from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
 import { abandonLease, acquireLane, freeLease, markAllSuspect } from '../store/lane/lease.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
 import { pauseIfRunning, resumeOwn } from '../store/lane/pause.ts';
-import {
-  changeMessages,
-  type LockedMessage,
-  type MessageAnswer,
-  type MessageChange,
-  messagesPerTransaction,
-  type Round,
-} from '../store/message/change-messages.ts';
+import { type MessageAnswer, type MessageChange, outboxChange } from '../store/message/change.ts';
 import { makeLane, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
 import { idsOf, lanesOf, wakeLanes } from './change.ts';
 import { authorOf, durationOf, type OperationOptions, type Target } from './operation-options.ts';
@@ -72,8 +71,10 @@ export async function withdrawIds(
   return ids.flatMap((id) => work.answers.get(id) ?? []);
 }
 
+type Answer = MessageAnswer<'canceled'>;
+
 class Withdrawal {
-  readonly answers = new Map<string, MessageAnswer<'canceled'>>();
+  readonly answers = new Map<string, Answer>();
   readonly #database: Database;
   readonly #author: Author;
   readonly #dryRun: boolean;
@@ -115,9 +116,7 @@ class Withdrawal {
   }
 
   /** Withdraws messages of one lane, and returns the ids that are still undecided. */
-  async #onLane([first, ...others]: LockedInLane): Promise<readonly string[]> {
-    const lane = { topic: first.topic, lane: first.lane };
-    const ids = [first, ...others].map(({ id }) => id);
+  async #onLane({ lane, ids }: InLane): Promise<readonly string[]> {
     if (!this.#dryRun && !(await this.#take(lane))) return ids;
     const change = withdrawAsOwner(lane, this.#owner, this.#dryRun);
     try {
@@ -166,22 +165,27 @@ class Withdrawal {
     ids: readonly string[],
     change: MessageChange<'canceled'>,
     last: boolean,
-  ): Promise<Round<'canceled'>> {
-    const options = { last, dryRun: this.#dryRun };
-    const round = await changeMessages(this.#database, ids, this.#narrow(change), this.#author, options);
+  ): Promise<Round<Answer>> {
+    const narrowed = outboxChange(this.#narrow(change));
+    const round = await transactOrRehearse(this.#database, this.#dryRun, (sql) =>
+      changeLocked(sql, ids, narrowed, this.#author, last),
+    );
     for (const answer of round.answers) this.answers.set(answer.id, answer);
     return round;
   }
 }
 
-type LockedInLane = readonly [LockedMessage, ...LockedMessage[]];
+interface InLane {
+  readonly lane: Lane;
+  readonly ids: readonly string[];
+}
 
-function byLane(rows: readonly LockedMessage[]): readonly LockedInLane[] {
-  const groups = new Map<string, [LockedMessage, ...LockedMessage[]]>();
-  for (const row of rows) {
-    const group = groups.get(laneName(row));
-    if (group === undefined) groups.set(laneName(row), [row]);
-    else group.push(row);
+function byLane(answers: readonly Answer[]): readonly InLane[] {
+  const groups = new Map<string, InLane>();
+  for (const { id, topic, lane } of answers) {
+    if (topic === null || lane === null) continue;
+    const name = laneName({ topic, lane });
+    groups.set(name, { lane: { topic, lane }, ids: [...(groups.get(name)?.ids ?? []), id] });
   }
   return [...groups.values()];
 }

@@ -2,7 +2,7 @@ import type { Author } from '../store/audit/audit.ts';
 import type { BulkStart } from '../store/bulk/starts.ts';
 import type { PlaceAnswer } from '../store/installation/twin.ts';
 import type { LaneStart, MessageStart } from '../store/lane/starts.ts';
-import type { MessageChange } from '../store/message/change-messages.ts';
+import type { MessageChange } from '../store/message/change.ts';
 
 /**
  * What the relay needs from a workflow engine. Starts are idempotent by workflow id, so any number of relays may start the

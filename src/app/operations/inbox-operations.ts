@@ -1,15 +1,13 @@
+import { changeKept } from '../../operations/change.ts';
 import type { CheckPayload, Edited, EditOptions } from '../../operations/edit.ts';
-import { changeKeptTarget } from '../../operations/inbox/change.ts';
 import { editKeptMessage } from '../../operations/inbox/edit.ts';
 import type { KeptFilter, KeptTarget } from '../../operations/inbox/kept-target.ts';
 import { type KeptList, listKeptMessages } from '../../operations/inbox/list.ts';
 import { type KeptDetails, type NotKept, showKept } from '../../operations/inbox/show.ts';
 import type { ListPageOptions } from '../../operations/list.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
-import type { KeptAnswer } from '../../store/inbox/change.ts';
-import { discardKept } from '../../store/inbox/discard.ts';
+import { discardKept, type KeptAnswer, retryKept } from '../../store/inbox/change.ts';
 import type { KeptName } from '../../store/inbox/edit.ts';
-import { retryKept } from '../../store/inbox/retry.ts';
 import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.ts';
 import { assertKept, assertOperation, type OnDatabase } from './operation-options.ts';
 
@@ -54,14 +52,14 @@ export function inboxOperations(on: OnDatabase, check: CheckPayload): InboxOpera
         () => assertKept(name),
       ),
     retry: (target, options) =>
-      on((at) => changeKeptTarget(at, target, retryKept, options), changing('retry', target, options)),
+      on((at) => changeKept(at, target, retryKept, options), changing('retry', target, options)),
     edit: (name, options) =>
       on(
         (at) => editKeptMessage(at, name, options, check),
         () => assertKept(name),
       ),
     discard: (target, options) =>
-      on((at) => changeKeptTarget(at, target, discardKept, options), changing('discard', target, options)),
+      on((at) => changeKept(at, target, discardKept, options), changing('discard', target, options)),
     bulk: keptBulkOperations(on),
   };
 }

@@ -5,12 +5,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/option-names.ts';
 import type { Topic } from '../../core/topic.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.ts';
-import {
-  cancelMessages,
-  discardMessages,
-  rescheduleMessages,
-  retryMessages,
-} from '../../operations/change.ts';
+import { changeMessages } from '../../operations/change.ts';
 import { type Edited, type EditOptions, editFailed } from '../../operations/edit.ts';
 import { type ChangeAnswer, changeLanes, type LanesChangeOptions } from '../../operations/lanes.ts';
 import { type ListPageOptions, list, type MessageFilter, type MessageList } from '../../operations/list.ts';
@@ -33,8 +28,8 @@ import { type Due, dueOf, prepare } from '../../outbox/prepare.ts';
 import type { Database } from '../../store/database/database.ts';
 import { visitDatabase } from '../../store/database/visit.ts';
 import type { PauseScope } from '../../store/lane/pause.ts';
-import type { MessageAnswer } from '../../store/message/change-messages.ts';
-import type { Rescheduled } from '../../store/message/reschedule.ts';
+import { cancelChange, discardChange, type MessageAnswer, retryChange } from '../../store/message/change.ts';
+import { type Rescheduled, rescheduleChange } from '../../store/message/reschedule.ts';
 import type { EffectsQuery } from '../../store/verify/effects.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
@@ -136,17 +131,17 @@ export function operations(config: OperationsConfig): Operations {
     list: (filter, page) => on((at) => list(at, filter, page), asked('list', page)),
     show: (id) => on((at) => showMessage(at, id)),
     cancel: (target, options) =>
-      on((at) => cancelMessages(at, target, options), changing('cancel', target, options)),
+      on((at) => changeMessages(at, target, cancelChange, options), changing('cancel', target, options)),
     reschedule: (target, options) =>
       on(
-        (at) => rescheduleMessages(at, target, newDue(options), options),
+        (at) => changeMessages(at, target, rescheduleChange(newDue(options)), options),
         changing('reschedule', target, options),
       ),
     retry: (target, options) =>
-      on((at) => retryMessages(at, target, options), changing('retry', target, options)),
+      on((at) => changeMessages(at, target, retryChange, options), changing('retry', target, options)),
     edit: (id, options) => on((at) => editFailed(at, id, options, checkPayload)),
     discard: (target, options) =>
-      on((at) => discardMessages(at, target, options), changing('discard', target, options)),
+      on((at) => changeMessages(at, target, discardChange, options), changing('discard', target, options)),
     withdraw: (target, options) =>
       on((at) => withdrawMessages(at, target, options), changing('withdraw', target, options)),
     bulk: bulkOperations(on, longestDurationMs),

@@ -85,3 +85,66 @@ export async function transactOrRehearse<Result>(
     throw error;
   }
 }
+
+/** Maximum number of messages that one transaction changes. */
+export const messagesPerTransaction = 1_000;
+
+/** What was decided about one message under its lock. */
+export interface Decided<Answer> {
+  readonly answer: Answer;
+  /** Nothing was written: others have it in hand (`busy`), or another kind of change must decide (`deferred`). */
+  readonly open?: 'busy' | 'deferred' | undefined;
+  readonly details?: AuditEntry['details'];
+}
+
+/** One kind of change by an operator, of messages of the outbox or of those that a group keeps. */
+export interface Change<Answer> {
+  /** Its name in the audit. */
+  readonly action: string;
+  /** The group that keeps the messages; `null`: they are messages of the outbox. */
+  readonly group: string | null;
+  /**
+   * Decides about each message by a compare-and-set, without waiting for locks: an open business transaction must neither
+   * block an operation nor deadlock with it.
+   */
+  readonly decide: (sql: Sql, ids: readonly string[]) => Promise<readonly Decided<Answer>[]>;
+}
+
+/** What one transaction did. The open messages are neither answered nor audited, unless this was the last round. */
+export interface Round<Answer> {
+  readonly answers: readonly Answer[];
+  readonly busy: readonly string[];
+  readonly deferred: readonly Answer[];
+}
+
+/**
+ * Changes messages, at most {@link messagesPerTransaction} and each once, with one audit entry per answered message.
+ *
+ * @param last true: messages that are open are answered as they are, instead of being left for another round
+ */
+export async function changeLocked<
+  Answer extends { readonly id: string; readonly topic: string | null; readonly result: string },
+>(
+  sql: Sql,
+  ids: readonly string[],
+  { action, group, decide }: Change<Answer>,
+  author: Author,
+  last: boolean,
+): Promise<Round<Answer>> {
+  const decided = await decide(sql, ids);
+  const answered = last ? decided : decided.filter(({ open }) => open === undefined);
+  const left = (why: Decided<Answer>['open']): readonly Answer[] =>
+    last ? [] : decided.flatMap(({ answer, open }) => (open === why ? [answer] : []));
+  await writeAudit(
+    sql,
+    answered.map(({ answer: { id, topic, result }, details }) => {
+      const named = group === null ? { messageId: id } : { messageId: null, kept: { group, id } };
+      return { ...author, ...named, action, topic, result, details };
+    }),
+  );
+  return {
+    answers: answered.map(({ answer }) => answer),
+    busy: left('busy').map(({ id }) => id),
+    deferred: left('deferred'),
+  };
+}

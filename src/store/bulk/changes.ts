@@ -1,14 +1,9 @@
 import type { KeptState } from '../../core/parked-states.ts';
 import { openKeptStates } from '../../core/parked-states.ts';
 import type { State } from '../../core/transitions.ts';
-import type { KeptChange } from '../inbox/change.ts';
-import { discardKept } from '../inbox/discard.ts';
-import { retryKept } from '../inbox/retry.ts';
-import { cancelChange } from '../message/cancel.ts';
-import type { MessageChange } from '../message/change-messages.ts';
-import { discardChange } from '../message/discard.ts';
+import { discardKept, type KeptChange, retryKept } from '../inbox/change.ts';
+import { cancelChange, discardChange, type MessageChange, retryChange } from '../message/change.ts';
 import { type NewDue, rescheduleChange } from '../message/reschedule.ts';
-import { retryChange } from '../message/retry.ts';
 import type { BulkAction, BulkStanding, KeptAction } from './bulk.ts';
 import { type BulkFilter, stillMatching } from './selection.ts';
 

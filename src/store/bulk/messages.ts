@@ -1,7 +1,7 @@
-import type { Author } from '../audit/audit.ts';
+import { type Author, changeLocked, type Round } from '../audit/audit.ts';
 import type { Sql } from '../database/database.ts';
-import { changeLockedKept } from '../inbox/change.ts';
-import { changeLocked } from '../message/change-messages.ts';
+import { keptChange } from '../inbox/change.ts';
+import { outboxChange } from '../message/change.ts';
 import type { BulkScope, BulkStanding } from './bulk.ts';
 import { changeOf, keptChanges } from './changes.ts';
 import { walkOfKept } from './kept-selection.ts';
@@ -12,16 +12,9 @@ import type { Walk } from './walk.ts';
 export interface PageAnswer {
   readonly id: string;
   readonly result: string;
-  /** Set, like the lane, for a message of the outbox, whose lane may have work now. */
   readonly topic: string | null;
-  readonly lane: number | null;
-}
-
-/** What one page did. */
-export interface ChangedPage {
-  readonly answers: readonly PageAnswer[];
-  /** Locked by others; neither answered nor audited, unless this was the last try. */
-  readonly busy: readonly string[];
+  /** Set for a message of the outbox, whose lane may have work now. */
+  readonly lane?: number | null;
 }
 
 /** The messages of a bulk operation: those of the outbox, or those that a consumer group keeps. */
@@ -29,7 +22,7 @@ export interface BulkMessages {
   readonly walk: Walk<unknown>;
   /** Changes messages, with audit entries; `undefined` if that takes more than one transaction. */
   readonly change:
-    | ((sql: Sql, ids: readonly string[], author: Author, last: boolean) => Promise<ChangedPage>)
+    | ((sql: Sql, ids: readonly string[], author: Author, last: boolean) => Promise<Round<PageAnswer>>)
     | undefined;
 }
 
@@ -42,17 +35,15 @@ export function messagesOf(
     const change = changeOf(bulk, filter);
     return {
       walk: walkOf({ filter, selectedUntil }),
-      change: change && ((sql, ids, author, last) => changeLocked(sql, ids, change, author, last)),
+      change:
+        change && ((sql, ids, author, last) => changeLocked(sql, ids, outboxChange(change), author, last)),
     };
   }
   const { group, filter, action } = bulk;
+  if (action !== 'retry' && action !== 'discard') throw new Error(`Kept messages know no ${action}.`);
+  const change = keptChange<string>(group, keptChanges[action], filter);
   return {
     walk: walkOfKept({ filter, selectedUntil }),
-    async change(sql, ids, author, last) {
-      if (action !== 'retry' && action !== 'discard') throw new Error(`Kept messages know no ${action}.`);
-      const asked = { group, ids, change: keptChanges[action], condition: filter };
-      const { answers, busy } = await changeLockedKept(sql, asked, author, last);
-      return { answers: answers.map(({ id, result, topic }) => ({ id, result, topic, lane: null })), busy };
-    },
+    change: (sql, ids, author, last) => changeLocked(sql, ids, change, author, last),
   };
 }

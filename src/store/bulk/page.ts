@@ -1,8 +1,7 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
-import type { Author } from '../audit/audit.ts';
+import { type Author, messagesPerTransaction } from '../audit/audit.ts';
 import type { Sql, Transactions } from '../database/database.ts';
-import { messagesPerTransaction } from '../message/change-messages.ts';
 import type { BulkCounts, BulkScope, BulkStanding, BulkState } from './bulk.ts';
 import { messagesOf, type PageAnswer } from './messages.ts';
 import type { BulkFilter } from './selection.ts';
@@ -253,7 +252,7 @@ function add(counts: BulkCounts, answers: readonly PageAnswer[]): BulkCounts {
 }
 
 function lanesOf(answers: readonly PageAnswer[]): readonly Lane[] {
-  const lanes = answers.flatMap(({ topic, lane }): readonly Lane[] =>
+  const lanes = answers.flatMap(({ topic, lane = null }): readonly Lane[] =>
     topic === null || lane === null ? [] : [{ topic, lane }],
   );
   return [...new Map(lanes.map((lane) => [`${lane.topic}/${lane.lane}`, lane])).values()];

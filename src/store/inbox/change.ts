@@ -1,7 +1,6 @@
 import type { KeptState } from '../../core/parked-states.ts';
-import { type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
-import type { Database, Sql } from '../database/database.ts';
-import type { RoundOptions } from '../message/change-messages.ts';
+import type { Change } from '../audit/audit.ts';
+import type { Sql } from '../database/database.ts';
 
 /**
  * - `too-late`: its state does not, or no longer, allow the change, or it was handled.
@@ -24,22 +23,17 @@ export interface KeptCondition {
   readonly reason?: string;
 }
 
-/** The last two parameters of `outbox.retry_kept` and `outbox.discard_kept`. */
-export function conditionValues({ states, reason }: KeptCondition): readonly unknown[] {
-  return [states === undefined ? null : [...states], reason ?? null];
-}
-
 /** One kind of change of kept messages by an operator. */
 export interface KeptChange<Result extends string> {
   /** Its name in the audit. */
   readonly action: string;
   /** Changes each by a compare-and-set under the lock of its key; locked ones are answered `busy`. */
-  apply(
+  readonly apply: (
     sql: Sql,
     group: string,
     ids: readonly string[],
     condition: KeptCondition,
-  ): Promise<readonly KeptChanged<Result>[]>;
+  ) => Promise<readonly KeptChanged<Result>[]>;
 }
 
 /** The result for one kept message. */
@@ -56,76 +50,64 @@ export interface KeptAnswer<Result extends string = never> {
   readonly state: KeptState | 'handled' | null;
 }
 
-/** What one transaction did. */
-export interface KeptRound<Result extends string> {
-  readonly answers: readonly KeptAnswer<Result>[];
-  /** Locked by others; neither answered nor audited, unless this was the last round. */
-  readonly busy: readonly string[];
-}
-
-/**
- * Changes messages that a group keeps, with one audit entry per answered message in the same transaction. It does not wait
- * for locks of handlers or other operators.
- *
- * @param ids at most {@link messagesPerTransaction}, each once
- */
-export async function changeKept<Result extends string>(
-  database: Database,
+/** The change of messages of one group. */
+export function keptChange<Result extends string>(
   group: string,
-  ids: readonly string[],
-  change: KeptChange<Result>,
-  author: Author,
-  { last, dryRun }: RoundOptions,
-): Promise<KeptRound<Result>> {
-  return transactOrRehearse(database, dryRun, (sql) =>
-    changeLockedKept(sql, { group, ids, change, condition: {} }, author, last),
-  );
-}
-
-/** A change of messages of one group. */
-export interface AskedKeptChange<Result extends string> {
-  readonly group: string;
-  readonly ids: readonly string[];
-  readonly change: KeptChange<Result>;
-  readonly condition: KeptCondition;
+  { action, apply }: KeptChange<Result>,
+  condition: KeptCondition = {},
+): Change<KeptAnswer<Result>> {
+  return {
+    action,
+    group,
+    async decide(sql, ids) {
+      const changed = await apply(sql, group, ids, condition);
+      const standing = await readStanding(sql, group, ids);
+      return changed.map(({ id, result, details }) => {
+        const gone = { topic: null, key: null, state: result === 'handled' ? ('handled' as const) : null };
+        const { topic, key, state } = standing.get(id) ?? gone;
+        const said = result === 'handled' ? 'too-late' : result;
+        const open = said === 'busy' ? 'busy' : undefined;
+        return { answer: { id, topic, key, state, result: said }, open, details: details ?? undefined };
+      });
+    },
+  };
 }
 
 /**
- * What {@link changeKept} does, in a transaction that does more.
+ * Retries failed messages, with all of their tries, in their old places: before the queued later messages of their keys. For
+ * a parked message that is the first of its key the next try is now, and its tries count on.
  *
- * @param last as in {@link RoundOptions}
+ * A free key becomes parked by this, so that no handler takes a message of it out of order; the first try, not this call,
+ * waits for handlers that have already begun.
+ *
+ * None of the messages overtakes an earlier one of its key that is busy.
  */
-export async function changeLockedKept<Result extends string>(
-  sql: Sql,
-  { group, ids, change, condition }: AskedKeptChange<Result>,
-  author: Author,
-  last: boolean,
-): Promise<KeptRound<Result>> {
-  const changed = await change.apply(sql, group, ids, condition);
-  const decided = changed.filter(({ result }) => last || result !== 'busy');
-  const standing = await readStanding(sql, group, ids);
-  const answers = decided.map(({ id, result }): KeptAnswer<Result> => {
-    const {
-      topic = null,
-      key = null,
-      state = result === 'handled' ? 'handled' : null,
-    } = standing.get(id) ?? {};
-    return { id, topic, key, state, result: result === 'handled' ? 'too-late' : result };
-  });
-  await writeAudit(
-    sql,
-    answers.map(({ id, topic, result }, n) => ({
-      ...author,
-      action: change.action,
-      messageId: null,
-      kept: { group, id },
-      topic,
-      result,
-      details: decided[n]?.details ?? undefined,
-    })),
-  );
-  const answered = new Set(decided);
-  return { answers, busy: changed.filter((one) => !answered.has(one)).map(({ id }) => id) };
+export const retryKept: KeptChange<'retried'> = {
+  action: 'retry',
+  apply: (sql, group, ids, condition) =>
+    sql.query<KeptChanged<'retried'>>(
+      'select r.id, r.result, r.details from outbox.retry_kept_in_order($1, $2::text[], $3::text[], $4::text) r',
+      [group, [...ids], ...conditionValues(condition)],
+    ),
+};
+
+/**
+ * Ends failed and parked messages for good. Keys that they held, or were the first of, go on. They are never handled, even if
+ * they are delivered again.
+ */
+export const discardKept: KeptChange<'discarded'> = {
+  action: 'discard',
+  apply: (sql, group, ids, condition) =>
+    sql.query<KeptChanged<'discarded'>>(
+      `select x.id, c.result, c.details from unnest($2::text[]) with ordinality x (id, n)
+         cross join lateral outbox.discard_kept($1, x.id, $3::text[], $4::text) c order by x.n`,
+      [group, [...ids], ...conditionValues(condition)],
+    ),
+};
+
+/** The last two parameters of `outbox.retry_kept_in_order` and `outbox.discard_kept`. */
+function conditionValues({ states, reason }: KeptCondition): readonly unknown[] {
+  return [states === undefined ? null : [...states], reason ?? null];
 }
 
 interface KeptStanding {

@@ -1,4 +1,4 @@
-import type { MessageChange } from './change-messages.ts';
+import type { MessageChange } from './change.ts';
 
 /**
  * A new due time: a delay from now by the database's clock, an ISO time, or a shift of the present one (negative: earlier). A

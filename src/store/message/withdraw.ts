@@ -1,7 +1,6 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
-import { cancelLocked } from './cancel.ts';
-import type { Changed, LockedMessage, MessageChange } from './change-messages.ts';
+import { type Changed, cancelLocked, type LockedMessage, type MessageChange } from './change.ts';
 
 /**
  * Withdraws messages without owning their lane: waiting, retrying and held ones are canceled. Ready ones that are unpublished

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
+import { discardKept, retryKept } from '../../../src/store/inbox/change.ts';
 import { markCopied } from '../../../src/store/inbox/dead-letters.ts';
-import { discardKept } from '../../../src/store/inbox/discard.ts';
 import { endDeadTries, markKeysTold } from '../../../src/store/inbox/parked-keys.ts';
-import { retryKept } from '../../../src/store/inbox/retry.ts';
 import {
   type BegunTry,
   beginTry,

@@ -115,9 +115,9 @@ export const writingMutations: readonly Mutation[] = [
   {
     name: 'refusal-not-audited',
     promise: `Every operator's action is audited (I14)`,
-    file: 'src/store/message/change-messages.ts',
-    find: `answers.map((answer) => entryOf(`,
-    replace: `answers.filter(({ result }) => result !== 'too-late').map((answer) => entryOf(`,
+    file: 'src/store/audit/audit.ts',
+    find: `answered.map(({ answer: { id, topic, result }, details }) => {`,
+    replace: `answered.filter(({ answer }) => answer.result !== 'too-late').map(({ answer: { id, topic, result }, details }) => {`,
     test: 'test/invariants/audit.test.ts',
     title: 'I14 refusals of single messages',
   },

@@ -3,7 +3,7 @@ import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
 import { topic } from '../../../src/core/topic.ts';
 import type { State } from '../../../src/core/transitions.ts';
-import { discardMessages, retryMessages } from '../../../src/operations/change.ts';
+import { changeMessages } from '../../../src/operations/change.ts';
 import { editFailed } from '../../../src/operations/edit.ts';
 import { withdrawMessages } from '../../../src/operations/withdraw.ts';
 import { drainLane } from '../../../src/relay/drain.ts';
@@ -11,6 +11,7 @@ import { defaultBatchLimits, defaultTimings } from '../../../src/relay/timings.t
 import { Wake } from '../../../src/relay/wake.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { upsertTopics } from '../../../src/store/lane/topics.ts';
+import { discardChange, retryChange } from '../../../src/store/message/change.ts';
 import { sweep } from '../../../src/store/message/release.ts';
 import { cancelMessage, rescheduleMessage, storeMessages } from '../../../src/store/message/write.ts';
 import { MortalDatabase } from '../faults/mortal-database.ts';
@@ -136,13 +137,15 @@ export class LaneWorld {
 
   /** @returns whether anything changed */
   async retry(label: string): Promise<boolean> {
-    const [answer] = await retryMessages(this.database, { ids: [this.idOf(label)] }, operator);
+    const target = { ids: [this.idOf(label)] };
+    const [answer] = await changeMessages(this.database, target, retryChange, operator);
     return answer?.result === 'retried';
   }
 
   /** @returns whether anything changed */
   async discard(label: string): Promise<boolean> {
-    const [answer] = await discardMessages(this.database, { ids: [this.idOf(label)] }, operator);
+    const target = { ids: [this.idOf(label)] };
+    const [answer] = await changeMessages(this.database, target, discardChange, operator);
     return answer?.result === 'discarded';
   }
 

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
+import { changeLocked, transactOrRehearse } from '../../../src/store/audit/audit.ts';
 import {
   type Changed,
-  changeMessages,
+  discardChange,
   type LockedMessage,
   type MessageChange,
-} from '../../../src/store/message/change-messages.ts';
-import { discardChange } from '../../../src/store/message/discard.ts';
-import { retryChange } from '../../../src/store/message/retry.ts';
+  outboxChange,
+  retryChange,
+} from '../../../src/store/message/change.ts';
 import { withdrawAsOwner, withdrawWaiting } from '../../../src/store/message/withdraw.ts';
 import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
 
@@ -14,6 +15,14 @@ const lock = 'order by m.id for update skip locked';
 const standing = 'a.archived_at is not null as archived';
 const audit = 'insert into outbox.audit';
 const author = { actor: 'ann', reason: 'a test' };
+
+const changeMessages = (
+  database: ScriptedDatabase,
+  ids: readonly string[],
+  change: MessageChange<string>,
+  { last, dryRun }: { readonly last: boolean; readonly dryRun: boolean },
+) =>
+  transactOrRehearse(database, dryRun, (sql) => changeLocked(sql, ids, outboxChange(change), author, last));
 
 const message = (id: string, state: LockedMessage['state'] = 'failed', lane = 0): LockedMessage => ({
   id,
@@ -64,7 +73,7 @@ const resultsOf = (answers: readonly { readonly id: string; readonly result: str
 
 test('locks are taken first, and what is busy or deferred is left for another round, without an entry', async () => {
   const { ids, database, change, entries, steps } = stage();
-  const round = await changeMessages(database, ids, change, author, { last: false, dryRun: false });
+  const round = await changeMessages(database, ids, change, { last: false, dryRun: false });
   expect(steps).toEqual(['before 0', 'apply done more late later']);
   const results = { done: 'changed', more: 'changed', late: 'too-late', old: 'too-late', gone: 'unknown' };
   expect(resultsOf(round.answers)).toEqual(results);
@@ -103,7 +112,7 @@ test('locks are taken first, and what is busy or deferred is left for another ro
 
 test('the last round answers all: what is locked or deferred is busy', async () => {
   const { ids, database, change, entries } = stage();
-  const round = await changeMessages(database, ids, change, author, { last: true, dryRun: false });
+  const round = await changeMessages(database, ids, change, { last: true, dryRun: false });
   expect(resultsOf(round.answers)).toMatchObject({
     later: 'busy',
     busy: 'busy',
@@ -129,12 +138,12 @@ test('a dry run answers the same and is rolled back', async () => {
     return result;
   };
   for (const dryRun of [true, false]) {
-    const { answers } = await changeMessages(database, ids, change, author, { last: true, dryRun });
+    const { answers } = await changeMessages(database, ids, change, { last: true, dryRun });
     expect(resultsOf(answers)).toMatchObject({ done: 'changed' });
   }
   expect(ends).toEqual(['rolled back', 'committed']);
   database.refuse(standing, new Error('no connection'));
-  const failing = changeMessages(database, ids, change, author, { last: true, dryRun: true });
+  const failing = changeMessages(database, ids, change, { last: true, dryRun: true });
   await expect(failing).rejects.toThrow('no connection');
 });
 
