@@ -10,7 +10,7 @@ import {
   transactOrRehearse,
 } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
-import { abandonLease, acquireLane, freeLease, markAllSuspect } from '../store/lane/lease.ts';
+import { freeLease, takeLane } from '../store/lane/lease.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
 import { pauseIfRunning, resumeOwn } from '../store/lane/pause.ts';
 import { type MessageAnswer, type MessageChange, outboxChange } from '../store/message/change.ts';
@@ -131,22 +131,10 @@ class Withdrawal {
   async #take(lane: Lane): Promise<boolean> {
     await makeLane(this.#database, lane);
     for (;;) {
-      const acquired = await acquireLane(this.#database, lane, this.#owner);
-      if (acquired !== undefined && (!acquired.lapsed || (await this.#suspectAll(lane)))) return true;
+      if (await takeLane(this.#database, lane, this.#owner)) return true;
       if (this.#overdue) return false;
       await this.#pause(lane);
       await delay(tryAgainMs);
-    }
-  }
-
-  /** The previous owner died and may have published everything visible now. @returns false if we were fenced */
-  async #suspectAll(lane: Lane): Promise<boolean> {
-    try {
-      return await markAllSuspect(this.#database, lane, this.#owner);
-    } catch (error) {
-      // Without the mark, the next owner must see that the lane was not freed cleanly.
-      await abandonLease(this.#database, lane, this.#owner);
-      throw error;
     }
   }
 

@@ -118,12 +118,9 @@ class Drain {
       this.#freed = claimed.freed;
       // What is left after a release of all is locked.
       const releasable = claimed.freed && (!released || this.#releasedTo !== '');
-      if (!claimed.owned) this.#lease.lose();
+      if (!claimed.owned || !this.#suspectMarked) this.#lease.lose();
       else if (claimed.paused) return 'paused';
-      else if (!this.#suspectMarked) {
-        await this.#markSuspect(claimed.snapshot);
-        continue;
-      } else if (claimed.messages.length > 0) {
+      else if (claimed.messages.length > 0) {
         const hold = await inHand(() => this.#deliver(claimed, claimedAt));
         if (hold !== undefined) await this.#hold(hold);
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
@@ -159,6 +156,7 @@ class Drain {
 
   async #releaseAndClaim(): Promise<Claim> {
     const { database, lane } = this.#input;
+    if (!this.#suspectMarked) await this.#markSuspect();
     if (this.#freed)
       this.#releasedTo = (await releaseHeld(database, lane, this.#failedBlocks, this.#releasedTo)).next;
     return this.#claim(this.#at);
@@ -204,13 +202,13 @@ class Drain {
   }
 
   /**
-   * The previous owner died and may have published everything that it could see. That is at most what the snapshot of our
-   * first claim contains. It is recorded in the lane's row, because we may die before it is settled.
+   * The previous owner died and may have published everything that it could see, which is at most what is visible now. It is
+   * recorded in the lane's row before anything is claimed, because we may die before it is settled.
    */
-  async #markSuspect(snapshot: string): Promise<void> {
-    const { database, lane } = this.#input;
-    if (!(await markSuspect(database, lane, this.#lease.owner, snapshot))) return this.#lease.lose();
-    this.#suspect = snapshot;
+  async #markSuspect(): Promise<void> {
+    const suspect = await markSuspect(this.#input.database, this.#input.lane, this.#lease.owner);
+    if (suspect === undefined) return;
+    this.#suspect = suspect;
     this.#suspectMarked = true;
   }
 

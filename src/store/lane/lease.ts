@@ -107,27 +107,43 @@ export async function abandonLease(sql: Sql, { topic, lane }: Lane, owner: strin
   );
 }
 
-/** Remembers, beyond this owner, what the owner before it may have published. `false`: fenced. */
-export async function markSuspect(sql: Sql, lane: Lane, owner: string, snapshot: string): Promise<boolean> {
-  return writeOwnRow(lane, owner, (where, values) =>
-    sql.query(
-      `update outbox.lane l set suspect = $5::pg_snapshot where ${where} returning l.ctid::text as place`,
-      [...values, snapshot],
-    ),
-  );
+/**
+ * Remembers, beyond this owner, that everything visible now may have been published by the owner before it. The statement that
+ * writes it also takes the snapshot, because a query of its own may be answered by a standby, which has not seen what the dead
+ * owner sent last.
+ *
+ * @returns the snapshot; `undefined`: fenced
+ */
+export async function markSuspect(sql: Sql, lane: Lane, owner: string): Promise<string | undefined> {
+  let suspect: string | undefined;
+  await writeOwnRow(lane, owner, async (where, values) => {
+    const rows = await sql.query<{ place: string; suspect: string }>(
+      `update outbox.lane l set suspect = pg_current_snapshot() where ${where}
+       returning l.ctid::text as place, l.suspect::text as suspect`,
+      values,
+    );
+    suspect = rows[0]?.suspect;
+    return rows;
+  });
+  return suspect;
 }
 
 /**
- * The same for a new owner that has claimed nothing: everything that can be seen now. The statement that writes it also takes
- * the snapshot, because a query of its own may be answered by a standby, which has not seen what the dead owner sent last.
+ * Takes a lane that nobody has, for an operation that claims nothing. What a dead owner may have published is marked.
+ *
+ * @returns false if it has another owner
  */
-export async function markAllSuspect(sql: Sql, lane: Lane, owner: string): Promise<boolean> {
-  return writeOwnRow(lane, owner, (where, values) =>
-    sql.query(
-      `update outbox.lane l set suspect = pg_current_snapshot() where ${where} returning l.ctid::text as place`,
-      values,
-    ),
-  );
+export async function takeLane(sql: Sql, lane: Lane, owner: string): Promise<boolean> {
+  const acquired = await acquireLane(sql, lane, owner);
+  if (acquired === undefined) return false;
+  if (!acquired.lapsed) return true;
+  try {
+    return (await markSuspect(sql, lane, owner)) !== undefined;
+  } catch (error) {
+    // Without the mark, the next owner must see that the lane was not freed cleanly.
+    await abandonLease(sql, lane, owner);
+    throw error;
+  }
 }
 
 /** Why a lane waits, for operators. */

@@ -109,7 +109,7 @@ test('the hands of a lane are empty once it was taken and freed, with what a dea
     const database = new ScriptedDatabase().on(free, []).on(abandon, []);
     database.on(acquire, found === undefined ? [] : [found]);
     if (marked instanceof Error) database.refuse(suspect, marked);
-    else database.on(suspect, marked ? [{ place: '(0,1)' }] : []);
+    else database.on(suspect, marked ? [{ place: '(0,1)', suspect: '7:7:' }] : []);
     const answer = await emptyHands(database, { topic: 'orders', lane: 3 }).catch(
       ({ message }: Error) => message,
     );
