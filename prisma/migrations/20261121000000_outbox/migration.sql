@@ -874,7 +874,6 @@ declare
   single jsonb := p_messages -> 0;
   stored jsonb;
   refused boolean;
-  named boolean;
   replaces boolean;
   replaced outbox.store_result;
   results outbox.store_result[];
@@ -895,38 +894,12 @@ begin
   now_at := outbox.clock() + (clock_timestamp() - now());
 
   -- Everything is checked before anything is written.
-  select bool_or(outbox.refusal(x.m, policy, x.due, now_at) is not null) or count(x.id) > count(distinct x.id),
-    bool_or(x.id is not null or x.m ->> 'ref' is not null)
-    into refused, named
+  select bool_or(outbox.refusal(x.m, policy, x.due, now_at) is not null) or count(x.id) > count(distinct x.id) into refused
   from (select e.m, (e.m ->> 'id')::uuid as id,
       coalesce((e.m ->> 'at')::timestamptz, now_at + (e.m ->> 'afterMs')::float8 * interval '1 ms') as due
     from jsonb_array_elements(p_messages) e (m) offset 0) x;
   if refused or not outbox.is_topic_name(p_topic) then
     return query select * from outbox.refusals(p_messages, policy, now_at);
-    return;
-  end if;
-
-  -- Without an id or a ref of the caller nothing can conflict, which needs half of the time of the other way, and less WAL.
-  if not named then
-    return query
-      with inserted as (
-        insert into outbox.message as t (id, topic, lane, key, payload, content_type, headers, state, workflow_id, due_at, workflow_due_at)
-        select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'payload',
-          coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
-          case when p.waits then 'waiting'::outbox.state else 'ready' end,
-          outbox.deliverer(installation, p_topic, p.lane, p.id, p.waits and policy.timer = 'workflow'),
-          p.due, case when policy.timer = 'lane' or not p.waits then p.due end
-        from (
-          select i.*, i.due > now_at as waits, outbox.lane_of(i.m ->> 'key', i.id, policy.lanes) as lane
-          from (
-            select x.n, x.m, outbox.uuid_v7() as id,
-              coalesce((x.m ->> 'at')::timestamptz, now_at + (x.m ->> 'afterMs')::float8 * interval '1 ms') as due
-            from jsonb_array_elements(p_messages) with ordinality x (m, n) offset 0
-          ) i
-        ) p order by p.n
-        returning t.position, t.id, t.workflow_id, t.state, t.due_at
-      )
-      select row_number() over (order by i.position), i.id, i.workflow_id, i.state, i.due_at, false, null::jsonb from inserted i;
     return;
   end if;
 
