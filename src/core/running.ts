@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Duration, durationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
 import type { HealthRecord } from './health.ts';
 import { assertOptions } from './option-names.ts';
+import { orLate } from './or-late.ts';
 import { rest } from './rest.ts';
 
 /** How a relay or a consumer is stopped. */
@@ -118,7 +118,7 @@ export class Running {
     }
     const left = this.#ends.splice(0).toReversed();
     const all = Promise.allSettled(left.map((end) => end()));
-    await Promise.race([all, delay(lastMs)]);
+    await orLate(all, lastMs);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Examined } from '../../brokers/capabilities.ts';
 import type { Transport } from '../../brokers/transport.ts';
 import {
@@ -12,6 +11,7 @@ import { databaseOf } from '../../config/database-config.ts';
 import { temporalOf } from '../../config/temporal-config.ts';
 import { counted, type DoctorFinding, judgeAll } from '../../core/diagnosis.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { late, orLate } from '../../core/or-late.ts';
 import { requirePackages } from '../../core/packages.ts';
 import { receiptsAddress } from '../../core/receipt.ts';
 import { resolveRetention } from '../../core/retention.ts';
@@ -172,22 +172,14 @@ async function inTime<Answer>(
   work: () => Promise<Answer>,
   before: Promise<unknown> = Promise.resolve(),
 ): Promise<Answer> {
-  const over = new AbortController();
-  const late = before
-    .then(() => delay(withinMs, undefined, { signal: over.signal }))
-    .then(() => {
-      throw new OutboxError(
-        'OUTBOX_SERVER_UNAVAILABLE',
-        `${server} has not answered within ${withinMs / 1_000} s.`,
-        {
-          details: { server },
-        },
-      );
-    });
-  try {
-    return await Promise.race([work(), late]);
-  } finally {
-    over.abort();
-    late.catch(() => undefined);
-  }
+  const working = work();
+  // The clock starts when `before` is over.
+  await Promise.race([before, working]);
+  const answer = await orLate(working, withinMs);
+  if (answer !== late) return answer;
+  throw new OutboxError(
+    'OUTBOX_SERVER_UNAVAILABLE',
+    `${server} has not answered within ${withinMs / 1_000} s.`,
+    { details: { server } },
+  );
 }

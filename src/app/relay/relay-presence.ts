@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerTopics } from '../../brokers/capabilities.ts';
 import type { Transport } from '../../brokers/transport.ts';
 import { type Config, transportOf } from '../../config/config.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
 import { rest } from '../../core/rest.ts';
 import type { Database } from '../../store/database/database.ts';
@@ -146,20 +146,16 @@ function topicsByAddress(config: PresenceInput['config'], transport: Transport):
 }
 
 async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView> {
-  const late = new AbortController();
-  const tooLate = delay(answerWithinMs, `no answer within ${answerWithinMs / 1_000} s`, {
-    signal: late.signal,
-  });
-  const answer = ask().then(
+  const reason = ask().then(
     () => null,
     (error: unknown) =>
       // The server and its address are shown next to it.
       reasonOf(error instanceof OutboxError && error.cause instanceof Error ? error.cause : error),
   );
-  try {
-    return { server, address, error: await Promise.race([answer, tooLate]) };
-  } finally {
-    late.abort();
-    tooLate.catch(() => undefined);
-  }
+  const answer = await orLate(reason, answerWithinMs);
+  return {
+    server,
+    address,
+    error: answer === late ? `no answer within ${answerWithinMs / 1_000} s` : answer,
+  };
 }

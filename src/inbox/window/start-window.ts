@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { patiently } from '../../core/patience.ts';
 import type { Running } from '../../core/running.ts';
 import type { Topic } from '../../core/topic.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
@@ -7,8 +7,6 @@ import type { ConsumerPlan } from '../consumer-plan.ts';
 import { addressesOf, type SourceRoutes } from '../source-routes.ts';
 import { assertWindow } from './window.ts';
 import { WindowKeeper } from './window-keeper.ts';
-
-const againMs = 500;
 
 /** Refuses a window that is too short, and makes the keeper of the processed ids. */
 export async function startWindow<Tx extends Transaction>(
@@ -23,9 +21,13 @@ export async function startWindow<Tx extends Transaction>(
     const topics: Topic[] = routes.map(({ topic }) => topic);
     const horizonMs = await patiently(
       () => health.during(name, source.redeliveryHorizonMs(addressesOf(routes))),
-      startTimeoutMs,
-      stopping,
-      (error) => health.failed(name, error, { away: true }),
+      {
+        signal: stopping,
+        withinMs: startTimeoutMs,
+        // A broker may still be starting, whatever it answers.
+        passing: () => true,
+        waiting: (error) => health.failed(name, error, { away: true }),
+      },
     );
     health.mended(name);
     assertWindow({ group, windowMs, horizonMs, topics });
@@ -38,23 +40,4 @@ export async function startWindow<Tx extends Transaction>(
     deadLetters: deadAddressOf !== undefined,
     failed: (error, retryInMs) => report({ type: 'window-failing', error, retryInMs }),
   });
-}
-
-/** Waits for a broker that may still be starting. */
-async function patiently<Answer>(
-  ask: () => Promise<Answer>,
-  withinMs: number,
-  stopping: AbortSignal,
-  failed: (error: unknown) => void,
-): Promise<Answer> {
-  const endsAt = performance.now() + withinMs;
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      failed(error);
-      if (performance.now() + againMs >= endsAt) throw error;
-      await delay(againMs, undefined, { signal: stopping });
-    }
-  }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
 import { databaseUnavailable } from './connection-lost.ts';
 import { type ConnectionPool, outliveConnection, type PoolConnection } from './pool-connection.ts';
@@ -33,8 +33,8 @@ export class LentConnection<Connection extends PoolConnection> {
   ): Promise<LentConnection<Connection>> {
     const asked = pool.connect();
     try {
-      const connection = await answerWithin(withinMs, asked);
-      if (connection !== undefined) return new LentConnection(connection);
+      const connection = await orLate(asked, withinMs);
+      if (connection !== late) return new LentConnection(connection);
     } catch (error) {
       throw saidByServer(error) ? error : databaseUnavailable(reasonOf(error), error);
     }
@@ -61,8 +61,8 @@ export class LentConnection<Connection extends PoolConnection> {
    * @param otherwise the text of the error in that case
    */
   async run(text: string, withinMs: number, otherwise: string): Promise<{ readonly command: string }> {
-    const answer = await answerWithin(withinMs, this.#after(text));
-    if (answer !== undefined) return answer;
+    const answer = await orLate(this.#after(text), withinMs);
+    if (answer !== late) return answer;
     const error = databaseUnavailable(otherwise);
     this.lose(error);
     this.giveBack();
@@ -81,14 +81,6 @@ export class LentConnection<Connection extends PoolConnection> {
     await this.#quiet;
     return this.noted(this.connection.query({ text, values: [] }));
   }
-}
-
-/** The answer, or `undefined` if it takes longer. */
-async function answerWithin<Answer>(ms: number, answer: Promise<Answer>): Promise<Answer | undefined> {
-  const answered = new AbortController();
-  const late = delay(ms, undefined, { signal: answered.signal }).catch(() => undefined);
-  answer.catch(() => undefined);
-  return Promise.race([answer, late]).finally(() => answered.abort());
 }
 
 /** True for an error that the server has sent: only these have a severity. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { late, orLate } from '../../core/or-late.ts';
 import { rest } from '../../core/rest.ts';
 import { clientConfig } from './client-config.ts';
 import type { LiveSession, Session } from './database.ts';
@@ -119,8 +119,8 @@ class Connected implements LiveSession {
         () => 'alive' as const,
         () => 'ended' as const,
       );
-      const heard = await Promise.race([answer, delay(pingWithinMs, 'silent' as const, { ref: false })]);
-      if (heard !== 'alive') return heard;
+      const heard = await orLate(answer, pingWithinMs, { ref: false });
+      if (heard !== 'alive') return heard === late ? 'silent' : heard;
     }
   }
 
@@ -134,7 +134,7 @@ class Connected implements LiveSession {
   async close(): Promise<void> {
     // A server that is gone never answers the end of the connection.
     const ended = this.#client.end().catch(() => undefined);
-    await Promise.race([ended, delay(goodbyeMs, undefined, { ref: false })]);
+    await orLate(ended, goodbyeMs, { ref: false });
     this.#client.connection.stream.destroy();
   }
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { databasePlace } from '../../core/database-place.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { late, orLate } from '../../core/or-late.ts';
 import { clientConfig } from './client-config.ts';
 import type { DatabaseAddress } from './database-address.ts';
 
@@ -147,8 +148,8 @@ class AskingLine {
         `select pid, coalesce(starts_with(state, 'idle'), false) as idle from pg_stat_activity where pid = any($1)`,
         [[...pids]],
       );
-      const answer = await Promise.race([asked, delay(this.#withinMs, undefined, { ref: false })]);
-      if (answer === undefined) return this.#silent(asked);
+      const answer = await orLate(asked, this.#withinMs, { ref: false });
+      if (answer === late) return this.#silent(asked);
       this.#answeredMs = performance.now();
       return { backends: new Map(answer.rows.map(({ pid, idle }) => [pid, { idle }])) };
     } catch (error) {

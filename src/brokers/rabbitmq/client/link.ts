@@ -1,4 +1,5 @@
 import type { ChannelModel } from 'amqplib';
+import { late, orLate } from '../../../core/or-late.ts';
 import { amqplib } from './amqplib.ts';
 import type { RabbitmqConnection, RabbitmqServer } from './connection.ts';
 import { connectReason } from './reason.ts';
@@ -70,24 +71,18 @@ export class Link {
    * server does not read from a blocked connection.
    */
   async ask<Answer>(question: (model: ChannelModel) => Promise<Answer>): Promise<Answer> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        const blocked = this.#blocked;
-        const error = new Error(
-          blocked === undefined ? silence(this.#withinMs) : `The server blocks its publishers: ${blocked}.`,
-        );
-        if (blocked === undefined) this.cut(error);
-        reject(error);
-      }, this.#withinMs);
-    });
     try {
       // If the connection has ended, amqplib may throw synchronously, or with a less specific error.
-      return await Promise.race([question(this.model), late]);
+      const answer = await orLate(question(this.model), this.#withinMs);
+      if (answer !== late) return answer;
+      const blocked = this.#blocked;
+      const error = new Error(
+        blocked === undefined ? silence(this.#withinMs) : `The server blocks its publishers: ${blocked}.`,
+      );
+      if (blocked === undefined) this.cut(error);
+      throw error;
     } catch (error) {
       throw this.#reason ?? error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -99,10 +94,8 @@ export class Link {
 
   /** Closes the connection in an orderly way, or destroys it if that takes too long. */
   async end(): Promise<void> {
-    const timer = setTimeout(() => this.cut(new Error('The connection was closed.')), goodbyeMs);
     // It throws if the connection has already ended, and never settles if it ends without an answer.
-    await Promise.race([this.model.close().catch(() => undefined), this.ended]);
-    clearTimeout(timer);
+    await orLate(Promise.race([this.model.close().catch(() => undefined), this.ended]), goodbyeMs);
     this.cut(new Error('The connection was closed.'));
   }
 }
@@ -137,8 +130,8 @@ async function openOne(
 ): Promise<Link> {
   const withinMs = Math.min(connectWithinMs, requestTimeoutMs);
   const socket = new AbortController();
-  const late = new Error(silence(withinMs));
-  const timer = setTimeout(() => socket.abort(late), withinMs);
+  const tooLate = new Error(silence(withinMs));
+  const timer = setTimeout(() => socket.abort(tooLate), withinMs);
   const server = { hostname: host, port, username: user, password, vhost, heartbeat: heartbeatSeconds };
   // The types omit `signal`, which is the only way to end a socket that does not answer.
   const how = {
@@ -151,7 +144,7 @@ async function openOne(
     const model = await amqplib().connect({ ...server, protocol: secure ? 'amqps' : 'amqp' }, how);
     return new Link(model, socket, requestTimeoutMs);
   } catch (error) {
-    throw socket.signal.aborted ? late : error;
+    throw socket.signal.aborted ? tooLate : error;
   } finally {
     clearTimeout(timer);
   }

@@ -1,9 +1,9 @@
 import { OutboxError } from '../../../core/errors.ts';
+import { late, orLate } from '../../../core/or-late.ts';
 import { reasonOf } from '../../../core/reason.ts';
 import { openClient, type RedisClient } from './open-client.ts';
 import { redisClient } from './redis-package.ts';
 import type { RedisServer } from './redis-server.ts';
-import { late, within } from './within.ts';
 
 const connectsWithinMs = 3_000;
 
@@ -62,7 +62,7 @@ export class RedisLink {
     const opened = (this.#opened ??= this.#open());
     const client = await opened.ready;
     const ms = this.#answersWithinMs + extraMs;
-    const answer = await within(question(client), ms);
+    const answer = await orLate(question(client), ms);
     if (answer !== late) return answer;
     this.#forget(client);
     client.destroy();
@@ -78,7 +78,7 @@ export class RedisLink {
     this.#leaving.add(client);
     const leave = async (): Promise<void> => {
       await opened.ready;
-      if ((await within(client.close(), this.#answersWithinMs)) === late) client.destroy();
+      if ((await orLate(client.close(), this.#answersWithinMs)) === late) client.destroy();
     };
     void leave()
       .catch(() => undefined)
@@ -123,7 +123,7 @@ export class RedisLink {
     const ms = Math.min(connectsWithinMs, this.#answersWithinMs);
     const { ConnectionTimeoutError } = redisClient();
     try {
-      if ((await within(client.connect(), ms)) === late) throw new ConnectionTimeoutError();
+      if ((await orLate(client.connect(), ms)) === late) throw new ConnectionTimeoutError();
       return client;
     } catch (cause) {
       if (client.isOpen) client.destroy();

@@ -1,6 +1,6 @@
+import { late, orLate } from '../../../core/or-late.ts';
 import { pauseAfter } from '../../../core/pause-after.ts';
 import { openClient, type RedisClient } from '../client/open-client.ts';
-import { late, within } from '../client/within.ts';
 import type { RedisFilterRules } from './redis-filter-options.ts';
 
 /** One connection and its state. */
@@ -41,7 +41,7 @@ export class RedisSession {
     let link: Link | undefined;
     try {
       link = this.#link ??= this.#connect();
-      const answer = await within(link.ready.then(question), this.#rules.answerWithinMs);
+      const answer = await orLate(link.ready.then(question), this.#rules.answerWithinMs);
       if (answer !== late) {
         this.#answered();
         return answer;
@@ -65,7 +65,7 @@ export class RedisSession {
     const client = openClient(this.#rules.server, connectsWithinMs);
     // The connection must not keep the process alive.
     client.unref();
-    const connected = within(client.connect(), connectsWithinMs).then((result) => {
+    const connected = orLate(client.connect(), connectsWithinMs).then((result) => {
       if (result === late) throw new Error(`No connection within ${connectsWithinMs} ms.`);
       link.isReady = true;
       return client;

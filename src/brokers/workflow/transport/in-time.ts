@@ -1,3 +1,5 @@
+import { late, orLate } from '../../../core/or-late.ts';
+
 /** DEADLINE_EXCEEDED of gRPC. */
 const deadlineExceeded = 4;
 
@@ -8,13 +10,7 @@ const deadlineExceeded = 4;
  * @param reason of that error
  */
 export async function inTime<Result>(work: Promise<Result>, ms: number, reason: string): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error(reason), { code: deadlineExceeded })), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const result = await orLate(work, ms);
+  if (result === late) throw Object.assign(new Error(reason), { code: deadlineExceeded });
+  return result;
 }
