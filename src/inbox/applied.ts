@@ -1,5 +1,5 @@
 import type { ConsumerEvent } from './consumer-event.ts';
-import type { Arrived } from './intake/arrived.ts';
+import type { Arrived } from './handling/arrived.ts';
 
 /** How a message that arrived has ended. */
 export type Applied =

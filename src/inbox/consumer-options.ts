@@ -4,7 +4,7 @@ import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/option-names.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
 import type { ConsumerReport } from './consumer-event.ts';
-import type { BreakerRules } from './intake/breaker.ts';
+import type { BreakerRules } from './handling/breaker.ts';
 import { assertName } from './once.ts';
 import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 import type { UnknownTopics } from './route-table.ts';

@@ -4,7 +4,7 @@ import type { Topic } from '../core/topic.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import type { ConsumerRules, ConsumerSettings } from './consumer-options.ts';
-import type { ReceiptSender } from './intake/receipts.ts';
+import type { ReceiptSender } from './handling/receipts.ts';
 import type { Middleware } from './middleware.ts';
 import type { DeadLetterSender } from './parked/dead-letters.ts';
 import type { BulkWorkflows, KeyDrains, ParkedKeyWorkflows } from './ports.ts';

@@ -1,5 +1,5 @@
 import type { TopicDelays } from '../store/inbox/tries.ts';
-import type { Way } from './intake/arrived.ts';
+import type { Way } from './handling/arrived.ts';
 import type { Route } from './route.ts';
 
 /** The delays of a message: its handler's, else its consumer's. */

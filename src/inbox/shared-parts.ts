@@ -4,10 +4,10 @@ import type { Transaction } from '../store/database/transaction.ts';
 import type { Tally } from './consumer-counts.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import type { ConsumerPlan } from './consumer-plan.ts';
+import type { Breaker } from './handling/breaker.ts';
+import type { HandlerTransactions } from './handling/handler-transactions.ts';
+import type { OneSuspect } from './handling/one-suspect.ts';
 import type { InboxTransactions } from './inbox-transactions.ts';
-import type { Breaker } from './intake/breaker.ts';
-import type { HandlerTransactions } from './intake/handler-transactions.ts';
-import type { OneSuspect } from './intake/one-suspect.ts';
 import type { SourceRoutes } from './source-routes.ts';
 
 /** The plan, with the client as the inbox uses it. */

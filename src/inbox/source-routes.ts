@@ -2,7 +2,7 @@ import type { Source } from '../brokers/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import type { ConsumerPlan } from './consumer-plan.ts';
-import { Receipts } from './intake/receipts.ts';
+import { Receipts } from './handling/receipts.ts';
 import { DeadLetters } from './parked/dead-letters.ts';
 import type { Route } from './route.ts';
 import { RouteTable } from './route-table.ts';

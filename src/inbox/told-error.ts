@@ -1,5 +1,5 @@
 import { causeIn } from '../core/cause.ts';
-import { errorText } from './parked/kept.ts';
+import { errorText } from './handling/kept.ts';
 import { withoutValues } from './reading/without-values.ts';
 
 /** What went wrong with messages in hand. */

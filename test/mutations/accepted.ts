@@ -10,7 +10,7 @@ export interface Accepted extends Difference {
 /** Changes that make no difference that is promised, each by its exact lines. */
 export const accepted: readonly Accepted[] = [
   {
-    path: 'src/inbox/intake/breaker.ts',
+    path: 'src/inbox/handling/breaker.ts',
     before: 'return this.#byAddress.size > 0 && this.#byAddress.has(address);',
     after: 'return this.#byAddress.size >= 0 && this.#byAddress.has(address);',
     why: 'An empty map has no address either: the size is asked first because that is faster.',

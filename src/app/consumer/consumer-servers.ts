@@ -2,7 +2,7 @@ import type { Source } from '../../brokers/source.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { patiently } from '../../core/patience.ts';
 import type { ConsumerReport } from '../../inbox/consumer-event.ts';
-import { faultOf } from '../../inbox/intake/infrastructure-faults.ts';
+import { faultOf } from '../../inbox/handling/infrastructure-faults.ts';
 import type { TransactionClient } from '../../inbox/transaction-client.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 

@@ -4,7 +4,7 @@ import { type Config, transportOf } from '../../config/config.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Receipt, receiptsAddress, writeReceipt } from '../../core/receipt.ts';
 import type { Topic } from '../../core/topic.ts';
-import type { ReceiptSender } from '../../inbox/intake/receipts.ts';
+import type { ReceiptSender } from '../../inbox/handling/receipts.ts';
 
 /** Makes senders of receipts: they use the transport of the topic, and the address of receipts. */
 export function receiptSendersOf(config: Pick<Config, 'transports'>): (topic: Topic) => ReceiptSender {

@@ -1,5 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
-import { faultOf } from '../intake/infrastructure-faults.ts';
+import { faultOf } from '../handling/infrastructure-faults.ts';
 
 /** Codes that say that the receiver's database cannot be used as it is. */
 const ofDatabase: ReadonlySet<string> = new Set(['OUTBOX_MIGRATION_MISSING', 'OUTBOX_SERVER_UNAVAILABLE']);

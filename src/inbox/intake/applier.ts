@@ -7,16 +7,16 @@ import { type Arrival, noteArrivals, type TransactionLimits } from '../../store/
 import type { TryRules } from '../../store/inbox/tries.ts';
 import type { Applied } from '../applied.ts';
 import type { HandlerContext } from '../handler.ts';
+import type { Arrived } from '../handling/arrived.ts';
+import type { HandlerTransactions } from '../handling/handler-transactions.ts';
+import { faultOf } from '../handling/infrastructure-faults.ts';
+import { type Keeping, keptOf } from '../handling/kept.ts';
+import { CommitProof, refuseSwallowedError } from '../handling/swallowed-error.ts';
 import type { InboxTransactions } from '../inbox-transactions.ts';
-import { type Keeping, keptOf } from '../parked/kept.ts';
 import { type RefusalReason, refusalReasonOf } from '../reading/unreadable.ts';
 import type { ReadyMessage, Route } from '../route.ts';
 import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
-import type { Arrived } from './arrived.ts';
-import type { HandlerTransactions } from './handler-transactions.ts';
-import { faultOf } from './infrastructure-faults.ts';
-import { CommitProof, refuseSwallowedError } from './swallowed-error.ts';
 
 export interface ApplierOptions<Tx extends Transaction> {
   readonly client: InboxTransactions<Tx>;

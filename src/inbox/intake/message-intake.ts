@@ -4,19 +4,19 @@ import type { Transaction } from '../../store/database/transaction.ts';
 import { type Applied, counterOf, eventOf } from '../applied.ts';
 import type { Tally } from '../consumer-counts.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
-import type { KeyQueues } from '../parked/key-queues.ts';
+import { type Arrived, identify } from '../handling/arrived.ts';
+import { type Breaker, keyNameOf } from '../handling/breaker.ts';
+import { GivenUp } from '../handling/handler-transactions.ts';
+import type { Receipts } from '../handling/receipts.ts';
+import { nextPauseMs } from '../handling/retry-pace.ts';
 import type { RouteTable } from '../route-table.ts';
 import { type Applier, HoldsKey } from './applier.ts';
-import { type Arrived, identify } from './arrived.ts';
-import { type Breaker, keyNameOf } from './breaker.ts';
 import { FailedChunks } from './failed-chunks.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
-import { GivenUp } from './handler-transactions.ts';
 import { inKeyOrder } from './key-order.ts';
+import type { KeyQueues } from './key-queues.ts';
 import type { KnownMessages } from './known-messages.ts';
 import type { PoisonMarks } from './poison-marks.ts';
-import type { Receipts } from './receipts.ts';
-import { nextPauseMs } from './retry-pace.ts';
 import { OneByOne, positionOf, type Settled } from './settle-one.ts';
 
 export interface MessageIntakeOptions<Tx extends Transaction> {

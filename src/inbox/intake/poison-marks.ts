@@ -11,8 +11,8 @@ import {
   type Suspect,
   setMark,
 } from '../../store/inbox/marks.ts';
+import type { OneSuspect } from '../handling/one-suspect.ts';
 import type { TransactionClient } from '../transaction-client.ts';
-import type { OneSuspect } from './one-suspect.ts';
 
 export interface PoisonMarksOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;

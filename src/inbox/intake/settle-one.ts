@@ -4,16 +4,16 @@ import type { Transaction } from '../../store/database/transaction.ts';
 import type { Applied } from '../applied.ts';
 import type { Tally } from '../consumer-counts.ts';
 import type { ConsumerReport, Position } from '../consumer-event.ts';
+import type { Arrived } from '../handling/arrived.ts';
+import { type Breaker, keyNameOf } from '../handling/breaker.ts';
+import { GivenUp } from '../handling/handler-transactions.ts';
+import { faultOf } from '../handling/infrastructure-faults.ts';
+import { nextPauseMs } from '../handling/retry-pace.ts';
 import { delaysOf } from '../route-delays.ts';
 import type { ToldFailure } from '../told-error.ts';
 import { verdictOf } from '../verdict.ts';
 import type { Applier } from './applier.ts';
-import type { Arrived } from './arrived.ts';
-import { type Breaker, keyNameOf } from './breaker.ts';
 import type { FailingPartitions } from './failing-partitions.ts';
-import { GivenUp } from './handler-transactions.ts';
-import { faultOf } from './infrastructure-faults.ts';
-import { nextPauseMs } from './retry-pace.ts';
 
 export interface OneByOneOptions<Tx extends Transaction> {
   readonly applier: Applier<Tx>;

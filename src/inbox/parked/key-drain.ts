@@ -13,14 +13,14 @@ import {
   returnTry,
 } from '../../store/inbox/tries.ts';
 import type { IdentifiedMessage } from '../consumer-event.ts';
-import { isFinal, judgeTry } from '../intake/failed-try.ts';
-import { GivenUp } from '../intake/handler-transactions.ts';
-import type { Receipts } from '../intake/receipts.ts';
+import { GivenUp } from '../handling/handler-transactions.ts';
+import type { Receipts } from '../handling/receipts.ts';
 import type { KeyDrains, ParkedKeyAnswer, StandInRules } from '../ports.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
 import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
 import { DrainPace } from './drain-pace.ts';
+import { isFinal, judgeTry } from './failed-try.ts';
 import type { Begun, KeyDrainOptions } from './key-drain-options.ts';
 import { callHandlers, findParked, type ReadyTry, readParked } from './parked-message.ts';
 import { UncountedTries } from './uncounted-tries.ts';

@@ -1,10 +1,10 @@
 import { OutboxError } from '../../core/errors.ts';
 import type { BegunTry } from '../../store/inbox/tries.ts';
 import type { HandlerContext } from '../handler.ts';
-import { Arrived, identify } from '../intake/arrived.ts';
+import { Arrived, identify } from '../handling/arrived.ts';
+import { arrivedAgain } from '../handling/kept.ts';
 import type { ReadyMessage, Route } from '../route.ts';
 import type { RouteTable } from '../route-table.ts';
-import { arrivedAgain } from './kept.ts';
 
 /** A parked message with its handler, and where its receipts go. */
 export interface FoundMessage<Tx> {

@@ -2,7 +2,7 @@ import type { SeenFilter } from '../../brokers/seen-filter.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { readDatabaseEpoch } from '../../store/inbox/database-epoch.ts';
-import { faultOf } from '../intake/infrastructure-faults.ts';
+import { faultOf } from '../handling/infrastructure-faults.ts';
 import { filterInEpoch } from './filter-in-epoch.ts';
 
 /**

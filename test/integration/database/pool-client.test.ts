@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { once as onceByInbox } from '../../../src/consumer.ts';
-import { faultOf } from '../../../src/inbox/intake/infrastructure-faults.ts';
+import { faultOf } from '../../../src/inbox/handling/infrastructure-faults.ts';
 import { clientOf, send, type Transaction, topic, transaction } from '../../../src/index.ts';
 import { lanesOfNudge, nudgeChannel } from '../../../src/store/lane/nudge.ts';
 import { proxiedDatabase } from '../../support/faults/proxied-database.ts';

@@ -6,7 +6,7 @@ import { topic } from '../../../src/core/topic.ts';
 import { InboxConsumer } from '../../../src/inbox/consumer.ts';
 import type { ConsumerEvent, ConsumerReport } from '../../../src/inbox/consumer-event.ts';
 import type { Consumer } from '../../../src/inbox/consumer-interface.ts';
-import type { ReceiptSender } from '../../../src/inbox/intake/receipts.ts';
+import type { ReceiptSender } from '../../../src/inbox/handling/receipts.ts';
 import { countKept } from '../../../src/store/inbox/kept-counts.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';

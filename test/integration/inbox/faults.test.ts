@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { PrismaClient } from '../../../dev/generated/shop/client.ts';
-import { type Fault, faultOf } from '../../../src/inbox/intake/infrastructure-faults.ts';
+import { type Fault, faultOf } from '../../../src/inbox/handling/infrastructure-faults.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import type { ShopTransaction } from '../../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';

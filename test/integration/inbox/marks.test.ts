@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { OneSuspect } from '../../../src/inbox/intake/one-suspect.ts';
+import { OneSuspect } from '../../../src/inbox/handling/one-suspect.ts';
 import { PoisonMarks } from '../../../src/inbox/intake/poison-marks.ts';
 import { setMark } from '../../../src/store/inbox/marks.ts';
 import { range } from '../../support/fixtures/inbox-stage.ts';

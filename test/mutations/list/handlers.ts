@@ -23,7 +23,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'failed-operations-unnoticed',
     promise: committed,
-    file: 'src/inbox/intake/swallowed-error.ts',
+    file: 'src/inbox/handling/swallowed-error.ts',
     find: 'this.#failed.count !== this.#before &&',
     replace: 'this.#failed.count < this.#before &&',
     test: 'test/integration/inbox/caught-errors.test.ts',
@@ -59,7 +59,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'permanent-tried-again-when-parked',
     promise: lastWord,
-    file: 'src/inbox/intake/failed-try.ts',
+    file: 'src/inbox/parked/failed-try.ts',
     find: 'final: permanent || isFinal(refusal)',
     replace: 'final: isFinal(refusal)',
     test: verdicts,
@@ -104,7 +104,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'limit-not-told',
     promise: givenUp,
-    file: 'src/inbox/intake/handler-transactions.ts',
+    file: 'src/inbox/handling/handler-transactions.ts',
     find: 'setTimeout(() => this.giveUp(tooLong(this.#limitMs)), Math.max(0, leftMs))',
     replace: 'setTimeout(() => undefined, Math.max(0, leftMs))',
     test: signal,

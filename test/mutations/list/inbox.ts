@@ -87,7 +87,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'parked-although-its-address-pauses',
     promise: away,
-    file: 'src/inbox/intake/breaker.ts',
+    file: 'src/inbox/handling/breaker.ts',
     find: '    this.#prolong(address, health, health.pause);\n    return true;',
     replace: '    this.#prolong(address, health, health.pause);\n    return false;',
     test: 'test/unit/inbox/breaker.test.ts',
@@ -96,7 +96,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'few-bad-keys-pause-their-address',
     promise: away,
-    file: 'src/inbox/intake/breaker.ts',
+    file: 'src/inbox/handling/breaker.ts',
     find: ' || 2 * failed <= health.failedByKey.size',
     replace: '',
     test: 'test/unit/inbox/breaker.test.ts',
@@ -114,7 +114,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'faults-of-the-database-are-the-message',
     promise: 'Errors of the database cost no message a try',
-    file: 'src/inbox/intake/infrastructure-faults.ts',
+    file: 'src/inbox/handling/infrastructure-faults.ts',
     find: 'of layersOf(error)) {',
     replace: 'of layersOf(undefined)) {',
     test: 'test/integration/inbox/faults.test.ts',
@@ -151,7 +151,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'kept-ids-of-two-sources-equal',
     promise: hostile,
-    file: 'src/inbox/intake/arrived.ts',
+    file: 'src/inbox/handling/arrived.ts',
     find: `eventId(id, incoming.header('ce_source'))`,
     replace: `eventId(id, undefined)`,
     test: 'test/integration/inbox/foreign.test.ts',

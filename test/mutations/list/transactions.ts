@@ -83,7 +83,7 @@ export const transactionMutations: readonly Mutation[] = [
   {
     name: 'forgotten-send-of-a-handler-is-not-awaited',
     promise: noLoss,
-    file: 'src/inbox/intake/handler-transactions.ts',
+    file: 'src/inbox/handling/handler-transactions.ts',
     find: 'return withItsWrites(tx, () => work(tx, handling));',
     replace: 'return work(tx, handling);',
     test: 'test/unit/inbox/handler-transactions.test.ts',

@@ -116,7 +116,7 @@ const cases: readonly Case[] = [
   refuse('src/inbox', value('../brokers/source.ts'), 'the types of src/brokers/source.ts'),
   refuse('src/inbox', value('kafkajs'), kafkajs),
   refuse('src/inbox/intake', value('../../relay/drain.ts'), 'src/inbox may import'),
-  ...allow('src/inbox/intake', type('../../brokers/source.ts'), value('../parked/kept.ts')),
+  ...allow('src/inbox/intake', type('../../brokers/source.ts'), value('../handling/kept.ts')),
   ...allow('src/inbox', type('../brokers/source.ts'), value('../brokers/incoming-message.ts')),
   ...allow('src/inbox', value('../bulk/bulk-runner.ts')),
   ...allow('src/inbox', value('../store/database/pool.ts'), value('../core/errors.ts')),

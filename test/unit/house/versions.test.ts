@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pinned, supported } from '../../../dev/servers/providers/pinned-versions.ts';
 import { compareVersions, inRange, parseVersion } from '../../../dev/servers/providers/version-range.ts';
-import { tellsFailures } from '../../../src/inbox/intake/failed-operations.ts';
+import { tellsFailures } from '../../../src/inbox/handling/failed-operations.ts';
 import { rows } from '../../versions/rows.ts';
 import { engines, nodes, postgres, prisma, typescript, withVersionTable } from '../../versions/table.ts';
 import { projectRoot } from './project-files.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../../src/core/topic.ts';
-import { identify } from '../../../src/inbox/intake/arrived.ts';
+import { identify } from '../../../src/inbox/handling/arrived.ts';
 import { routeOf } from '../../../src/inbox/route.ts';
 import { RouteTable } from '../../../src/inbox/route-table.ts';
 import { incoming } from './incoming.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PausedAddress } from '../../../src/inbox/consumer-event.ts';
-import { BreakerRows } from '../../../src/inbox/intake/breaker-rows.ts';
+import { BreakerRows } from '../../../src/inbox/handling/breaker-rows.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { fakeTimeUntilEnd, pass } from '../../support/fixtures/fake-time.ts';

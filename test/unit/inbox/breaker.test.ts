@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
-import { Breaker } from '../../../src/inbox/intake/breaker.ts';
+import { Breaker } from '../../../src/inbox/handling/breaker.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

@@ -4,7 +4,7 @@ import { counterOf, eventOf } from '../../../src/inbox/applied.ts';
 import { Tally } from '../../../src/inbox/consumer-counts.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 import { noting, standing } from '../../../src/inbox/consumer-health.ts';
-import { Arrived } from '../../../src/inbox/intake/arrived.ts';
+import { Arrived } from '../../../src/inbox/handling/arrived.ts';
 import { unreadable } from '../../../src/inbox/reading/unreadable.ts';
 import { incoming } from './incoming.ts';
 

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { HandlerContext } from '../../../src/inbox/handler.ts';
+import { GivenUp, HandlerTransactions } from '../../../src/inbox/handling/handler-transactions.ts';
 import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
-import { GivenUp, HandlerTransactions } from '../../../src/inbox/intake/handler-transactions.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';

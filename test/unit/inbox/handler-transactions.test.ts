@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { GivenUp, HandlerTransactions } from '../../../src/inbox/handling/handler-transactions.ts';
 import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
-import { GivenUp, HandlerTransactions } from '../../../src/inbox/intake/handler-transactions.ts';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
 import { plainMessage } from '../../../src/inbox/reading/received-message.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Fault, faultOf, saysAborted } from '../../../src/inbox/intake/infrastructure-faults.ts';
+import { type Fault, faultOf, saysAborted } from '../../../src/inbox/handling/infrastructure-faults.ts';
 
 const coded = (code: unknown, message = 'no'): Error => Object.assign(new Error(message), { code });
 

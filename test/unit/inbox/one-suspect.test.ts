@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OneSuspect } from '../../../src/inbox/intake/one-suspect.ts';
+import { OneSuspect } from '../../../src/inbox/handling/one-suspect.ts';
 
 test('one suspect is in hand at a time, and those who wait have their turns in order', async () => {
   const suspects = new OneSuspect();

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { OneSuspect } from '../../../src/inbox/intake/one-suspect.ts';
+import { OneSuspect } from '../../../src/inbox/handling/one-suspect.ts';
 import { PoisonMarks } from '../../../src/inbox/intake/poison-marks.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 

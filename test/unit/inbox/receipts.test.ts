@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Receipt, receiptIdLimit } from '../../../src/core/receipt.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
-import { Receipts } from '../../../src/inbox/intake/receipts.ts';
+import { Receipts } from '../../../src/inbox/handling/receipts.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 
 let sent: Receipt[];

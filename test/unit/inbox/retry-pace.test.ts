@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextPauseMs } from '../../../src/inbox/intake/retry-pace.ts';
+import { nextPauseMs } from '../../../src/inbox/handling/retry-pace.ts';
 
 test('pauses double from 1 s to 30 s', () => {
   expect(Array.from({ length: 7 }, (_, pauses) => nextPauseMs(pauses))).toEqual([

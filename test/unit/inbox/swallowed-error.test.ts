@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { nextTick } from 'node:process';
 import { expect, test } from 'vitest';
-import { CommitProof } from '../../../src/inbox/intake/swallowed-error.ts';
+import { CommitProof } from '../../../src/inbox/handling/swallowed-error.ts';
 
 /** Promises between the answer to an operation and the client's event: more than Prisma has. */
 const hops = 100;

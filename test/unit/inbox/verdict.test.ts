@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Duration } from '../../../src/core/duration.ts';
-import { faultOf } from '../../../src/inbox/intake/infrastructure-faults.ts';
-import { errorText } from '../../../src/inbox/parked/kept.ts';
+import { faultOf } from '../../../src/inbox/handling/infrastructure-faults.ts';
+import { errorText } from '../../../src/inbox/handling/kept.ts';
 import { permanent, retryAfter, verdictOf } from '../../../src/inbox/verdict.ts';
 
 const closed = new TypeError('the bank is closed');

@@ -3,8 +3,8 @@ import { OutboxError } from '../../core/errors.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { countQueue } from '../../store/inbox/key-queue.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
-import type { Arrived } from '../intake/arrived.ts';
-import type { FailingPartitions } from '../intake/failing-partitions.ts';
+import type { Arrived } from '../handling/arrived.ts';
+import type { FailingPartitions } from './failing-partitions.ts';
 
 export interface KeyQueuesOptions {
   readonly group: string;

@@ -3,10 +3,10 @@ import type { IncomingMessage } from '../../brokers/source.ts';
 import type { KeptMessage } from '../../store/inbox/park.ts';
 import type { BegunTry } from '../../store/inbox/tries.ts';
 import { readWire, writeWire } from '../../store/inbox/wire.ts';
-import type { Arrived } from '../intake/arrived.ts';
-import { faultOf } from '../intake/infrastructure-faults.ts';
 import type { RefusalReason } from '../reading/unreadable.ts';
 import { withoutVerdict } from '../verdict.ts';
+import type { Arrived } from './arrived.ts';
+import { faultOf } from './infrastructure-faults.ts';
 
 /** Why a message is kept. */
 export interface Keeping {

@@ -1,9 +1,9 @@
 import type { BegunTry, FailedTry } from '../../store/inbox/tries.ts';
-import { errorText } from '../parked/kept.ts';
+import type { Way } from '../handling/arrived.ts';
+import { errorText } from '../handling/kept.ts';
 import { type RefusalReason, refusalReasonOf } from '../reading/unreadable.ts';
 import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
-import type { Way } from './arrived.ts';
 
 /** A failed try as it is stored, with the delays from which the database computes the next try. */
 export interface JudgedTry {
