@@ -85,7 +85,7 @@ const spelling = [
 ];
 
 /** The lint override for the files of one layer at one depth, or of one subfolder that is the home of a package. */
-function layerOverride(layer, { depth, files, uses, imports = [] }) {
+function layerOverride(layer, { depth, files, uses, imports = [], refuses = [] }) {
   const outside = `${'../'.repeat(depth)}**`;
   const types = (layer.types ?? []).map((path) => pathTo(path, layer.folder, depth));
   const allowed = [...layer.imports, ...imports].map((path) => pathTo(path, layer.folder, depth));
@@ -96,6 +96,7 @@ function layerOverride(layer, { depth, files, uses, imports = [] }) {
     ...refused.map(([, pattern]) => pattern),
     ...types.map((path) => ({ regex: exactly(path), allowTypeImports: true, message: layer.reason })),
     { group: [outside, ...folders.map((path) => `!${path}`)], message: layer.reason },
+    ...refuses.map((folder) => ({ regex: `^\\.\\./${folder}/`, message: together(folder, layer) })),
     ...(layer.flat ? [{ regex: '^\\./.*/', message: layer.reason }] : []),
   ];
   return { files: [files], rules: { 'typescript/no-restricted-imports': ['error', { patterns }] } };
@@ -112,11 +113,20 @@ function exactly(path) {
   return `^${path.replaceAll('.', '\\.')}${path.endsWith('/') ? '' : '$'}`;
 }
 
+function together(other, { folder }) {
+  return `What this folder shares with ${folder}/${other} belongs to neither: give it a folder of its own.`;
+}
+
 function layerOverrides(layer) {
   const overrides = [];
   for (let depth = 1; depth <= (layer.depth ?? 1); depth += 1) {
     const files = `${layer.folder}/${'*/'.repeat(depth - 1)}*.ts`;
     overrides.push(layerOverride(layer, { depth, files, uses: layer.uses }));
+  }
+  for (const folder of layer.apart ?? []) {
+    const refuses = layer.apart.filter((other) => other !== folder);
+    const files = `${layer.folder}/${folder}/*.ts`;
+    overrides.push(layerOverride(layer, { depth: 2, files, uses: layer.uses, refuses }));
   }
   for (const [folder, { uses, imports }] of Object.entries(layer.homes ?? {})) {
     const files = `${layer.folder}/${folder}/*.ts`;

@@ -13,7 +13,7 @@ const brokers = {
  * The layers. `imports` are folders of src (or paths from it), `types` those from which only types may be imported,
  * `uses` the allowed packages with one home (import-directions.mjs). Any other import from outside the layer's folder
  * is rejected with `reason`. `depth: 2` covers subfolders, `flat` refuses to import from them; `homes` lists what one
- * subfolder may also use and import.
+ * subfolder may also use and import; of `apart`, no subfolder imports another.
  */
 export const layers = [
   {
@@ -79,6 +79,7 @@ export const layers = [
     types: ['brokers/source.ts', 'brokers/seen-filter.ts'],
     uses: ['io'],
     homes: { http: { uses: [], imports: ['brokers/http/client/'] } },
+    apart: ['intake', 'parked'],
     reason:
       'src/inbox may import src/bulk, src/store, src/tracing, src/core, src/brokers/incoming-message.ts and the types of src/brokers/source.ts and src/brokers/seen-filter.ts, and src/inbox/http also src/brokers/http/client: handling a message needs neither relay nor broker.',
   },

@@ -116,6 +116,8 @@ const cases: readonly Case[] = [
   refuse('src/inbox', value('../brokers/source.ts'), 'the types of src/brokers/source.ts'),
   refuse('src/inbox', value('kafkajs'), kafkajs),
   refuse('src/inbox/intake', value('../../relay/drain.ts'), 'src/inbox may import'),
+  refuse('src/inbox/intake', type('../parked/key-drain.ts'), 'belongs to neither'),
+  refuse('src/inbox/parked', value('../intake/applier.ts'), 'belongs to neither'),
   ...allow('src/inbox/intake', type('../../brokers/source.ts'), value('../handling/kept.ts')),
   ...allow('src/inbox', type('../brokers/source.ts'), value('../brokers/incoming-message.ts')),
   ...allow('src/inbox', value('../bulk/bulk-runner.ts')),
