@@ -15,7 +15,7 @@ export interface SourceRoutes<Tx> {
   readonly routes: readonly Route<Tx>[];
   readonly lookup: RouteTable<Tx>;
   readonly receipts: Receipts | undefined;
-  readonly deadLetters: DeadLetters | undefined;
+  readonly deadLetters: Pick<DeadLetters, 'nudge' | 'stop'> | undefined;
 }
 
 /** The topics of a consumer, by the broker that they arrive from. */
@@ -55,4 +55,9 @@ export function sourceRoutesOf<Tx extends Transaction>(
 /** Where the messages of these topics arrive. */
 export function addressesOf<Tx>(routes: readonly Route<Tx>[]): readonly string[] {
   return [...new Set(routes.map(({ topic }) => topic.rules.address))];
+}
+
+/** To be called when a message has failed, whose source is not known. */
+export function nudgeDeadLetters<Tx>(sourceRoutes: readonly SourceRoutes<Tx>[]): void {
+  for (const { deadLetters } of sourceRoutes) deadLetters?.nudge();
 }

@@ -6,6 +6,7 @@ import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { countKept } from '../store/inbox/kept-counts.ts';
 import { readInstallation } from '../store/installation/installation.ts';
 import { requireMigrated } from '../store/installation/migrate.ts';
+import type { ConsumerContext } from './consumer-context.ts';
 import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
 import { noting, standing } from './consumer-health.ts';
@@ -17,18 +18,19 @@ import { BreakerRows } from './handling/breaker-rows.ts';
 import { HandlerTransactions } from './handling/handler-transactions.ts';
 import { OneSuspect } from './handling/one-suspect.ts';
 import { InboxTransactions, limitOf, poolSizeOf } from './inbox-transactions.ts';
-import { Applier } from './intake/applier.ts';
 import type { FailingPartition } from './intake/failing-partitions.ts';
-import { KeyQueues } from './intake/key-queues.ts';
-import { KnownMessages } from './intake/known-messages.ts';
 import { MessageIntake } from './intake/message-intake.ts';
-import { PoisonMarks } from './intake/poison-marks.ts';
-import type { SharedParts, StartPlan } from './shared-parts.ts';
+import type { ParkedWatcher } from './parked/parked-watcher.ts';
 import { addressesOf, type SourceRoutes, sourceRoutesOf } from './source-routes.ts';
 import { startParked } from './start-parked.ts';
 import type { TransactionClient } from './transaction-client.ts';
 import { filterOfEpoch } from './window/filter-epoch.ts';
 import { startWindow } from './window/start-window.ts';
+
+/** The plan, with the client as the inbox uses it. */
+interface StartPlan<Tx extends Transaction> extends ConsumerPlan<Tx> {
+  readonly client: InboxTransactions<Tx>;
+}
 
 /** Messages that are fetched together, each with a transaction of its own. */
 const lookAhead = 200;
@@ -84,6 +86,32 @@ async function start<Tx extends Transaction>(
   running: Running,
   report: ConsumerReport,
 ): Promise<RunningConsumer> {
+  const { context, installation } = await contextOf(plan, patient, running, report);
+  const { breaker, filter, tally } = context;
+  const { hostParkedKeys } = plan;
+  const parked = startParked(context, { hostParkedKeys, installation }, running);
+  const presence = presenceOf(plan, running);
+  const sources = await joinAll(context, { parked, presence }, running);
+  if (filter !== undefined) running.add(() => filter.close());
+  const failing = () => sources.failing();
+  return {
+    counts: () => tally.counts(),
+    failing,
+    paused: () => breaker.paused(),
+    health: () => running.health.read(),
+    done: running.over,
+    stop: (options) => running.stop(options),
+    status: async () => ({ ...(await statusOf(context, sources.subscribed)), failing: failing() }),
+  };
+}
+
+/** Makes what the parts share, and looks whether the database and the window allow a start. */
+async function contextOf<Tx extends Transaction>(
+  plan: StartPlan<Tx>,
+  patient: TransactionClient<Tx>,
+  running: Running,
+  report: ConsumerReport,
+): Promise<{ readonly context: ConsumerContext<Tx>; readonly installation: string }> {
   const { client, middlewares, rules, settings } = plan;
   const { deadline, health, stopping } = running;
   const ask = <Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> =>
@@ -114,31 +142,20 @@ async function start<Tx extends Transaction>(
   stopping.throwIfAborted();
   const handlers = new HandlerTransactions({ client, group: rules.group, middlewares, deadline });
   running.inHand(() => handlers.open > 0);
-  const suspects = new OneSuspect();
-  const shared = {
-    plan,
+  const context = {
+    client,
+    rules,
     sourceRoutes,
-    installation,
     filter,
-    suspects,
+    suspects: new OneSuspect(),
+    tally,
     breaker,
     handlers,
-    tally,
     report,
+    heard: settings.report !== undefined,
     ask,
   };
-  const sources = await joinAll(shared, running);
-  if (filter !== undefined) running.add(() => filter.close());
-  const failing = () => sources.failing();
-  return {
-    counts: () => tally.counts(),
-    failing,
-    paused: () => breaker.paused(),
-    health: () => health.read(),
-    done: running.over,
-    stop: (options) => running.stop(options),
-    status: async () => ({ ...(await statusOf(shared, sources.subscribed)), failing: failing() }),
-  };
+  return { context, installation };
 }
 
 /** The sources of a consumer. */
@@ -148,14 +165,13 @@ interface Joined {
 }
 
 /** Joins the group at each source, one after the other. */
-async function joinAll<Tx extends Transaction>(shared: SharedParts<Tx>, running: Running): Promise<Joined> {
-  const { breaker, sourceRoutes } = shared;
+async function joinAll<Tx extends Transaction>(
+  context: ConsumerContext<Tx>,
+  { parked, presence }: { readonly parked: ParkedWatcher; readonly presence: ConsumerPresence<Tx> },
+  running: Running,
+): Promise<Joined> {
+  const { breaker, sourceRoutes } = context;
   const { health, stopping } = running;
-  const parked = startParked(shared, running);
-  const { client, place, rules } = shared.plan;
-  const presence = new ConsumerPresence({ client, place, group: rules.group });
-  running.add(() => presence.stop());
-  presence.start();
   const intakes: MessageIntake<Tx>[] = [];
   const subscribed: Subscribed[] = [];
   const members = new Set<string>();
@@ -163,10 +179,15 @@ async function joinAll<Tx extends Transaction>(shared: SharedParts<Tx>, running:
   health.others = () => standing(failing(), breaker.paused());
   health.joined = () => members.size === sourceRoutes.length;
   for (const ofSource of sourceRoutes) {
-    const intake = intakeOf(shared, ofSource, () => parked.nudge());
+    const intake = new MessageIntake(context, {
+      lookup: ofSource.lookup,
+      receipts: ofSource.receipts,
+      onParked: () => parked.nudge(),
+      onFailed: () => ofSource.deadLetters?.nudge(),
+    });
     running.add(() => intake.close());
     intakes.push(intake);
-    const subscription = await subscribe(shared, ofSource, intake, running, { members, presence });
+    const subscription = await subscribe(context, ofSource, intake, running, { members, presence });
     running.add(() => subscription.stop());
     subscribed.push(subscription);
     stopping.throwIfAborted();
@@ -189,8 +210,19 @@ function breakerOf<Tx extends Transaction>(
   return breaker;
 }
 
+/** What this consumer is and has, for `status` of other processes. */
+function presenceOf<Tx extends Transaction>(
+  { client, place, rules }: StartPlan<Tx>,
+  running: Running,
+): ConsumerPresence<Tx> {
+  const presence = new ConsumerPresence({ client, place, group: rules.group });
+  running.add(() => presence.stop());
+  presence.start();
+  return presence;
+}
+
 async function statusOf<Tx extends Transaction>(
-  { plan: { rules }, ask, breaker, tally }: SharedParts<Tx>,
+  { ask, breaker, rules, tally }: ConsumerContext<Tx>,
   subscribed: readonly Subscribed[],
 ): Promise<Omit<ConsumerStatus, 'failing'>> {
   const kept = await ask((sql) => countKept(sql, rules.group));
@@ -201,45 +233,8 @@ async function statusOf<Tx extends Transaction>(
   return { ...tally.counts(), ...kept, inFlight, lag, partitions, paused: breaker.paused() };
 }
 
-function intakeOf<Tx extends Transaction>(
-  {
-    plan: { client, rules, settings },
-    ask,
-    breaker,
-    filter,
-    handlers,
-    report,
-    suspects,
-    tally,
-  }: SharedParts<Tx>,
-  { deadLetters, lookup, receipts }: SourceRoutes<Tx>,
-  onParked: () => void,
-): MessageIntake<Tx> {
-  const { group } = rules;
-  return new MessageIntake({
-    ...rules,
-    routes: lookup,
-    applier: new Applier({ client, handlers, group, limits: client.limits, rules: rules.tries }),
-    known: new KnownMessages({ client, group, filter }),
-    marks: new PoisonMarks({
-      client,
-      group,
-      maxKills: rules.tries.maxKills,
-      suspects,
-    }),
-    queues: new KeyQueues({ group, most: rules.maxQueued, report, ask }),
-    breaker,
-    tally,
-    report,
-    heard: settings.report !== undefined,
-    receipts,
-    onParked,
-    onFailed: () => deadLetters?.nudge(),
-  });
-}
-
 function subscribe<Tx extends Transaction>(
-  { plan: { rules }, report }: SharedParts<Tx>,
+  { report, rules }: ConsumerContext<Tx>,
   { name, routes, source }: SourceRoutes<Tx>,
   intake: MessageIntake<Tx>,
   { health, stopping }: Running,

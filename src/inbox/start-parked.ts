@@ -5,34 +5,34 @@ import type { Running } from '../core/running.ts';
 import { Slots } from '../core/slots.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import { type DeadTries, endDeadTries } from '../store/inbox/parked-keys.ts';
+import type { ConsumerContext } from './consumer-context.ts';
 import type { ConsumerReport } from './consumer-event.ts';
+import type { ConsumerParts } from './consumer-plan.ts';
 import { type InboxTransactions, transactionsOf } from './inbox-transactions.ts';
 import { KeyDrain } from './parked/key-drain.ts';
 import { ParkedWatcher } from './parked/parked-watcher.ts';
 import { KeyStandIns } from './parked/stand-ins.ts';
 import { TemporalOutage } from './parked/temporal-outage.ts';
-import { topicDelaysOf } from './route-delays.ts';
-import type { SharedParts } from './shared-parts.ts';
-import type { SourceRoutes } from './source-routes.ts';
+import { nudgeDeadLetters } from './source-routes.ts';
+
+/** Who supervises parked keys, and the UUID of their database. */
+interface Host<Tx extends Transaction> extends Pick<ConsumerParts<Tx>, 'hostParkedKeys'> {
+  readonly installation: string;
+}
 
 /** Makes what tries parked messages, and starts the watcher that starts their workflows and stand-ins. */
 export function startParked<Tx extends Transaction>(
-  shared: SharedParts<Tx>,
+  context: ConsumerContext<Tx>,
+  { hostParkedKeys, installation }: Host<Tx>,
   running: Running,
 ): ParkedWatcher {
-  const {
-    plan: { client, hostParkedKeys, rules },
-    installation,
-    report,
-    ask,
-  } = shared;
+  const { ask, client, report, rules } = context;
   const { group, parkedConcurrency: concurrency } = rules;
   // Identifies this process in the database.
   const worker = randomBytes(8).readBigInt64BE().toString();
-  const onFailed = (): void => nudgeDeadLetters(shared.sourceRoutes);
   const slots = new Slots(concurrency);
   const standIns = new KeyStandIns({
-    drains: keyDrainOf(shared, worker, onFailed),
+    drains: new KeyDrain(context, worker),
     slots,
     failed: (error, retryInMs) => report({ type: 'parked-failing', error, retryInMs }),
     drained: () => watcher.drained(),
@@ -53,7 +53,7 @@ export function startParked<Tx extends Transaction>(
     bulks: hosted.bulks,
     standIns,
     supervised: untilAtWork(running),
-    endDeadTries: () => buryDead(shared, worker, onFailed),
+    endDeadTries: () => buryDead(context, worker),
     failed: ({ what, error, retryInMs }) => {
       if (what === 'start') outage.failed(error);
       else report({ type: 'parked-failing', error, retryInMs });
@@ -89,41 +89,15 @@ async function untilAtWork({ health, stopping }: Running): Promise<void> {
   }
 }
 
-function keyDrainOf<Tx extends Transaction>(
-  { plan, handlers, sourceRoutes, suspects, breaker, tally, report }: SharedParts<Tx>,
-  worker: string,
-  onFailed: () => void,
-): KeyDrain<Tx> {
-  const { client, routes, rules } = plan;
-  return new KeyDrain({
-    client,
-    handlers,
-    group: rules.group,
-    routes: sourceRoutes.map(({ lookup }) => lookup),
-    rules: rules.tries,
-    topics: topicDelaysOf(routes, rules.tries.retryMs),
-    quickRetriesMs: rules.quickRetriesMs,
-    limits: client.limits,
-    worker,
-    suspects,
-    breaker,
-    tally,
-    report,
-    receiptsOf: (some) => sourceRoutes.find(({ lookup }) => lookup === some)?.receipts,
-    onFailed,
-  });
-}
-
 async function buryDead<Tx extends Transaction>(
-  { plan: { rules }, ask, report, tally }: SharedParts<Tx>,
+  { ask, report, rules, sourceRoutes, tally }: ConsumerContext<Tx>,
   worker: string,
-  onFailed: () => void,
 ): Promise<Omit<DeadTries, 'gaveUp'>> {
   const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, rules.group, worker, rules.tries));
   for (const id of gaveUp) {
     tally.count('failed');
     report({ type: 'failed', id, reason: 'killed', error: undefined });
-    onFailed();
+    nudgeDeadLetters(sourceRoutes);
   }
   return dead;
 }
@@ -137,8 +111,4 @@ function bulkRunnerOf<Tx extends Transaction>(
     ended: (id, counts) => report({ type: 'bulk-ended', id, counts }),
     failed: (error) => report({ type: 'bulk-failing', error }),
   });
-}
-
-function nudgeDeadLetters<Tx>(sourceRoutes: readonly SourceRoutes<Tx>[]): void {
-  for (const { deadLetters } of sourceRoutes) deadLetters?.nudge();
 }

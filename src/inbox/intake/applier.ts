@@ -3,29 +3,21 @@ import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { park } from '../../store/inbox/park.ts';
 import { readProcessed } from '../../store/inbox/processed.ts';
-import { type Arrival, noteArrivals, type TransactionLimits } from '../../store/inbox/receive.ts';
-import type { TryRules } from '../../store/inbox/tries.ts';
+import { type Arrival, noteArrivals } from '../../store/inbox/receive.ts';
 import type { Applied } from '../applied.ts';
+import type { ConsumerContext } from '../consumer-context.ts';
 import type { HandlerContext } from '../handler.ts';
 import type { Arrived } from '../handling/arrived.ts';
-import type { HandlerTransactions } from '../handling/handler-transactions.ts';
 import { faultOf } from '../handling/infrastructure-faults.ts';
 import { type Keeping, keptOf } from '../handling/kept.ts';
 import { CommitProof, refuseSwallowedError } from '../handling/swallowed-error.ts';
-import type { InboxTransactions } from '../inbox-transactions.ts';
 import { type RefusalReason, refusalReasonOf } from '../reading/unreadable.ts';
 import type { ReadyMessage, Route } from '../route.ts';
 import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
 
-export interface ApplierOptions<Tx extends Transaction> {
-  readonly client: InboxTransactions<Tx>;
-  readonly handlers: HandlerTransactions<Tx>;
-  readonly group: string;
-  /** The server's limits for transactions. */
-  readonly limits: TransactionLimits;
-  readonly rules: TryRules;
-}
+/** What it needs of a consumer. */
+type ApplierContext<Tx extends Transaction> = Pick<ConsumerContext<Tx>, 'client' | 'handlers' | 'rules'>;
 
 /** A message of the batch holds its key for later messages, so the batch must be applied one message at a time. */
 export class HoldsKey extends Error {}
@@ -37,10 +29,10 @@ type Prepared<Tx> = ReadyMessage<Tx> | { readonly kind: 'refused'; readonly erro
  * Applies messages of one partition, each with effect once: message ids and handler writes commit in one transaction.
  */
 export class Applier<Tx extends Transaction> {
-  readonly #options: ApplierOptions<Tx>;
+  readonly #context: ApplierContext<Tx>;
 
-  constructor(options: ApplierOptions<Tx>) {
-    this.#options = options;
+  constructor(context: ApplierContext<Tx>) {
+    this.#context = context;
   }
 
   /**
@@ -63,16 +55,17 @@ export class Applier<Tx extends Transaction> {
       // Awaits only asynchronous schemas: a microtask per message would cost throughput.
       prepared.push(one instanceof Promise ? await one : one);
     }
-    if (messages.length > 1 && this.#options.rules.holdKey && prepared.some(({ kind }) => kind === 'refused'))
+    const { client, handlers, rules } = this.#context;
+    const { group } = rules;
+    if (messages.length > 1 && rules.tries.holdKey && prepared.some(({ kind }) => kind === 'refused'))
       throw new HoldsKey();
     const ready = prepared.filter((one) => one.kind === 'ready');
-    const { client, group, handlers, limits } = this.#options;
     let doubt: { readonly proof: CommitProof; readonly id: string } | undefined;
     const work = async (tx: Tx, context: HandlerContext): Promise<readonly Applied[]> => {
       doubt = undefined;
       const sql = sqlOf(tx);
       const proof = client.checksCommits ? undefined : CommitProof.of(tx);
-      const arrivals = await noteArrivals(sql, group, messages, limits);
+      const arrivals = await noteArrivals(sql, group, messages, client.limits);
       await this.#keep(sql, messages, prepared, arrivals);
       const handled = await handleNew({ tx, context }, messages, prepared, arrivals);
       if (handled !== undefined && proof !== undefined) doubt = { proof, id: handled };
@@ -91,9 +84,10 @@ export class Applier<Tx extends Transaction> {
    */
   async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Applied> {
     passCrashPoint('inbox:parking');
-    const { client, group, limits, rules } = this.#options;
+    const { client, rules } = this.#context;
+    const { group, tries } = rules;
     const verdict = verdictOf(error);
-    const [firstMs] = delaysOf('retryMs', message.way, rules.retryMs);
+    const [firstMs] = delaysOf('retryMs', message.way, tries.retryMs);
     // A database fault always leaves another try.
     const last =
       cause === 'killed' ||
@@ -107,11 +101,11 @@ export class Applier<Tx extends Transaction> {
     const retryInMs = verdict?.kind === 'retry-after' ? verdict.inMs : (firstMs ?? 0);
     const applied = await client.$transaction(async (tx): Promise<Applied> => {
       const sql = sqlOf(tx);
-      const [arrival = 'new'] = await noteArrivals(sql, group, [message], limits);
+      const [arrival = 'new'] = await noteArrivals(sql, group, [message], client.limits);
       if (arrival === 'processed') return duplicate;
       if (arrival === 'kept') return kept;
       const state = arrival === 'behind' && cause !== 'killed' ? 'parked' : keeping.state;
-      await park(sql, group, [keptOf(message, { ...keeping, state }, rules.holdKey)], retryInMs);
+      await park(sql, group, [keptOf(message, { ...keeping, state }, tries.holdKey)], retryInMs);
       passCrashPoint('inbox:park-written');
       return state === 'failed'
         ? { kind: 'failed', reason: keeping.cause, error }
@@ -122,9 +116,9 @@ export class Applier<Tx extends Transaction> {
   }
 
   async #proved(doubt: { readonly proof: CommitProof; readonly id: string } | undefined): Promise<void> {
-    const { client, group } = this.#options;
+    const { client, rules } = this.#context;
     await doubt?.proof.require(async () => {
-      const found = await client.$transaction((tx) => readProcessed(sqlOf(tx), group, [doubt.id]));
+      const found = await client.$transaction((tx) => readProcessed(sqlOf(tx), rules.group, [doubt.id]));
       return found.size > 0;
     });
   }
@@ -135,11 +129,11 @@ export class Applier<Tx extends Transaction> {
     prepared: readonly Prepared<Tx>[],
     arrivals: readonly Arrival[],
   ): Promise<void> {
-    const { group, rules } = this.#options;
+    const { group, tries } = this.#context.rules;
     // None of them makes a key that waits for a time: a key is there already, or is held.
     const toKeep = messages.flatMap((message, n) => {
       const keeping = keepingOf(arrivals[n], prepared[n]);
-      return keeping === undefined ? [] : [keptOf(message, keeping, rules.holdKey)];
+      return keeping === undefined ? [] : [keptOf(message, keeping, tries.holdKey)];
     });
     if (toKeep.length > 0) await park(sql, group, toKeep);
   }

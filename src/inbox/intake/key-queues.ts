@@ -1,18 +1,12 @@
 import type { IncomingBatch } from '../../brokers/source.ts';
 import { OutboxError } from '../../core/errors.ts';
-import type { Sql } from '../../store/database/database.ts';
+import type { Transaction } from '../../store/database/transaction.ts';
 import { countQueue } from '../../store/inbox/key-queue.ts';
-import type { ConsumerReport } from '../consumer-event.ts';
+import type { ConsumerContext } from '../consumer-context.ts';
 import type { Arrived } from '../handling/arrived.ts';
 import type { FailingPartitions } from './failing-partitions.ts';
 
-export interface KeyQueuesOptions {
-  readonly group: string;
-  /** Messages that may be queued behind one key. */
-  readonly most: number;
-  readonly report: ConsumerReport;
-  readonly ask: <Result>(question: (sql: Sql) => Promise<Result>) => Promise<Result>;
-}
+type QueuesContext = Pick<ConsumerContext<Transaction>, 'ask' | 'report' | 'rules'>;
 
 /** A parked key, as far as this consumer knows its queue. */
 interface Queue {
@@ -34,11 +28,11 @@ const pauseMs = 1_000;
  * hand when it becomes full are still added.
  */
 export class KeyQueues {
-  readonly #options: KeyQueuesOptions;
+  readonly #context: QueuesContext;
   readonly #queues = new Map<string, Queue>();
 
-  constructor(options: KeyQueuesOptions) {
-    this.#options = options;
+  constructor(context: QueuesContext) {
+    this.#context = context;
   }
 
   /** Notes that a message was queued behind its key. */
@@ -51,7 +45,7 @@ export class KeyQueues {
       return;
     }
     if (this.#queues.size >= maxKeys) this.#queues.clear();
-    this.#queues.set(name, { topic, key, room: Math.ceil(this.#options.most / 10) - 1 });
+    this.#queues.set(name, { topic, key, room: Math.ceil(this.#context.rules.maxQueued / 10) - 1 });
   }
 
   /** @returns the messages before the first one whose queue is full */
@@ -71,7 +65,10 @@ export class KeyQueues {
   }
 
   async #hasRoom(name: string, queue: Queue): Promise<boolean> {
-    const { ask, group, most } = this.#options;
+    const {
+      ask,
+      rules: { group, maxQueued: most },
+    } = this.#context;
     const count = await ask((sql) => countQueue(sql, group, queue.topic, queue.key, most));
     queue.room = Math.ceil((most - count) / 2);
     if (count === 0) this.#queues.delete(name);
@@ -80,7 +77,10 @@ export class KeyQueues {
 
   /** Pauses the partition of a message whose queue is full; others go on. */
   pause<Tx>(batch: IncomingBatch, message: Arrived<Tx>, failing: FailingPartitions): void {
-    const { most, report } = this.#options;
+    const {
+      report,
+      rules: { maxQueued: most },
+    } = this.#context;
     const { incoming, topic } = message;
     const { address, partition, offset } = incoming;
     const position = { address, partition, offset };

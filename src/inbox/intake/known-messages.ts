@@ -1,15 +1,10 @@
-import type { SeenFilter } from '../../brokers/seen-filter.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { readProcessed } from '../../store/inbox/processed.ts';
 import { keepsAny, readKept } from '../../store/inbox/receive.ts';
-import type { TransactionClient } from '../transaction-client.ts';
+import type { ConsumerContext } from '../consumer-context.ts';
 
-export interface KnownMessagesOptions<Tx extends Transaction> {
-  readonly client: TransactionClient<Tx>;
-  readonly group: string;
-  readonly filter: SeenFilter | undefined;
-}
+type KnownContext<Tx extends Transaction> = Pick<ConsumerContext<Tx>, 'client' | 'filter' | 'rules'>;
 
 /** Messages known to be duplicates before their transaction. */
 export interface Known {
@@ -27,21 +22,24 @@ const nothing: Known = { processed: new Set(), kept: new Set() };
  * while duplicates arrive, as in a replay; otherwise the query would cost more than it saves.
  */
 export class KnownMessages<Tx extends Transaction> {
-  readonly #options: KnownMessagesOptions<Tx>;
+  readonly #context: KnownContext<Tx>;
   #expected = true;
 
-  constructor(options: KnownMessagesOptions<Tx>) {
-    this.#options = options;
+  constructor(context: KnownContext<Tx>) {
+    this.#context = context;
   }
 
   /** Whether there is a filter, to which handled messages are reported. */
   get filters(): boolean {
-    return this.#options.filter !== undefined;
+    return this.#context.filter !== undefined;
   }
 
   /** Which of these were committed before. Skips the query for fewer than two ids: the transaction is as fast. */
   async find(ids: readonly string[]): Promise<Known> {
-    const { filter, group } = this.#options;
+    const {
+      filter,
+      rules: { group },
+    } = this.#context;
     const seen = filter === undefined ? nothing.processed : await filter.seen(group, ids);
     if (!this.#expected || ids.length < 2) return { processed: seen, kept: nothing.kept };
     const rest = seen.size === 0 ? ids : ids.filter((id) => !seen.has(id));
@@ -58,12 +56,15 @@ export class KnownMessages<Tx extends Transaction> {
 
   /** Records messages whose effects are committed. */
   async note(ids: readonly string[]): Promise<void> {
-    const { filter, group } = this.#options;
+    const {
+      filter,
+      rules: { group },
+    } = this.#context;
     await filter?.add(group, ids);
   }
 
   #ask<Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return this.#options.client.$transaction((tx) => question(sqlOf(tx)));
+    return this.#context.client.$transaction((tx) => question(sqlOf(tx)));
   }
 }
 

@@ -2,41 +2,25 @@ import type { IncomingBatch, Partition } from '../../brokers/source.ts';
 import { installationOf } from '../../core/receipt.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { type Applied, counterOf, eventOf } from '../applied.ts';
-import type { Tally } from '../consumer-counts.ts';
-import type { ConsumerReport } from '../consumer-event.ts';
+import type { ConsumerContext } from '../consumer-context.ts';
 import { type Arrived, identify } from '../handling/arrived.ts';
-import { type Breaker, keyNameOf } from '../handling/breaker.ts';
+import { keyNameOf } from '../handling/breaker.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
 import type { Receipts } from '../handling/receipts.ts';
 import { nextPauseMs } from '../handling/retry-pace.ts';
 import type { RouteTable } from '../route-table.ts';
-import { type Applier, HoldsKey } from './applier.ts';
+import { Applier, HoldsKey } from './applier.ts';
 import { FailedChunks } from './failed-chunks.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
 import { inKeyOrder } from './key-order.ts';
-import type { KeyQueues } from './key-queues.ts';
-import type { KnownMessages } from './known-messages.ts';
-import type { PoisonMarks } from './poison-marks.ts';
+import { KeyQueues } from './key-queues.ts';
+import { KnownMessages } from './known-messages.ts';
+import { PoisonMarks } from './poison-marks.ts';
 import { OneByOne, positionOf, type Settled } from './settle-one.ts';
 
-export interface MessageIntakeOptions<Tx extends Transaction> {
-  readonly group: string;
-  readonly routes: RouteTable<Tx>;
-  readonly applier: Applier<Tx>;
-  readonly known: KnownMessages<Tx>;
-  readonly marks: PoisonMarks<Tx>;
-  /** The queues of parked keys. */
-  readonly queues: KeyQueues;
-  readonly tally: Tally;
-  readonly breaker: Breaker;
-  readonly quickRetriesMs: readonly number[];
-  /** Messages of one transaction; `undefined`: each has its own. */
-  readonly batchSize: number | undefined;
-  /** Keys of one partition that are handled concurrently. */
-  readonly keyConcurrency: number;
-  readonly report: ConsumerReport;
-  /** False: there is no listener, so events per message are not created. */
-  readonly heard: boolean;
+/** Where its messages come from, and who is told of some. */
+export interface IntakeSource<Tx extends Transaction> {
+  readonly lookup: RouteTable<Tx>;
   /** Receipts for messages whose topic asks this group for them; `undefined` if no topic does. */
   readonly receipts: Receipts | undefined;
   /** Called when a message was parked. */
@@ -53,14 +37,24 @@ export interface MessageIntakeOptions<Tx extends Transaction> {
  * waits for the earlier.
  */
 export class MessageIntake<Tx extends Transaction> {
-  readonly #options: MessageIntakeOptions<Tx>;
+  readonly #context: ConsumerContext<Tx>;
+  readonly #source: IntakeSource<Tx>;
+  readonly #applier: Applier<Tx>;
+  readonly #known: KnownMessages<Tx>;
+  readonly #marks: PoisonMarks<Tx>;
+  readonly #queues: KeyQueues;
   readonly #failing = new FailingPartitions();
   readonly #failedChunks = new FailedChunks();
   readonly #oneByOne: OneByOne<Tx>;
 
-  constructor(options: MessageIntakeOptions<Tx>) {
-    this.#options = options;
-    this.#oneByOne = new OneByOne({ ...options, failing: this.#failing });
+  constructor(context: ConsumerContext<Tx>, source: IntakeSource<Tx>) {
+    this.#context = context;
+    this.#source = source;
+    this.#applier = new Applier(context);
+    this.#known = new KnownMessages(context);
+    this.#marks = new PoisonMarks(context);
+    this.#queues = new KeyQueues(context);
+    this.#oneByOne = new OneByOne(context, this.#applier, this.#failing);
   }
 
   failing(): readonly FailingPartition[] {
@@ -70,40 +64,40 @@ export class MessageIntake<Tx extends Transaction> {
   assigned(partitions: readonly Partition[]): void {
     this.#failing.keepOnly(partitions);
     this.#failedChunks.keepOnly(partitions);
-    this.#options.marks.keepOnly(partitions);
-    this.#options.report({ type: 'assigned', partitions });
+    this.#marks.keepOnly(partitions);
+    this.#context.report({ type: 'assigned', partitions });
   }
 
   /** Handles messages and acknowledges or rejects each. The promise never rejects. */
   async handle(batch: IncomingBatch): Promise<void> {
-    const { tally } = this.#options;
+    const { tally } = this.#context;
     tally.inFlight += batch.messages.length;
     this.#failing.offered(batch, () => batch.messages.map(({ offset }) => offset));
     try {
       const arrived = await this.#dropKnown(batch, this.#identified(batch));
-      const free = await this.#options.queues.free(arrived);
-      if (batch.mayBegin() && !(await this.#enter(batch, free))) await this.#options.marks.leave(batch);
+      const free = await this.#queues.free(arrived);
+      if (batch.mayBegin() && !(await this.#enter(batch, free))) await this.#marks.leave(batch);
       const next = arrived[free.length];
-      if (next !== undefined && batch.mayBegin()) this.#options.queues.pause(batch, next, this.#failing);
+      if (next !== undefined && batch.mayBegin()) this.#queues.pause(batch, next, this.#failing);
     } catch (error) {
       this.#undone(batch, error);
     } finally {
       tally.inFlight -= batch.messages.length;
       // Before the source commits the offsets, so that receipts normally precede the group's committed position.
-      await this.#options.receipts?.flush();
+      await this.#source.receipts?.flush();
     }
   }
 
   /** To be called after the last batch. */
   async close(): Promise<void> {
-    await this.#options.marks.clear().catch(() => undefined);
+    await this.#marks.clear().catch(() => undefined);
   }
 
   #identified(batch: IncomingBatch): readonly Arrived<Tx>[] {
-    const { report, routes, tally } = this.#options;
+    const { report, tally } = this.#context;
     const arrived: Arrived<Tx>[] = [];
     for (const incoming of batch.messages) {
-      const one = identify(incoming, routes);
+      const one = identify(incoming, this.#source.lookup);
       if ('id' in one) {
         arrived.push(one);
         continue;
@@ -124,7 +118,7 @@ export class MessageIntake<Tx extends Transaction> {
   }
 
   async #dropKnown(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<readonly Arrived<Tx>[]> {
-    const { processed, kept } = await this.#options.known.find(arrived.map(({ id }) => id));
+    const { processed, kept } = await this.#known.find(arrived.map(({ id }) => id));
     if (processed.size + kept.size === 0) return arrived;
     return arrived.filter((message) => {
       if (!processed.has(message.id) && !kept.has(message.id)) return true;
@@ -136,7 +130,8 @@ export class MessageIntake<Tx extends Transaction> {
 
   /** @returns false when a part of what was begun is left to a later offer */
   async #enter(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
-    const { breaker, marks } = this.#options;
+    const { breaker } = this.#context;
+    const marks = this.#marks;
     const [first] = arrived;
     if (first === undefined) return true;
     const entry = breaker.enter(batch.address);
@@ -161,9 +156,9 @@ export class MessageIntake<Tx extends Transaction> {
 
   /** @returns false when a part of them is left to a later offer */
   async #begin(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
-    const { batchSize, marks } = this.#options;
+    const { batchSize } = this.#context.rules;
     const ids = arrived.map(({ id }) => id);
-    if (!(await marks.begin(batch, ids))) {
+    if (!(await this.#marks.begin(batch, ids))) {
       await this.#searchKiller(batch, arrived);
       // The rest is offered again, no longer under suspicion.
       return false;
@@ -175,15 +170,15 @@ export class MessageIntake<Tx extends Transaction> {
   }
 
   #mayBegin(batch: IncomingBatch): boolean {
-    return batch.mayBegin() && !this.#options.breaker.isPaused(batch.address);
+    return batch.mayBegin() && !this.#context.breaker.isPaused(batch.address);
   }
 
   async #chunks(batch: IncomingBatch, arrived: readonly Arrived<Tx>[], size: number): Promise<boolean> {
-    const { applier, breaker, known } = this.#options;
+    const { breaker } = this.#context;
     for (let from = 0; from < arrived.length; from += size) {
       if (!this.#mayBegin(batch)) return false;
       const chunk = arrived.slice(from, from + size);
-      const applied = await applier.apply(chunk, 1, batch.lost).catch((error: unknown) => {
+      const applied = await this.#applier.apply(chunk, 1, batch.lost).catch((error: unknown) => {
         this.#chunkFailed(chunk, error);
         return undefined;
       });
@@ -197,13 +192,13 @@ export class MessageIntake<Tx extends Transaction> {
         if (applied[n]?.kind === 'handled' && breaker.watches(batch.address))
           breaker.succeeded(batch.address, keyNameOf(message));
       }
-      if (known.filters) await this.#noted(chunk.filter((_, n) => applied[n]?.kind === 'handled'));
+      if (this.#known.filters) await this.#noted(chunk.filter((_, n) => applied[n]?.kind === 'handled'));
     }
     return true;
   }
 
   #chunkFailed(chunk: readonly Arrived<Tx>[], error: unknown): void {
-    const { report, tally } = this.#options;
+    const { report, tally } = this.#context;
     const [first] = chunk;
     // `HoldsKey` is cheap to find again, so the chunk is not remembered.
     if (first === undefined || error instanceof HoldsKey || error instanceof GivenUp) return;
@@ -218,7 +213,7 @@ export class MessageIntake<Tx extends Transaction> {
   async #singles(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
     return inKeyOrder(
       arrived,
-      this.#options.keyConcurrency,
+      this.#context.rules.keyConcurrency,
       ({ topic, key }) => (key === null ? null : `${topic}\0${key}`),
       async (message) =>
         this.#mayBegin(batch) && this.#settled(batch, message, () => this.#oneByOne.settle(message, batch)),
@@ -227,7 +222,7 @@ export class MessageIntake<Tx extends Transaction> {
 
   /** Handles messages one at a time, each with a mark, until none is left that may have killed a consumer. */
   async #searchKiller(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<void> {
-    const { marks } = this.#options;
+    const marks = this.#marks;
     for (const message of arrived) {
       if (!this.#mayBegin(batch)) return;
       const harmless = await marks.beginOne(batch, message.id);
@@ -253,13 +248,13 @@ export class MessageIntake<Tx extends Transaction> {
     if (settled.kind === 'rejected') batch.reject(message.incoming, settled.afterMs);
     if (settled.kind !== 'done') return false;
     this.#tell(message, settled.applied);
-    if (this.#options.known.filters && settled.applied.kind === 'handled') await this.#noted([message]);
+    if (this.#known.filters && settled.applied.kind === 'handled') await this.#noted([message]);
     batch.acknowledge(message.incoming);
     return true;
   }
 
   async #noted(handled: readonly Arrived<Tx>[]): Promise<void> {
-    await this.#options.known.note(handled.map(({ id }) => id));
+    await this.#known.note(handled.map(({ id }) => id));
   }
 
   /** The database is unavailable: this partition pauses, others may continue. */
@@ -271,25 +266,26 @@ export class MessageIntake<Tx extends Transaction> {
     const retryInMs = nextPauseMs(this.#failing.attempts(position));
     this.#failing.failed(position, first.header('ce_type'), error);
     const attempt = this.#failing.attempts(position);
-    this.#options.report({ type: 'partition-paused', ...position, attempt, error, retryInMs });
+    this.#context.report({ type: 'partition-paused', ...position, attempt, error, retryInMs });
     batch.reject(first, retryInMs);
   }
 
   /** Counts the result, reports it and adds the receipt. */
   #tell(message: Arrived<Tx>, applied: Applied): void {
-    const { group, heard, known, onFailed, onParked, queues, receipts, report, tally } = this.#options;
+    const { heard, report, rules, tally } = this.#context;
+    const { onFailed, onParked, receipts } = this.#source;
     const { id, way } = message;
     const { kind } = applied;
     tally.count(counterOf(applied));
     if (this.#failing.settled(message.incoming))
       report({ type: 'partition-resumed', ...positionOf(message) });
-    if (kind === 'duplicate' || kind === 'kept') known.expectMore();
+    if (kind === 'duplicate' || kind === 'kept') this.#known.expectMore();
     if (kind === 'parked') {
       onParked();
-      queues.queued(message);
+      this.#queues.queued(message);
     }
     if (kind === 'failed') onFailed();
-    if (receipts !== undefined && way.kind === 'route' && way.topic.rules.confirm?.group === group) {
+    if (receipts !== undefined && way.kind === 'route' && way.topic.rules.confirm?.group === rules.group) {
       const state = kind === 'handled' || kind === 'duplicate' ? 'processed' : 'parked';
       receipts.add({ id, installation: installationOf(message.incoming.header('ce_source')), state });
     }

@@ -11,17 +11,9 @@ import {
   type Suspect,
   setMark,
 } from '../../store/inbox/marks.ts';
-import type { OneSuspect } from '../handling/one-suspect.ts';
-import type { TransactionClient } from '../transaction-client.ts';
+import type { ConsumerContext } from '../consumer-context.ts';
 
-export interface PoisonMarksOptions<Tx extends Transaction> {
-  readonly client: TransactionClient<Tx>;
-  readonly group: string;
-  /** A message fails for good when its consumer died this often while processing it. */
-  readonly maxKills: number;
-  /** Shared by the whole consumer: it processes one suspect at a time. */
-  readonly suspects: OneSuspect;
-}
+type MarksContext<Tx extends Transaction> = Pick<ConsumerContext<Tx>, 'client' | 'rules' | 'suspects'>;
 
 /**
  * Finds the message that kills its consumer.
@@ -31,7 +23,7 @@ export interface PoisonMarksOptions<Tx extends Transaction> {
  * with a mark, and so finds the one that kills. A mark left by a frozen consumer or a rebalance only costs some throughput.
  */
 export class PoisonMarks<Tx extends Transaction> {
-  readonly #options: PoisonMarksOptions<Tx>;
+  readonly #context: MarksContext<Tx>;
   readonly #owner = randomUUID();
   /** Of the messages last offered, by partition and id. */
   readonly #suspects = new Map<string, Map<string, Suspect>>();
@@ -39,8 +31,8 @@ export class PoisonMarks<Tx extends Transaction> {
   readonly #inHand = new Set<string>();
   #tidied = false;
 
-  constructor(options: PoisonMarksOptions<Tx>) {
-    this.#options = options;
+  constructor(context: MarksContext<Tx>) {
+    this.#context = context;
   }
 
   /** Forgets partitions that are no longer assigned. */
@@ -63,7 +55,7 @@ export class PoisonMarks<Tx extends Transaction> {
     if (ids.length === 0) return true;
     const mark = { owner: this.#owner, ids, kills: 0 };
     const found = await this.#ask(async (sql) => {
-      if (!this.#tidied) await clearOldMarks(sql, this.#options.group);
+      if (!this.#tidied) await clearOldMarks(sql, this.#context.rules.group);
       return markUnlessSuspect(sql, this.#marked(partition), mark);
     });
     this.#tidied = true;
@@ -80,8 +72,8 @@ export class PoisonMarks<Tx extends Transaction> {
   async beginOne(partition: Partition, id: string): Promise<boolean> {
     const name = nameOf(partition);
     const { alone, kills } = this.#suspects.get(name)?.get(id) ?? { alone: false, kills: 0 };
-    if (alone && kills >= this.#options.maxKills) return false;
-    await this.#options.suspects.wait();
+    if (alone && kills >= this.#context.rules.tries.maxKills) return false;
+    await this.#context.suspects.wait();
     this.#inHand.add(name);
     const mark = { owner: this.#owner, ids: [id], kills };
     await this.#ask((sql) => setMark(sql, this.#marked(partition), mark));
@@ -105,19 +97,19 @@ export class PoisonMarks<Tx extends Transaction> {
 
   /** To be called when all messages have ended. */
   async clear(): Promise<void> {
-    await this.#ask((sql) => clearMarks(sql, this.#options.group, this.#owner));
+    await this.#ask((sql) => clearMarks(sql, this.#context.rules.group, this.#owner));
   }
 
   #marked({ address, partition }: Partition): MarkedPartition {
-    return { group: this.#options.group, address, partition };
+    return { group: this.#context.rules.group, address, partition };
   }
 
   #free(name: string): void {
-    if (this.#inHand.delete(name)) this.#options.suspects.free();
+    if (this.#inHand.delete(name)) this.#context.suspects.free();
   }
 
   #ask<Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return this.#options.client.$transaction((tx) => question(sqlOf(tx)));
+    return this.#context.client.$transaction((tx) => question(sqlOf(tx)));
   }
 }
 

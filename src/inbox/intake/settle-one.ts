@@ -2,10 +2,10 @@ import type { IncomingBatch } from '../../brokers/source.ts';
 import { rest } from '../../core/rest.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Applied } from '../applied.ts';
-import type { Tally } from '../consumer-counts.ts';
-import type { ConsumerReport, Position } from '../consumer-event.ts';
+import type { ConsumerContext } from '../consumer-context.ts';
+import type { Position } from '../consumer-event.ts';
 import type { Arrived } from '../handling/arrived.ts';
-import { type Breaker, keyNameOf } from '../handling/breaker.ts';
+import { keyNameOf } from '../handling/breaker.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
 import { faultOf } from '../handling/infrastructure-faults.ts';
 import { nextPauseMs } from '../handling/retry-pace.ts';
@@ -15,14 +15,10 @@ import { verdictOf } from '../verdict.ts';
 import type { Applier } from './applier.ts';
 import type { FailingPartitions } from './failing-partitions.ts';
 
-export interface OneByOneOptions<Tx extends Transaction> {
-  readonly applier: Applier<Tx>;
-  readonly quickRetriesMs: readonly number[];
-  readonly report: ConsumerReport;
-  readonly tally: Tally;
-  readonly failing: FailingPartitions;
-  readonly breaker: Breaker;
-}
+type SingleContext<Tx extends Transaction> = Pick<
+  ConsumerContext<Tx>,
+  'breaker' | 'report' | 'rules' | 'tally'
+>;
 
 /** When work on a partition must end. */
 export type Ends = Pick<IncomingBatch, 'lost' | 'signal'>;
@@ -43,20 +39,24 @@ const longestConflictPauseMs = 50;
 
 /** Applies single messages: after some quick tries the message is parked, unless its address is paused. */
 export class OneByOne<Tx extends Transaction> {
-  readonly #options: OneByOneOptions<Tx>;
+  readonly #context: SingleContext<Tx>;
+  readonly #applier: Applier<Tx>;
+  readonly #failing: FailingPartitions;
 
-  constructor(options: OneByOneOptions<Tx>) {
-    this.#options = options;
+  constructor(context: SingleContext<Tx>, applier: Applier<Tx>, failing: FailingPartitions) {
+    this.#context = context;
+    this.#applier = applier;
+    this.#failing = failing;
   }
 
   async settle(message: Arrived<Tx>, { lost, signal }: Ends): Promise<Settled> {
-    const { applier, breaker, report, tally } = this.#options;
+    const { breaker, report, tally } = this.#context;
     const { address } = message.incoming;
-    const quickRetriesMs = delaysOf('quickRetriesMs', message.way, this.#options.quickRetriesMs);
+    const quickRetriesMs = delaysOf('quickRetriesMs', message.way, this.#context.rules.quickRetriesMs);
     let conflicts = 0;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const [applied = duplicate] = await applier.apply([message], attempt, lost);
+        const [applied = duplicate] = await this.#applier.apply([message], attempt, lost);
         if (applied.kind === 'handled' && breaker.watches(address))
           breaker.succeeded(address, keyNameOf(message));
         return { kind: 'done', applied };
@@ -80,10 +80,10 @@ export class OneByOne<Tx extends Transaction> {
 
   /** Tries a message of a paused address once: the result ends or prolongs the pause. */
   async probe(message: Arrived<Tx>, { lost }: Ends): Promise<Settled> {
-    const { applier, breaker, report, tally } = this.#options;
+    const { breaker, report, tally } = this.#context;
     const { address } = message.incoming;
     try {
-      const [applied = duplicate] = await applier.apply([message], 1, lost);
+      const [applied = duplicate] = await this.#applier.apply([message], 1, lost);
       if (applied.kind === 'handled') breaker.succeeded(address, keyNameOf(message), 'probe');
       return { kind: 'done', applied };
     } catch (error) {
@@ -100,7 +100,7 @@ export class OneByOne<Tx extends Transaction> {
   }
 
   #exhausted(message: Arrived<Tx>, error: unknown): Promise<Settled> | Settled {
-    const { breaker } = this.#options;
+    const { breaker } = this.#context;
     const { address } = message.incoming;
     if (breaker.failed(address, keyNameOf(message), failureOf(message, error)))
       return { kind: 'rejected', afterMs: breaker.waitMs(address) };
@@ -109,9 +109,10 @@ export class OneByOne<Tx extends Transaction> {
 
   /** Keeps the message for later, so that those of other keys go on. */
   async park(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Settled> {
-    const { applier, failing, report } = this.#options;
+    const { report } = this.#context;
+    const failing = this.#failing;
     try {
-      return { kind: 'done', applied: await applier.keep(message, cause, error) };
+      return { kind: 'done', applied: await this.#applier.keep(message, cause, error) };
     } catch (unkept) {
       const position = positionOf(message);
       const afterMs = nextPauseMs(failing.attempts(position));

@@ -11,18 +11,21 @@ import {
   failTry,
   joinTry,
   returnTry,
+  type TopicDelays,
 } from '../../store/inbox/tries.ts';
+import type { ConsumerContext } from '../consumer-context.ts';
 import type { IdentifiedMessage } from '../consumer-event.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
 import type { Receipts } from '../handling/receipts.ts';
 import type { KeyDrains, ParkedKeyAnswer, StandInRules } from '../ports.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
-import { delaysOf } from '../route-delays.ts';
+import { delaysOf, topicDelaysOf } from '../route-delays.ts';
+import type { RouteTable } from '../route-table.ts';
+import { nudgeDeadLetters } from '../source-routes.ts';
 import { verdictOf } from '../verdict.ts';
 import { DrainPace } from './drain-pace.ts';
 import { isFinal, judgeTry } from './failed-try.ts';
-import type { Begun, KeyDrainOptions } from './key-drain-options.ts';
-import { callHandlers, findParked, type ReadyTry, readParked } from './parked-message.ts';
+import { type Begun, callHandlers, findParked, type ReadyTry, readParked } from './parked-message.ts';
 import { UncountedTries } from './uncounted-tries.ts';
 
 /** Pause while a message is being added to the key, an operator holds it, or another suspect is in hand: all short. */
@@ -37,14 +40,24 @@ const longestBusyMs = 2_000;
  * its tries like any other.
  */
 export class KeyDrain<Tx extends Transaction> implements KeyDrains {
-  readonly #options: KeyDrainOptions<Tx>;
+  readonly #context: ConsumerContext<Tx>;
+  readonly #worker: string;
+  /** Of every source: the source of a parked message is not stored. */
+  readonly #routes: readonly RouteTable<Tx>[];
+  readonly #topics: TopicDelays;
   readonly #uncounted: UncountedTries<Tx>;
   /** Of stand-ins that a workflow has ended: it goes on at their pace, so that no message is tried with others once more. */
   readonly #left = new Map<string, DrainPace>();
 
-  constructor(options: KeyDrainOptions<Tx>) {
-    this.#options = options;
-    this.#uncounted = new UncountedTries(options);
+  /** @param worker as of `TryHand` */
+  constructor(context: ConsumerContext<Tx>, worker: string) {
+    const { rules, sourceRoutes } = context;
+    this.#context = context;
+    this.#worker = worker;
+    this.#routes = sourceRoutes.map(({ lookup }) => lookup);
+    const routes = sourceRoutes.flatMap((source) => source.routes);
+    this.#topics = topicDelaysOf(routes, rules.tries.retryMs);
+    this.#uncounted = new UncountedTries(context);
   }
 
   async drain(
@@ -79,7 +92,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     pace: DrainPace,
     signal: AbortSignal,
   ): Promise<ParkedKeyAnswer | 'more' | 'busy'> {
-    const { suspects } = this.#options;
+    const { suspects } = this.#context;
     const begun = await this.#begin(keyId, pace.size, false);
     if (begun.kind !== 'suspect') return this.#carryOut(keyId, begun, pace, signal);
     if (!suspects.take()) return 'busy';
@@ -91,9 +104,9 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   }
 
   #begin(keyId: string, most: number, alone: boolean): Promise<BeginAnswer> {
-    const { client, rules, topics, worker } = this.#options;
-    const hand = { worker, most, alone };
-    return client.$transaction((tx) => beginTry(sqlOf(tx), keyId, rules, hand, topics));
+    const { client, rules } = this.#context;
+    const hand = { worker: this.#worker, most, alone };
+    return client.$transaction((tx) => beginTry(sqlOf(tx), keyId, rules.tries, hand, this.#topics));
   }
 
   async #carryOut(
@@ -107,7 +120,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     if (begun.kind === 'try') {
       const { message, others } = begun;
       const messages = [message, ...others] as const;
-      const found = messages.map((one) => findParked(one, this.#options.routes));
+      const found = messages.map((one) => findParked(one, this.#routes));
       return this.#enter({ keyId, messages, found }, pace, signal);
     }
     if (begun.gaveUp !== null) this.#tellFailed({ id: begun.gaveUp }, 'killed', undefined);
@@ -117,7 +130,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
 
   /** If the address is paused, gives the try back or uses it as the probe. */
   async #enter(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<ParkedKeyAnswer | 'more'> {
-    const { breaker } = this.#options;
+    const { breaker } = this.#context;
     const { keyId, messages } = begun;
     const [first] = messages;
     const entry = breaker.enter(first.address);
@@ -154,7 +167,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
         if (messages.length > 1) {
           pace.failed(messages.length);
           const failure = { error, bodies: messages.map(({ body }) => body) };
-          if (entry === 'probe') this.#options.breaker.probeFailed(first.address, failure);
+          if (entry === 'probe') this.#context.breaker.probeFailed(first.address, failure);
           return this.#giveBack(begun);
         }
         const pauseMs = entry === 'go' ? this.#quickPauseMs(begun, quick, error) : undefined;
@@ -173,11 +186,15 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const tries: ReadyTry<Tx>[] = [];
     for (const [n, message] of messages.entries())
       tries.push(await readParked(message, found[n], message.attempts + quick));
-    const { group, handlers, limits, worker } = this.#options;
+    const {
+      client: { limits },
+      handlers,
+      rules: { group },
+    } = this.#context;
     const ready = tries.map((one) => one.ready);
     return handlers.run(ready, undefined, async (tx, context) => {
       const sql = sqlOf(tx);
-      if (!(await joinTry(sql, group, keyId, messages, worker, limits))) return 'left';
+      if (!(await joinTry(sql, group, keyId, messages, this.#worker, limits))) return 'left';
       await callHandlers(tx, tries, context);
       passCrashPoint('inbox:try-handled');
       return endTry(
@@ -190,8 +207,8 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   }
 
   async #giveBack({ keyId, messages: [first] }: Begun<Tx>): Promise<'more'> {
-    const { client, group } = this.#options;
-    await client.$transaction((tx) => returnTry(sqlOf(tx), group, keyId, first, 0));
+    const { client, rules } = this.#context;
+    await client.$transaction((tx) => returnTry(sqlOf(tx), rules.group, keyId, first, 0));
     return 'more';
   }
 
@@ -202,16 +219,19 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     error: unknown,
   ): number | undefined {
     if (attempts !== 1 || verdictOf(error) !== undefined || isFinal(refusalReasonOf(error))) return undefined;
-    return delaysOf('quickRetriesMs', found[0]?.arrived.way, this.#options.quickRetriesMs)[quick];
+    return delaysOf('quickRetriesMs', found[0]?.arrived.way, this.#context.rules.quickRetriesMs)[quick];
   }
 
   async #failed({ found, keyId, messages }: Begun<Tx>, error: unknown): Promise<ParkedKeyAnswer | 'more'> {
     passCrashPoint('inbox:try-failed');
-    const { client, group, rules } = this.#options;
-    const { failed, retryMs } = judgeTry(messages[0], found[0]?.arrived.way, error, rules.retryMs);
+    const {
+      client,
+      rules: { group, tries },
+    } = this.#context;
+    const { failed, retryMs } = judgeTry(messages[0], found[0]?.arrived.way, error, tries.retryMs);
     const { message, reason } = failed;
     const answer: FailAnswer = await client.$transaction((tx) =>
-      failTry(sqlOf(tx), group, keyId, failed, { ...rules, retryMs }),
+      failTry(sqlOf(tx), group, keyId, failed, { ...tries, retryMs }),
     );
     if (answer.kind === 'wait') return { kind: 'waiting', inMs: answer.inMs };
     if (answer.kind === 'busy') return { kind: 'waiting', inMs: 0 };
@@ -223,7 +243,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   }
 
   #failure({ address, partition, offset, attempts }: BegunTry, quick: number, error: unknown): void {
-    const { report, tally } = this.#options;
+    const { report, tally } = this.#context;
     tally.failedAttempts += 1;
     report({ type: 'attempt-failed', address, partition, offset, attempt: attempts + quick, error });
   }
@@ -233,23 +253,23 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     reason: string,
     error: unknown,
   ): void {
-    const { onFailed, report, tally } = this.#options;
+    const { report, sourceRoutes, tally } = this.#context;
     tally.count('failed');
     report({ type: 'failed', ...message, reason, error });
-    onFailed();
+    nudgeDeadLetters(sourceRoutes);
   }
 
   /** Counts and reports what was handled, and sends receipts. */
   async #handled({ messages, found }: Begun<Tx>, quick: number): Promise<void> {
-    const { group, receiptsOf, report, tally } = this.#options;
+    const { report, rules, sourceRoutes, tally } = this.#context;
     const answering = new Set<Receipts>();
     for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
       tally.count('handled');
       report({ type: 'handled', id, topic, address, partition, offset, attempt: attempts + quick });
       const one = found[n];
       if (one === undefined || one.arrived.way.kind !== 'route') continue;
-      if (one.arrived.way.topic.rules.confirm?.group !== group) continue;
-      const receipts = receiptsOf(one.routes);
+      if (one.arrived.way.topic.rules.confirm?.group !== rules.group) continue;
+      const receipts = sourceRoutes.find(({ lookup }) => lookup === one.routes)?.receipts;
       const installation = installationOf(one.arrived.incoming.header('ce_source'));
       receipts?.add({ id, installation, state: 'processed' });
       if (receipts !== undefined) answering.add(receipts);

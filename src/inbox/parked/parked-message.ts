@@ -12,6 +12,14 @@ export interface FoundMessage<Tx> {
   readonly routes: RouteTable<Tx>;
 }
 
+/** A try that has begun, of one message or many. */
+export interface Begun<Tx> {
+  readonly keyId: string;
+  readonly messages: readonly [BegunTry, ...BegunTry[]];
+  /** In the order of the messages. */
+  readonly found: readonly (FoundMessage<Tx> | undefined)[];
+}
+
 /** A parked message that can be handled. */
 export interface ReadyTry<Tx> {
   readonly route: Route<Tx>;

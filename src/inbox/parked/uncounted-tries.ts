@@ -2,14 +2,14 @@ import { OutboxError } from '../../core/errors.ts';
 import { rest } from '../../core/rest.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { type BegunTry, returnTry } from '../../store/inbox/tries.ts';
-import { type Breaker, keyNameOf } from '../handling/breaker.ts';
+import type { ConsumerContext } from '../consumer-context.ts';
+import { keyNameOf } from '../handling/breaker.ts';
 import { faultOf } from '../handling/infrastructure-faults.ts';
 import { nextPauseMs } from '../handling/retry-pace.ts';
 import type { ParkedKeyAnswer } from '../ports.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
-import type { TransactionClient } from '../transaction-client.ts';
 import { verdictOf } from '../verdict.ts';
-import type { Begun } from './key-drain-options.ts';
+import type { Begun } from './parked-message.ts';
 
 /** After this many in a row the message may be the cause after all: it may end each database session. */
 const maxInARow = 20;
@@ -21,19 +21,15 @@ const firstParkedTry = 2;
 /** Beyond this many keys all counts are reset. */
 const maxKeys = 10_000;
 
-export interface UncountedTriesOptions<Tx extends Transaction> {
-  readonly client: TransactionClient<Tx>;
-  readonly group: string;
-  readonly breaker: Breaker;
-}
+type UncountedContext<Tx extends Transaction> = Pick<ConsumerContext<Tx>, 'breaker' | 'client' | 'rules'>;
 
 /** Gives back tries of parked messages that failed for reasons outside the message. */
 export class UncountedTries<Tx extends Transaction> {
-  readonly #options: UncountedTriesOptions<Tx>;
+  readonly #context: UncountedContext<Tx>;
   readonly #inARow = new Map<string, number>();
 
-  constructor(options: UncountedTriesOptions<Tx>) {
-    this.#options = options;
+  constructor(context: UncountedContext<Tx>) {
+    this.#context = context;
   }
 
   /** @returns milliseconds until the key is tried again; `undefined`: the try counts */
@@ -42,7 +38,7 @@ export class UncountedTries<Tx extends Transaction> {
     entry: 'go' | 'probe',
     error: unknown,
   ): number | undefined {
-    const { breaker } = this.#options;
+    const { breaker } = this.#context;
     const [{ address, attempts }] = messages;
     if (verdictOf(error) !== undefined) {
       this.#inARow.delete(keyId);
@@ -63,7 +59,7 @@ export class UncountedTries<Tx extends Transaction> {
   }
 
   #pausedMs(address: string): number {
-    return this.#options.breaker.intervalMs(address) * (1 + Math.random());
+    return this.#context.breaker.intervalMs(address) * (1 + Math.random());
   }
 
   /** A missing handler belongs to another consumer or to a later deployment, so there is no limit to the tries for it. */
@@ -83,7 +79,7 @@ export class UncountedTries<Tx extends Transaction> {
   /** A try has succeeded. */
   ended({ keyId, messages: [first], found }: Begun<Tx>, entry: 'go' | 'probe'): void {
     if (this.#inARow.size > 0) this.#inARow.delete(keyId);
-    const { breaker } = this.#options;
+    const { breaker } = this.#context;
     const [one] = found;
     if (one !== undefined && breaker.watches(first.address))
       breaker.succeeded(first.address, keyNameOf(one.arrived), entry);
@@ -103,8 +99,8 @@ export class UncountedTries<Tx extends Transaction> {
   ): Promise<ParkedKeyAnswer> {
     for (;;) {
       try {
-        const returned = await this.#options.client.$transaction((tx) =>
-          returnTry(sqlOf(tx), this.#options.group, keyId, message, inMs),
+        const returned = await this.#context.client.$transaction((tx) =>
+          returnTry(sqlOf(tx), this.#context.rules.group, keyId, message, inMs),
         );
         return { kind: 'waiting', inMs: returned ? inMs : 0 };
       } catch (error) {

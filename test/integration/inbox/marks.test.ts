@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
+import { resolveConsumerRules } from '../../../src/inbox/consumer-options.ts';
 import { OneSuspect } from '../../../src/inbox/handling/one-suspect.ts';
+import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
 import { PoisonMarks } from '../../../src/inbox/intake/poison-marks.ts';
+import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { setMark } from '../../../src/store/inbox/marks.ts';
 import { range } from '../../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
@@ -98,11 +101,18 @@ test('a consumer that joins anew finds what another owner of its partition has l
   expect(await inbox.kept()).toMatchObject([{ n: 2, state: 'failed', reason: 'killed' }]);
 });
 
+function newMember({ group, prisma }: MemoryInbox): PoisonMarks<Transaction> {
+  return new PoisonMarks({
+    client: new InboxTransactions<Transaction>(prisma, 5_000),
+    rules: resolveConsumerRules({ group, maxKills: 3 }),
+    suspects: new OneSuspect(),
+  });
+}
+
 test('of members that share a partition, those that die of a message get it failed while another goes on', async () => {
   inbox = await MemoryInbox.create();
-  const { group, prisma } = inbox;
   const shared = { address: 'numbers', partition: 0 };
-  const member = () => new PoisonMarks({ client: prisma, group, maxKills: 3, suspects: new OneSuspect() });
+  const member = () => newMember(inbox);
   const living = member();
   const goesOn = (n: number): Promise<boolean> => living.begin(shared, [`other-${n}`]);
 
@@ -128,12 +138,12 @@ test('of members that share a partition, those that die of a message get it fail
 
 test('marks that nobody has touched for a day are deleted', async () => {
   inbox = await MemoryInbox.create();
-  const { database, group, prisma } = inbox;
+  const { database } = inbox;
   await leaveMark(['id-1'], 2);
   await database.query(`update outbox.mark set begun_at = begun_at - interval '25 hours'`);
-  const marksOf = new PoisonMarks({ client: prisma, group, maxKills: 3, suspects: new OneSuspect() });
+  const mine = newMember(inbox);
 
-  expect(await marksOf.begin({ address: 'numbers', partition: 1 }, ['id-2'])).toBe(true);
+  expect(await mine.begin({ address: 'numbers', partition: 1 }, ['id-2'])).toBe(true);
 
   expect(await marks()).toHaveLength(1);
 });

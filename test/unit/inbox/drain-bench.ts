@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { memorySource } from '../../../src/brokers/memory/memory-source.ts';
 import { type Topic, type TopicOptions, topic } from '../../../src/core/topic.ts';
 import { Tally } from '../../../src/inbox/consumer-counts.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
+import { resolveConsumerRules } from '../../../src/inbox/consumer-options.ts';
 import { Breaker } from '../../../src/inbox/handling/breaker.ts';
 import { HandlerTransactions } from '../../../src/inbox/handling/handler-transactions.ts';
 import { OneSuspect } from '../../../src/inbox/handling/one-suspect.ts';
@@ -10,6 +12,7 @@ import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
 import { KeyDrain } from '../../../src/inbox/parked/key-drain.ts';
 import { routeOf, routeOfBatch } from '../../../src/inbox/route.ts';
 import { RouteTable } from '../../../src/inbox/route-table.ts';
+import type { SourceRoutes } from '../../../src/inbox/source-routes.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { writeWire } from '../../../src/store/inbox/wire.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
@@ -118,24 +121,37 @@ export class DrainBench {
       },
       report,
     });
-    const empty = new RouteTable<Transaction>([], known);
-    this.drain = new KeyDrain({
-      client,
-      handlers: new HandlerTransactions({ client, group, middlewares: [], deadline: deadline.signal }),
-      group,
-      routes: [empty, routes],
-      rules: { retryMs: [10_000, 20_000], holdKey: true, maxKills: 3 },
-      topics: { byTopic: '{"orders":[1]}', elsewhereMs: 30_000 },
-      quickRetriesMs,
-      limits: client.limits,
-      worker: '42',
-      suspects,
-      breaker: this.breaker,
-      tally,
-      report,
-      receiptsOf: (some) => (some === routes ? receipts : undefined),
-      onFailed: () => (this.failed += 1),
+    const source = (lookup: RouteTable<Transaction>, own: Partial<SourceRoutes<Transaction>>) => ({
+      name: 'memory',
+      source: memorySource(),
+      routes: [],
+      lookup,
+      receipts: undefined,
+      deadLetters: undefined,
+      ...own,
     });
+    const deadLetters = { nudge: () => (this.failed += 1), stop: async () => undefined };
+    const context = {
+      client,
+      rules: {
+        ...resolveConsumerRules({ group }),
+        tries: { retryMs: [10_000, 20_000], holdKey: true, maxKills: 3 },
+        quickRetriesMs,
+      },
+      sourceRoutes: [
+        source(new RouteTable<Transaction>([], known), {}),
+        source(routes, { routes: [route], receipts, deadLetters }),
+      ],
+      filter: undefined,
+      suspects,
+      tally,
+      breaker: this.breaker,
+      handlers: new HandlerTransactions({ client, group, middlewares: [], deadline: deadline.signal }),
+      report,
+      heard: true,
+      ask: database.ask,
+    };
+    this.drain = new KeyDrain(context, '42');
   }
 
   /** Answers one after the other of what is begun; then no key is left. */

@@ -4,16 +4,13 @@ import type { IncomingBatch, IncomingMessage } from '../../../src/brokers/source
 import { type Topic, type TopicOptions, topic } from '../../../src/core/topic.ts';
 import { Tally } from '../../../src/inbox/consumer-counts.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
+import { resolveConsumerRules } from '../../../src/inbox/consumer-options.ts';
 import { Breaker } from '../../../src/inbox/handling/breaker.ts';
 import { HandlerTransactions } from '../../../src/inbox/handling/handler-transactions.ts';
 import { OneSuspect } from '../../../src/inbox/handling/one-suspect.ts';
 import { Receipts } from '../../../src/inbox/handling/receipts.ts';
 import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
-import { Applier } from '../../../src/inbox/intake/applier.ts';
-import { KeyQueues } from '../../../src/inbox/intake/key-queues.ts';
-import { KnownMessages } from '../../../src/inbox/intake/known-messages.ts';
 import { MessageIntake } from '../../../src/inbox/intake/message-intake.ts';
-import { PoisonMarks } from '../../../src/inbox/intake/poison-marks.ts';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
 import { routeOf, routeOfBatch } from '../../../src/inbox/route.ts';
 import { RouteTable } from '../../../src/inbox/route-table.ts';
@@ -97,32 +94,41 @@ export class IntakeBench {
             this.together.push(messages.map(({ payload }) => payload.n));
           })
         : routeOf<Transaction, { n: number }, { n: number }>(orders, (_tx, { payload }) => one(payload.n));
-    const rules = { retryMs, holdKey, maxKills: 3 };
-    this.intake = new MessageIntake({
+    const lookup = new RouteTable([route], [others]);
+    const receipts = new Receipts({
       group,
-      routes: new RouteTable([route], [others]),
-      applier: new Applier({ client, handlers, group, limits: client.limits, rules }),
-      known: new KnownMessages({ client, group, filter: settings.filter }),
-      marks: new PoisonMarks({ client, group, maxKills: 3, suspects }),
-      queues: new KeyQueues({ group, most: settings.maxQueued ?? 100, report, ask: database.ask }),
+      sender: {
+        send: async (some) =>
+          void this.receipts.push(
+            ...some.map(({ ids, installation, state }) => ({ ids, installation, state })),
+          ),
+        close: async () => undefined,
+      },
+      report,
+    });
+    const context = {
+      client,
+      rules: {
+        ...resolveConsumerRules({ group }),
+        tries: { retryMs, holdKey, maxKills: 3 },
+        maxQueued: settings.maxQueued ?? 100,
+        batchSize: settings.batchSize,
+        keyConcurrency,
+        quickRetriesMs,
+      },
+      sourceRoutes: [],
+      filter: settings.filter,
+      suspects,
       tally,
       breaker: this.breaker,
-      quickRetriesMs,
-      batchSize: settings.batchSize,
-      keyConcurrency,
+      handlers,
       report,
       heard: settings.heard ?? true,
-      receipts: new Receipts({
-        group,
-        sender: {
-          send: async (some) =>
-            void this.receipts.push(
-              ...some.map(({ ids, installation, state }) => ({ ids, installation, state })),
-            ),
-          close: async () => undefined,
-        },
-        report,
-      }),
+      ask: database.ask,
+    };
+    this.intake = new MessageIntake(context, {
+      lookup,
+      receipts,
       onParked: () => this.calls.push('parked'),
       onFailed: () => this.calls.push('failed'),
     });

@@ -17,7 +17,7 @@ test('a try is begun, joined, handled and ended for its message, and told', asyn
   expect(bench.handled).toEqual([1]);
   expect(bench.attempts).toEqual([2]);
   expect(bench.database.said('outbox.begin_try')).toEqual([
-    ['key-1', 30_000, true, 3, '42', 1, false, '{"orders":[1]}'],
+    ['key-1', 30_000, true, 3, '42', 1, false, '{"orders":[10000,20000]}'],
   ]);
   expect(bench.database.said('outbox.join_try')).toEqual([
     ['key-1', 'shop', ['id-1'], 7, '42', 30_000, 5_000],

@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { resolveConsumerRules } from '../../../src/inbox/consumer-options.ts';
 import { OneSuspect } from '../../../src/inbox/handling/one-suspect.ts';
+import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
 import { PoisonMarks } from '../../../src/inbox/intake/poison-marks.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
@@ -13,7 +15,9 @@ function made(...suspects: readonly (readonly object[])[]) {
   const left = [...suspects];
   database.on('suspect as materialized', () => left.shift() ?? []);
   const turns = new OneSuspect();
-  const marks = new PoisonMarks({ client: database.client, group: 'shop', maxKills: 3, suspects: turns });
+  const client = new InboxTransactions(database.client, 5_000);
+  const rules = resolveConsumerRules({ group: 'shop', maxKills: 3 });
+  const marks = new PoisonMarks({ client, rules, suspects: turns });
   return { database, marks, turns };
 }
 
