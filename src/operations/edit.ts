@@ -1,25 +1,11 @@
 import { OutboxError } from '../core/errors.ts';
-import { assertHeaders } from '../core/headers.ts';
-import { reasonOf } from '../core/reason.ts';
 import type { Database } from '../store/database/database.ts';
-import { type EditAnswer, type EditableMessage, editMessage, readEditable } from '../store/message/edit.ts';
+import { editKept, type KeptEditAnswer, type KeptName, readEditableKept } from '../store/inbox/edit.ts';
+import { type EditAnswer, editMessage, readEditable } from '../store/message/edit.ts';
 import { wakeLanes } from './change.ts';
-import { assertId, authorOf, type OperationOptions } from './operation-options.ts';
-
-/**
- * The corrections to a failed message. Everything else stays as it is. The key cannot be changed, because it decides the
- * order, nor can the version of the payload: a new payload must have the same version.
- */
-export interface EditOptions extends OperationOptions {
-  /** The new payload, to be serialized as JSON. */
-  readonly payload?: unknown;
-  /** The new payload as JSON text, stored exactly as it is. */
-  readonly payloadText?: string;
-  /** Headers to set, or with null to remove. `ce_…`, `outbox-…`, `content-type`, `traceparent` and `tracestate` are locked. */
-  readonly headers?: Readonly<Record<string, string | null>>;
-  /** `version` of the message as it was shown; another edit since then is a conflict. @defaultValue any */
-  readonly expectedVersion?: string;
-}
+import { assertEditOptions, type CheckPayload, type EditOptions, editOf } from './edit-content.ts';
+import { checkKeptName } from './inbox/kept-target.ts';
+import { assertId, authorOf } from './operation-options.ts';
 
 /** The result of an edit; after a dry run there is no such copy. */
 export interface Edited {
@@ -28,25 +14,6 @@ export interface Edited {
   /** Id of the message that it replaces. */
   readonly supersedes: string;
 }
-
-/** Validates a payload with the schema of its topic; the headers contain its version. @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
-export type CheckPayload = (
-  topic: string,
-  payload: unknown,
-  headers: EditableMessage['headers'],
-) => Promise<void>;
-
-const optionNames = new Set([
-  'actor',
-  'reason',
-  'dryRun',
-  'payload',
-  'payloadText',
-  'headers',
-  'expectedVersion',
-]);
-const locked = new Set(['traceparent', 'tracestate']);
-const version = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
 
 /**
  * Replaces a failed message by a copy with a new id that takes its place in the order, and is delivered at once.
@@ -64,105 +31,37 @@ export async function editFailed(
   const author = authorOf(options);
   const original = assertId(id);
   assertEditOptions(options);
-  const found = await readEditable(database, original);
-  const edit = found === undefined ? {} : await contentOf(found, options, check);
-  const answer = await editMessage(
-    database,
-    original,
-    { ...edit, ...(options.expectedVersion !== undefined && { expectedVersion: options.expectedVersion }) },
-    author,
-    options.dryRun ?? false,
-  );
+  const edit = await editOf(await readEditable(database, original), options, check);
+  const answer = await editMessage(database, original, edit, author, options.dryRun ?? false);
   if (answer.kind !== 'edited') throw errorOf(original, answer);
   if (options.dryRun !== true) await wakeLanes(database, [answer]);
   return { id: answer.id, supersedes: original };
 }
 
-/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
-export function assertEditOptions(options: EditOptions): void {
-  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
-  if (unknown !== undefined)
-    throw invalid(
-      unknown,
-      unknown === 'key' ? 'cannot be edited: it decides the order' : 'is not an option of edit',
-    );
-  if (options.payload !== undefined && options.payloadText !== undefined)
-    throw invalid('payloadText', 'is given together with "payload"');
-  if (options.payload === undefined && options.payloadText === undefined && options.headers === undefined)
-    throw invalid('payload', 'is missing, and so are headers: to send it unchanged, use retry');
-  if (options.expectedVersion !== undefined && !version.test(options.expectedVersion))
-    throw invalid('expectedVersion', 'is not a version as show prints it');
-}
-
-async function contentOf(
-  found: EditableMessage,
+/**
+ * Replaces a failed message, or the first of a parked key while it is not being tried, by a copy with a new id that takes
+ * its place in the order and is tried now. Its header `ce_id` is the new id, so an edit gives an id to a message without
+ * one; a handler with an `id` option still sees the id that this option reads.
+ *
+ * @throws OutboxError `OUTBOX_CONFLICT` if it is neither, or no longer, has another version, or is held by another operator;
+ * `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
+ * `OUTBOX_OPTION_INVALID`; nothing is changed then
+ */
+export async function editKeptMessage(
+  database: Database,
+  named: KeptName,
   options: EditOptions,
   check: CheckPayload,
-): Promise<{ payload?: string; headers?: Readonly<Record<string, string>> | null }> {
-  const text = options.payloadText ?? (options.payload === undefined ? undefined : toJson(options.payload));
-  if (text !== undefined) {
-    if (!/^application\/(?:.+\+)?json\b/.test(found.contentType))
-      throw new OutboxError(
-        'OUTBOX_PAYLOAD_INVALID',
-        `Only JSON can be edited; this is ${found.contentType}.`,
-      );
-    await check(found.topic, parsePayload(text), found.headers);
-  }
-  return {
-    ...(text !== undefined && { payload: text }),
-    ...(options.headers !== undefined && { headers: mergeHeaders(found.headers ?? {}, options.headers) }),
-  };
-}
-
-/** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
-export function toJson(payload: unknown): string {
-  let text: string | undefined;
-  let cause: unknown;
-  try {
-    text = JSON.stringify(payload);
-  } catch (error) {
-    cause = error;
-  }
-  if (text !== undefined) return text;
-  throw new OutboxError('OUTBOX_PAYLOAD_INVALID', 'The payload cannot be serialized as JSON.', { cause });
-}
-
-/** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
-export function parsePayload(text: string): unknown {
-  try {
-    if (/\p{Surrogate}/u.test(text)) throw new Error('it contains a lone surrogate');
-    return JSON.parse(text);
-  } catch (cause) {
-    const why = reasonOf(cause);
-    throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload is not JSON: ${why}`, { cause });
-  }
-}
-
-/**
- * Headers after an edit; `null`: none is left.
- *
- * @throws OutboxError `OUTBOX_HEADER_INVALID` for locked, reserved and malformed ones
- */
-export function mergeHeaders(
-  before: Readonly<Record<string, string>>,
-  changes: Readonly<Record<string, string | null>>,
-): Readonly<Record<string, string>> | null {
-  const name = Object.keys(changes).find((each) => locked.has(each));
-  if (name !== undefined) {
-    throw new OutboxError(
-      'OUTBOX_HEADER_INVALID',
-      `The header "${name}" is locked: it identifies the origin of the message.`,
-      {
-        details: { header: name },
-      },
-    );
-  }
-  // Reserved names are refused by the same rule, even where they are to be removed.
-  assertHeaders(Object.fromEntries(Object.keys(changes).map((each) => [each, changes[each] ?? ''])));
-  const merged = Object.entries({ ...before, ...changes }).filter(
-    (entry): entry is [string, string] => entry[1] !== null,
-  );
-  return merged.length === 0 ? null : Object.fromEntries(merged);
+): Promise<Edited> {
+  const author = authorOf(options);
+  const name = checkKeptName(named);
+  assertEditOptions(options);
+  const found = await readEditableKept(database, name);
+  const edit = await editOf(found, options, check);
+  const seen = { ...edit, expectedVersion: edit.expectedVersion ?? found?.version };
+  const answer = await editKept(database, name, seen, author, options.dryRun ?? false);
+  if (answer.kind !== 'edited') throw keptErrorOf(name, answer);
+  return { id: answer.id, supersedes: name.id };
 }
 
 function errorOf(id: string, answer: Exclude<EditAnswer, { kind: 'edited' }>): OutboxError {
@@ -182,6 +81,24 @@ function errorOf(id: string, answer: Exclude<EditAnswer, { kind: 'edited' }>): O
   }
 }
 
-function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
+const reasons = {
+  'behind-key': 'an earlier message of its key goes first',
+  busy: 'it is being tried, or another operator holds it',
+  conflict: 'it has another version now',
+  handled: 'its effects are committed',
+  'too-late': 'only a failed message, or the first of a parked key, can be edited',
+} as const;
+
+function keptErrorOf(
+  { group, id }: KeptName,
+  { kind, state }: Exclude<KeptEditAnswer, { kind: 'edited' }>,
+): OutboxError {
+  if (kind === 'unknown')
+    return new OutboxError('OUTBOX_MESSAGE_UNKNOWN', `The group "${group}" keeps no message ${id}.`, {
+      details: { group, id },
+    });
+  const is = state === null ? '' : ` It is ${state}.`;
+  return new OutboxError('OUTBOX_CONFLICT', `The message ${id} was not edited: ${reasons[kind]}.${is}`, {
+    details: { group, id, state, why: kind },
+  });
 }

@@ -1,6 +1,6 @@
 import { changeKept } from '../../operations/change.ts';
-import type { CheckPayload, Edited, EditOptions } from '../../operations/edit.ts';
-import { editKeptMessage } from '../../operations/inbox/edit.ts';
+import { type Edited, editKeptMessage } from '../../operations/edit.ts';
+import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts';
 import type { KeptFilter, KeptTarget } from '../../operations/inbox/kept-target.ts';
 import { type KeptList, listKeptMessages } from '../../operations/inbox/list.ts';
 import { type KeptDetails, type NotKept, showKept } from '../../operations/inbox/show.ts';

@@ -1,8 +1,9 @@
 import type { KeptState } from '../../core/parked-states.ts';
 import { type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { versionSql } from '../message/edit.ts';
+import { type Edit, versionSql } from '../message/edit.ts';
 import type { KeptChanged, KeptRefusal } from './change.ts';
+import { readWire, type Wire, writeWire } from './wire.ts';
 
 /** A message that a group keeps, by its name. */
 export interface KeptName {
@@ -13,22 +14,11 @@ export interface KeptName {
 }
 
 /** A kept message, as an edit needs it. */
-export interface EditableKept {
+export interface EditableKept extends Wire {
   readonly topic: string;
   readonly state: KeptState;
-  /** Key and headers as they arrived, as JSON. */
-  readonly wire: string;
   /** Changes with every change of the row. */
   readonly version: string;
-}
-
-export interface KeptEdit {
-  /** The version that the operator has seen; no other version is changed. */
-  readonly version: string;
-  /** Key and headers of the copy, which has this id. */
-  wireOf(id: string): string;
-  /** Exactly this text; absent: the same body. */
-  readonly body?: string;
 }
 
 export type KeptEditAnswer =
@@ -36,11 +26,11 @@ export type KeptEditAnswer =
   | { readonly kind: KeptRefusal | 'conflict' | 'handled'; readonly state: KeptState | null };
 
 export async function readEditableKept(sql: Sql, { group, id }: KeptName): Promise<EditableKept | undefined> {
-  const [row] = await sql.query<EditableKept>(
+  const [row] = await sql.query<Omit<EditableKept, keyof Wire> & { readonly wire: string }>(
     `select topic, state, wire, ${versionSql} as version from outbox.parked where consumer_group = $1 and message_id = $2`,
     [group, id],
   );
-  return row;
+  return row && { ...row, ...readWire(row.wire) };
 }
 
 /**
@@ -50,7 +40,7 @@ export async function readEditableKept(sql: Sql, { group, id }: KeptName): Promi
 export async function editKept(
   database: Database,
   name: KeptName,
-  edit: KeptEdit,
+  { payload, headers, expectedVersion }: Edit,
   author: Author,
   dryRun: boolean,
 ): Promise<KeptEditAnswer> {
@@ -58,12 +48,14 @@ export async function editKept(
   return transactOrRehearse(database, dryRun, async (sql) => {
     const [made] = await sql.query<{ id: string }>('select outbox.uuid_v7()::text as id');
     const copy = made?.id ?? '';
+    const original = await readEditableKept(sql, name);
+    const wire = { key: null, ...original, headers: { ...(headers ?? original?.headers), ce_id: copy } };
     const [changed] = await sql.query<Omit<KeptChanged<'edited' | 'conflict'>, 'id'>>(
       // An unchanged body is copied within the database.
       `select c.result, c.details from outbox.edit_kept($1, $2, $3::text::timestamptz, $4, $5,
          case when $6::text is not null then convert_to($6, 'UTF8')
            else (select p.body from outbox.parked p where p.consumer_group = $1 and p.message_id = $2) end) c`,
-      [group, id, edit.version, copy, edit.wireOf(copy), edit.body ?? null],
+      [group, id, expectedVersion ?? '-infinity', copy, writeWire(wire), payload ?? null],
     );
     const { result, details } = changed ?? { result: 'unknown' as const, details: null };
     const found = await readEditableKept(sql, name);

@@ -10,7 +10,7 @@ export interface Edit {
   /** All headers of the copy; absent: the same headers. */
   readonly headers?: Readonly<Record<string, string>> | null;
   /** The version that the operator has seen; absent: any. */
-  readonly expectedVersion?: string;
+  readonly expectedVersion?: string | undefined;
 }
 
 /** A failed message, as an edit needs it. */

@@ -11,7 +11,7 @@ import { rocketmq } from '../../../src/brokers/rocketmq/transport/rocketmq-trans
 import { type Config, defineConfig } from '../../../src/config/config.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { checkBulkFilter } from '../../../src/operations/bulk-filter.ts';
-import { assertEditOptions } from '../../../src/operations/edit.ts';
+import { assertEditOptions } from '../../../src/operations/edit-content.ts';
 import { checkKeptFilter } from '../../../src/operations/inbox/kept-target.ts';
 import { checkFilter } from '../../../src/operations/list.ts';
 import { cancel, reschedule } from '../../../src/outbox/change.ts';

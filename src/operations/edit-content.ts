@@ -1,0 +1,141 @@
+import { OutboxError } from '../core/errors.ts';
+import { assertHeaders } from '../core/headers.ts';
+import { reasonOf } from '../core/reason.ts';
+import type { Edit } from '../store/message/edit.ts';
+import type { OperationOptions } from './operation-options.ts';
+
+/**
+ * The corrections to a failed message. Everything else stays as it is. The key cannot be changed, because it decides the
+ * order, nor can the version of the payload: a new payload must have the same version.
+ */
+export interface EditOptions extends OperationOptions {
+  /** The new payload, to be serialized as JSON. */
+  readonly payload?: unknown;
+  /** The new payload as JSON text, stored exactly as it is. */
+  readonly payloadText?: string;
+  /** Headers to set, or with null to remove. `ce_…`, `outbox-…`, `content-type`, `traceparent` and `tracestate` are locked. */
+  readonly headers?: Readonly<Record<string, string | null>>;
+  /** `version` of the message as it was shown; another edit since then is a conflict. @defaultValue any */
+  readonly expectedVersion?: string;
+}
+
+/** What an edit corrects: a message of the outbox, or one that a group keeps, whose body is read as JSON. */
+interface Original {
+  readonly topic: string;
+  readonly contentType?: string;
+  readonly headers: Readonly<Record<string, string>> | null;
+}
+
+/** Validates a payload with the schema of its topic; the headers contain its version. @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
+export type CheckPayload = (topic: string, payload: unknown, headers: Original['headers']) => Promise<void>;
+
+const optionNames = new Set([
+  'actor',
+  'reason',
+  'dryRun',
+  'payload',
+  'payloadText',
+  'headers',
+  'expectedVersion',
+]);
+const locked = new Set(['traceparent', 'tracestate']);
+const version = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function assertEditOptions(options: EditOptions): void {
+  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
+  if (unknown !== undefined)
+    throw invalid(
+      unknown,
+      unknown === 'key' ? 'cannot be edited: it decides the order' : 'is not an option of edit',
+    );
+  if (options.payload !== undefined && options.payloadText !== undefined)
+    throw invalid('payloadText', 'is given together with "payload"');
+  if (options.payload === undefined && options.payloadText === undefined && options.headers === undefined)
+    throw invalid('payload', 'is missing, and so are headers: to send it unchanged, use retry');
+  if (options.expectedVersion !== undefined && !version.test(options.expectedVersion))
+    throw invalid('expectedVersion', 'is not a version as show prints it');
+}
+
+/**
+ * The edit that checked options ask for; that of a missing message changes nothing, and is made so that the audit has it.
+ *
+ * @throws OutboxError `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_HEADER_INVALID`
+ */
+export async function editOf(
+  found: Original | undefined,
+  { payload, payloadText, headers, expectedVersion }: EditOptions,
+  check: CheckPayload,
+): Promise<Edit> {
+  const seen = expectedVersion === undefined ? {} : { expectedVersion };
+  if (found === undefined) return seen;
+  const text = payloadText ?? (payload === undefined ? undefined : toJson(payload));
+  if (text !== undefined) {
+    if (found.contentType !== undefined && !/^application\/(?:.+\+)?json\b/.test(found.contentType))
+      throw new OutboxError(
+        'OUTBOX_PAYLOAD_INVALID',
+        `Only JSON can be edited; this is ${found.contentType}.`,
+      );
+    await check(found.topic, parsePayload(text), found.headers);
+  }
+  return {
+    ...seen,
+    ...(text !== undefined && { payload: text }),
+    ...(headers !== undefined && { headers: mergeHeaders(found.headers ?? {}, headers) }),
+  };
+}
+
+/** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
+function toJson(payload: unknown): string {
+  let text: string | undefined;
+  let cause: unknown;
+  try {
+    text = JSON.stringify(payload);
+  } catch (error) {
+    cause = error;
+  }
+  if (text !== undefined) return text;
+  throw new OutboxError('OUTBOX_PAYLOAD_INVALID', 'The payload cannot be serialized as JSON.', { cause });
+}
+
+/** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
+function parsePayload(text: string): unknown {
+  try {
+    if (/\p{Surrogate}/u.test(text)) throw new Error('it contains a lone surrogate');
+    return JSON.parse(text);
+  } catch (cause) {
+    const why = reasonOf(cause);
+    throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload is not JSON: ${why}`, { cause });
+  }
+}
+
+/**
+ * Headers after an edit; `null`: none is left.
+ *
+ * @throws OutboxError `OUTBOX_HEADER_INVALID` for locked, reserved and malformed ones
+ */
+function mergeHeaders(
+  before: Readonly<Record<string, string>>,
+  changes: Readonly<Record<string, string | null>>,
+): Readonly<Record<string, string>> | null {
+  const name = Object.keys(changes).find((each) => locked.has(each));
+  if (name !== undefined) {
+    throw new OutboxError(
+      'OUTBOX_HEADER_INVALID',
+      `The header "${name}" is locked: it identifies the origin of the message.`,
+      {
+        details: { header: name },
+      },
+    );
+  }
+  // Reserved names are refused by the same rule, even where they are to be removed.
+  assertHeaders(Object.fromEntries(Object.keys(changes).map((each) => [each, changes[each] ?? ''])));
+  const merged = Object.entries({ ...before, ...changes }).filter(
+    (entry): entry is [string, string] => entry[1] !== null,
+  );
+  return merged.length === 0 ? null : Object.fromEntries(merged);
+}
+
+function invalid(option: string, why: string): OutboxError {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
+}
