@@ -1,6 +1,7 @@
 import type { Operations } from '../app/operations/operations.ts';
-import type { MessageAnswer } from '../operations/change.ts';
-import type { OperationOptions, Target } from '../operations/operation-options.ts';
+
+import type { MessageAnswer, Target } from '../operations/change.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
 import { unknownNames } from './known-names.ts';
 import {
   type OperatorFlags,

@@ -1,6 +1,6 @@
 import type { KeptTask } from '../app/operations/bulk-operations.ts';
 import type { KeptAnswer } from '../operations/change.ts';
-import type { KeptList } from '../operations/inbox/list.ts';
+import type { KeptList } from '../operations/list.ts';
 import {
   type AskedBulk,
   bothWays,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { type KeptState, keptStates } from '../core/parked-states.ts';
-import type { KeptFilter } from '../operations/inbox/kept-target.ts';
+import type { KeptFilter } from '../operations/list.ts';
 
 /** Flags of a filter of kept messages. All given conditions must hold. */
 export interface KeptFilterFlags {

@@ -1,5 +1,5 @@
 import { causeIn } from '../core/cause.ts';
-import type { KeptList } from '../operations/inbox/list.ts';
+import type { KeptList } from '../operations/list.ts';
 import { type KeptFilterFlags, keptFilterOf } from './inbox-flags.ts';
 import { unknownNames } from './known-names.ts';
 import { withOperations } from './operator-flags.ts';

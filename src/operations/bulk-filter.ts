@@ -1,13 +1,12 @@
-import { OutboxError } from '../core/errors.ts';
+import type { OutboxError } from '../core/errors.ts';
 import { type BulkAction, type BulkChange, type KeptAction, keptActions } from '../store/bulk/bulk.ts';
 import { actionableKeptStates, actionableStates } from '../store/bulk/changes.ts';
 import type { KeptBulkFilter } from '../store/bulk/kept-selection.ts';
 import type { BulkFilter } from '../store/bulk/selection.ts';
-import type { KeptSelection } from '../store/inbox/list.ts';
-import { checkKeptFilter, type KeptFilter } from './inbox/kept-target.ts';
-import type { MessageFilter } from './list.ts';
-import { checkFilter } from './list.ts';
-import { assertText, authorOf, type OperationOptions } from './operation-options.ts';
+import type { KeptFilter } from '../store/inbox/list.ts';
+import type { MessageFilter } from '../store/message/list.ts';
+import { checkFilter, checkKeptFilter } from './filters.ts';
+import { assertText, authorOf, invalid, type OperationOptions } from './operation-options.ts';
 
 /** Options of a bulk operation. */
 export interface BulkOptions extends OperationOptions {
@@ -48,11 +47,10 @@ export function checkOptions(options: BulkOptions): CheckedOptions {
  * @throws OutboxError `OUTBOX_OPTION_INVALID` if it is empty, names an id, or states that the action does not apply to
  */
 export function checkBulkFilter(filter: MessageFilter, action: BulkAction): BulkFilter {
-  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-  const { id, states, ...checked } = checkFilter(given);
+  const { id, states, ...checked } = checkFilter(filter);
   if (id !== undefined)
     throw invalid('id', 'cannot filter a bulk operation: call the operation with the ids');
-  if (Object.keys(given).length === 0) throw isEmpty();
+  if (states === undefined && Object.keys(checked).length === 0) throw isEmpty();
   return { ...checked, states: actionable(action, states, actionableStates[action]) };
 }
 
@@ -64,11 +62,10 @@ export function checkBulkFilter(filter: MessageFilter, action: BulkAction): Bulk
 export function checkKeptBulkFilter(
   filter: KeptFilter,
   action: KeptAction,
-): KeptSelection & Pick<KeptBulkFilter, 'group' | 'states'> {
-  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-  const { group, states, ...checked } = checkKeptFilter(given);
+): KeptBulkFilter & Pick<KeptFilter<number>, 'olderThan'> {
+  const { group, states, ...checked } = checkKeptFilter(filter);
   if (group === undefined) throw invalid('group', 'is missing: a bulk operation is for one group');
-  if (Object.keys(given).length === 1) throw isEmpty();
+  if (states === undefined && Object.keys(checked).length === 0) throw isEmpty();
   return { ...checked, group, states: actionable(action, states, actionableKeptStates[action]) };
 }
 
@@ -110,8 +107,4 @@ function actionable<Named extends string>(
 
 function isEmpty(): OutboxError {
   return invalid('filter', 'is empty: give at least the states of the messages');
-}
-
-function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
 }

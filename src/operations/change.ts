@@ -9,13 +9,36 @@ import {
 } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
 import { type KeptAnswer, type KeptChange, keptChange } from '../store/inbox/change.ts';
+import type { KeptName } from '../store/inbox/edit.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
 import { type MessageAnswer, type MessageChange, outboxChange } from '../store/message/change.ts';
 import { idOfRef } from '../store/message/id-of-ref.ts';
-import { checkKeptTarget, type KeptTarget } from './inbox/kept-target.ts';
-import { assertIds, assertText, authorOf, type OperationOptions, type Target } from './operation-options.ts';
+import { assertId, assertText, authorOf, invalid, type OperationOptions } from './operation-options.ts';
 
 export type { KeptAnswer, MessageAnswer };
+
+/** Messages by their ids, or by a ref: the waiting message of that ref, else the newest. */
+export type Target = { readonly ids: readonly string[] } | { readonly topic: string; readonly ref: string };
+
+/** Messages that one group keeps, by their ids. */
+export interface KeptTarget {
+  /** Name of the consumer group. */
+  readonly group: string;
+  /** Ids of the messages within the group, 1 to 10,000. */
+  readonly ids: readonly string[];
+}
+
+/** Maximum number of messages per call. */
+const targetLimit = 10_000;
+
+/** The results that say why nothing was done. */
+export const refusals: ReadonlySet<string> = new Set([
+  'too-late',
+  'behind-key',
+  'unknown',
+  'busy',
+  'out-of-range',
+]);
 
 /** How long to retry messages that others have in hand, before they are answered as `busy`. */
 const patienceMs = 2_000;
@@ -41,23 +64,38 @@ export async function changeKept<Result extends string>(
   change: KeptChange<Result>,
   options: OperationOptions,
 ): Promise<readonly KeptAnswer<Result>[]> {
-  const { group, ids } = checkKeptTarget(target);
-  return changePatiently(database, ids, keptChange(group, change), options);
+  const named = target.ids.map((id) => checkKeptName({ group: target.group, id }));
+  const ids = distinct(named.map(({ id }) => id));
+  return changePatiently(database, ids, keptChange(target.group, change), options);
 }
 
 /** The ids of a target. A ref that matches nothing has none. */
 export async function idsOf(database: Database, target: Target): Promise<readonly string[]> {
-  if ('ids' in target) return assertIds(target.ids);
+  if ('ids' in target) return distinct(target.ids.map(assertId));
   assertText('topic', target.topic, 200);
   assertText('ref', target.ref, 256);
   const id = await idOfRef(database, target.topic, target.ref);
   return id === undefined ? [] : [id];
 }
 
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function checkKeptName({ group, id }: KeptName): KeptName {
+  assertText('group', group, 1_000);
+  assertText('id', id, 1_000);
+  return { group, id };
+}
+
+/** The ids without repeats. @throws OutboxError `OUTBOX_OPTION_INVALID` for none or too many */
+function distinct(given: readonly string[]): readonly string[] {
+  const ids = [...new Set(given)];
+  if (ids.length >= 1 && ids.length <= targetLimit) return ids;
+  throw invalid('ids', `names ${ids.length} messages, but an operation takes 1 to ${targetLimit}`);
+}
+
 /** Wakes the relays for lanes that may have work now. Without it they find the work a second later. */
 export async function wakeLanes(database: Database, lanes: readonly Lane[]): Promise<void> {
-  const distinct = [...new Map(lanes.map((lane) => [laneName(lane), lane])).values()];
-  if (distinct.length > 0) await sendNudge(database, distinct).catch(() => undefined);
+  const once = [...new Map(lanes.map((lane) => [laneName(lane), lane])).values()];
+  if (once.length > 0) await sendNudge(database, once).catch(() => undefined);
 }
 
 async function changePatiently<Answer extends MessageAnswer<string> | KeptAnswer<string>>(
@@ -87,8 +125,6 @@ async function changePatiently<Answer extends MessageAnswer<string> | KeptAnswer
 /** The lanes of the messages that were changed. */
 export function lanesOf(answers: readonly MessageAnswer<string>[]): readonly Lane[] {
   return answers.flatMap(({ topic, lane, result }) =>
-    topic === null || lane === null || ['too-late', 'unknown', 'busy'].includes(result)
-      ? []
-      : [{ topic, lane }],
+    topic === null || lane === null || refusals.has(result) ? [] : [{ topic, lane }],
   );
 }

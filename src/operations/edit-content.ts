@@ -2,7 +2,7 @@ import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
 import { reasonOf } from '../core/reason.ts';
 import type { Edit } from '../store/message/edit.ts';
-import type { OperationOptions } from './operation-options.ts';
+import { assertNames, invalid, type OperationOptions } from './operation-options.ts';
 
 /**
  * The corrections to a failed message. Everything else stays as it is. The key cannot be changed, because it decides the
@@ -29,26 +29,13 @@ interface Original {
 /** Validates a payload with the schema of its topic; the headers contain its version. @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
 export type CheckPayload = (topic: string, payload: unknown, headers: Original['headers']) => Promise<void>;
 
-const optionNames = new Set([
-  'actor',
-  'reason',
-  'dryRun',
-  'payload',
-  'payloadText',
-  'headers',
-  'expectedVersion',
-]);
 const locked = new Set(['traceparent', 'tracestate']);
 const version = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertEditOptions(options: EditOptions): void {
-  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
-  if (unknown !== undefined)
-    throw invalid(
-      unknown,
-      unknown === 'key' ? 'cannot be edited: it decides the order' : 'is not an option of edit',
-    );
+  if ('key' in options) throw invalid('key', 'cannot be edited: it decides the order');
+  assertNames('edit', options);
   if (options.payload !== undefined && options.payloadText !== undefined)
     throw invalid('payloadText', 'is given together with "payload"');
   if (options.payload === undefined && options.payloadText === undefined && options.headers === undefined)
@@ -134,8 +121,4 @@ function mergeHeaders(
     (entry): entry is [string, string] => entry[1] !== null,
   );
   return merged.length === 0 ? null : Object.fromEntries(merged);
-}
-
-function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
 }

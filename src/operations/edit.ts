@@ -2,9 +2,8 @@ import { OutboxError } from '../core/errors.ts';
 import type { Database } from '../store/database/database.ts';
 import { editKept, type KeptEditAnswer, type KeptName, readEditableKept } from '../store/inbox/edit.ts';
 import { type EditAnswer, editMessage, readEditable } from '../store/message/edit.ts';
-import { wakeLanes } from './change.ts';
+import { checkKeptName, wakeLanes } from './change.ts';
 import { assertEditOptions, type CheckPayload, type EditOptions, editOf } from './edit-content.ts';
-import { checkKeptName } from './inbox/kept-target.ts';
 import { assertId, authorOf } from './operation-options.ts';
 
 /** The result of an edit; after a dry run there is no such copy. */

@@ -1,6 +1,8 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
+import { assertOptions, unknownOption } from '../core/option-names.ts';
 import type { Author } from '../store/audit/audit.ts';
+import type { Database } from '../store/database/database.ts';
 
 /** Options of every operation that changes something. */
 export interface OperationOptions {
@@ -12,13 +14,68 @@ export interface OperationOptions {
   readonly dryRun?: boolean;
 }
 
-/** Messages by their ids, or by a ref: the waiting message of that ref, else the newest. */
-export type Target = { readonly ids: readonly string[] } | { readonly topic: string; readonly ref: string };
+const common = ['actor', 'reason', 'dryRun'];
+const waiting = [...common, 'timeout'];
+const changing = ['actor', 'reason', 'timeout', 'signal'];
 
-/** Maximum number of messages per call. */
-const targetLimit = 10_000;
+/**
+ * What every operation may be given, by its name: a misspelt option would be ignored, which is worst for `dryRun`. Some
+ * things can be named in several ways.
+ */
+const givenNames = {
+  cancel: [common],
+  retry: [common],
+  discard: [common],
+  resume: [common],
+  abort: [common],
+  'pause of a bulk operation': [common],
+  reschedule: [[...common, 'after', 'at']],
+  edit: [[...common, 'payload', 'payloadText', 'headers', 'expectedVersion']],
+  withdraw: [waiting],
+  pause: [waiting],
+  'a bulk operation': [[...common, 'ratePerSecond', 'expect']],
+  changeLanes: [changing],
+  changePartitions: [[...changing, 'groups']],
+  adopt: [['actor', 'newInstallation']],
+  list: [['limit', 'after']],
+  verify: [['since', 'grace', 'tolerance', 'maxTransaction', 'maxDuplicates', 'effects']],
+  'verify.effects': [['query', 'group', 'database']],
+  'verify.effects.database': [['url', 'ssl', 'password', 'connections']],
+  'a target': [['ids'], ['topic', 'ref']],
+  'a kept target': [
+    ['group', 'ids'],
+    ['group', 'id'],
+  ],
+  'a scope': [['topic'], ['transport']],
+  'a task': [
+    ['action', 'after', 'at'],
+    ['action', 'shift'],
+  ],
+  'a kept task': [['action']],
+} satisfies Readonly<Record<string, readonly (readonly string[])[]>>;
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** What {@link assertNames} knows. */
+export type Given = keyof typeof givenNames;
+
+/** Runs something on the migrated database, once the names of what was given for it are checked. */
+export type OnDatabase = <Result>(
+  work: (database: Database) => Promise<Result>,
+  ...given: readonly (readonly [what: Given, given: object | undefined])[]
+) => Promise<Result>;
+
+/** Checks the names of what was given, and that it is named in one way. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function assertNames(what: Given, given: object = {}): void {
+  const ways: readonly (readonly string[])[] = givenNames[what];
+  assertOptions(what, given, ways.flat());
+  if (ways.some((names) => unknownOption(given, names) === undefined)) return;
+  const said = ways.map((names) => names.map((name) => `"${name}"`).join(' and ')).join(', or by ');
+  throw new OutboxError('OUTBOX_OPTION_INVALID', `Name ${what} by ${said}, not by both.`, {
+    details: { option: Object.keys(given).join(', ') },
+  });
+}
+
+/** The form of an id. */
+export const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function authorOf({ actor, reason }: OperationOptions): Author {
@@ -30,19 +87,8 @@ export function authorOf({ actor, reason }: OperationOptions): Author {
 
 /** @throws OutboxError `OUTBOX_ID_INVALID` */
 export function assertId(id: string): string {
-  if (typeof id === 'string' && uuid.test(id)) return id.toLowerCase();
+  if (typeof id === 'string' && idForm.test(id)) return id.toLowerCase();
   throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
-}
-
-/** The ids without repeats. @throws OutboxError `OUTBOX_ID_INVALID`, or `OUTBOX_OPTION_INVALID` for none or too many */
-export function assertIds(ids: readonly string[]): readonly string[] {
-  const distinct = [...new Set(ids.map(assertId))];
-  if (distinct.length >= 1 && distinct.length <= targetLimit) return distinct;
-  throw new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    `${distinct.length} messages are named, but an operation takes 1 to ${targetLimit}.`,
-    { details: { option: 'ids', count: distinct.length } },
-  );
 }
 
 /** Checks that the database can store a text. @throws OutboxError `OUTBOX_OPTION_INVALID` */
@@ -52,12 +98,7 @@ export function assertText(option: string, value: unknown, longest: number): ass
     value.trim() !== '' &&
     value.length <= longest &&
     !/\0|\p{Surrogate}/u.test(value);
-  if (fits) return;
-  throw new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    `The option "${option}" is not a string of 1 to ${longest} characters without NUL.`,
-    { details: { option } },
-  );
+  if (!fits) throw invalid(option, `is not a string of 1 to ${longest} characters without NUL`);
 }
 
 /**
@@ -69,11 +110,16 @@ export function durationOf(option: string, given: Duration | undefined, normalMs
   if (given === undefined) return normalMs;
   const value = durationMs(given);
   if (value !== undefined && value >= 0 && value <= longestDurationMs) return value;
-  throw new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    `The option "${option}" is not a duration of 0 to 36,500 days.`,
-    {
-      details: { option },
-    },
-  );
+  throw invalid(option, 'is not a duration of 0 to 36,500 days');
+}
+
+/** How many entries a list answers. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function pageSizeOf(limit = 50): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 200) return limit;
+  throw invalid('limit', 'is not an integer from 1 to 200');
+}
+
+/** The error of an option whose value is not what it must be. */
+export function invalid(option: string, why: string): OutboxError {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
 }

@@ -15,8 +15,8 @@ import { sendNudge } from '../store/lane/nudge.ts';
 import { pauseIfRunning, resumeOwn } from '../store/lane/pause.ts';
 import { type MessageAnswer, type MessageChange, outboxChange } from '../store/message/change.ts';
 import { makeLane, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
-import { idsOf, lanesOf, wakeLanes } from './change.ts';
-import { authorOf, durationOf, type OperationOptions, type Target } from './operation-options.ts';
+import { idsOf, lanesOf, type Target, wakeLanes } from './change.ts';
+import { authorOf, durationOf, type OperationOptions } from './operation-options.ts';
 
 /** Options of a withdrawal. */
 export interface WithdrawOptions extends OperationOptions {

@@ -1,25 +1,12 @@
 import { type Duration, durationMs } from '../../core/duration.ts';
-import { OutboxError } from '../../core/errors.ts';
-import {
-  abortBulk,
-  type BulkAnswer,
-  type BulkOperation,
-  listBulk,
-  pauseBulk,
-  resumeBulk,
-  showBulk,
-  startBulk,
-} from '../../operations/bulk.ts';
+import { type BulkOperation, listBulk, showBulk, stepBulk } from '../../operations/bulk.ts';
 import type { BulkOptions } from '../../operations/bulk-filter.ts';
-import { startKeptBulk } from '../../operations/inbox/bulk.ts';
-import type { KeptFilter } from '../../operations/inbox/kept-target.ts';
-import type { MessageFilter } from '../../operations/list.ts';
-import type { OperationOptions } from '../../operations/operation-options.ts';
+import { type BulkAnswer, startBulk, startKeptBulk } from '../../operations/bulk-start.ts';
+import { invalid, type OnDatabase, type OperationOptions } from '../../operations/operation-options.ts';
 import { type Due, dueOf } from '../../outbox/prepare.ts';
 import type { BulkAction, BulkChange, BulkStepAnswer, KeptAction } from '../../store/bulk/bulk.ts';
-import type { SampledMessage } from '../../store/bulk/selection.ts';
-import type { ListedKept } from '../../store/inbox/list.ts';
-import { assertKeptTask, assertOperation, assertTask, type OnDatabase } from './operation-options.ts';
+import type { KeptFilter, ListedKept } from '../../store/inbox/list.ts';
+import type { ListedMessage, MessageFilter } from '../../store/message/list.ts';
 
 /**
  * What to do with every message. With `after`, the due time counts from the moment when each message is changed; `shift`
@@ -48,7 +35,7 @@ export interface KeptBulkTarget extends KeptFilter {
  *
  * `list` shows only operations of its own side; the calls that take an id accept operations of both sides.
  */
-export interface BulkOperations<Filter = MessageFilter, Task = BulkTask, Sample = SampledMessage> {
+export interface BulkOperations<Filter = MessageFilter, Task = BulkTask, Sample = ListedMessage> {
   /**
    * Starts a bulk operation, or with `dryRun` counts and shows what it would change. The filter must not be empty. Messages
    * that are sent or kept later are not included. Rejects with `OUTBOX_BULK_UNEXPECTED` if `expect` is given and another
@@ -73,53 +60,37 @@ export type KeptBulkOperations = BulkOperations<KeptBulkTarget, KeptTask, Listed
 /** @param on runs something on the database of the installation */
 export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOperations {
   return {
-    ...stepsOf(on),
+    ...stepsOf(on, false),
     start: (filter, task, options) =>
       on(
         (at) => startBulk(at, filter, changeOf(task, longestDelayMs), options),
-        () => {
-          assertTask(task);
-          assertOperation('a bulk operation', options);
-        },
+        ['a task', task],
+        ['a bulk operation', options],
       ),
-    list: (limit) => on((at) => listBulk(at, false, limit)),
   };
 }
 
 /** @param on runs something on the database in which consumers keep their messages */
 export function keptBulkOperations(on: OnDatabase): KeptBulkOperations {
   return {
-    ...stepsOf(on),
+    ...stepsOf(on, true),
     start: (filter, task, options) =>
       on(
         (at) => startKeptBulk(at, filter, task.action, options),
-        () => {
-          assertKeptTask(task);
-          assertOperation('a bulk operation', options);
-        },
+        ['a kept task', task],
+        ['a bulk operation', options],
       ),
-    list: (limit) => on((at) => listBulk(at, true, limit)),
   };
 }
 
-function stepsOf(on: OnDatabase): Pick<BulkOperations, 'show' | 'pause' | 'resume' | 'abort'> {
+function stepsOf(on: OnDatabase, kept: boolean): Omit<BulkOperations, 'start'> {
   return {
+    list: (limit) => on((at) => listBulk(at, kept, limit)),
     show: (id) => on((at) => showBulk(at, id)),
     pause: (id, options) =>
-      on(
-        (at) => pauseBulk(at, id, options),
-        () => assertOperation('pause of a bulk operation', options),
-      ),
-    resume: (id, options) =>
-      on(
-        (at) => resumeBulk(at, id, options),
-        () => assertOperation('resume', options),
-      ),
-    abort: (id, options) =>
-      on(
-        (at) => abortBulk(at, id, options),
-        () => assertOperation('abort', options),
-      ),
+      on((at) => stepBulk(at, id, 'pause', options), ['pause of a bulk operation', options]),
+    resume: (id, options) => on((at) => stepBulk(at, id, 'resume', options), ['resume', options]),
+    abort: (id, options) => on((at) => stepBulk(at, id, 'abort', options), ['abort', options]),
   };
 }
 
@@ -134,8 +105,4 @@ function changeOf(task: BulkTask, longestDelayMs: number): BulkChange {
   if (at !== undefined) return { action: 'reschedule', due: { at } };
   if (afterMs !== undefined) return { action: 'reschedule', due: { afterMs } };
   throw invalid('after', 'is missing, as are "at" and "shift"');
-}
-
-function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
 }

@@ -1,15 +1,13 @@
-import { changeKept } from '../../operations/change.ts';
+import { changeKept, type KeptTarget } from '../../operations/change.ts';
 import { type Edited, editKeptMessage } from '../../operations/edit.ts';
 import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts';
-import type { KeptFilter, KeptTarget } from '../../operations/inbox/kept-target.ts';
-import { type KeptList, listKeptMessages } from '../../operations/inbox/list.ts';
 import { type KeptDetails, type NotKept, showKept } from '../../operations/inbox/show.ts';
-import type { ListPageOptions } from '../../operations/list.ts';
-import type { OperationOptions } from '../../operations/operation-options.ts';
+import { type KeptList, type ListPageOptions, listKeptMessages } from '../../operations/list.ts';
+import type { OnDatabase, OperationOptions } from '../../operations/operation-options.ts';
 import { discardKept, type KeptAnswer, retryKept } from '../../store/inbox/change.ts';
 import type { KeptName } from '../../store/inbox/edit.ts';
+import type { KeptFilter } from '../../store/inbox/list.ts';
 import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.ts';
-import { assertKept, assertOperation, type OnDatabase } from './operation-options.ts';
 
 /**
  * What an operator may do with messages that consumers keep in this database: parked ones, which are tried again, and
@@ -36,30 +34,18 @@ export interface InboxOperations {
 
 /** @param on runs something on the migrated database */
 export function inboxOperations(on: OnDatabase, check: CheckPayload): InboxOperations {
-  const changing = (operation: 'retry' | 'discard', target: KeptTarget, options: OperationOptions) => () => {
-    assertKept(target);
-    assertOperation(operation, options);
-  };
   return {
-    list: (filter, page) =>
-      on(
-        (at) => listKeptMessages(at, filter, page),
-        () => assertOperation('list', page),
-      ),
-    show: (name) =>
-      on(
-        (at) => showKept(at, name),
-        () => assertKept(name),
-      ),
+    list: (filter, page) => on((at) => listKeptMessages(at, filter, page), ['list', page]),
+    show: (name) => on((at) => showKept(at, name), ['a kept target', name]),
     retry: (target, options) =>
-      on((at) => changeKept(at, target, retryKept, options), changing('retry', target, options)),
-    edit: (name, options) =>
-      on(
-        (at) => editKeptMessage(at, name, options, check),
-        () => assertKept(name),
-      ),
+      on((at) => changeKept(at, target, retryKept, options), ['a kept target', target], ['retry', options]),
+    edit: (name, options) => on((at) => editKeptMessage(at, name, options, check), ['a kept target', name]),
     discard: (target, options) =>
-      on((at) => changeKept(at, target, discardKept, options), changing('discard', target, options)),
+      on(
+        (at) => changeKept(at, target, discardKept, options),
+        ['a kept target', target],
+        ['discard', options],
+      ),
     bulk: keptBulkOperations(on),
   };
 }

@@ -1,16 +1,21 @@
 import type { Transport } from '../../brokers/transport.ts';
-import { type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
+import { type DatabaseAddress, type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
 import { longestDurationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/option-names.ts';
 import type { Topic } from '../../core/topic.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.ts';
-import { changeMessages } from '../../operations/change.ts';
+import { changeMessages, type Target } from '../../operations/change.ts';
 import { type Edited, editFailed } from '../../operations/edit.ts';
 import type { EditOptions } from '../../operations/edit-content.ts';
 import { type ChangeAnswer, changeLanes, type LanesChangeOptions } from '../../operations/lanes.ts';
-import { type ListPageOptions, list, type MessageFilter, type MessageList } from '../../operations/list.ts';
-import type { OperationOptions, Target } from '../../operations/operation-options.ts';
+import { type ListPageOptions, list, type MessageList } from '../../operations/list.ts';
+import {
+  assertNames,
+  type Given,
+  type OnDatabase,
+  type OperationOptions,
+} from '../../operations/operation-options.ts';
 import { changePartitions, type PartitionOptions } from '../../operations/partitions.ts';
 import {
   type PauseAnswer,
@@ -27,16 +32,21 @@ import { type WithdrawOptions, withdrawMessages } from '../../operations/withdra
 import { currentForm } from '../../outbox/current-form.ts';
 import { type Due, dueOf, prepare } from '../../outbox/prepare.ts';
 import type { Database } from '../../store/database/database.ts';
-import { visitDatabase } from '../../store/database/visit.ts';
+import { type OperatorDatabase, operatorDatabase, visitDatabase } from '../../store/database/visit.ts';
 import type { PauseScope } from '../../store/lane/pause.ts';
-import { cancelChange, discardChange, type MessageAnswer, retryChange } from '../../store/message/change.ts';
+import {
+  cancelChange,
+  discardChange,
+  type MessageAnswer,
+  type MessageChange,
+  retryChange,
+} from '../../store/message/change.ts';
+import type { MessageFilter } from '../../store/message/list.ts';
 import { type Rescheduled, rescheduleChange } from '../../store/message/reschedule.ts';
 import type { EffectsQuery } from '../../store/verify/effects.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
-import { assertOperation, assertScope, assertTarget, assertVerify } from './operation-options.ts';
-import { operationsDatabase } from './operations-database.ts';
 
 /** The part of a configuration that operations need. A full one is fine. */
 export interface OperationsConfig {
@@ -125,44 +135,53 @@ const configNames = ['database', 'temporal', 'topics', 'transports', 'relay', 'r
 export function operations(config: OperationsConfig): Operations {
   assertOptions('operations()', config, configNames);
   const topics = new Map((config.topics ?? []).map((topic) => [topic.name, topic]));
-  const opened = operationsDatabase(config);
-  const { on } = opened;
+  let opened: OperatorDatabase | undefined;
+  const on: OnDatabase = async (work, ...given) => {
+    for (const [what, names] of given) assertNames(what, names);
+    opened ??= operatorDatabase(addressOf(config));
+    return opened.on(work);
+  };
+  const change =
+    <Result extends string>(of: MessageChange<Result>, what: Given) =>
+    (target: Target, options: OperationOptions): Promise<readonly MessageAnswer<Result>[]> =>
+      on((at) => changeMessages(at, target, of, options), ['a target', target], [what, options]);
   return {
     status: () => on(statusOf),
-    list: (filter, page) => on((at) => list(at, filter, page), asked('list', page)),
+    list: (filter, page) => on((at) => list(at, filter, page), ['list', page]),
     show: (id) => on((at) => showMessage(at, id)),
-    cancel: (target, options) =>
-      on((at) => changeMessages(at, target, cancelChange, options), changing('cancel', target, options)),
+    cancel: change(cancelChange, 'cancel'),
     reschedule: (target, options) =>
       on(
         (at) => changeMessages(at, target, rescheduleChange(newDue(options)), options),
-        changing('reschedule', target, options),
+        ['a target', target],
+        ['reschedule', options],
       ),
-    retry: (target, options) =>
-      on((at) => changeMessages(at, target, retryChange, options), changing('retry', target, options)),
+    retry: change(retryChange, 'retry'),
     edit: (id, options) => on((at) => editFailed(at, id, options, checkPayload)),
-    discard: (target, options) =>
-      on((at) => changeMessages(at, target, discardChange, options), changing('discard', target, options)),
+    discard: change(discardChange, 'discard'),
     withdraw: (target, options) =>
-      on((at) => withdrawMessages(at, target, options), changing('withdraw', target, options)),
+      on((at) => withdrawMessages(at, target, options), ['a target', target], ['withdraw', options]),
     bulk: bulkOperations(on, longestDurationMs),
     inbox: inboxOperations(on, checkPayload),
-    pause: (scope, options) => on((at) => pause(at, scope, options), scoped('pause', scope, options)),
-    resume: (scope, options) => on((at) => resume(at, scope, options), scoped('resume', scope, options)),
+    pause: (scope, options) => on((at) => pause(at, scope, options), ['a scope', scope], ['pause', options]),
+    resume: (scope, options) =>
+      on((at) => resume(at, scope, options), ['a scope', scope], ['resume', options]),
     verify: (options) =>
       on(
         (at) => verifyWith(at, config, options),
-        () => assertVerify(options),
+        ['verify', options],
+        ['verify.effects', options?.effects],
+        ['verify.effects.database', options?.effects?.database],
       ),
     changeLanes: (topic, lanes, options) =>
-      on((at) => changeLanes(at, topic, lanes, options), asked('changeLanes', options)),
+      on((at) => changeLanes(at, topic, lanes, options), ['changeLanes', options]),
     changePartitions: (topic, partitions, options) =>
       on(
         (at) => changePartitions(at, brokerViewOf(config.transports ?? {}), topic, partitions, options),
-        asked('changePartitions', options),
+        ['changePartitions', options],
       ),
-    adopt: (options) => on((at) => adopt(at, options), asked('adopt', options)),
-    close: () => opened.close(),
+    adopt: (options) => on((at) => adopt(at, options), ['adopt', options]),
+    close: async () => opened?.close(),
   };
 
   async function checkPayload(
@@ -175,26 +194,15 @@ export function operations(config: OperationsConfig): Operations {
   }
 }
 
-type Operation = Parameters<typeof assertOperation>[0];
-
-const asked =
-  (operation: Operation, options: object | undefined): (() => void) =>
-  () =>
-    assertOperation(operation, options);
-
-const changing =
-  (operation: Operation, target: Target, options: object): (() => void) =>
-  () => {
-    assertTarget(target);
-    assertOperation(operation, options);
-  };
-
-const scoped =
-  (operation: Operation, scope: PauseScope, options: object): (() => void) =>
-  () => {
-    assertScope(scope);
-    assertOperation(operation, options);
-  };
+/** @throws OutboxError `OUTBOX_CONFIG_MISSING`, `OUTBOX_CONFIG_INVALID` */
+function addressOf({ database }: { readonly database?: DatabaseConfig }): DatabaseAddress {
+  if (database !== undefined) return databaseOf(database);
+  throw new OutboxError(
+    'OUTBOX_CONFIG_MISSING',
+    'Operations need a database, but the configuration has none.',
+    { details: { setting: 'database' } },
+  );
+}
 
 /** Effects may be in another database, which is opened only for this call. */
 async function verifyWith(

@@ -10,7 +10,7 @@ import {
 } from '../../store/inbox/show.ts';
 import { readWire } from '../../store/inbox/wire.ts';
 import type { ShownAudit } from '../../store/message/show.ts';
-import { checkKeptName } from './kept-target.ts';
+import { checkKeptName } from '../change.ts';
 import { explainKept, type KeptWhy } from './why.ts';
 
 /** A message that a consumer keeps, with everything in its row. */

@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../database/database.ts';
+import type { Sql } from '../database/database.ts';
 import { type Walk, walkStart } from './walk.ts';
 
 /** What a selection matches now. */
@@ -34,25 +34,11 @@ export async function countSelection<Sample>(sql: Sql, walk: Walk<Sample>): Prom
   return { count, exact, sample: await walk.sample(sql, first) };
 }
 
-/**
- * The current time, as the table stamps messages; and times without a zone, as this session reads them, in UTC, because
- * other sessions may have another time zone.
- */
-export async function fixTimes(
-  database: Database,
-  times: Readonly<Record<string, string>>,
-): Promise<{ readonly now: string; readonly times: Readonly<Record<string, string>> }> {
-  const [row] = await database.query<{
-    readonly now: string;
-    readonly times: Readonly<Record<string, string>>;
-  }>(
-    `select statement_timestamp()::text as now, coalesce((
-       select jsonb_object_agg(x.name, to_char(x.value::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
-       from unnest($1::text[], $2::text[]) x (name, value)), '{}') as times`,
-    [Object.keys(times), Object.values(times)],
-  );
+/** The current time, as the table stamps messages. */
+export async function readNow(sql: Sql): Promise<string> {
+  const [row] = await sql.query<{ readonly now: string }>('select statement_timestamp()::text as now');
   if (row === undefined) throw new Error('The time is always answered.');
-  return row;
+  return row.now;
 }
 
 /** The same by the clock of kept messages, with an age turned into the latest time of arrival. */

@@ -1,20 +1,20 @@
 import type { KeptState } from '../../core/parked-states.ts';
 import type { Sql } from '../database/database.ts';
-import { keptColumns, keptMatchesSql, type ListedKept, selectionValues } from '../inbox/list.ts';
+import {
+  type KeptFilter,
+  keptColumns,
+  keptMatchesSql,
+  type ListedKept,
+  selectionValues,
+} from '../inbox/list.ts';
 import type { SelectedPage, Walk, WalkPlace } from './walk.ts';
 
 /** A filter of kept messages with explicit group and states, and its age as a time. */
-export interface KeptBulkFilter {
+export interface KeptBulkFilter extends Omit<KeptFilter, 'olderThan'> {
   /** Name of the consumer group that keeps them. */
   readonly group: string;
   /** The states that they are in, and must still be in when they are changed. */
   readonly states: readonly KeptState[];
-  /** Name of their topic. @defaultValue any */
-  readonly topic?: string;
-  /** Their key. @defaultValue any */
-  readonly key?: string;
-  /** Why they are kept: `error`, `killed`, or why they cannot be read. @defaultValue any */
-  readonly reason?: string;
   /** ISO time, inclusive. */
   readonly arrivedTo?: string;
 }

@@ -1,10 +1,16 @@
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
-import { filterValues, type MessageSelection, matchesSql } from '../message/list.ts';
+import {
+  filterValues,
+  type ListedMessage,
+  listedColumns,
+  type MessageFilter,
+  matchesSql,
+} from '../message/list.ts';
 import type { SelectedPage, Walk, WalkPlace } from './walk.ts';
 
 /** A filter whose states are explicit. */
-export interface BulkFilter extends Omit<MessageSelection, 'id'> {
+export interface BulkFilter extends Omit<MessageFilter<string>, 'id'> {
   /** States as operators see them, at least one: the given ones, else all that the action applies to. */
   readonly states: readonly State[];
 }
@@ -108,7 +114,7 @@ const pageSql = `
   ) a on true`;
 
 /** Walks a selection of the outbox. */
-export function walkOf(selection: Selection): Walk<SampledMessage> {
+export function walkOf(selection: Selection): Walk<ListedMessage> {
   return {
     page: (sql, after, limit, bulkId) => selectPage(sql, selection, after, limit, bulkId),
     sample: readSample,
@@ -171,34 +177,10 @@ export async function stillMatching(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** A message of a selection, as a dry run shows it. */
-export interface SampledMessage {
-  /** UUID of the message; it travels to the consumer. */
-  readonly id: string;
-  /** Name of its topic. */
-  readonly topic: string;
-  /** Messages of one key are delivered in order; `null`: it has none. */
-  readonly key: string | null;
-  /** Business name, unique in the topic while the message waits; `null`: it has none. */
-  readonly ref: string | null;
-  /** The state as operators see it: `published` also if only the cursor of the lane says so. */
-  readonly state: State;
-  /** When it is or was due, or its next try; `null`: it was due at once. */
-  readonly dueAt: Date | null;
-  /** Number of failed tries. A retry of a failed message resets it to 0. */
-  readonly attempts: number;
-  /** The error of the last failed try; `null`: none has failed. */
-  readonly lastError: string | null;
-  /** When it was sent, on the database's clock. */
-  readonly createdAt: Date;
-}
-
 /** The messages with these ids, by position. */
-async function readSample(sql: Sql, ids: readonly string[]): Promise<readonly SampledMessage[]> {
-  return sql.query<SampledMessage>(
-    `select a.id, a.topic, a.key, a.ref, a.state::text as state, a.due_at as "dueAt", a.attempts, a.last_error as "lastError",
-       a.created_at as "createdAt"
-     from outbox.message_view a where a.id = any($1::uuid[]) order by a.position, a.id`,
+async function readSample(sql: Sql, ids: readonly string[]): Promise<readonly ListedMessage[]> {
+  return sql.query<ListedMessage>(
+    `select ${listedColumns} from outbox.message_all a where a.id = any($1::uuid[]) order by a.position, a.id`,
     [[...ids]],
   );
 }

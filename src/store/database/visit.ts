@@ -1,4 +1,5 @@
 import { patiently } from '../../core/patience.ts';
+import { requireMigrated } from '../installation/migrate.ts';
 import type { Database } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
 import { databaseFailure, mayBeStarting, saysStarting } from './database-failure.ts';
@@ -30,8 +31,37 @@ export async function visitDatabase<Result>(
   }
 }
 
+/** A lease occupies one connection while others read; the rest is for concurrent calls. */
+const connections = 5;
+
+/** The database of an installation, for an operator who may call again. */
+export interface OperatorDatabase {
+  /** Runs `work` on the migrated database. @throws OutboxError as {@link visitDatabase} */
+  on<Result>(work: (database: Database) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** Opens a database whose first call waits for a server that starts, and checks that it is migrated. */
+export function operatorDatabase(address: DatabaseAddress): OperatorDatabase {
+  const database = openDatabase({ ...address, connections, silence: operatorSilence, ownNames: true });
+  const ask = () => requireMigrated(database);
+  let [waited, migrated] = [false, false];
+  return {
+    on: (work) =>
+      named(address.url, async () => {
+        // Once: who asks a server that is away again and again has its answer at once.
+        const check = waited ? ask : () => onceStarted(ask);
+        waited = true;
+        if (!migrated) await check();
+        migrated = true;
+        return work(database);
+      }),
+    close: () => database.close(),
+  };
+}
+
 /** Repeats `attempt` while the server says that it starts, and for up to five seconds where it may start, or start again. */
-export function onceStarted<Result>(attempt: () => Promise<Result>): Promise<Result> {
+function onceStarted<Result>(attempt: () => Promise<Result>): Promise<Result> {
   let heardAt = performance.now();
   return patiently(attempt, {
     signal: new AbortController().signal,

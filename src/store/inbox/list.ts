@@ -1,16 +1,28 @@
+import type { Duration } from '../../core/duration.ts';
 import type { KeptState } from '../../core/parked-states.ts';
 import type { Sql } from '../database/database.ts';
 
-/** A filter of kept messages. All given conditions must hold. */
-export interface KeptSelection {
+/**
+ * A filter of messages that consumers keep. All given conditions must hold.
+ *
+ * @typeParam Age - milliseconds where it is stored
+ */
+export interface KeptFilter<Age = Duration> {
+  /** Name of the consumer group. */
   readonly group?: string;
+  /** Name of the topic, exactly. */
   readonly topic?: string;
+  /** States, at least one. @defaultValue all */
   readonly states?: readonly KeptState[];
+  /** The key as it is listed: one of more than 512 bytes ends in its digest. */
   readonly key?: string;
-  /** Why it is kept: `error`, `killed`, or why it cannot be read. */
+  /**
+   * Why it is kept: `error` (its handler failed), `killed` (it killed its consumer), or why it cannot be read: `invalid`,
+   * `no-id`, `unknown-topic`, `unknown-version`, `unreadable`.
+   */
   readonly reason?: string;
   /** Arrived at least this long ago. */
-  readonly olderThanMs?: number;
+  readonly olderThan?: Age;
 }
 
 /** A kept message in a list: everything but its body and headers. */
@@ -63,22 +75,22 @@ const groups = `groups (name) as (
   )`;
 
 /** Parameters 1 to 6 of {@link keptMatchesSql}; the first is the group. */
-export function selectionValues(selection: KeptSelection): readonly unknown[] {
-  const { group, topic, states, key, reason, olderThanMs } = selection;
+export function selectionValues(selection: KeptFilter<number>): readonly unknown[] {
+  const { group, topic, states, key, reason, olderThan } = selection;
   return [
     group ?? null,
     topic ?? null,
     states === undefined ? null : [...states],
     key ?? null,
     reason ?? null,
-    olderThanMs ?? null,
+    olderThan ?? null,
   ];
 }
 
 /** Kept messages, latest first by position. */
 export async function listKept(
   sql: Sql,
-  selection: KeptSelection,
+  selection: KeptFilter<number>,
   limit: number,
   after: KeptPosition | null,
 ): Promise<{ readonly messages: readonly ListedKept[]; readonly next: KeptPosition | null }> {

@@ -1,13 +1,17 @@
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 
-/** A filter of messages. All given conditions must hold. */
-export interface MessageSelection {
+/**
+ * A filter of messages. All given conditions must hold.
+ *
+ * @typeParam Time - ISO times where it is stored
+ */
+export interface MessageFilter<Time = Date> {
   /** UUID of the message; finds archived ones, too. */
   readonly id?: string;
   /** Name of the topic, exactly. */
   readonly topic?: string;
-  /** States as operators see them, at least one. @defaultValue all */
+  /** States as `status` and `show` name them, at least one. @defaultValue all */
   readonly states?: readonly State[];
   /** The key, exactly. */
   readonly key?: string;
@@ -15,14 +19,14 @@ export interface MessageSelection {
   readonly ref?: string;
   /** Part of the last error, case-insensitive. */
   readonly error?: string;
-  /** ISO time; sent at this time or later. */
-  readonly createdFrom?: string;
-  /** ISO time; sent before this time. */
-  readonly createdTo?: string;
-  /** ISO time; due at this time or later. Messages that were due at once have no due time. */
-  readonly dueFrom?: string;
-  /** ISO time; due before this time. */
-  readonly dueTo?: string;
+  /** Sent at this time or later. */
+  readonly createdFrom?: Time;
+  /** Sent before this time. */
+  readonly createdTo?: Time;
+  /** Due at this time or later. Messages that were due at once have no due time. */
+  readonly dueFrom?: Time;
+  /** Due before this time. */
+  readonly dueTo?: Time;
 }
 
 /** A message in a list: everything but its payload and headers. */
@@ -79,7 +83,8 @@ const readLimit = 20_000;
 const walkedColumns = `m.id, m.topic, m.lane, m.position, m.xid, m.key, m.ref, m.state, m.workflow_id, m.due_at, m.attempts,
   m.last_error, m.created_at, m.updated_at`;
 
-const columns = `a.id, a.topic, a.lane, a.position, a.key, a.ref, a.state::text as state, a.workflow_id as "workflowId",
+/** The columns of {@link ListedMessage}, on a row `a` of `outbox.message_all`. */
+export const listedColumns = `a.id, a.topic, a.lane, a.position, a.key, a.ref, a.state::text as state, a.workflow_id as "workflowId",
   a.due_at as "dueAt", a.attempts, a.last_error as "lastError", a.created_at as "createdAt", a.updated_at as "updatedAt",
   a.archived_at as "archivedAt"`;
 
@@ -98,7 +103,7 @@ export const matchesSql = `($1::uuid is null or a.id = $1) and ($2::text is null
  */
 export async function listMessages(
   sql: Sql,
-  filter: MessageSelection,
+  filter: MessageFilter<string>,
   limit: number,
   after: PagePosition | null,
 ): Promise<ListPage> {
@@ -107,7 +112,7 @@ export async function listMessages(
 }
 
 /** Parameters 1 to 10 of {@link matchesSql}. */
-export function filterValues(filter: MessageSelection): readonly unknown[] {
+export function filterValues(filter: MessageFilter<string>): readonly unknown[] {
   const { id, topic, states, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = filter;
   return [
     id ?? null,
@@ -123,20 +128,20 @@ export function filterValues(filter: MessageSelection): readonly unknown[] {
   ];
 }
 
-function valuesOf(filter: MessageSelection, after: PagePosition | null): readonly unknown[] {
+function valuesOf(filter: MessageFilter<string>, after: PagePosition | null): readonly unknown[] {
   return [...filterValues(filter), after?.position ?? null, after?.id ?? null];
 }
 
 /** By id or ref: few messages, live and archived. */
 async function listNamed(
   sql: Sql,
-  filter: MessageSelection,
+  filter: MessageFilter<string>,
   limit: number,
   after: PagePosition | null,
 ): Promise<ListPage> {
   const way = filter.id === undefined ? 'a.topic = $2 and a.ref = $5' : 'a.id = $1';
   const found = await sql.query<ListedMessage>(
-    `select ${columns} from outbox.message_all a
+    `select ${listedColumns} from outbox.message_all a
      where ${way} and ${matchesSql} and ($11::bigint is null or (a.position, a.id) < ($11, $12::uuid))
      order by a.position desc, a.id desc limit $13`,
     [...valuesOf(filter, after), limit + 1],
@@ -199,14 +204,14 @@ const liveSql = `
 
 async function listLive(
   sql: Sql,
-  filter: MessageSelection,
+  filter: MessageFilter<string>,
   limit: number,
   after: PagePosition | null,
 ): Promise<ListPage> {
   const rows = await sql.query<ListedMessage & { readonly floor: string | null }>(
     `${liveSql}
      select x.*, f.position as floor from floor f left join lateral (
-       select ${columns}
+       select ${listedColumns}
        from (select w.*, null::timestamptz as archived_at from seen w) a
        where a.position > coalesce(f.position, 0) and ${matchesSql}
        order by a.position desc, a.id desc limit $13 + 1
@@ -219,7 +224,7 @@ async function listLive(
 }
 
 /** True if rows of a source may have to be skipped; otherwise one page of each source is enough. */
-function isSearch(filter: MessageSelection): boolean {
+function isSearch(filter: MessageFilter<string>): boolean {
   const { states, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = filter;
   // Both are ready in the table.
   const isOneOfTwo = states !== undefined && states.includes('ready') !== states.includes('published');

@@ -110,7 +110,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'uncounted-selection-is-the-expected-number',
     promise: `Every operator's action is audited (I14)`,
-    file: 'src/operations/bulk.ts',
+    file: 'src/operations/bulk-start.ts',
     find: 'expect !== undefined && expect !== count',
     replace: 'expect !== undefined && exact && expect !== count',
     test: 'test/unit/operations/bulk-expected.test.ts',
@@ -135,7 +135,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'operators-wait-for-a-server-that-is-gone',
     promise: gone,
-    file: 'src/app/operations/operations-database.ts',
+    file: 'src/store/database/visit.ts',
     find: 'connections, silence: operatorSilence, ownNames: true });',
     replace: 'connections, silence: { ...operatorSilence, askEveryMs: 1_000_000 }, ownNames: true });',
     test: 'test/integration/health/silent-server.test.ts',
