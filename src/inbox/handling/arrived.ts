@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../brokers/source.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { storableText } from '../../store/inbox/park.ts';
+import type { Position } from '../consumer-event.ts';
 import { isName } from '../once.ts';
 import { eventId, positionId } from '../reading/message-id.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
@@ -77,4 +78,9 @@ function bounded(text: string): string {
   if (Buffer.byteLength(storable) <= maxBytes) return storable;
   // The cut may split a surrogate pair.
   return `${storableText(storable.slice(0, 100))}…${createHash('sha256').update(text).digest('hex')}`;
+}
+
+/** Where a message arrived. */
+export function positionOf<Tx>({ incoming: { address, partition, offset } }: Arrived<Tx>): Position {
+  return { address, partition, offset };
 }

@@ -13,6 +13,14 @@ export interface BreakerRules {
 /** Whether a message may begin: normally, as the probe, or not before this many milliseconds. */
 export type Entry = 'go' | 'probe' | number;
 
+/** What a caller of {@link Breaker.pass} does with its message. */
+interface Ways<Result> {
+  readonly go: () => Promise<Result>;
+  readonly probe: () => Promise<Result>;
+  /** The message may not begin for these milliseconds. */
+  readonly wait: (ms: number) => Result | Promise<Result>;
+}
+
 interface Pause extends Pick<PausedAddress, 'since' | 'failedKeys' | 'keys'> {
   error: unknown;
   errorText: string;
@@ -85,6 +93,18 @@ export class Breaker {
       return 'probe';
     }
     return this.waitMs(address);
+  }
+
+  /** Begins a message as {@link enter} allows, and sees to it that a probe ends. */
+  async pass<Result>(address: string, { go, probe, wait }: Ways<Result>): Promise<Result> {
+    const entry = this.enter(address);
+    if (entry === 'go') return go();
+    if (entry !== 'probe') return wait(entry);
+    try {
+      return await probe();
+    } finally {
+      this.probeLeft(address);
+    }
   }
 
   /** Current time between probes; also the retry interval for messages that wait in the database. */

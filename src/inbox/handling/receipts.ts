@@ -1,5 +1,6 @@
-import { type Receipt, receiptIdLimit } from '../../core/receipt.ts';
+import { installationOf, type Receipt, receiptIdLimit } from '../../core/receipt.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
+import type { Arrived } from './arrived.ts';
 
 /** Sends receipts to the receipt address of the broker from which the messages came. */
 export interface ReceiptSender {
@@ -57,6 +58,13 @@ export class Receipts {
     this.#waiting.push(handled);
     // Otherwise the next flush sends all, so no more than the current batches is waiting.
     if (this.#pausing) this.#bound();
+  }
+
+  /** Adds a message if its topic asks this group for receipts. @returns whether it does */
+  answer<Tx>({ id, incoming, way }: Arrived<Tx>, state: Receipt['state']): boolean {
+    if (way.kind !== 'route' || way.topic.rules.confirm?.group !== this.#input.group) return false;
+    this.add({ id, installation: installationOf(incoming.header('ce_source')), state });
+    return true;
   }
 
   /** Sends waiting receipts. Never rejects; after a failure it pauses for a while, so that messages are not delayed. */

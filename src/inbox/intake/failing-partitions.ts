@@ -1,5 +1,6 @@
 import type { Partition } from '../../brokers/source.ts';
-import type { Position } from '../consumer-event.ts';
+import type { ConsumerReport, Position } from '../consumer-event.ts';
+import { nextPauseMs } from '../handling/retry-pace.ts';
 
 /** A partition that stands still because of one message. */
 export interface FailingPartition extends Position {
@@ -16,6 +17,11 @@ export interface FailingPartition extends Position {
 /** Messages that keep failing: one per partition, or up to as many as are handled concurrently. */
 export class FailingPartitions {
   readonly #byPartition = new Map<string, Map<string, FailingPartition>>();
+  readonly #report: ConsumerReport;
+
+  constructor(report: ConsumerReport) {
+    this.#report = report;
+  }
 
   /** One per partition: the message that has failed for the longest time. */
   list(): readonly FailingPartition[] {
@@ -43,12 +49,34 @@ export class FailingPartitions {
     });
   }
 
-  /** @returns whether the partition had been blocked and now continues */
-  settled(position: Position): boolean {
+  /**
+   * Notes that a message has failed, and reports that its partition pauses.
+   *
+   * @param retryInMs @defaultValue longer each time
+   * @returns for how long, in milliseconds
+   */
+  pause(
+    { address, partition, offset }: Position,
+    topic: string | undefined,
+    error: unknown,
+    retryInMs?: number,
+  ): number {
+    const position = { address, partition, offset };
+    const pauseMs = retryInMs ?? nextPauseMs(this.attempts(position));
+    this.failed(position, topic, error);
+    const attempt = this.attempts(position);
+    this.#report({ type: 'partition-paused', ...position, attempt, error, retryInMs: pauseMs });
+    return pauseMs;
+  }
+
+  /** Notes that a message has ended, and reports if its partition thereby continues. */
+  settled({ address, partition, offset }: Position): void {
     // Called for every message; nearly always empty.
-    if (this.#byPartition.size === 0) return false;
+    if (this.#byPartition.size === 0) return;
+    const position = { address, partition, offset };
     const those = this.#byPartition.get(nameOf(position));
-    return those !== undefined && those.delete(position.offset) && this.#forgetEmpty(position, those);
+    if (those?.delete(offset) === true && this.#forgetEmpty(position, those))
+      this.#report({ type: 'partition-resumed', ...position });
   }
 
   /** Forgets messages that the broker no longer offers: handled by another consumer, or expired. */

@@ -6,7 +6,7 @@ import type { ConsumerContext } from '../consumer-context.ts';
 import type { Arrived } from '../handling/arrived.ts';
 import type { FailingPartitions } from './failing-partitions.ts';
 
-type QueuesContext = Pick<ConsumerContext<Transaction>, 'ask' | 'report' | 'rules'>;
+type QueuesContext = Pick<ConsumerContext<Transaction>, 'ask' | 'rules'>;
 
 /** A parked key, as far as this consumer knows its queue. */
 interface Queue {
@@ -77,22 +77,14 @@ export class KeyQueues {
 
   /** Pauses the partition of a message whose queue is full; others go on. */
   pause<Tx>(batch: IncomingBatch, message: Arrived<Tx>, failing: FailingPartitions): void {
-    const {
-      report,
-      rules: { maxQueued: most },
-    } = this.#context;
+    const { maxQueued: most } = this.#context.rules;
     const { incoming, topic } = message;
-    const { address, partition, offset } = incoming;
-    const position = { address, partition, offset };
     const error = new OutboxError(
       'OUTBOX_QUEUE_FULL',
       `A parked key of the topic "${topic}" has ${most} messages behind it: its partition waits.`,
       { details: { topic, maxQueued: most } },
     );
-    failing.failed(position, topic, error);
-    const attempt = failing.attempts(position);
-    report({ type: 'partition-paused', ...position, attempt, error, retryInMs: pauseMs });
-    batch.reject(incoming, pauseMs);
+    batch.reject(incoming, failing.pause(incoming, topic, error, pauseMs));
   }
 }
 

@@ -3,17 +3,17 @@ import { rest } from '../../core/rest.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Applied } from '../applied.ts';
 import type { ConsumerContext } from '../consumer-context.ts';
-import type { Position } from '../consumer-event.ts';
-import type { Arrived } from '../handling/arrived.ts';
+import { type Arrived, positionOf } from '../handling/arrived.ts';
+import { attemptFailed } from '../handling/attempt-failed.ts';
 import { keyNameOf } from '../handling/breaker.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
 import { faultOf } from '../handling/infrastructure-faults.ts';
-import { nextPauseMs } from '../handling/retry-pace.ts';
 import { delaysOf } from '../route-delays.ts';
 import type { ToldFailure } from '../told-error.ts';
 import { verdictOf } from '../verdict.ts';
 import type { Applier } from './applier.ts';
 import type { FailingPartitions } from './failing-partitions.ts';
+import type { Outcomes } from './outcomes.ts';
 
 type SingleContext<Tx extends Transaction> = Pick<
   ConsumerContext<Tx>,
@@ -21,10 +21,10 @@ type SingleContext<Tx extends Transaction> = Pick<
 >;
 
 /** When work on a partition must end. */
-export type Ends = Pick<IncomingBatch, 'lost' | 'signal'>;
+type Ends = Pick<IncomingBatch, 'lost' | 'signal'>;
 
 /** What became of one message. */
-export type Settled =
+type Settled =
   | { readonly kind: 'done'; readonly applied: Applied }
   /** The partition is lost, or this consumer stops: the message stays open, and no try is counted. */
   | { readonly kind: 'given-up' }
@@ -42,15 +42,54 @@ export class OneByOne<Tx extends Transaction> {
   readonly #context: SingleContext<Tx>;
   readonly #applier: Applier<Tx>;
   readonly #failing: FailingPartitions;
+  readonly #outcomes: Outcomes<Tx>;
 
-  constructor(context: SingleContext<Tx>, applier: Applier<Tx>, failing: FailingPartitions) {
+  constructor(
+    context: SingleContext<Tx>,
+    parts: {
+      readonly applier: Applier<Tx>;
+      readonly failing: FailingPartitions;
+      readonly outcomes: Outcomes<Tx>;
+    },
+  ) {
     this.#context = context;
-    this.#applier = applier;
-    this.#failing = failing;
+    this.#applier = parts.applier;
+    this.#failing = parts.failing;
+    this.#outcomes = parts.outcomes;
   }
 
-  async settle(message: Arrived<Tx>, { lost, signal }: Ends): Promise<Settled> {
-    const { breaker, report, tally } = this.#context;
+  /** Whether a further message of the batch may begin. */
+  mayBegin(batch: IncomingBatch): boolean {
+    return batch.mayBegin() && !this.#context.breaker.isPaused(batch.address);
+  }
+
+  /**
+   * Handles a message, and acknowledges or rejects it.
+   *
+   * @param how `probe`: once, because its address is paused; `killed`: not at all, because its consumers have died of it
+   * @returns false when nothing further may begin
+   */
+  async handle(
+    batch: IncomingBatch,
+    message: Arrived<Tx>,
+    how: 'settle' | 'probe' | 'killed',
+  ): Promise<boolean> {
+    const settled = await this.#settled(batch, message, how);
+    if (settled.kind === 'rejected') batch.reject(message.incoming, settled.afterMs);
+    if (settled.kind !== 'done') return false;
+    this.#outcomes.end(batch, message, settled.applied);
+    await this.#outcomes.note([message], [settled.applied]);
+    return true;
+  }
+
+  #settled(batch: IncomingBatch, message: Arrived<Tx>, how: 'settle' | 'probe' | 'killed'): Promise<Settled> {
+    if (how === 'settle') return this.#settle(message, batch);
+    if (how === 'probe') return this.#probe(message, batch);
+    return this.#park(message, 'killed', new Error('Its consumer has died of it, again and again.'));
+  }
+
+  async #settle(message: Arrived<Tx>, { lost, signal }: Ends): Promise<Settled> {
+    const { breaker } = this.#context;
     const { address } = message.incoming;
     const quickRetriesMs = delaysOf('quickRetriesMs', message.way, this.#context.rules.quickRetriesMs);
     let conflicts = 0;
@@ -62,9 +101,8 @@ export class OneByOne<Tx extends Transaction> {
         return { kind: 'done', applied };
       } catch (error) {
         if (error instanceof GivenUp) return { kind: 'given-up' };
-        tally.failedAttempts += 1;
-        report({ type: 'attempt-failed', ...positionOf(message), attempt, error });
-        if (verdictOf(error) !== undefined) return this.park(message, 'error', error);
+        attemptFailed(this.#context, positionOf(message), attempt, error);
+        if (verdictOf(error) !== undefined) return this.#park(message, 'error', error);
         let pauseMs = quickRetriesMs[attempt - 1];
         if (faultOf(error) === 'conflict' && conflicts < maxConflicts) {
           conflicts += 1;
@@ -79,8 +117,8 @@ export class OneByOne<Tx extends Transaction> {
   }
 
   /** Tries a message of a paused address once: the result ends or prolongs the pause. */
-  async probe(message: Arrived<Tx>, { lost }: Ends): Promise<Settled> {
-    const { breaker, report, tally } = this.#context;
+  async #probe(message: Arrived<Tx>, { lost }: Ends): Promise<Settled> {
+    const { breaker } = this.#context;
     const { address } = message.incoming;
     try {
       const [applied = duplicate] = await this.#applier.apply([message], 1, lost);
@@ -88,14 +126,11 @@ export class OneByOne<Tx extends Transaction> {
       return { kind: 'done', applied };
     } catch (error) {
       if (error instanceof GivenUp) return { kind: 'given-up' };
-      tally.failedAttempts += 1;
-      report({ type: 'attempt-failed', ...positionOf(message), attempt: 1, error });
+      attemptFailed(this.#context, positionOf(message), 1, error);
       // A verdict is about the message, and says nothing about the dependency.
-      if (verdictOf(error) !== undefined) return await this.park(message, 'error', error);
+      if (verdictOf(error) !== undefined) return await this.#park(message, 'error', error);
       breaker.probeFailed(address, failureOf(message, error));
       return { kind: 'rejected', afterMs: breaker.waitMs(address) };
-    } finally {
-      breaker.probeLeft(address);
     }
   }
 
@@ -104,21 +139,15 @@ export class OneByOne<Tx extends Transaction> {
     const { address } = message.incoming;
     if (breaker.failed(address, keyNameOf(message), failureOf(message, error)))
       return { kind: 'rejected', afterMs: breaker.waitMs(address) };
-    return this.park(message, 'error', error);
+    return this.#park(message, 'error', error);
   }
 
   /** Keeps the message for later, so that those of other keys go on. */
-  async park(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Settled> {
-    const { report } = this.#context;
-    const failing = this.#failing;
+  async #park(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Settled> {
     try {
       return { kind: 'done', applied: await this.#applier.keep(message, cause, error) };
     } catch (unkept) {
-      const position = positionOf(message);
-      const afterMs = nextPauseMs(failing.attempts(position));
-      failing.failed(position, message.topic, unkept);
-      const attempt = failing.attempts(position);
-      report({ type: 'partition-paused', ...position, attempt, error: unkept, retryInMs: afterMs });
+      const afterMs = this.#failing.pause(positionOf(message), message.topic, unkept);
       return { kind: 'rejected', afterMs };
     }
   }
@@ -126,8 +155,4 @@ export class OneByOne<Tx extends Transaction> {
 
 function failureOf<Tx>({ incoming: { body } }: Arrived<Tx>, error: unknown): ToldFailure {
   return { error, bodies: [body] };
-}
-
-export function positionOf<Tx>({ incoming: { address, partition, offset } }: Arrived<Tx>): Position {
-  return { address, partition, offset };
 }

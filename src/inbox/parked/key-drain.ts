@@ -1,10 +1,8 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
-import { installationOf } from '../../core/receipt.ts';
 import { rest } from '../../core/rest.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import {
   type BeginAnswer,
-  type BegunTry,
   beginTry,
   endTry,
   type FailAnswer,
@@ -15,6 +13,7 @@ import {
 } from '../../store/inbox/tries.ts';
 import type { ConsumerContext } from '../consumer-context.ts';
 import type { IdentifiedMessage } from '../consumer-event.ts';
+import { attemptFailed } from '../handling/attempt-failed.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
 import type { Receipts } from '../handling/receipts.ts';
 import type { KeyDrains, ParkedKeyAnswer, StandInRules } from '../ports.ts';
@@ -130,16 +129,13 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
 
   /** If the address is paused, gives the try back or uses it as the probe. */
   async #enter(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<ParkedKeyAnswer | 'more'> {
-    const { breaker } = this.#context;
     const { keyId, messages } = begun;
     const [first] = messages;
-    const entry = breaker.enter(first.address);
-    if (typeof entry === 'number') return this.#uncounted.giveBackPaused(keyId, first, signal);
-    try {
-      return await this.#try(begun, entry, pace, signal);
-    } finally {
-      if (entry === 'probe') breaker.probeLeft(first.address);
-    }
+    return this.#context.breaker.pass<ParkedKeyAnswer | 'more'>(first.address, {
+      go: () => this.#try(begun, 'go', pace, signal),
+      probe: () => this.#try(begun, 'probe', pace, signal),
+      wait: () => this.#uncounted.giveBackPaused(keyId, first, signal),
+    });
   }
 
   async #try(
@@ -163,7 +159,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
         return ended === 'gone' ? { kind: 'drained' } : 'more';
       } catch (error) {
         if (error instanceof GivenUp) return this.#giveBack(begun);
-        this.#failure(first, quick, error);
+        attemptFailed(this.#context, first, first.attempts + quick, error);
         if (messages.length > 1) {
           pace.failed(messages.length);
           const failure = { error, bodies: messages.map(({ body }) => body) };
@@ -242,12 +238,6 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     return { kind: answer.kind === 'held' ? 'held' : 'drained' };
   }
 
-  #failure({ address, partition, offset, attempts }: BegunTry, quick: number, error: unknown): void {
-    const { report, tally } = this.#context;
-    tally.failedAttempts += 1;
-    report({ type: 'attempt-failed', address, partition, offset, attempt: attempts + quick, error });
-  }
-
   #tellFailed(
     message: Pick<IdentifiedMessage, 'id'> & Partial<IdentifiedMessage>,
     reason: string,
@@ -261,18 +251,14 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
 
   /** Counts and reports what was handled, and sends receipts. */
   async #handled({ messages, found }: Begun<Tx>, quick: number): Promise<void> {
-    const { report, rules, sourceRoutes, tally } = this.#context;
+    const { report, sourceRoutes, tally } = this.#context;
     const answering = new Set<Receipts>();
     for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
       tally.count('handled');
       report({ type: 'handled', id, topic, address, partition, offset, attempt: attempts + quick });
       const one = found[n];
-      if (one === undefined || one.arrived.way.kind !== 'route') continue;
-      if (one.arrived.way.topic.rules.confirm?.group !== rules.group) continue;
-      const receipts = sourceRoutes.find(({ lookup }) => lookup === one.routes)?.receipts;
-      const installation = installationOf(one.arrived.incoming.header('ce_source'));
-      receipts?.add({ id, installation, state: 'processed' });
-      if (receipts !== undefined) answering.add(receipts);
+      const receipts = sourceRoutes.find(({ lookup }) => lookup === one?.routes)?.receipts;
+      if (one !== undefined && receipts?.answer(one.arrived, 'processed') === true) answering.add(receipts);
     }
     for (const receipts of answering) await receipts.flush();
   }

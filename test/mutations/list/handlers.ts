@@ -42,7 +42,7 @@ export const handlerMutations: readonly Mutation[] = [
     name: 'permanent-tried-quickly',
     promise: lastWord,
     file: 'src/inbox/intake/settle-one.ts',
-    find: "        if (verdictOf(error) !== undefined) return this.park(message, 'error', error);\n        let",
+    find: "        if (verdictOf(error) !== undefined) return this.#park(message, 'error', error);\n        let",
     replace: '        let',
     test: verdicts,
     title: 'a message that its handler calls permanent is failed at once, in place and when it is parked',

@@ -33,9 +33,9 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'filter-noted-before-the-commit',
     promise: filter,
-    file: 'src/inbox/intake/message-intake.ts',
-    find: '    const settled = await settle();\n',
-    replace: '    await this.#noted([message]);\n    const settled = await settle();\n',
+    file: 'src/inbox/intake/settle-one.ts',
+    find: '    const settled = await this.#settled(',
+    replace: `    await this.#outcomes.note([message], [{ kind: 'handled' }]);\n    const settled = await this.#settled(`,
     test: 'test/integration/inbox/filter.test.ts',
     title: 'ids are told to the filter only when their effects are committed',
   },
@@ -69,7 +69,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'acknowledged-before-it-is-settled',
     promise: settledFirst,
-    file: 'src/inbox/intake/message-intake.ts',
+    file: 'src/inbox/intake/settle-one.ts',
     find: `    if (settled.kind !== 'done') return false;\n`,
     replace: `    batch.acknowledge(message.incoming);\n    if (settled.kind !== 'done') return false;\n`,
     test: 'test/integration/inbox/consumer-life.test.ts',
@@ -105,8 +105,8 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'probe-that-was-not-marked-keeps-its-turn',
     promise: away,
-    file: 'src/inbox/intake/message-intake.ts',
-    find: '      breaker.probeLeft(batch.address);',
+    file: 'src/inbox/handling/breaker.ts',
+    find: '      this.probeLeft(address);',
     replace: '',
     test: 'test/unit/inbox/intake-breaker.test.ts',
     title: 'a probe that could not be marked is left to the next one',

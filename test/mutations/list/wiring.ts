@@ -41,7 +41,7 @@ export const wiringMutations: readonly Mutation[] = [
   {
     name: 'batches-that-succeed-not-told-to-the-breaker',
     promise: 'One bad message, key or topic slows no other (I15)',
-    file: 'src/inbox/intake/message-intake.ts',
+    file: 'src/inbox/intake/apply.ts',
     find: `if (applied[n]?.kind === 'handled' && breaker.watches(batch.address))`,
     replace: `if (applied[n]?.kind === 'handled' && batch.address === '')`,
     test: 'test/integration/inbox/breaker.test.ts',
