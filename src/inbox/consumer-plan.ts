@@ -13,8 +13,17 @@ import type { TransactionClient } from './transaction-client.ts';
 
 /** The workflows of parked keys and of bulk operations on what the group keeps, and the workers that run them. */
 export interface HostedParkedKeys {
+  /**
+   * The first `start` connects, and begins to host the group's workflows. While Temporal is unreachable, it rejects within
+   * some seconds; the start may be repeated.
+   */
   readonly workflows: ParkedKeyWorkflows;
+  /** The first `host` starts a worker for them. */
   readonly bulks: BulkWorkflows;
+  /**
+   * Ends the hosting; resolves when the running drains have ended, each after the message in hand. From now on starts
+   * reject, so the watcher of parked keys must have been told to stop.
+   */
   stop(): Promise<void>;
 }
 
@@ -50,13 +59,17 @@ export interface ConsumerParts<Tx extends Transaction> {
   readonly hostParkedKeys: (input: ParkedKeysPlan) => HostedParkedKeys;
 }
 
+/** The parked keys of a group, and who drains them. */
 export interface ParkedKeysPlan {
+  /** UUID of the installation in whose database the group keeps its messages. */
   readonly installation: string;
   readonly group: string;
   readonly drains: KeyDrains;
+  /** Runs bulk operations on messages that the group keeps. */
   readonly bulk: BulkRunner;
-  /** Number of keys that are drained concurrently. */
+  /** Number of keys that this process drains concurrently, 1 or more. */
   readonly concurrency: number;
+  /** Called with the error that ended a worker, which is recreated. Must not throw. */
   readonly failed: (error: unknown) => void;
 }
 

@@ -125,7 +125,8 @@ const handlers = startParkedKeys({
   drains: { drain: () => Promise.resolve(drainAnswers.shift() ?? { kind: 'drained' }) },
   bulk: noBulk,
   visible: () => true,
-  report: () => undefined,
+  concurrency: 10,
+  failed: () => undefined,
 });
 await record('key-drained', await handled(1_000, []));
 await record('key-retried', await handled(1_000, [{ kind: 'waiting', inMs: 2_000 }]));

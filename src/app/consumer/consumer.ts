@@ -68,12 +68,11 @@ export function consumer<Tx extends Transaction>(
     receiptSenderOf: receiptSendersOf({ transports }),
     deadLetterSenderOf: deadLetterSendersOf({ transports }),
     place: { host: hostname(), pid: process.pid, version: packageVersion() },
-    hostParkedKeys: ({ failed, ...input }) =>
+    hostParkedKeys: (plan) =>
       startParkedKeys({
-        ...input,
+        ...plan,
         temporal: temporalOf(temporal),
         visible: (topic) => !hidden.has(topic),
-        report: failed,
       }),
   });
 }

@@ -1,27 +1,11 @@
-import type { BulkWorkflows, ParkedKeyWorkflows } from '../../inbox/ports.ts';
+import type { HostedParkedKeys } from '../../inbox/consumer-plan.ts';
 import type { Hosting, ParkedKeysInput } from './hosting.ts';
-
-/** Temporal, as a consumer with parked keys uses it. */
-export interface ParkedKeys {
-  /**
-   * The first `start` connects, and begins to host the group's workflows. While Temporal is unreachable, it rejects within
-   * some seconds; the start may be repeated.
-   */
-  readonly workflows: ParkedKeyWorkflows;
-  /** The same for bulk operations on messages that the group keeps; the first `host` starts a worker for them. */
-  readonly bulks: BulkWorkflows;
-  /**
-   * Ends the hosting; resolves when the running drains have ended, each after the message in hand. From now on starts
-   * reject, so the watcher of parked keys must have been told to stop.
-   */
-  stop(): Promise<void>;
-}
 
 /**
  * Makes the Temporal side of a consumer. Nothing is connected, bundled or loaded before the first workflow is started: a
  * consumer whose handlers do not fail does not need Temporal.
  */
-export function startParkedKeys(input: ParkedKeysInput): ParkedKeys {
+export function startParkedKeys(input: ParkedKeysInput): HostedParkedKeys {
   const stopping = new AbortController();
   let opening: Promise<Hosting> | undefined;
   let hosting: Hosting | undefined;

@@ -2,29 +2,17 @@ import { Client } from '@temporalio/client';
 import { connectTemporal } from '../../brokers/workflow/client/connection.ts';
 import { quietRuntime } from '../../brokers/workflow/client/runtime.ts';
 import type { TemporalAddress } from '../../brokers/workflow/client/temporal-address.ts';
-import type { BulkRunner } from '../../bulk/bulk-runner.ts';
-import type { BulkWorkflows, KeyDrains, ParkedKeyWorkflows } from '../../inbox/ports.ts';
+import type { ParkedKeysPlan } from '../../inbox/consumer-plan.ts';
+import type { BulkWorkflows, ParkedKeyWorkflows } from '../../inbox/ports.ts';
 import { namespaceLook } from '../namespace-look.ts';
 import { hasSearchAttributes } from '../search-attributes.ts';
 import { createBulkStarter, createParkedKeyStarter } from './starter.ts';
 import { hostKeptBulkWorkers, hostParkedKeyWorkers } from './workers.ts';
 
-const defaultConcurrency = 10;
-
-export interface ParkedKeysInput {
+export interface ParkedKeysInput extends ParkedKeysPlan {
   readonly temporal: TemporalAddress;
-  /** UUID of the installation in whose database the group keeps its messages. */
-  readonly installation: string;
-  readonly group: string;
-  readonly drains: KeyDrains;
-  /** Runs bulk operations on messages that the group keeps. */
-  readonly bulk: BulkRunner;
   /** Whether the Temporal UI may show keys of this topic. */
   readonly visible: (topic: string) => boolean;
-  /** Number of parked keys that this process drains concurrently, 1 or more. @defaultValue 10 */
-  readonly concurrency?: number;
-  /** Called with the error that ended the worker, which is recreated. Must not throw. */
-  readonly report: (error: unknown) => void;
 }
 
 /** The workflows and the worker of a group, connected. */
@@ -35,7 +23,7 @@ export interface Hosting extends ParkedKeyWorkflows {
 
 /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer */
 export async function openHosting(input: ParkedKeysInput, stop: AbortSignal): Promise<Hosting> {
-  const { temporal, installation, group, drains, bulk, visible, report } = input;
+  const { temporal, installation, group, visible } = input;
   const { namespace } = temporal;
   quietRuntime();
   const link = await connectTemporal(temporal);
@@ -43,8 +31,7 @@ export async function openHosting(input: ParkedKeysInput, stop: AbortSignal): Pr
   try {
     const client = new Client({ connection, namespace });
     const searchAttributes = await hasSearchAttributes(client, namespace).catch(() => false);
-    const concurrency = input.concurrency ?? defaultConcurrency;
-    const worker = { connection, namespace, installation, group, drains, bulk, concurrency, failed: report };
+    const worker = { ...input, connection, namespace };
     const keyWorkers = await hostParkedKeyWorkers(worker);
     const hosted = [keyWorkers];
     // Created on demand: hardly any consumer needs it.

@@ -1,24 +1,15 @@
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createBulkActivities } from '../../../activities/bulk-activities.ts';
 import { createParkedKeyActivities } from '../../../activities/parked-key-activities.ts';
-import type { BulkRunner } from '../../bulk/bulk-runner.ts';
-import type { KeyDrains } from '../../inbox/ports.ts';
+import type { ParkedKeysPlan } from '../../inbox/consumer-plan.ts';
 import { type Hosted, keepRunning } from '../running-workers.ts';
 import { shortWorkflows } from '../short-workflows.ts';
 import { keptBulkTaskQueue, parkedKeyTaskQueue } from '../task-queues.ts';
 import { bundleWorkflows } from '../workflow-bundle.ts';
 
-export interface ParkedKeyWorkersInput {
+export interface ParkedKeyWorkersInput extends ParkedKeysPlan {
   readonly connection: NativeConnection;
   readonly namespace: string;
-  readonly installation: string;
-  readonly group: string;
-  readonly drains: KeyDrains;
-  readonly bulk: BulkRunner;
-  /** Number of parked keys that are drained concurrently. */
-  readonly concurrency: number;
-  /** Called with the error that ended the worker, which is recreated. */
-  readonly failed: (error: unknown) => void;
 }
 
 /** Number of bulk operations that one consumer runs concurrently. */

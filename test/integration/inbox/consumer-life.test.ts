@@ -41,12 +41,11 @@ async function make(sender?: Partial<ReceiptSender>, report?: ConsumerReport): P
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined, ...sender }),
     deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
     place: { host: 'here', pid: process.pid, version: '1.2.3' },
-    hostParkedKeys: ({ failed, ...input }) =>
+    hostParkedKeys: (input) =>
       startParkedKeys({
         ...input,
         temporal: { address: inject('temporalAddress'), namespace: 'default' },
         visible: () => true,
-        report: failed,
       }),
   });
   return { consumer, source };

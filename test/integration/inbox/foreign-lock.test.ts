@@ -45,12 +45,11 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined }),
     deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
     place: { host: 'here', pid: process.pid, version: '1.2.3' },
-    hostParkedKeys: ({ failed, ...input }) =>
+    hostParkedKeys: (input) =>
       startParkedKeys({
         ...input,
         temporal: { address: inject('temporalAddress'), namespace: 'default' },
         visible: () => true,
-        report: failed,
       }),
   })
     .on(slow, handler)

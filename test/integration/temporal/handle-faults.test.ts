@@ -109,7 +109,8 @@ test.concurrent('nothing is connected before the first start, and without Tempor
     drains: { drain: () => Promise.resolve({ kind: 'drained' }) },
     bulk: noBulk,
     visible: () => true,
-    report: () => undefined,
+    concurrency: 10,
+    failed: () => undefined,
   });
   // What would have been begun earlier would be further.
   await expect(connectTemporal(elsewhere.temporal)).rejects.toBeInstanceOf(Error);

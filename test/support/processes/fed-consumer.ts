@@ -106,7 +106,7 @@ export async function startFed(
       close: async () => undefined,
     }),
     place: { host: 'here', pid: process.pid, version: '1.2.3' },
-    hostParkedKeys({ drains, failed, ...input }) {
+    hostParkedKeys({ drains, ...input }) {
       const counted: KeyDrains = {
         drain(...given) {
           byWorkflows += 1;
@@ -118,7 +118,6 @@ export async function startFed(
         drains: counted,
         temporal: { address: temporalAddress, namespace: 'default' },
         visible: () => true,
-        report: failed,
       });
       const { workflows } = hosted;
       return { ...hosted, workflows: impatient ? { ...workflows, hosting: () => false } : workflows };

@@ -33,7 +33,8 @@ const { workflows, bulks } = startParkedKeys({
   },
   bulk: noBulk,
   visible: () => true,
-  report: () => undefined,
+  concurrency: 10,
+  failed: () => undefined,
 });
 new ParkedWatcher({
   group,
