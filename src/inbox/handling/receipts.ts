@@ -1,3 +1,4 @@
+import { pauseAfter } from '../../core/pause-after.ts';
 import { installationOf, type Receipt, receiptIdLimit } from '../../core/receipt.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
 import type { Arrived } from './arrived.ts';
@@ -37,7 +38,8 @@ export class Receipts {
   readonly #input: ReceiptsInput;
   #waiting: Handled[] = [];
   #sending: Promise<void> | undefined;
-  #againMs: number = againMs.first;
+  /** In a row. */
+  #failures = 0;
   #notBefore = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   /** Dropped since the last report. */
@@ -82,7 +84,7 @@ export class Receipts {
     this.#waiting = [];
     try {
       await this.#input.sender.send(receiptsOf(this.#input.group, mine));
-      this.#againMs = againMs.first;
+      this.#failures = 0;
     } catch (error) {
       this.#keep(mine, error);
     }
@@ -111,19 +113,20 @@ export class Receipts {
   #keep(unsent: readonly Handled[], error: unknown): void {
     this.#waiting = [...unsent, ...this.#waiting];
     this.#bound();
-    this.#notBefore = performance.now() + this.#againMs;
+    this.#failures += 1;
+    const retryInMs = pauseAfter(this.#failures, againMs);
+    this.#notBefore = performance.now() + retryInMs;
     clearTimeout(this.#timer);
     // There may be no later message to trigger a flush.
-    if (!this.#closed) this.#timer = setTimeout(() => void this.flush(), this.#againMs + 1);
+    if (!this.#closed) this.#timer = setTimeout(() => void this.flush(), retryInMs + 1);
     this.#input.report({
       type: 'receipts-unsent',
       waiting: this.#waiting.length,
       dropped: this.#dropped,
       error,
-      retryInMs: this.#againMs,
+      retryInMs,
     });
     this.#dropped = 0;
-    this.#againMs = Math.min(2 * this.#againMs, againMs.most);
   }
 }
 

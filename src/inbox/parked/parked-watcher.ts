@@ -1,3 +1,4 @@
+import { pauseAfter } from '../../core/pause-after.ts';
 import { anyBulkRuns, type BulkStart, wantedBulks } from '../../store/bulk/starts.ts';
 import type { Sql } from '../../store/database/database.ts';
 import {
@@ -111,18 +112,19 @@ export class ParkedWatcher {
   }
 
   async #run(): Promise<void> {
-    let retryInMs: number = againMs.first;
+    let failures = 0;
     while (!this.#stopped) {
       this.#nudged = false;
       try {
         await this.#look();
-        retryInMs = againMs.first;
+        failures = 0;
         await this.#pause(nudgedEveryMs, () => this.#stopped);
         await this.#pause(this.#nextLookMs - nudgedEveryMs, () => this.#nudged);
       } catch (error) {
+        failures += 1;
+        const retryInMs = pauseAfter(failures, againMs);
         if (!this.#stopped) this.#input.failed({ what: 'look', error, retryInMs });
         await this.#pause(retryInMs, () => this.#stopped);
-        retryInMs = Math.min(2 * retryInMs, againMs.most);
       }
     }
   }

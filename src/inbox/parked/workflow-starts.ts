@@ -1,4 +1,5 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
+import { pauseAfter } from '../../core/pause-after.ts';
 import { rest } from '../../core/rest.ts';
 import { type BulkStart, forgetBulkTold } from '../../store/bulk/starts.ts';
 import type { Sql } from '../../store/database/database.ts';
@@ -44,7 +45,7 @@ export class WorkflowStarts {
   readonly #input: WorkflowStartsInput;
   #underWay: Promise<void> | undefined;
   #answeredAt = 0;
-  #retryInMs: number = againMs.first;
+  #failures = 0;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #away = false;
   #stopped = false;
@@ -99,7 +100,7 @@ export class WorkflowStarts {
       await this.#startBulks(wanted.bulks);
       if (failed !== undefined) throw failed;
       this.#away = false;
-      this.#retryInMs = againMs.first;
+      this.#failures = 0;
       if (!this.#stopped) this.#input.answered();
       return true;
     } catch (error) {
@@ -109,9 +110,9 @@ export class WorkflowStarts {
   }
 
   #failure(error: unknown): void {
-    const retryInMs = this.#retryInMs;
+    this.#failures += 1;
+    const retryInMs = pauseAfter(this.#failures, againMs);
     this.#pausedUntil = performance.now() + retryInMs;
-    this.#retryInMs = Math.min(2 * retryInMs, againMs.most);
     if (this.#stopped) return;
     if (error instanceof StartFailure) this.#input.failed({ what: 'start', error: error.cause, retryInMs });
     else this.#input.failed({ what: 'look', error, retryInMs });
