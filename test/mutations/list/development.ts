@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const ownServers = 'Projects have servers for development of their own';
+const ownServers = 'Each project has its own development servers';
 
 /** What a developer has on a machine: servers, and files that were written. */
 export const developmentMutations: readonly Mutation[] = [
@@ -26,7 +26,7 @@ export const developmentMutations: readonly Mutation[] = [
   },
   {
     name: 'stop-of-a-starting-consumer-uncaught',
-    promise: 'The consumer that `init` writes stops in order by SIGTERM',
+    promise: 'The consumer that `init` writes stops cleanly on SIGTERM',
     file: 'dev/init/written-files.ts',
     find: `"  if (error.code !== 'OUTBOX_STOPPED') throw error;",`,
     replace: `'  throw error;',`,

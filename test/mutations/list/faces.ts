@@ -200,7 +200,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'stopped-consumer-runs-on',
-    promise: 'Running consumers are seen',
+    promise: 'Running consumers are visible',
     file: 'src/inbox/consumer-presence.ts',
     find: 'removeConsumer(sqlOf(tx), this.#id)',
     replace: 'removeConsumer(sqlOf(tx), randomUUID())',
@@ -209,7 +209,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'consumer-seen-once',
-    promise: 'Running consumers are seen',
+    promise: 'Running consumers are visible',
     file: 'src/store/inbox/consumers.ts',
     find: 'do update set seen_at = clock_timestamp(), partitions',
     replace: 'do update set partitions',
@@ -227,7 +227,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'command-before-the-server',
-    promise: 'A command waits for a PostgreSQL that starts',
+    promise: 'A command waits for a PostgreSQL that is starting',
     file: 'src/store/database/visit.ts',
     find: 'return mayBeStarting(error) && performance',
     replace: 'return heardAt < 0 && mayBeStarting(error) && performance',

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const blockedKeys = 'A key goes on when what held it is over';
+const blockedKeys = 'A key continues when what held it is over';
 
 /** A key is free again. */
 export const freedKeyMutations: readonly Mutation[] = [

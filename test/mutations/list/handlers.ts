@@ -2,7 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const lastWord = 'A handler has the last word about its message';
 const topicDelays = 'The retry delays of a topic apply wherever its messages are tried';
-const givenUp = "A handler's signal fires when its transaction was given up";
+const givenUp = "A handler's signal fires when its transaction is given up";
 const middlewares = 'Middlewares wrap every transaction of handlers';
 const promise = 'A forgotten promise is reported';
 const committed = 'A message is handled only if its transaction has committed';

@@ -1,9 +1,9 @@
 import type { Mutation } from '../mutation.ts';
 
-const provesNothing = 'An answer that proves nothing counts as maybe stored';
+const provesNothing = 'An inconclusive answer counts as possibly stored';
 const sharedGroup = 'Consumers with different handlers may share a group';
 const holdEnds = 'It recovers by itself (I13)';
-const silent = 'The health of a consumer tells a broker that says nothing';
+const silent = 'The health of a consumer shows a silent broker';
 const missing = 'A missing topic is named at once';
 const failures = 'test/unit/brokers/kafka/failure.test.ts';
 
@@ -101,7 +101,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'refused-time-blames-the-message',
-    promise: 'A relay whose clock is wrong burns no attempt',
+    promise: 'A relay with a wrong clock spends no attempts',
     file: 'src/brokers/kafka/transport/failure.ts',
     find: `  32: ['INVALID_TIMESTAMP', refusedTopic],\n`,
     replace: '',

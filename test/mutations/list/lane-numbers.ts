@@ -15,7 +15,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'changes-of-operators-left-alone',
-    promise: 'A change of lanes that its operator leaves is finished by a relay',
+    promise: 'A relay completes a change of lanes that its operator abandons',
     file: 'src/store/lane/topics.ts',
     find: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 ms')",
     replace: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 day')",
@@ -24,7 +24,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-change-waits-for-autovacuum',
-    promise: 'Autovacuum delays no change of lanes',
+    promise: 'Autovacuum does not delay changes of lanes',
     file: 'src/store/lane/lanes-switch.ts',
     find: '\n       and a.usesysid is not null',
     replace: '',
@@ -67,7 +67,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'as-few-slots-as-topics',
-    promise: 'More lanes are drained at once',
+    promise: 'Added lanes are drained at once',
     file: 'src/temporal/relay/workers.ts',
     find: 'maxConcurrentActivityTaskExecutions: topics * maxLanes,',
     replace: 'maxConcurrentActivityTaskExecutions: topics * Math.min(maxLanes, 8),',
@@ -76,7 +76,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'added-lanes-share-connections',
-    promise: 'More lanes are drained at once',
+    promise: 'Added lanes are drained at once',
     file: 'src/app/relay/relay-connections.ts',
     find: 'Math.min(Math.max(lanes, draining), mostForLanes) + spareConnections',
     replace: 'lanes + spareConnections',
@@ -85,7 +85,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'told-connections-not-heeded',
-    promise: 'More lanes are drained at once',
+    promise: 'Added lanes are drained at once',
     file: 'src/app/relay/relay-connections.ts',
     find: 'return database.connections ?? Math.min(',
     replace: 'return Math.min(',

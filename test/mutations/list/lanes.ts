@@ -226,7 +226,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'claims-count-no-headers',
-    promise: 'A batch fits in the memory that it may have',
+    promise: 'A batch stays within its memory limit',
     file: 'outbox.claim()',
     find: 'octet_length(c.payload) + coalesce(octet_length(c.headers::text), 0) as size',
     replace: 'octet_length(c.payload) as size',
@@ -271,7 +271,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'holds-of-lanes-that-are-given-up-never-end',
-    promise: 'Every hold that is told has its end told',
+    promise: 'The end of every reported hold is reported',
     file: 'src/relay/hold.ts',
     find: `    report({ type: 'hold-ended',`,
     replace: `    if (!stop.aborted) report({ type: 'hold-ended',`,

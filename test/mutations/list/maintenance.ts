@@ -1,9 +1,9 @@
 import type { Mutation } from '../mutation.ts';
 
 const noLoss = 'No loss (I1)';
-const archive = 'The archive blocks nobody';
+const archive = 'The archive blocks nothing';
 const window = 'The window is kept (I12)';
-const slowHandlers = 'Slow handlers do not keep processed ids for ever';
+const slowHandlers = 'Slow handlers do not keep processed ids forever';
 const strangers = 'Unknown messages fill no table';
 const gathered = 'Backlogs and history slow nothing down';
 

@@ -2,7 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const othersFlow = 'A key that waits blocks no other';
 const order = 'Order survives parking and redrive (I3)';
-const hotKey = 'A hot key leaves parking while its traffic goes on';
+const hotKey = 'A hot key leaves parking while its traffic continues';
 const withoutTemporal = 'Parked messages are tried while Temporal is away';
 const audited = `Every operator's action is audited (I14)`;
 
@@ -79,7 +79,7 @@ export const parkedMutations: readonly Mutation[] = [
   },
   {
     name: 'workflow-replaced-while-it-waits',
-    promise: 'However many keys are parked, the workflow of none is replaced while it waits for its turn',
+    promise: 'A parked key keeps its workflow while it waits for its turn, however many keys are parked',
     file: 'src/temporal/parked-key/starter.ts',
     find: 'return (raw.pendingActivities ?? []).length === 0;',
     replace: 'return (raw.pendingActivities ?? []).length >= 0;',
@@ -170,7 +170,7 @@ export const parkedMutations: readonly Mutation[] = [
   },
   {
     name: 'stand-ins-stop-after-the-watcher',
-    promise: `A handler's signal fires when its transaction was given up`,
+    promise: `A handler's signal fires when its transaction is given up`,
     file: 'src/inbox/start-parked.ts',
     find: 'await Promise.all([watcher.stop(), standIns.stop(), hosted.stop()]);',
     replace: 'await watcher.stop(); await Promise.all([standIns.stop(), hosted.stop()]);',

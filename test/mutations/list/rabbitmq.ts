@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const notStored = 'What RabbitMQ has not stored does not count as published';
+const notStored = 'Messages that RabbitMQ has not stored do not count as published';
 const inOrder = 'Over RabbitMQ keys keep their order, and effects happen once';
 
 /** What a server that confirms, returns and refuses each message alone must not make of them. */

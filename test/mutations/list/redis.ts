@@ -2,13 +2,13 @@ import type { Mutation } from '../mutation.ts';
 
 const oneReader = 'A stream or list of Redis is read by one member of a group at a time';
 const inTime = 'A reader of Redis asks for no more than arrives in time';
-const kept = 'What Redis acknowledged, it keeps as it is set to';
+const kept = 'Redis keeps what it acknowledged as its settings say';
 
 /** A message goes to Redis, and comes from there. */
 export const redisMutations: readonly Mutation[] = [
   {
     name: 'redis-back-untold',
-    promise: 'The health of a consumer tells a broker that says nothing',
+    promise: 'The health of a consumer shows a silent broker',
     file: 'src/brokers/redis/source/queue-reader.ts',
     find: '      if (cut) changed();\n',
     replace: '',

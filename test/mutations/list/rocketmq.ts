@@ -1,13 +1,13 @@
 import type { Mutation } from '../mutation.ts';
 
-const notStored = 'What a proxy of RocketMQ has not acknowledged does not count as published';
+const notStored = 'Messages that a RocketMQ proxy has not acknowledged do not count as published';
 const inOrder = 'Over RocketMQ keys of FIFO topics keep their order, and effects happen once';
 
 /** What a server that takes time with its messages, and answers each alone, must not make of them. */
 export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'rocketmq-back-untold',
-    promise: 'The health of a consumer tells a broker that says nothing',
+    promise: 'The health of a consumer shows a silent broker',
     file: 'src/brokers/rocketmq/source/group-member.ts',
     find: '        if (failures > 0) this.#answersAgain();\n',
     replace: '',

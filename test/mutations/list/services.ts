@@ -1,15 +1,15 @@
 import type { Mutation } from '../mutation.ts';
 
-const receivedOnce = 'A message over HTTP has its effect once, and only with a right signature';
-const guarded = 'HTTP goes to no private address that is not allowed';
+const receivedOnce = 'A message over HTTP has its effect once, and only with a valid signature';
+const guarded = 'HTTP reaches no private address that is not allowed';
 const startedOnce = 'A message starts your workflow once';
-const skipped = 'In a test, time can be skipped and the broker be memory';
+const skipped = 'Tests can skip time and use a broker in memory';
 
 /** A message goes to a service by HTTP, or to a workflow. */
 export const serviceMutations: readonly Mutation[] = [
   {
     name: 'outage-of-the-receiver-is-a-failure',
-    promise: "An outage of the receiver's database burns no attempt over HTTP",
+    promise: "An outage of the receiver's database spends no attempts over HTTP",
     file: 'src/inbox/http/own-fault.ts',
     find: '  if (begun) return undefined;',
     replace: '  return undefined;',
@@ -18,7 +18,7 @@ export const serviceMutations: readonly Mutation[] = [
   },
   {
     name: 'failure-of-the-work-is-an-outage',
-    promise: "An outage of the receiver's database burns no attempt over HTTP",
+    promise: "An outage of the receiver's database spends no attempts over HTTP",
     file: 'src/inbox/http/answer-request.ts',
     find: '        begun = true;\n',
     replace: '',

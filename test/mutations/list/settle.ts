@@ -56,7 +56,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'failures-of-a-dead-relay-stay-untold',
-    promise: 'What fails for good is told',
+    promise: 'Final failures are reported',
     file: 'src/relay/drain.ts',
     find: 'this.#untold = at.untold;',
     replace: 'this.#untold = at.untold && false;',
@@ -65,7 +65,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-without-messages-tells-nothing',
-    promise: 'What fails for good is told',
+    promise: 'Final failures are reported',
     file: 'outbox.has_work()',
     find: 'p_lane.untold_from is not null',
     replace: 'p_lane.untold_from is not null and false',

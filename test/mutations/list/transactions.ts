@@ -1,10 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
 const noLoss = 'No loss (I1)';
-const noTime = 'Who opens transactions without `transaction` loses no time by it';
-const refusedThere = 'What is given wrongly is refused where it is given';
-const byPool = 'A consumer by a pool keeps what one by Prisma keeps';
-const recipes = 'The recipes of [transactions.md](../transactions.md) work as they stand there';
+const noTime = 'Transactions opened without `transaction` lose no time';
+const refusedThere = 'Invalid arguments are refused where they are passed';
+const byPool = 'A consumer with a pool keeps the promises of one with Prisma';
+const recipes = 'The recipes of [transactions.md](../transactions.md) work as written';
 const client = 'test/integration/database/pool-client.test.ts';
 
 /** Transactions that others open, and those of pools. */
@@ -47,7 +47,7 @@ export const transactionMutations: readonly Mutation[] = [
   },
   {
     name: 'misspelt-topic-in-silence',
-    promise: 'A misspelt topic does not wait in silence',
+    promise: 'A misspelled topic does not wait silently',
     file: 'src/store/message/store-plain.ts',
     find: 'dueAt, duplicate: false, unannounced, refusal',
     replace: 'dueAt, duplicate: false, unannounced: false, refusal',

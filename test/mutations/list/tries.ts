@@ -1,8 +1,8 @@
 import type { Mutation } from '../mutation.ts';
 
-const hotKey = 'A hot key leaves parking while its traffic goes on';
+const hotKey = 'A hot key leaves parking while its traffic continues';
 const overtaken = 'A try that another one has replaced does nothing';
-const takeover = 'A key that a killed consumer was trying goes on within a second or so';
+const takeover = 'A key that a killed consumer was trying continues within a second or so';
 const killer = 'A message that kills its consumer is failed after three deaths';
 const tries = 'test/integration/parked/tries.test.ts';
 const kills = 'test/integration/parked/kills.test.ts';

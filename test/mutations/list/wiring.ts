@@ -13,7 +13,7 @@ export const wiringMutations: readonly Mutation[] = [
   },
   {
     name: 'migrate-waits-for-nobody',
-    promise: 'A command waits for a PostgreSQL that starts',
+    promise: 'A command waits for a PostgreSQL that is starting',
     file: 'src/store/database/visit.ts',
     find: 'onceStarted(() => work(database))',
     replace: 'work(database)',

@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const noGhost = 'No ghost (I2)';
-const schemaNamed = 'A database without the outbox is named as that';
+const schemaNamed = 'A database without the outbox is reported as such';
 const cancelHolds = 'A committed cancel holds (I5)';
 
 /** A message is stored, canceled or changed by its sender, or edited and withdrawn by an operator. */
