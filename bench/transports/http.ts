@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { http } from '../../src/transports.ts';
-import type { TransportFigures, TransportSizes } from './main.ts';
 import { measureOneByOne, window } from './one-by-one.ts';
+import type { TransportFigures, TransportSizes } from './transport-figures.ts';
 
 const secret = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
 

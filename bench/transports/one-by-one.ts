@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OutgoingMessage, Transport } from '../../src/transports.ts';
 import { overall } from '../workload.ts';
-import type { TransportFigures, TransportSizes } from './main.ts';
+import type { TransportFigures, TransportSizes } from './transport-figures.ts';
 
 /** Number of concurrent requests, by the library and by the bare client. */
 export const window = 16;

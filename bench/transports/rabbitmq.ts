@@ -5,7 +5,7 @@ import { propertiesOf } from '../../src/brokers/rabbitmq/transport/properties.ts
 import { type OutgoingMessage, type ReceivingTransport, rabbitmq } from '../../src/transports.ts';
 import { overall } from '../workload.ts';
 import { aMessage, rateOf, receive, send } from './broker-load.ts';
-import type { Rates, TransportFigures, TransportSizes } from './main.ts';
+import type { Rates, TransportFigures, TransportSizes } from './transport-figures.ts';
 
 const batchSize = 2_000;
 const window = 1_000;

@@ -13,7 +13,7 @@ import {
 } from '../../src/transports.ts';
 import { overall } from '../workload.ts';
 import { aMessage, rateOf, receive, send } from './broker-load.ts';
-import type { Rates, TransportFigures, TransportSizes } from './main.ts';
+import type { Rates, TransportFigures, TransportSizes } from './transport-figures.ts';
 
 const batchSize = 1_000;
 const group = 'bench';

@@ -6,7 +6,7 @@ import { type OutgoingMessage, type ReceivingTransport, rocketmq } from '../../s
 import { BrokerAdmin } from '../../test/transports/rocketmq/broker-admin.ts';
 import { overall } from '../workload.ts';
 import { aMessage, rateOf, receive, send } from './broker-load.ts';
-import type { Rates, TransportFigures, TransportSizes } from './main.ts';
+import type { Rates, TransportFigures, TransportSizes } from './transport-figures.ts';
 
 const batchSize = 1_000;
 /** Messages on their way at once, as the transport has them. */

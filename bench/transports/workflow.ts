@@ -2,8 +2,8 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { startTemporal } from '../../dev/servers/index.ts';
 import { workflow } from '../../src/transports.ts';
-import type { TransportFigures, TransportSizes } from './main.ts';
 import { measureOneByOne, window } from './one-by-one.ts';
+import type { TransportFigures, TransportSizes } from './transport-figures.ts';
 
 const start = { type: 'order', taskQueue: 'nobody' } as const;
 

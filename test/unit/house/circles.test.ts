@@ -3,7 +3,9 @@ import { posix } from 'node:path';
 import { expect, test } from 'vitest';
 import { projectFiles, projectRoot } from './project-files.ts';
 
-const files = projectFiles().filter((file) => /^(?:src|workflows|activities)\/.+\.ts$/.test(file));
+const files = projectFiles().filter((file) =>
+  /^(?:bench|bin|dev|src|workflows|activities)\/.+\.ts$/.test(file),
+);
 
 /** The files of the project that a file imports, types included. */
 function importsOf(file: string): readonly string[] {
@@ -38,4 +40,24 @@ test('no two files import each other, directly or by way of others', () => {
   ).toEqual(['b → c → b']);
   expect(files.length).toBeGreaterThan(300);
   expect(circles(new Map(files.map((file) => [file, importsOf(file)])))).toEqual([]);
+});
+
+/** Where a file lives: a folder of src, or of the project. */
+function roomOf(file: string): string {
+  const [first = '', second = '', third] = file.split('/');
+  if (first !== 'src') return first;
+  return third === undefined ? file : `${first}/${second}`;
+}
+
+test('no two folders import each other, directly or by way of others: the house has floors', () => {
+  const rooms = new Map<string, Set<string>>();
+  for (const file of files) {
+    const room = roomOf(file);
+    const reached = rooms.get(room) ?? new Set();
+    for (const path of importsOf(file)) reached.add(roomOf(path));
+    reached.delete(room);
+    rooms.set(room, reached);
+  }
+  expect(rooms.size).toBeGreaterThan(20);
+  expect(circles(new Map([...rooms].map(([room, reached]) => [room, [...reached]])))).toEqual([]);
 });
