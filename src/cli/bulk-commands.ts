@@ -13,7 +13,7 @@ import {
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import { addCommand, type CommonFlags, run, stopSignal, withDatabase } from './register.ts';
-import { table } from './table.ts';
+import { tableWith } from './table.ts';
 
 interface ListBulkFlags extends CommonFlags {
   readonly limit?: string;
@@ -63,9 +63,9 @@ async function listBoth({ bulk, inbox }: Operations, limit: number): Promise<rea
 
 /** An operation on kept messages has its group on the next line. */
 function bulkTable(bulks: readonly BulkOperation[]): string {
-  const [head = '', ...lines] = table(heading, bulks.map(row)).split('\n');
-  const below = ({ group }: BulkOperation) => (group === null ? [] : [`  of the group ${clip(group, 60)}`]);
-  return [head, ...bulks.flatMap((bulk, n) => [lines[n] ?? '', ...below(bulk)])].join('\n');
+  return tableWith(heading, bulks, row, ({ group }) =>
+    group === null ? [] : [`  of the group ${clip(group, 60)}`],
+  );
 }
 
 function row({ id, action, state, answered, total, totalExact, createdAt, actor }: BulkOperation): string[] {

@@ -2,12 +2,12 @@ import ms from 'ms';
 import type { Operations } from '../app/operations/operations.ts';
 import { rest } from '../core/rest.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
+import { refusals } from '../operations/change.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import { stopSignal } from './register.ts';
 
 const lookEveryMs = 500;
-const refusals = ['too-late', 'behind-key', 'unknown', 'busy', 'out-of-range'];
 
 /** Prints the state of an operation that was just started, or with `wait` its progress until it has ended. */
 export async function tellStarted(
@@ -73,7 +73,7 @@ function goesOn({ id, group, state }: BulkOperation): string {
 /** 4 if some messages were refused, 1 if it failed or was aborted. */
 function exitCodeOf({ state, counts }: BulkOperation): number {
   if (state === 'aborted' || state === 'failed') return exitCodes.failed;
-  return refusals.some((refusal) => (counts[refusal] ?? 0) > 0) ? exitCodes.partial : exitCodes.ok;
+  return [...refusals].some((refusal) => (counts[refusal] ?? 0) > 0) ? exitCodes.partial : exitCodes.ok;
 }
 
 function progressOf({ state, answered, total, totalExact, progress }: BulkOperation): string {

@@ -1,69 +1,150 @@
+import type { BulkTask, KeptTask } from '../app/operations/bulk-operations.ts';
 import type { Operations } from '../app/operations/operations.ts';
-
-import type { MessageAnswer, Target } from '../operations/change.ts';
+import type { KeptAnswer, MessageAnswer, Target } from '../operations/change.ts';
+import { refusals } from '../operations/change.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
+import { type AskedBulk, type ManyFlags, startManyCommand } from './bulk-start-command.ts';
+import { type FilterFlags, filterOf, keptFilterOf } from './filter-flags.ts';
 import { unknownNames } from './known-names.ts';
-import {
-  type OperatorFlags,
-  optionsOf,
-  refusedConsent,
-  type TargetFlags,
-  targetOf,
-  usageError,
-  withOperations,
-} from './operator-flags.ts';
+import { keptTable } from './list-command.ts';
+import { optionsOf, refusedConsent, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output } from './output.ts';
 import { table } from './table.ts';
 
-export type ChangeFlags = OperatorFlags & TargetFlags;
-
-/** Changes the messages that arguments and flags name, and prints the result of each. */
-export async function changeCommand(
-  verb: string,
-  {
-    flags,
-    ids,
-    output,
-  }: { readonly flags: ChangeFlags; readonly ids: readonly string[]; readonly output: Output },
-  work: (
-    at: Operations,
-    target: Target,
-    options: OperationOptions,
-  ) => Promise<readonly MessageAnswer<string>[]>,
-): Promise<number> {
-  const target = targetOf(flags, ids);
-  if (target === undefined)
-    return usageError(
-      'Name messages by their ids, one with --topic and --ref, or many with a filter such as --state.',
-      output,
-    );
-  const what =
-    'ids' in target
-      ? `${ids.length} ${ids.length === 1 ? 'message' : 'messages'}`
-      : `the message of the ref "${target.ref}"`;
-  const refused = await refusedConsent(flags, `${verb} ${what}?`, output);
-  if (refused !== undefined) return refused;
-  const { answers, wrongName } = await withOperations(flags, async (at) => {
-    const done = await work(at, target, optionsOf(flags));
-    return { answers: done, wrongName: done.length === 0 ? await unknownNames(at, flags) : undefined };
-  });
-  if (wrongName !== undefined) return explain(wrongName, output);
-  const isDone = ({ result }: MessageAnswer<string>): boolean =>
-    !['too-late', 'unknown', 'busy', 'out-of-range'].includes(result);
-  const done = answers.filter(isDone).length;
-  if (flags.dryRun === true) output.line('Nothing was changed. This would happen:');
-  output.line(answers.length === 0 ? 'No such message.' : table(heading, answers.map(row)));
-  output.value({
-    ok: done === answers.length && done > 0,
-    dryRun: flags.dryRun ?? false,
-    messages: answers,
-  });
-  if (done === 0) return exitCodes.failed;
-  return done === answers.length ? exitCodes.ok : exitCodes.partial;
+/** Flags of a command that changes the messages with given ids, or all that match a filter. */
+export interface ChangeFlags extends ManyFlags, FilterFlags {
+  readonly within?: string;
 }
 
-const heading = ['ID', 'TOPIC', 'RESULT', 'STATE'];
+type Answer = MessageAnswer<string> | KeptAnswer<string>;
 
-function row({ id, topic, result, state }: MessageAnswer<string>): string[] {
-  return [id, topic ?? '-', result, state ?? '-'];
+/** A change that was asked for: of named messages, or else of all that match the filter. */
+interface AskedChange<Sample> extends AskedBulk<Sample> {
+  readonly filter: object;
+  readonly ids: readonly string[];
+  /** Names one message in place of an id. */
+  readonly ref?: string | undefined;
+  readonly howToName: string;
+  readonly change: (at: Operations, options: OperationOptions) => Promise<readonly Answer[]>;
+  readonly rowOf: (answer: Answer) => readonly [name: string, value: string | null];
+}
+
+/** Changes messages of the outbox, and prints the result of each, or starts a bulk operation. */
+export function changeCommand(
+  task: BulkTask,
+  flags: ChangeFlags,
+  ids: readonly string[],
+  output: Output,
+  change: (at: Operations, target: Target, options: OperationOptions) => Promise<readonly Answer[]>,
+): Promise<number> {
+  const byRef = refOf(flags, ids);
+  const asked: AskedChange<Awaited<ReturnType<Operations['bulk']['start']>>['sample'][number]> = {
+    action: task.action,
+    filter: filterOf(flags),
+    ids,
+    ref: byRef?.ref,
+    howToName:
+      'Name messages by their ids, one with --topic and --ref, or many with a filter such as --state.',
+    change: (at, options) => change(at, byRef ?? { ids }, options),
+    rowOf: ({ topic }) => ['TOPIC', topic],
+    start: (at, options) => at.bulk.start(filterOf(flags), task, options),
+    tableOf: (sample) =>
+      table(
+        ['ID', 'TOPIC', 'STATE', 'KEY'],
+        sample.map(({ id, topic, state, key }) => [id, topic, state, key ?? '-']),
+      ),
+  };
+  return carryOut(asked, flags, output);
+}
+
+/** The same for messages that one group keeps. */
+export async function keptChangeCommand(
+  action: KeptTask['action'],
+  flags: ChangeFlags,
+  ids: readonly string[],
+  output: Output,
+): Promise<number> {
+  const { group } = flags;
+  if (group === undefined) return usageError('Name the consumer group with --group.', output);
+  const asked: AskedChange<Parameters<typeof keptTable>[0][number]> = {
+    action,
+    filter: keptFilterOf(flags),
+    ids,
+    howToName: 'Name messages by their ids, or with a filter such as --state failed.',
+    change: ({ inbox }, options) => inbox[action]({ group, ids }, options),
+    rowOf: (answer) => ['KEY', 'key' in answer ? answer.key : null],
+    start: (at, options) => at.inbox.bulk.start({ ...keptFilterOf(flags), group }, { action }, options),
+    tableOf: (sample) => keptTable(sample, false),
+  };
+  return carryOut(asked, flags, output);
+}
+
+/** The one message that the flags name by its topic and ref, which are no filter then. */
+export function refOf(
+  flags: ChangeFlags,
+  ids: readonly string[],
+): { readonly topic: string; readonly ref: string } | undefined {
+  const { topic, ref, ...others } = filterOf(flags);
+  if (ids.length > 0 || topic === undefined || ref === undefined) return undefined;
+  return Object.keys(others).length === 0 ? { topic, ref } : undefined;
+}
+
+async function carryOut<Sample>(
+  asked: AskedChange<Sample>,
+  flags: ChangeFlags,
+  output: Output,
+): Promise<number> {
+  const { ids, ref, filter } = asked;
+  const { rate, expect, wait, within } = flags;
+  const filtered = ref === undefined && Object.keys(filter).length > 0;
+  if (filtered && ids.length > 0)
+    return usageError('Name messages by their ids or by a filter, not by both.', output);
+  if (filtered)
+    return within === undefined
+      ? startManyCommand(asked, flags, output)
+      : usageError('--within needs ids.', output);
+  if (rate !== undefined || expect !== undefined || wait !== undefined)
+    return usageError('--rate, --expect and --wait need a filter.', output);
+  if (ids.length === 0 && ref === undefined) return usageError(asked.howToName, output);
+  const refused = await refusedConsent(flags, questionOf(asked, flags), output);
+  if (refused !== undefined) return refused;
+  const { answers, wrongName } = await withOperations(flags, async (at) => {
+    const done = await asked.change(at, optionsOf(flags));
+    return { answers: done, wrongName: done.length === 0 ? await unknownNames(at, flags) : undefined };
+  });
+  return wrongName === undefined
+    ? tell(answers, asked.rowOf, flags.dryRun ?? false, output)
+    : explain(wrongName, output);
+}
+
+function questionOf(
+  { action, ids, ref }: Pick<AskedChange<never>, 'action' | 'ids' | 'ref'>,
+  { group }: ChangeFlags,
+): string {
+  const verb = `${action.slice(0, 1).toUpperCase()}${action.slice(1)}`;
+  if (ref !== undefined) return `${verb} the message of the ref "${ref}"?`;
+  const of = group === undefined ? '' : ` of the group "${group}"`;
+  return `${verb} ${ids.length} ${ids.length === 1 ? 'message' : 'messages'}${of}?`;
+}
+
+function tell(
+  answers: readonly Answer[],
+  rowOf: AskedChange<never>['rowOf'],
+  dryRun: boolean,
+  output: Output,
+): number {
+  const done = answers.filter(({ result }) => !refusals.has(result)).length;
+  const [first] = answers;
+  if (dryRun) output.line('Nothing was changed. This would happen:');
+  output.line(
+    first === undefined
+      ? 'No such message.'
+      : table(
+          ['ID', rowOf(first)[0], 'RESULT', 'STATE'],
+          answers.map((answer) => [answer.id, rowOf(answer)[1] ?? '-', answer.result, answer.state ?? '-']),
+        ),
+  );
+  output.value({ ok: done === answers.length && done > 0, dryRun, messages: answers });
+  if (done === 0) return exitCodes.failed;
+  return done === answers.length ? exitCodes.ok : exitCodes.partial;
 }

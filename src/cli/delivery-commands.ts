@@ -4,7 +4,6 @@ import {
   addCommand,
   type CommonFlags,
   configOf,
-  databaseAddress,
   run,
   stopSignal,
   withConfig,
@@ -26,6 +25,6 @@ export function registerDeliveryCommands(root: Command): void {
     }),
   );
   withDatabase(addCommand(root, 'status', 'show topics, lanes, holds and the oldest due message')).action(
-    run<CommonFlags>(async (flags, output) => statusCommand(await databaseAddress(flags), output)),
+    run<CommonFlags>(statusCommand),
   );
 }

@@ -1,11 +1,14 @@
 import type { Command } from 'commander';
+import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import { type State, states } from '../core/transitions.ts';
-import type { MessageFilter } from '../operations/list.ts';
+import { keptStates } from '../core/parked-states.ts';
+import { states } from '../core/transitions.ts';
+import type { KeptFilter, MessageFilter } from '../operations/list.ts';
 import { timeOfFlag } from './flag-values.ts';
 
-/** Flags of a filter. All given conditions must hold. */
+/** Flags of a filter of messages, of the outbox or kept ones. All given conditions must hold. */
 export interface FilterFlags {
+  readonly group?: string;
   readonly topic?: string;
   readonly state?: string;
   readonly key?: string;
@@ -15,14 +18,20 @@ export interface FilterFlags {
   readonly createdTo?: string;
   readonly dueFrom?: string;
   readonly dueTo?: string;
+  readonly failedWith?: string;
+  readonly olderThan?: string;
+}
+
+function withCommon(command: Command, known: readonly string[]): Command {
+  return command
+    .option('--topic <name>', 'of this topic')
+    .option('--state <states>', `in these states, separated by commas: ${known.join(', ')}`)
+    .option('--key <key>', 'with this key');
 }
 
 /** Adds the flags of a filter. */
 export function withFilter(command: Command): Command {
-  return command
-    .option('--topic <name>', 'of this topic')
-    .option('--state <states>', `in these states, separated by commas: ${states.join(', ')}`)
-    .option('--key <key>', 'with this key')
+  return withCommon(command, states)
     .option('--ref <ref>', 'with this ref')
     .option('--error <text>', 'whose last error contains this text')
     .option('--created-from <time>', 'stored at this ISO time or later')
@@ -31,26 +40,67 @@ export function withFilter(command: Command): Command {
     .option('--due-to <time>', 'due before this ISO time');
 }
 
+/** Adds the flags of a filter of kept messages, besides its group. */
+export function withKeptFilter(command: Command): Command {
+  return withCommon(command, keptStates)
+    .option(
+      '--failed-with <reason>',
+      'kept for this reason: error, permanent, killed, invalid, unreadable, …',
+    )
+    .option('--older-than <duration>', 'arrived at least this long ago, such as 2h');
+}
+
 /** The filter that the flags give; empty if there is none. */
 export function filterOf(flags: FilterFlags): MessageFilter {
   const { topic, state, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = flags;
-  return {
-    ...(topic !== undefined && { topic }),
-    ...(state !== undefined && { states: state.split(',').map((name) => stateOf(name.trim())) }),
-    ...(key !== undefined && { key }),
-    ...(ref !== undefined && { ref }),
-    ...(error !== undefined && { error }),
-    ...(createdFrom !== undefined && { createdFrom: timeOfFlag('created-from', createdFrom) }),
-    ...(createdTo !== undefined && { createdTo: timeOfFlag('created-to', createdTo) }),
-    ...(dueFrom !== undefined && { dueFrom: timeOfFlag('due-from', dueFrom) }),
-    ...(dueTo !== undefined && { dueTo: timeOfFlag('due-to', dueTo) }),
-  };
+  return given<MessageFilter>({
+    topic,
+    states: statesOf(state, states),
+    key,
+    ref,
+    error,
+    createdFrom: timeOf('created-from', createdFrom),
+    createdTo: timeOf('created-to', createdTo),
+    dueFrom: timeOf('due-from', dueFrom),
+    dueTo: timeOf('due-to', dueTo),
+  });
 }
 
-function stateOf(name: string): State {
-  const state = states.find((each) => each === name);
-  if (state !== undefined) return state;
-  throw new OutboxError('OUTBOX_OPTION_INVALID', `"${name}" is not one of the states ${states.join(', ')}.`, {
-    details: { option: 'state' },
+/** The same for kept messages, without its group. */
+export function keptFilterOf({ topic, state, key, failedWith, olderThan }: FilterFlags): KeptFilter {
+  return given<KeptFilter>({
+    topic,
+    states: statesOf(state, keptStates),
+    key,
+    reason: failedWith,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the check of the filter refuses other texts
+    olderThan: olderThan as Duration | undefined,
+  });
+}
+
+/** The conditions that have a value. */
+function given<Filter extends object>(
+  all: { readonly [Name in keyof Filter]: Filter[Name] | undefined },
+): Filter {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every condition of a filter may be missing
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Filter;
+}
+
+function timeOf(option: string, text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : timeOfFlag(option, text);
+}
+
+function statesOf<State extends string>(
+  text: string | undefined,
+  known: readonly State[],
+): readonly State[] | undefined {
+  return text?.split(',').map((each) => {
+    const state = known.find((one) => one === each.trim());
+    if (state !== undefined) return state;
+    throw new OutboxError(
+      'OUTBOX_OPTION_INVALID',
+      `"${each.trim()}" is not one of the states ${known.join(', ')}.`,
+      { details: { option: 'state' } },
+    );
   });
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { withMany } from './bulk-start-command.ts';
-import { type InboxChangeFlags, inboxChangeCommand } from './inbox-change-command.ts';
-import { type InboxEditFlags, inboxEditCommand } from './inbox-edit-command.ts';
-import { withKeptFilter } from './inbox-flags.ts';
-import { type InboxListFlags, inboxListCommand } from './inbox-list-command.ts';
+import { type ChangeFlags, keptChangeCommand } from './change-command.ts';
+import { type EditFlags, keptEditCommand } from './edit-command.ts';
+import { withKeptFilter } from './filter-flags.ts';
 import { type InboxShowFlags, inboxShowCommand } from './inbox-show-command.ts';
+import { keptListCommand, type ListFlags } from './list-command.ts';
 import { addOperatorCommand } from './operator-flags.ts';
 import { addCommand, run, withDatabase } from './register.ts';
 
@@ -14,12 +14,12 @@ export function registerInboxCommands(root: Command): void {
   withKeptFilter(withGroup(withDatabase(addCommand(inbox, 'list', 'list kept messages, latest first'))))
     .option('--limit <count>', 'how many, 1 to 200', '50')
     .option('--after <next>', 'continue where the previous list ended')
-    .action(run<InboxListFlags>(inboxListCommand));
+    .action(run<ListFlags>(keptListCommand));
   withGroup(withDatabase(addCommand(inbox, 'show <id>', 'show one message, and why it is kept')))
     .option('--payload', 'show the body')
     .action(run<InboxShowFlags>((flags, output, [id]) => inboxShowCommand(id, flags, output)));
   addChange(inbox, 'retry [ids...]', 'retry failed messages, and parked ones now').action(
-    run<InboxChangeFlags>((flags, output, ids) => inboxChangeCommand('retry', flags, ids, output)),
+    run<ChangeFlags>((flags, output, ids) => keptChangeCommand('retry', flags, ids, output)),
   );
   withGroup(
     addOperatorCommand(
@@ -32,9 +32,9 @@ export function registerInboxCommands(root: Command): void {
     .option('--header <name=value...>', 'set headers')
     .option('--remove-header <name...>', 'remove headers')
     .option('--expected-version <version>', 'refuse if the message has another version (see show)')
-    .action(run<InboxEditFlags>((flags, output, [id]) => inboxEditCommand(id, flags, output)));
+    .action(run<EditFlags>((flags, output, [id]) => keptEditCommand(id, flags, output)));
   addChange(inbox, 'discard [ids...]', 'end failed and parked messages for good').action(
-    run<InboxChangeFlags>((flags, output, ids) => inboxChangeCommand('discard', flags, ids, output)),
+    run<ChangeFlags>((flags, output, ids) => keptChangeCommand('discard', flags, ids, output)),
   );
 }
 

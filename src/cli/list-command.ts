@@ -1,12 +1,13 @@
+import type { Operations } from '../app/operations/operations.ts';
 import { causeIn } from '../core/cause.ts';
-import type { MessageList } from '../operations/list.ts';
-import { type FilterFlags, filterOf } from './filter-flags.ts';
+import type { KeptList, ListPageOptions, MessageList } from '../operations/list.ts';
+import { type FilterFlags, filterOf, keptFilterOf } from './filter-flags.ts';
 import { unknownNames } from './known-names.ts';
 import { withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output } from './output.ts';
 import { clip, screenColumns } from './printable.ts';
 import type { CommonFlags } from './register.ts';
-import { table } from './table.ts';
+import { tableWith } from './table.ts';
 
 export interface ListFlags extends CommonFlags, FilterFlags {
   readonly limit?: string;
@@ -14,19 +15,37 @@ export interface ListFlags extends CommonFlags, FilterFlags {
 }
 
 type Listed = MessageList['messages'][number];
+type Kept = KeptList['messages'][number];
 
-const heading = ['ID', 'TOPIC', 'STATE', 'STORED'];
 /** Pages that are read to fill one answer; each reads a bounded number of rows. */
 const maxPages = 20;
 
-/** Lists messages, newest first. */
-export async function listCommand(flags: ListFlags, output: Output): Promise<number> {
+/** Lists messages of the outbox, newest first. */
+export function listCommand(flags: ListFlags, output: Output): Promise<number> {
+  const read = (at: Operations, page: ListPageOptions) => at.list(filterOf(flags), page);
+  return listAll(flags, output, read, listTable);
+}
+
+/** Lists messages that consumers keep, latest first. */
+export function keptListCommand(flags: ListFlags, output: Output): Promise<number> {
+  const { group } = flags;
+  const filter = { ...keptFilterOf(flags), ...(group !== undefined && { group }) };
+  const read = (at: Operations, page: ListPageOptions) => at.inbox.list(filter, page);
+  return listAll(flags, output, read, (messages) => keptTable(messages, group === undefined));
+}
+
+async function listAll<One>(
+  flags: ListFlags,
+  output: Output,
+  read: (at: Operations, page: ListPageOptions) => Promise<MessageList<One>>,
+  tableOf: (messages: readonly One[]) => string,
+): Promise<number> {
   const { messages, next, wrongName } = await withOperations(flags, async (at) => {
     const limit = flags.limit === undefined ? 50 : Number(flags.limit);
-    const found: Listed[] = [];
+    const found: One[] = [];
     let after = flags.after;
     for (let page = 0; page < maxPages; page += 1) {
-      const answer = await at.list(filterOf(flags), {
+      const answer = await read(at, {
         limit: page === 0 ? limit : limit - found.length,
         ...(after !== undefined && { after }),
       });
@@ -38,7 +57,7 @@ export async function listCommand(flags: ListFlags, output: Output): Promise<num
     return { messages: found, next: after ?? null, wrongName: wrong };
   });
   if (wrongName !== undefined) return explain(wrongName, output);
-  output.line(messages.length === 0 ? 'No messages.' : listTable(messages));
+  output.line(messages.length === 0 ? 'No messages.' : tableOf(messages));
   if (next !== null) output.line(`\nThere may be more; continue with --after ${next}`);
   output.value({ ok: true, messages, next });
   return exitCodes.ok;
@@ -46,8 +65,7 @@ export async function listCommand(flags: ListFlags, output: Output): Promise<num
 
 /** The key, the tries and the last error are below their message. */
 function listTable(messages: readonly Listed[]): string {
-  const [head = '', ...rows] = table(heading, messages.map(row)).split('\n');
-  return [head, ...messages.flatMap((message, n) => [rows[n] ?? '', ...below(message)])].join('\n');
+  return tableWith(['ID', 'TOPIC', 'STATE', 'STORED'], messages, row, below);
 }
 
 function row(message: Listed): string[] {
@@ -69,4 +87,17 @@ function below({ key, attempts, lastError, state }: Listed): readonly string[] {
 function storedAt(at: Date): string {
   const text = `${at.toISOString().slice(0, 16)}Z`;
   return text.slice(0, 4) === new Date().toISOString().slice(0, 4) ? text.slice(5) : text;
+}
+
+/** Below a message are its group, if several are listed, and its last error. */
+export function keptTable(messages: readonly Kept[], withGroup: boolean): string {
+  return tableWith(
+    ['ID', 'STATE', 'KEY', 'REASON', 'TRIES'],
+    messages,
+    ({ id, state, key, reason, attempts }) => [id, state, key ?? '-', reason ?? '-', String(attempts)],
+    ({ group, topic, lastError }) => [
+      ...(withGroup ? [`  group ${clip(group, 28)}, topic ${clip(topic, 28)}`] : []),
+      ...(lastError === null ? [] : [`  ${clip(causeIn(lastError), screenColumns() - 2)}`]),
+    ],
+  );
 }

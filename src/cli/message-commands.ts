@@ -1,18 +1,10 @@
 import type { Command } from 'commander';
-import type { BulkTask } from '../app/operations/bulk-operations.ts';
-import {
-  type BulkStartFlags,
-  bulkStartCommand,
-  filterMisuse,
-  isFilter,
-  withMany,
-} from './bulk-start-command.ts';
+import { withMany } from './bulk-start-command.ts';
 import { type ChangeFlags, changeCommand } from './change-command.ts';
 import { type EditFlags, editCommand } from './edit-command.ts';
 import { withFilter } from './filter-flags.ts';
 import { type ListFlags, listCommand } from './list-command.ts';
 import { addOperatorCommand, usageError } from './operator-flags.ts';
-import type { Output } from './output.ts';
 import { type PauseFlags, pauseCommand, resumeCommand, withinOf } from './pause-command.ts';
 import { addCommand, run, withDatabase } from './register.ts';
 import { type RescheduleFlags, rescheduleCommand } from './reschedule-command.ts';
@@ -39,9 +31,7 @@ export function registerMessageCommands(root: Command): void {
 
 function registerChanges(root: Command): void {
   addChange(root, 'cancel [ids...]', 'cancel waiting, retrying or held messages').action(
-    change({ action: 'cancel' }, (flags, output, ids) =>
-      changeCommand('Cancel', { flags, ids, output }, (at, target, options) => at.cancel(target, options)),
-    ),
+    change('cancel', (at, target, options) => at.cancel(target, options)),
   );
   addChange(root, 'reschedule [ids...]', 'move the due time of waiting messages')
     .option('--after <duration>', 'due this long from now, such as 15m; 0 means now')
@@ -49,23 +39,19 @@ function registerChanges(root: Command): void {
     .option('--shift <duration>', 'move each due time by this, with a filter; --shift=-15m: earlier')
     .action(run<RescheduleFlags>((flags, output, ids) => rescheduleCommand(flags, ids, output)));
   addChange(root, 'retry [ids...]', 'deliver failed or retrying messages now').action(
-    change({ action: 'retry' }, (flags, output, ids) =>
-      changeCommand('Retry', { flags, ids, output }, (at, target, options) => at.retry(target, options)),
-    ),
+    change('retry', (at, target, options) => at.retry(target, options)),
   );
   addChange(root, 'discard [ids...]', 'end failed messages for good').action(
-    change({ action: 'discard' }, (flags, output, ids) =>
-      changeCommand('Discard', { flags, ids, output }, (at, target, options) => at.discard(target, options)),
-    ),
+    change('discard', (at, target, options) => at.discard(target, options)),
   );
   addChange(root, 'withdraw [ids...]', 'cancel, also ready messages that were certainly not published')
     .option('--within <duration>', 'how long to wait for relays (default: 15s)')
     .action(
-      change({ action: 'withdraw' }, (flags, output, ids) => {
+      run<ChangeFlags>((flags, output, ids) => {
         const timeout = withinOf(flags);
         if (timeout === 'invalid')
           return Promise.resolve(usageError('--within takes a duration such as 15s.', output));
-        return changeCommand('Withdraw', { flags, ids, output }, (at, target, options) =>
+        return changeCommand({ action: 'withdraw' }, flags, ids, output, (at, target, options) =>
           at.withdraw(target, { ...options, ...(timeout !== undefined && { timeout }) }),
         );
       }),
@@ -77,22 +63,11 @@ function addChange(root: Command, usage: string, description: string): Command {
   return withMany(withFilter(addOperatorCommand(root, usage, description)));
 }
 
-type NamedChange = (flags: AnyChangeFlags, output: Output, ids: readonly string[]) => Promise<number>;
-
-interface AnyChangeFlags extends ChangeFlags, BulkStartFlags {
-  readonly within?: string;
-}
-
-function change(task: BulkTask, named: NamedChange) {
-  return run<AnyChangeFlags>((flags, output, ids) => {
-    if (isFilter(flags, ids)) {
-      return flags.within === undefined
-        ? bulkStartCommand(task, flags, output)
-        : Promise.resolve(usageError('--within needs ids.', output));
-    }
-    const misuse = filterMisuse(flags, ids);
-    return misuse === undefined ? named(flags, output, ids) : Promise.resolve(usageError(misuse, output));
-  });
+function change(
+  action: 'cancel' | 'discard' | 'retry',
+  work: Parameters<typeof changeCommand>[4],
+): ReturnType<typeof run> {
+  return run<ChangeFlags>((flags, output, ids) => changeCommand({ action }, flags, ids, output, work));
 }
 
 function registerPauses(root: Command): void {

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { type Operations, operations } from '../app/operations/operations.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
-import type { Target } from '../operations/change.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { exitCodes, explain, type Output } from './output.ts';
 import { addCommand, type CommonFlags, databaseAddress, withDatabase } from './register.ts';
@@ -26,19 +25,6 @@ export function addOperatorCommand(root: Command, usage: string, description: st
     .option('--yes', 'do not ask for confirmation');
 }
 
-/** Flags that name a message by topic and ref, instead of ids. */
-export interface TargetFlags {
-  readonly topic?: string;
-  readonly ref?: string;
-}
-
-/** The target that arguments and flags name; `undefined` if they name none, or both. */
-export function targetOf({ topic, ref }: TargetFlags, ids: readonly string[]): Target | undefined {
-  const byRef = topic !== undefined && ref !== undefined;
-  if (ids.length > 0) return topic === undefined && ref === undefined ? { ids } : undefined;
-  return byRef ? { topic, ref } : undefined;
-}
-
 /** Options of the operation, with the actor for the audit. */
 export function optionsOf({ actor, reason, dryRun }: OperatorFlags): OperationOptions {
   return {
@@ -51,12 +37,13 @@ export function optionsOf({ actor, reason, dryRun }: OperatorFlags): OperationOp
 /** Opens the operations for one command. */
 export async function withOperations<Result>(
   flags: CommonFlags,
-  work: (at: Operations) => Promise<Result>,
+  work: (at: Operations, url: string) => Promise<Result>,
   topics: readonly Topic[] = [],
 ): Promise<Result> {
-  const at = operations({ database: await databaseAddress(flags), topics });
+  const database = await databaseAddress(flags);
+  const at = operations({ database, topics });
   try {
-    return await work(at);
+    return await work(at, database.url);
   } finally {
     await at.close();
   }
@@ -65,21 +52,25 @@ export async function withOperations<Result>(
 /**
  * Asks for confirmation before a change. Without a terminal, `--yes` or `--dry-run` is required.
  *
+ * @param count must be typed, or given with `--expect`, to confirm a change of this many messages
  * @returns `undefined` if confirmed, else the exit code
  */
 export async function refusedConsent(
   { yes, dryRun }: OperatorFlags,
   question: string,
   output: Output,
+  count?: number,
 ): Promise<number | undefined> {
   if (yes === true || dryRun === true) return undefined;
   if (!process.stdin.isTTY || output.json) {
-    return usageError('Add --yes to do it, or --dry-run to see what would happen.', output);
+    const needed = count === undefined ? '--yes' : `--yes --expect ${count}`;
+    return usageError(`Add ${needed} to do it, or --dry-run to see what would happen.`, output);
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await terminal.question(`${question} [y/N] `);
-    if (/^y(?:es)?$/i.test(answer.trim())) return undefined;
+    const prompt = count === undefined ? `${question} [y/N] ` : `Type ${count} to do it: `;
+    const answer = (await terminal.question(prompt)).trim();
+    if (count === undefined ? /^y(?:es)?$/i.test(answer) : answer === String(count)) return undefined;
   } finally {
     terminal.close();
   }

@@ -1,10 +1,9 @@
-import { type BulkStartFlags, bulkStartCommand, filterMisuse, isFilter } from './bulk-start-command.ts';
-import { type ChangeFlags, changeCommand } from './change-command.ts';
+import { type ChangeFlags, changeCommand, refOf } from './change-command.ts';
 import { durationOfFlag, timeOfFlag } from './flag-values.ts';
 import { usageError } from './operator-flags.ts';
 import type { Output } from './output.ts';
 
-export interface RescheduleFlags extends ChangeFlags, BulkStartFlags {
+export interface RescheduleFlags extends ChangeFlags {
   readonly after?: string;
   readonly at?: string;
   readonly shift?: string;
@@ -16,23 +15,16 @@ export async function rescheduleCommand(
   ids: readonly string[],
   output: Output,
 ): Promise<number> {
-  if (isFilter(flags, ids) && flags.shift !== undefined) return shiftMany(flags, output);
-  const misuse = filterMisuse(flags, ids);
-  if (misuse !== undefined) return usageError(misuse, output);
-  if (flags.shift !== undefined) return usageError('--shift needs a filter.', output);
-  const due = dueOf(flags);
-  if (due === undefined) return usageError('Give either --after, such as 15m, or --at, an ISO time.', output);
-  if (isFilter(flags, ids)) return bulkStartCommand({ action: 'reschedule', ...due }, flags, output);
-  return changeCommand('Reschedule', { flags, ids, output }, (at, target, options) =>
-    at.reschedule(target, { ...options, ...due }),
-  );
-}
-
-async function shiftMany(flags: RescheduleFlags, output: Output): Promise<number> {
-  const { after, at, shift = '' } = flags;
-  if (after !== undefined || at !== undefined)
+  const { after, at, shift } = flags;
+  if (shift !== undefined && (ids.length > 0 || refOf(flags, ids) !== undefined))
+    return usageError('--shift needs a filter.', output);
+  if (shift !== undefined && (after !== undefined || at !== undefined))
     return usageError('--shift replaces --after and --at.', output);
-  return bulkStartCommand({ action: 'reschedule', shift: durationOfFlag('shift', shift) }, flags, output);
+  const due = shift === undefined ? dueOf(flags) : { shift: durationOfFlag('shift', shift) };
+  if (due === undefined) return usageError('Give either --after, such as 15m, or --at, an ISO time.', output);
+  return changeCommand({ action: 'reschedule', ...due }, flags, ids, output, (to, target, options) =>
+    to.reschedule(target, { ...options, ...due }),
+  );
 }
 
 /** `undefined`: none or both are given. */

@@ -1,36 +1,39 @@
 import ms from 'ms';
-import type { DatabaseAddress } from '../config/database-config.ts';
 import { databasePlace } from '../core/database-place.ts';
-import {
-  type GroupStatus,
-  type LaneStatus,
-  type Reconciliation,
-  type ServerStatus,
-  type Status,
-  status,
-  type TopicPolicyRow,
+import type {
+  GroupStatus,
+  LaneStatus,
+  Reconciliation,
+  ServerStatus,
+  Status,
+  TopicPolicyRow,
 } from '../operations/status.ts';
 import { age } from './age.ts';
 import { breakerTable } from './breaker-table.ts';
 import { consumerTable } from './consumer-table.ts';
 import { laneLockTable, lockOf } from './lane-lock-table.ts';
+import { withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
 import { goneInWords, runningInWords } from './processes-in-words.ts';
+import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
 const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'HELD', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
 
 /** Shows which servers are reachable, and the state of every lane, the one with the oldest due message first. */
-export async function statusCommand(at: DatabaseAddress, output: Output): Promise<number> {
-  const answer = await status(at);
+export async function statusCommand(flags: CommonFlags, output: Output): Promise<number> {
+  const { answer, url } = await withOperations(flags, async (at, address) => ({
+    answer: await at.status(),
+    url: address,
+  }));
   const { oldestDueMs, lanes, laneLocks, breakers, topics, settings, reconciliation, groups, lags, twin } =
     answer;
   if (twin !== null)
     output.line(
       `Relays also deliver for this installation from another living database: ${twin.place} (${twin.seenAt}).`,
     );
-  for (const [name, text] of reachable(at.url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
+  for (const [name, text] of reachable(url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
   output.line(
     `${'Oldest due'.padEnd(nameWidth)}${oldestDueMs === null ? 'nothing is due' : age(oldestDueMs)}`,
   );

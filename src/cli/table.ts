@@ -17,6 +17,17 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
   return shown.flatMap((row) => linesOf(row, widths)).join('\n');
 }
 
+/** The same for rows of which each may have lines of its own below. */
+export function tableWith<Row>(
+  heading: readonly string[],
+  rows: readonly Row[],
+  cellsOf: (row: Row) => readonly string[],
+  below: (row: Row) => readonly string[],
+): string {
+  const [head = '', ...lines] = table(heading, rows.map(cellsOf)).split('\n');
+  return [head, ...rows.flatMap((row, n) => [lines[n] ?? '', ...below(row)])].join('\n');
+}
+
 function widthsOf(rows: readonly (readonly string[])[]): readonly number[] {
   const [heading = []] = rows;
   const cells = heading.map((_title, column) => rows.map((row) => row[column] ?? ''));

@@ -1,10 +1,7 @@
 import type { Database } from '../store/database/database.ts';
-import type { DatabaseAddress } from '../store/database/database-address.ts';
-import { visitDatabase } from '../store/database/visit.ts';
 import { type BreakerStatus, readBreakers } from '../store/inbox/breakers.ts';
 import { readConsumers, type SeenConsumer } from '../store/inbox/consumers.ts';
 import { type GroupStatus, readGroups } from '../store/inbox/status.ts';
-import { requireMigrated } from '../store/installation/migrate.ts';
 import {
   type GroupLag,
   type RelayStatus,
@@ -71,14 +68,6 @@ export type {
   TopicPolicyRow,
   Twin,
 };
-
-/** @throws OutboxError `OUTBOX_MIGRATION_MISSING`, and as {@link statusOf} */
-export async function status(at: DatabaseAddress): Promise<Status> {
-  return visitDatabase(at, async (database) => {
-    await requireMigrated(database);
-    return statusOf(database);
-  });
-}
 
 /**
  * The status of a migrated database.

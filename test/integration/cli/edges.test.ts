@@ -6,8 +6,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
-import { inboxListCommand } from '../../../src/cli/inbox-list-command.ts';
-import { listCommand } from '../../../src/cli/list-command.ts';
+import { keptListCommand, listCommand } from '../../../src/cli/list-command.ts';
 import { loadConfig } from '../../../src/cli/load-config.ts';
 import { explain } from '../../../src/cli/output.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
@@ -57,7 +56,7 @@ test('a topic or group that nobody knows is said, and is no good news', async ({
     code: 0,
     stdout: 'No messages.\n',
   });
-  expect(await written((output) => inboxListCommand({ database, group: 'biling' }, output))).toEqual({
+  expect(await written((output) => keptListCommand({ database, group: 'biling' }, output))).toEqual({
     code: 2,
     stdout: '',
     stderr: expect.stringContaining('No consumer group "biling" has ever used this database.\n'),

@@ -13,7 +13,9 @@ test('a message that another transaction has locked counts as not done: exit cod
   const flags = { database: fixture.url, yes: true, actor: 'grace' };
   const cancel = (...ids: readonly string[]) =>
     written((output) =>
-      changeCommand('Cancel', { flags, ids, output }, (at, target, options) => at.cancel(target, options)),
+      changeCommand({ action: 'cancel' }, flags, ids, output, (at, target, options) =>
+        at.cancel(target, options),
+      ),
     );
 
   const alone = await cancel(locked);

@@ -154,7 +154,7 @@ test('status shows a row per group and address, in 80 columns, and who writes de
   await writeBreakers(database, one, [pause, { ...pause, address: 'payments', nextProbeInMs: 0 }]);
   await writeBreakers(database, other, [{ ...pause, pausedMs: 1_000 }]);
 
-  const { stdout } = await written((output) => statusCommand({ url }, output));
+  const { stdout } = await written((output) => statusCommand({ database: url }, output));
   const lines = stdout.split('\n');
   const at = lines.findIndex((line) => line.startsWith('BREAKER OF'));
 

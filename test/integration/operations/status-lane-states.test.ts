@@ -73,7 +73,7 @@ test.for(cases)('a lane with %s reads as it is', async ([, steps, oldestDueMs, s
 
   const hasWork = state === 'waits';
   expect((await statusOf(lanes.database)).lanes).toMatchObject([{ oldestDueMs, hasWork, owned: false }]);
-  const { stdout } = await written((output) => statusCommand({ url: lanes.url }, output));
+  const { stdout } = await written((output) => statusCommand({ database: lanes.url }, output));
   const row = stdout.split('\n').find((line) => line.startsWith('orders'));
   expect(row).toMatch(hasWork ? /waits: no relay/ : new RegExp(` {2}${state.slice(0, 10)}`));
   if (oldestDueMs === null) expect(row).toMatch(/^orders +0 +- /);

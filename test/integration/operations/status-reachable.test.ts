@@ -37,7 +37,7 @@ test('status and show tell a relay that is missing from a Temporal that is away,
   onTestFinished(() => fixture.drop());
   const looked = async () => {
     const [status, show] = await Promise.all([
-      written((output) => statusCommand({ url: fixture.url }, output)),
+      written((output) => statusCommand({ database: fixture.url }, output)),
       written((output) => showCommand(id, { database: fixture.url }, output)),
     ]);
     expect([status.code, show.code]).toEqual([0, 0]);

@@ -118,9 +118,9 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'busy-counts-as-done',
     promise: `Every operator's action is audited (I14)`,
-    file: 'src/cli/change-command.ts',
-    find: `'busy', 'out-of-range'`,
-    replace: `'out-of-range'`,
+    file: 'src/operations/change.ts',
+    find: `  'busy',\n`,
+    replace: '',
     test: 'test/integration/lanes/change-busy.test.ts',
   },
   {
