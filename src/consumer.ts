@@ -36,7 +36,7 @@ export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Failing, Health } from './core/health.ts';
-export type { Lazy } from './core/lazy.ts';
+export type { Lazy } from './core/options/lazy.ts';
 export type { Retention } from './core/retention.ts';
 export type { StopOptions } from './core/running.ts';
 export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';

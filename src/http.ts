@@ -1,7 +1,7 @@
 export type { WebhookSecret } from './brokers/http/client/signatures.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
-export type { Lazy } from './core/lazy.ts';
+export type { Lazy } from './core/options/lazy.ts';
 export type { ReceivedRequest, ReceiveWork } from './inbox/http/answer-request.ts';
 export { receive, receiveNode, receiver, receiverNode } from './inbox/http/receive.ts';
 export type { ReceiveOptions } from './inbox/http/receive-options.ts';

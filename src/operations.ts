@@ -45,7 +45,7 @@ export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lane } from './core/lane.ts';
-export type { Lazy } from './core/lazy.ts';
+export type { Lazy } from './core/options/lazy.ts';
 export type { KeptState } from './core/parked-states.ts';
 export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';

@@ -7,4 +7,4 @@ export type {
 } from './brokers/redis/filter/redis-filter-options.ts';
 export type { SeenFilter } from './brokers/seen-filter.ts';
 export type { Duration } from './core/duration.ts';
-export type { Lazy } from './core/lazy.ts';
+export type { Lazy } from './core/options/lazy.ts';

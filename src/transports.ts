@@ -59,4 +59,4 @@ export type { DeliveryLog, LogRange, LogReader, LogRecord } from './core/deliver
 export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
-export type { Lazy } from './core/lazy.ts';
+export type { Lazy } from './core/options/lazy.ts';

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { z } from 'zod';
-import { type Lazy, read } from '../core/lazy.ts';
-import { tlsOptionNames, unknownOption } from '../core/option-names.ts';
+import { type Lazy, read } from '../core/options/lazy.ts';
+import { tlsOptionNames, unknownOption } from '../core/options/option-names.ts';
 import type { DatabaseAddress } from '../store/database/database-address.ts';
 import { checkSettings, lazily, switchOr } from './check-settings.ts';
 

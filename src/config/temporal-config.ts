@@ -4,7 +4,7 @@ import type {
   TemporalConnection,
   TemporalTls,
 } from '../brokers/workflow/client/temporal-address.ts';
-import { type Lazy, read } from '../core/lazy.ts';
+import { type Lazy, read } from '../core/options/lazy.ts';
 import { checkSettings, lazily, switchOr } from './check-settings.ts';
 
 export type { TemporalConnection, TemporalTls };

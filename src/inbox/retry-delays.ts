@@ -1,16 +1,16 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
-import type { Refuse } from '../core/option-names.ts';
+import type { RefuseOne } from '../core/options/option-names.ts';
 
 const longestQuickRetryMs = 10_000;
 const maxRetries = 100;
 
 /** Milliseconds of the option `retry`. */
-export function retryDelays(given: readonly Duration[], refuse: Refuse): readonly number[] {
+export function retryDelays(given: readonly Duration[], refuse: RefuseOne): readonly number[] {
   return delays('retry', given, { maxMs: longestDurationMs, most: '36,500 days' }, refuse);
 }
 
 /** Milliseconds of the option `quickRetries`. */
-export function quickRetryDelays(given: readonly Duration[], refuse: Refuse): readonly number[] {
+export function quickRetryDelays(given: readonly Duration[], refuse: RefuseOne): readonly number[] {
   return delays('quickRetries', given, { maxMs: longestQuickRetryMs, most: '10 s' }, refuse);
 }
 
@@ -18,7 +18,7 @@ function delays(
   option: string,
   given: readonly Duration[],
   { maxMs, most }: { readonly maxMs: number; readonly most: string },
-  refuse: Refuse,
+  refuse: RefuseOne,
 ): readonly number[] {
   if (!Array.isArray(given) || given.length > maxRetries)
     throw refuse(option, `a list of at most ${maxRetries} durations`);

@@ -1,5 +1,4 @@
 import { type Duration, durationMs } from '../core/duration.ts';
-import { unknownOption } from '../core/option-names.ts';
 import { keptStates } from '../core/parked-states.ts';
 import { states } from '../core/transitions.ts';
 import type { KeptFilter } from '../store/inbox/list.ts';
@@ -42,7 +41,7 @@ export function checkKeptFilter(filter: KeptFilter): KeptFilter<number> {
 }
 
 function readFilter(filter: object, readers: Readonly<Record<string, Reader>>): object {
-  const unknown = unknownOption(filter, Object.keys(readers));
+  const unknown = Object.keys(filter).find((name) => !Object.hasOwn(readers, name));
   if (unknown !== undefined) throw invalid(unknown, 'is not a known filter');
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, readers[name]?.(value, name)]));

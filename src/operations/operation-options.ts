@@ -1,6 +1,6 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import { assertOptions, unknownOption } from '../core/option-names.ts';
+import { assertOptions } from '../core/options/option-names.ts';
 import type { Author } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
 
@@ -67,7 +67,7 @@ export type OnDatabase = <Result>(
 export function assertNames(what: Given, given: object = {}): void {
   const ways: readonly (readonly string[])[] = givenNames[what];
   assertOptions(what, given, ways.flat());
-  if (ways.some((names) => unknownOption(given, names) === undefined)) return;
+  if (ways.some((names) => Object.keys(given).every((name) => names.includes(name)))) return;
   const said = ways.map((names) => names.map((name) => `"${name}"`).join(' and ')).join(', or by ');
   throw new OutboxError('OUTBOX_OPTION_INVALID', `Name ${what} by ${said}, not by both.`, {
     details: { option: Object.keys(given).join(', ') },

@@ -3,7 +3,7 @@ import ms from 'ms';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
-import { assertOptions, isObject } from '../core/option-names.ts';
+import { assertOptions, isObject } from '../core/options/option-names.ts';
 import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
 import type { NewMessage } from '../store/message/new-message.ts';

@@ -18,6 +18,7 @@ const brokers = {
 export const layers = [
   {
     folder: 'src/core',
+    depth: 2,
     imports: [],
     uses: [],
     reason: 'src/core holds pure rules and imports nothing of the project, so that everything may import it.',

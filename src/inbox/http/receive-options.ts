@@ -1,8 +1,8 @@
 import { type WebhookSecret, Webhooks } from '../../brokers/http/client/signatures.ts';
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
-import type { Lazy } from '../../core/lazy.ts';
-import { assertOptions } from '../../core/option-names.ts';
+import type { Lazy } from '../../core/options/lazy.ts';
+import { assertOptions } from '../../core/options/option-names.ts';
 import { assertClient } from '../../store/database/client.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { assertName } from '../once.ts';

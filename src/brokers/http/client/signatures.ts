@@ -1,6 +1,6 @@
 import type * as Standardwebhooks from 'standardwebhooks';
 import { OutboxError } from '../../../core/errors.ts';
-import { type Lazy, read } from '../../../core/lazy.ts';
+import { type Lazy, read } from '../../../core/options/lazy.ts';
 import { requirePackages } from '../../../core/packages.ts';
 
 /** One secret, or several during a rotation: `whsec_` and 24 bytes or more in base64, as in Standard Webhooks. */

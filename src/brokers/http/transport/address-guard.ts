@@ -1,7 +1,7 @@
 import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { OutboxError } from '../../../core/errors.ts';
-import { toldValue } from '../../../core/told-value.ts';
+import { toldValue } from '../../../core/options/told-value.ts';
 
 /** IPv4 networks outside the public internet, and Azure's host address, which only its virtual machines reach. */
 const refusedIpv4: readonly (readonly [network: string, prefix: number])[] = [

@@ -1,8 +1,8 @@
 import type { ConnectionOptions } from 'node:tls';
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
-import { type Lazy, read } from '../../../core/lazy.ts';
-import { assertOptions, assertTlsOptions, isObject } from '../../../core/option-names.ts';
+import { type Lazy, read } from '../../../core/options/lazy.ts';
+import { assertOptions, assertTlsOptions, isObject } from '../../../core/options/option-names.ts';
 import { takenHeader } from '../client/http-headers.ts';
 import { type WebhookSecret, Webhooks } from '../client/signatures.ts';
 import { type AddressGuard, addressGuard } from './address-guard.ts';

@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
-import { unknownOption } from '../../../core/option-names.ts';
-import { toldValue } from '../../../core/told-value.ts';
+import { unknownOption } from '../../../core/options/option-names.ts';
+import { toldValue } from '../../../core/options/told-value.ts';
 import { defaultConsumption, type KafkaConsumption } from '../client/consumption.ts';
 
 /** How consumers take part in their Kafka group, and how much they fetch. The defaults fit most. */

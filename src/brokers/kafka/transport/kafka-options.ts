@@ -2,9 +2,9 @@ import type { ConnectionOptions } from 'node:tls';
 import type { KafkaConfig, logCreator } from 'kafkajs';
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
-import { type Lazy, read } from '../../../core/lazy.ts';
-import { assertTlsOptions, isObject, unknownOption } from '../../../core/option-names.ts';
-import { toldValue } from '../../../core/told-value.ts';
+import { type Lazy, read } from '../../../core/options/lazy.ts';
+import { assertTlsOptions, isObject, unknownOption } from '../../../core/options/option-names.ts';
+import { toldValue } from '../../../core/options/told-value.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { type KafkaConsumerOptions, kafkaConsumption } from './consumer-options.ts';
 

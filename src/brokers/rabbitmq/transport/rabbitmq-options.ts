@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
-import { type Lazy, read } from '../../../core/lazy.ts';
-import { assertTlsOptions, isObject, unknownOption } from '../../../core/option-names.ts';
+import { type Lazy, read } from '../../../core/options/lazy.ts';
+import { assertTlsOptions, isObject, unknownOption } from '../../../core/options/option-names.ts';
 import type { OutgoingMessage } from '../../transport.ts';
 import type { RabbitmqConnection, RabbitmqServer, RabbitmqTls } from '../client/connection.ts';
 import type { QueueRules } from '../source/queue-rules.ts';

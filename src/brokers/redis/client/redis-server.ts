@@ -1,7 +1,12 @@
 import type { ConnectionOptions } from 'node:tls';
 import { OutboxError } from '../../../core/errors.ts';
-import { type Lazy, read } from '../../../core/lazy.ts';
-import { assertTlsOptions, isObject, type Refuse, unknownOption } from '../../../core/option-names.ts';
+import { type Lazy, read } from '../../../core/options/lazy.ts';
+import {
+  assertTlsOptions,
+  isObject,
+  type RefuseOne,
+  unknownOption,
+} from '../../../core/options/option-names.ts';
 
 /** A user of Redis and its password. */
 export interface RedisCredentials {
@@ -91,7 +96,7 @@ interface Place {
   readonly credentials: RedisCredentials | undefined;
 }
 
-function parsePlace(url: unknown, refuse: Refuse): Place {
+function parsePlace(url: unknown, refuse: RefuseOne): Place {
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^rediss?:$/.test(parsed.protocol) || parsed.hostname === '')
     throw refuse('url', 'must be redis://host:port or rediss://host:port');
@@ -111,7 +116,7 @@ function parsePlace(url: unknown, refuse: Refuse): Place {
   };
 }
 
-function decoded(text: string, refuse: Refuse): string {
+function decoded(text: string, refuse: RefuseOne): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -122,14 +127,14 @@ function decoded(text: string, refuse: Refuse): string {
 function checkedTls(
   tls: boolean | ConnectionOptions,
   secure: boolean,
-  refuse: Refuse,
+  refuse: RefuseOne,
 ): boolean | ConnectionOptions {
   if (tls === false && secure) throw refuse('tls', 'must not be false for a rediss:// URL');
   assertTlsOptions('tls', tls, refuse);
   return tls;
 }
 
-function checkedCredentials(credentials: RedisCredentials, refuse: Refuse): RedisCredentials {
+function checkedCredentials(credentials: RedisCredentials, refuse: RefuseOne): RedisCredentials {
   if (!isObject(credentials)) throw refuse('credentials', 'must be an object with a password');
   const unknown = unknownOption(credentials, ['username', 'password']);
   if (unknown !== undefined) throw refuse(`credentials.${unknown}`, 'is unknown');

@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
-import { assertOptions } from '../../../core/option-names.ts';
-import { toldValue } from '../../../core/told-value.ts';
+import { assertOptions } from '../../../core/options/option-names.ts';
+import { toldValue } from '../../../core/options/told-value.ts';
 import {
   type RedisServer,
   type RedisServerOptions,
@@ -75,8 +75,8 @@ export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFil
 }
 
 /** Encodes a text as a part of a key, without colons. Buffer replaces lone surrogates, on which the encoding throws. */
-export function keyPart(text: string): string {
-  return encodeURIComponent(Buffer.from(text).toString());
+export function keyPart(part: string): string {
+  return encodeURIComponent(Buffer.from(part).toString());
 }
 
 function between(option: string, duration: Duration, leastMs: number, maxMs: number): number {

@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
-import { assertOptions } from '../../../core/option-names.ts';
-import { toldValue } from '../../../core/told-value.ts';
+import { assertOptions } from '../../../core/options/option-names.ts';
+import { toldValue } from '../../../core/options/told-value.ts';
 import {
   type RedisServer,
   type RedisServerOptions,

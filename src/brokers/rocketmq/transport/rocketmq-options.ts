@@ -1,9 +1,9 @@
 import type { ConnectionOptions } from 'node:tls';
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
-import { type Lazy, read } from '../../../core/lazy.ts';
-import { assertTlsOptions, unknownOption } from '../../../core/option-names.ts';
-import { toldValue } from '../../../core/told-value.ts';
+import { type Lazy, read } from '../../../core/options/lazy.ts';
+import { assertTlsOptions, unknownOption } from '../../../core/options/option-names.ts';
+import { toldValue } from '../../../core/options/told-value.ts';
 import type { OutgoingMessage } from '../../transport.ts';
 import type { AccessKey, RocketmqConnection } from '../client/connection.ts';
 

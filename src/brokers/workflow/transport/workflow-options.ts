@@ -1,8 +1,8 @@
 import type { DataConverter } from '@temporalio/client';
 import type { Secret } from '../../../core/ask-secret.ts';
 import { OutboxError } from '../../../core/errors.ts';
-import { type Lazy, read } from '../../../core/lazy.ts';
-import { assertOptions, isObject, unknownOption } from '../../../core/option-names.ts';
+import { type Lazy, read } from '../../../core/options/lazy.ts';
+import { assertOptions, isObject, unknownOption } from '../../../core/options/option-names.ts';
 import type { TemporalAddress, TemporalConnection, TemporalTls } from '../client/temporal-address.ts';
 
 /** The third argument of a workflow or signal, after the id and the payload of the message. */

@@ -1,4 +1,4 @@
-import { OutboxError } from './errors.ts';
+import { OutboxError } from '../errors.ts';
 
 /** The first key of `given` that is not an option; a misspelt one would have no effect. */
 export function unknownOption(given: object, known: readonly string[]): string | undefined {
@@ -22,10 +22,10 @@ export function assertOptions(what: string, given: object, known: readonly strin
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** Makes the error for an option that is not what is wanted. */
-export type Refuse = (option: string, what: string) => Error;
+export type RefuseOne = (option: string, what: string) => Error;
 
 /** Checks options of `tls.connect`; what `refuse` makes of a bad one is thrown. @param booleans `true` and `false` will do */
-export function assertTlsOptions(option: string, tls: unknown, refuse: Refuse, booleans = true): void {
+export function assertTlsOptions(option: string, tls: unknown, refuse: RefuseOne, booleans = true): void {
   if (booleans && typeof tls === 'boolean') return;
   if (!isObject(tls))
     throw refuse(option, `must be ${booleans ? 'true, false or ' : ''}options of tls.connect`);
