@@ -4,7 +4,7 @@ import { isModuleNamespaceObject } from 'node:util/types';
 import { createJiti } from 'jiti';
 import { type Config, defineConfig } from '../config/config.ts';
 import { OutboxError } from '../core/errors.ts';
-import { isObject } from '../core/options/option-names.ts';
+import { isObject } from '../core/options/collections.ts';
 import { reasonOf } from '../core/reason.ts';
 
 /**

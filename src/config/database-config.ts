@@ -1,7 +1,8 @@
 import type { ConnectionOptions } from 'node:tls';
 import { z } from 'zod';
 import { type Lazy, read } from '../core/options/lazy.ts';
-import { tlsOptionNames, unknownOption } from '../core/options/option-names.ts';
+import { unknownOption } from '../core/options/option-names.ts';
+import { tlsOptionNames } from '../core/options/tls.ts';
 import type { DatabaseAddress } from '../store/database/database-address.ts';
 import { checkSettings, lazily, switchOr } from './check-settings.ts';
 

@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
 import type { HealthRecord } from './health.ts';
-import { assertOptions } from './options/option-names.ts';
+import { assertOptions } from './options/option-table.ts';
 import { orLate } from './or-late.ts';
 import { rest } from './rest.ts';
 

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type Duration, durationMs, longestDurationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
 import { maxLanes } from './lane.ts';
-import { isObject } from './options/option-names.ts';
+import { isObject } from './options/collections.ts';
 import { resolveVersion, type VersionOptions, type VersionRules } from './topic-version.ts';
 
 /** Bounds of one message; each is refused with a typed error before anything is written. */

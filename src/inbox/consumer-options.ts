@@ -1,7 +1,7 @@
 import type { SeenFilter } from '../brokers/seen-filter.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import { assertOptions } from '../core/options/option-names.ts';
+import { assertOptions } from '../core/options/option-table.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import type { BreakerRules } from './handling/breaker.ts';

@@ -1,6 +1,6 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import { assertOptions } from '../core/options/option-names.ts';
+import { assertOptions } from '../core/options/option-table.ts';
 import type { Author } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
 

@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import { assertOptions } from '../core/options/option-names.ts';
+import { assertOptions } from '../core/options/option-table.ts';
 import { assertTopic, type Topic } from '../core/topic.ts';
 import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';

@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import { isObject } from '../core/options/option-names.ts';
+import { isObject } from '../core/options/collections.ts';
 import { assertTopic, type Topic } from '../core/topic.ts';
 import type { State } from '../core/transitions.ts';
 import { partOf } from '../store/database/pending-writes.ts';

@@ -1,5 +1,5 @@
 import { type CrashPoint, setTrap } from '../core/crash-point.ts';
-import { assertOptions } from '../core/options/option-names.ts';
+import { assertOptions } from '../core/options/option-table.ts';
 
 /** When to crash, and how. */
 export interface CrashOptions {

@@ -8,7 +8,7 @@ import { type MemoryTransport, storingTransport } from '../brokers/memory/memory
 import { partitionOf } from '../brokers/partitioning.ts';
 import type { IncomingMessage } from '../brokers/source.ts';
 import { OutboxError } from '../core/errors.ts';
-import { assertOptions } from '../core/options/option-names.ts';
+import { assertOptions } from '../core/options/option-table.ts';
 
 /** Both ends of a broker in memory: what a relay sends by it, consumers receive. */
 export interface MemoryBroker extends MemoryTransport {

@@ -2,7 +2,7 @@ import type { Transport } from '../../brokers/transport.ts';
 import { type DatabaseAddress, type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
 import { longestDurationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
-import { assertOptions } from '../../core/options/option-names.ts';
+import { assertOptions } from '../../core/options/option-table.ts';
 import type { Topic } from '../../core/topic.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.ts';
 import { changeMessages, type Target } from '../../operations/change.ts';

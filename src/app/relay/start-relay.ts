@@ -6,7 +6,7 @@ import { temporalOf } from '../../config/temporal-config.ts';
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Health, HealthRecord } from '../../core/health.ts';
-import { assertOptions } from '../../core/options/option-names.ts';
+import { assertOptions } from '../../core/options/option-table.ts';
 import { requirePackages } from '../../core/packages.ts';
 import { resolveRetention } from '../../core/retention.ts';
 import { Running, type StopOptions } from '../../core/running.ts';

@@ -1,5 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
-import { assertOptions } from '../../core/options/option-names.ts';
+import { assertOptions } from '../../core/options/option-table.ts';
 import type { IncomingMessage, Source } from '../source.ts';
 import { MemoryGroup, MemoryMember } from './memory-group.ts';
 import { MemoryLog, type MemoryMessage } from './memory-log.ts';

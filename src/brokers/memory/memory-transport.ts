@@ -1,5 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
-import { assertOptions } from '../../core/options/option-names.ts';
+import { assertOptions } from '../../core/options/option-table.ts';
 import { givenUp } from '../given-up.ts';
 import { partitionOf } from '../partitioning.ts';
 import type {

@@ -2,7 +2,7 @@ import { type WebhookSecret, Webhooks } from '../../brokers/http/client/signatur
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { Lazy } from '../../core/options/lazy.ts';
-import { assertOptions } from '../../core/options/option-names.ts';
+import { assertOptions } from '../../core/options/option-table.ts';
 import { assertClient } from '../../store/database/client.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { assertName } from '../once.ts';

@@ -1,8 +1,10 @@
 import type { ConnectionOptions } from 'node:tls';
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
+import { isObject } from '../../../core/options/collections.ts';
 import { type Lazy, read } from '../../../core/options/lazy.ts';
-import { assertOptions, assertTlsOptions, isObject } from '../../../core/options/option-names.ts';
+import { assertTlsOptions } from '../../../core/options/option-names.ts';
+import { assertOptions } from '../../../core/options/option-table.ts';
 import { takenHeader } from '../client/http-headers.ts';
 import { type WebhookSecret, Webhooks } from '../client/signatures.ts';
 import { type AddressGuard, addressGuard } from './address-guard.ts';

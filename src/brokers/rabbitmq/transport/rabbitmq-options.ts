@@ -1,7 +1,8 @@
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
+import { isObject } from '../../../core/options/collections.ts';
 import { type Lazy, read } from '../../../core/options/lazy.ts';
-import { assertTlsOptions, isObject, unknownOption } from '../../../core/options/option-names.ts';
+import { assertTlsOptions, unknownOption } from '../../../core/options/option-names.ts';
 import type { OutgoingMessage } from '../../transport.ts';
 import type { RabbitmqConnection, RabbitmqServer, RabbitmqTls } from '../client/connection.ts';
 import type { QueueRules } from '../source/queue-rules.ts';

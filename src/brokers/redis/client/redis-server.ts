@@ -1,12 +1,8 @@
 import type { ConnectionOptions } from 'node:tls';
 import { OutboxError } from '../../../core/errors.ts';
+import { isObject } from '../../../core/options/collections.ts';
 import { type Lazy, read } from '../../../core/options/lazy.ts';
-import {
-  assertTlsOptions,
-  isObject,
-  type RefuseOne,
-  unknownOption,
-} from '../../../core/options/option-names.ts';
+import { assertTlsOptions, type RefuseOne, unknownOption } from '../../../core/options/option-names.ts';
 
 /** A user of Redis and its password. */
 export interface RedisCredentials {

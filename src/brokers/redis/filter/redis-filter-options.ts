@@ -1,6 +1,6 @@
 import { type Duration, durationMs } from '../../../core/duration.ts';
 import { OutboxError } from '../../../core/errors.ts';
-import { assertOptions } from '../../../core/options/option-names.ts';
+import { assertOptions } from '../../../core/options/option-table.ts';
 import { toldValue } from '../../../core/options/told-value.ts';
 import {
   type RedisServer,

@@ -1,8 +1,10 @@
 import type { DataConverter } from '@temporalio/client';
 import type { Secret } from '../../../core/ask-secret.ts';
 import { OutboxError } from '../../../core/errors.ts';
+import { isObject } from '../../../core/options/collections.ts';
 import { type Lazy, read } from '../../../core/options/lazy.ts';
-import { assertOptions, isObject, unknownOption } from '../../../core/options/option-names.ts';
+import { unknownOption } from '../../../core/options/option-names.ts';
+import { assertOptions } from '../../../core/options/option-table.ts';
 import type { TemporalAddress, TemporalConnection, TemporalTls } from '../client/temporal-address.ts';
 
 /** The third argument of a workflow or signal, after the id and the payload of the message. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toldValue } from '../../../src/core/options/told-value.ts';
+import { toldValue } from '../../../../src/core/options/told-value.ts';
 
 test.for([7, -1, 0.5, Number.NaN, true, '7', '10 parsecs', '1h', '-5s'])('%s is told', (value) => {
   expect(toldValue(value)).toEqual({ value });

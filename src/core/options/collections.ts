@@ -1,0 +1,101 @@
+import { Misfit, misfit, type Option, type Problem, type Read, type Reader } from './reader.ts';
+
+/** A reader for every option of an object. `satisfies Table<Options>` makes the compiler demand that none is missing. */
+export type Table<Options> = Readonly<Record<keyof Options, Reader<unknown>>>;
+
+/** What the readers of a table read. */
+export type ReadTable<Of extends Readonly<Record<string, Reader<unknown>>>> = {
+  readonly [Name in keyof Of]: Read<Of[Name]>;
+};
+
+/** True for anything that has keys. */
+export const isObject = (given: unknown): given is object => typeof given === 'object' && given !== null;
+
+/**
+ * An object with the options of a table; any other is refused, because a misspelt one would have no effect.
+ *
+ * @param wanted as of {@link Reader}
+ */
+export function object<Of extends Readonly<Record<string, Reader<unknown>>>>(
+  table: Of,
+  wanted = 'an object',
+): Reader<ReadTable<Of>> {
+  const names = Object.keys(table);
+  return {
+    wanted,
+    read(given, option) {
+      if (!isObject(given) || Array.isArray(given)) throw misfit(option, `must be ${wanted}`);
+      const problems = unknownIn(given, names, option);
+      const read = Object.entries(table).map(([name, reader]) => [
+        name,
+        gathered(problems, () => reader.read(Reflect.get(given, name), within(option, name))),
+      ]);
+      if (problems.length > 0) throw new Misfit(problems);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a value of every reader, by its name
+      return Object.fromEntries(read) as ReadTable<Of>;
+    },
+  };
+}
+
+/** The options of `given` that are not known. */
+export function unknownIn(given: object, names: readonly string[], option: Option): Problem[] {
+  return Object.keys(given)
+    .filter((name) => !names.includes(name))
+    .map((name) => ({
+      path: within(option, name).path,
+      what: 'is unknown',
+      instead: `use one of ${names.join(', ')}`,
+    }));
+}
+
+/** An object with any names, whose values are read alike. */
+export function recordOf<Value>(
+  reader: Reader<Value>,
+  wanted: string,
+): Reader<Readonly<Record<string, Value>>> {
+  return {
+    wanted,
+    read(given, option) {
+      if (!isObject(given) || Array.isArray(given)) throw misfit(option, `must be ${wanted}`);
+      return Object.fromEntries(
+        Object.entries(given).map(([name, value]: readonly [string, unknown]) => [
+          name,
+          reader.read(value, within(option, name)),
+        ]),
+      );
+    },
+  };
+}
+
+/** @param sizes without it, a list may have any length */
+export function listOf<Value>(
+  reader: Reader<Value>,
+  wanted: string,
+  { least = 0, most = Infinity }: { readonly least?: number; readonly most?: number } = {},
+): Reader<readonly Value[]> {
+  return {
+    wanted,
+    read(given, option) {
+      if (!isList(given) || given.length < least || given.length > most)
+        throw misfit(option, `must be ${wanted}`);
+      return given.map((value, index) => reader.read(value, { ...option, path: `${option.path}[${index}]` }));
+    },
+  };
+}
+
+function within(option: Option, name: string): Option {
+  return { ...option, path: option.path === '' ? name : `${option.path}.${name}` };
+}
+
+/** Notes what is wrong and goes on, so that all problems of an object are told at once. */
+function gathered(problems: Problem[], read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Misfit)) throw error;
+    problems.push(...error.problems);
+    return undefined;
+  }
+}
+
+const isList = (given: unknown): given is readonly unknown[] => Array.isArray(given);
