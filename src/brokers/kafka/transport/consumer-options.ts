@@ -1,7 +1,7 @@
-import { type Duration, durationMs } from '../../../core/duration.ts';
-import { OutboxError } from '../../../core/errors.ts';
-import { unknownOption } from '../../../core/options/option-names.ts';
-import { toldValue } from '../../../core/options/told-value.ts';
+import type { Duration } from '../../../core/duration.ts';
+import { object, type Table } from '../../../core/options/collections.ts';
+import type { Read } from '../../../core/options/reader.ts';
+import { duration, optional, whole } from '../../../core/options/values.ts';
 import { defaultConsumption, type KafkaConsumption } from '../client/consumption.ts';
 
 /** How consumers take part in their Kafka group, and how much they fetch. The defaults fit most. */
@@ -32,58 +32,19 @@ export interface KafkaConsumerOptions {
   readonly maxPartitionBytes?: number;
 }
 
-const optionNames: readonly (keyof KafkaConsumerOptions)[] = [
-  'sessionTimeout',
-  'rebalanceTimeout',
-  'maxFetchBytes',
-  'maxPartitionBytes',
-];
+const kib = 1_024;
+const { maxFetchBytes, rebalanceTimeoutMs, sessionTimeoutMs } = defaultConsumption;
 
-const minTimeoutMs = 6_000;
-const maxSessionMs = 30 * 60_000;
-const maxRebalanceMs = 60 * 60_000;
-const minBytes = 64 * 1024;
-const maxBytes = 256 * 1024 * 1024;
+export const consumerOptions = object({
+  sessionTimeout: duration('6s', '30 min', sessionTimeoutMs),
+  rebalanceTimeout: duration('6s', '1 hour', rebalanceTimeoutMs),
+  maxFetchBytes: whole(64 * kib, 256 * kib * kib, maxFetchBytes),
+  maxPartitionBytes: optional(whole(64 * kib, 256 * kib * kib)),
+} satisfies Table<KafkaConsumerOptions>);
 
-/**
- * Checks the options and fills in the defaults.
- *
- * @throws OutboxError `OUTBOX_OPTION_INVALID`
- */
-export function kafkaConsumption(options: KafkaConsumerOptions = {}): KafkaConsumption {
-  const given: unknown = options;
-  if (typeof given !== 'object' || given === null) throw invalid('consumers', 'must be an object', given);
-  const unknown = unknownOption(options, optionNames);
-  if (unknown !== undefined) throw invalid(`consumers.${unknown}`, 'is unknown', undefined);
-  const { maxFetchBytes, maxPartitionBytes, rebalanceTimeout, sessionTimeout } = options;
-  const { maxFetchBytes: fetchBytes, rebalanceTimeoutMs, sessionTimeoutMs } = defaultConsumption;
-  return {
-    sessionTimeoutMs: timeout('sessionTimeout', sessionTimeout ?? sessionTimeoutMs, maxSessionMs, '30 min'),
-    rebalanceTimeoutMs: timeout(
-      'rebalanceTimeout',
-      rebalanceTimeout ?? rebalanceTimeoutMs,
-      maxRebalanceMs,
-      '1 hour',
-    ),
-    maxFetchBytes: bytes('maxFetchBytes', maxFetchBytes ?? fetchBytes),
-    maxPartitionBytes:
-      maxPartitionBytes === undefined ? undefined : bytes('maxPartitionBytes', maxPartitionBytes),
-  };
-}
-
-function timeout(option: keyof KafkaConsumerOptions, given: Duration, max: number, inWords: string): number {
-  const value = durationMs(given);
-  if (value !== undefined && value >= minTimeoutMs && value <= max) return Math.round(value);
-  throw invalid(`consumers.${option}`, `must be 6 s to ${inWords}`, given);
-}
-
-function bytes(option: keyof KafkaConsumerOptions, given: number): number {
-  if (Number.isInteger(given) && given >= minBytes && given <= maxBytes) return given;
-  throw invalid(`consumers.${option}`, 'must be an integer from 64 KiB to 256 MiB', given);
-}
-
-function invalid(option: string, what: string, value: unknown): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of kafka() ${what}.`, {
-    details: { option, ...toldValue(value) },
-  });
+/** The settings of {@link consumerOptions} as consumers take them. */
+export function kafkaConsumption(given: Read<typeof consumerOptions> | undefined): KafkaConsumption {
+  if (given === undefined) return defaultConsumption;
+  const { rebalanceTimeout, sessionTimeout, ...bytes } = given;
+  return { sessionTimeoutMs: sessionTimeout, rebalanceTimeoutMs: rebalanceTimeout, ...bytes };
 }

@@ -1,11 +1,13 @@
 import type { ConnectionOptions } from 'node:tls';
-import { type Duration, durationMs } from '../../../core/duration.ts';
-import { OutboxError } from '../../../core/errors.ts';
-import { type Lazy, read } from '../../../core/options/lazy.ts';
-import { assertTlsOptions, unknownOption } from '../../../core/options/option-names.ts';
-import { toldValue } from '../../../core/options/told-value.ts';
+import type { Duration } from '../../../core/duration.ts';
+import type { Table } from '../../../core/options/collections.ts';
+import { type Lazy, lazy } from '../../../core/options/lazy.ts';
+import { optionTable } from '../../../core/options/option-table.ts';
+import { servers } from '../../../core/options/servers.ts';
+import { tls } from '../../../core/options/tls.ts';
+import { duration, func, matching, optional, text } from '../../../core/options/values.ts';
 import type { OutgoingMessage } from '../../transport.ts';
-import type { AccessKey, RocketmqConnection } from '../client/connection.ts';
+import type { RocketmqConnection } from '../client/connection.ts';
 
 /** How to reach RocketMQ, and how long to wait for it. */
 export interface RocketmqOptions {
@@ -36,97 +38,42 @@ export interface RocketmqOptions {
   readonly invisibleTime?: Duration;
 }
 
-const optionNames: readonly (keyof RocketmqOptions)[] = [
-  'endpoints',
-  'accessKey',
-  'secretKey',
-  'namespace',
-  'ssl',
-  'requestTimeout',
-  'tag',
-  'invisibleTime',
-];
-
-const requestTimeout = { from: 100, to: 120_000, text: '100 ms to 2 min' } as const;
-const invisibleTime = { from: 10_000, to: 12 * 3_600_000, text: '10 s to 12 h' } as const;
+const rocketmqOptions = optionTable('rocketmq()', {
+  endpoints: lazy(servers({ ipv6: true })),
+  accessKey: optional(lazy(text())),
+  secretKey: optional(lazy(text())),
+  namespace: matching(/^/, 'a text', ''),
+  ssl: lazy(tls<ConnectionOptions>(), false),
+  requestTimeout: duration('100ms', '2 min', '5s'),
+  tag: optional(func<NonNullable<RocketmqOptions['tag']>>()),
+  invisibleTime: duration('10s', '12h', '30s'),
+} satisfies Table<RocketmqOptions>);
 
 /**
- * Validates the options and fills in the defaults. Options given as functions are called on every read.
+ * Checks the options and fills in the defaults. Options given as functions are called on every read.
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`.
  */
 export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection {
-  const unknown = unknownOption(options, optionNames);
-  if (unknown !== undefined) throw invalid(unknown, 'is unknown');
-  const { accessKey, endpoints, namespace = '', secretKey, ssl = false, tag } = options;
-  if (typeof namespace !== 'string') throw invalid('namespace', 'must be a text');
-  if (tag !== undefined && typeof tag !== 'function') throw invalid('tag', 'must be a function');
+  const { accessKey, endpoints, invisibleTime, namespace, requestTimeout, secretKey, ssl } =
+    rocketmqOptions.read(options);
   if ((accessKey === undefined) !== (secretKey === undefined))
-    throw invalid(
+    throw rocketmqOptions.invalid(
       accessKey === undefined ? 'accessKey' : 'secretKey',
-      'is missing beside the other',
-      undefined,
+      'is required with the other key',
     );
-  const connection: RocketmqConnection = {
+  return {
     namespace,
-    requestTimeoutMs: timeOf('requestTimeout', options.requestTimeout ?? 5_000, requestTimeout),
-    invisibleMs: timeOf('invisibleTime', options.invisibleTime ?? 30_000, invisibleTime),
+    requestTimeoutMs: requestTimeout,
+    invisibleMs: invisibleTime,
     get endpoints() {
-      return endpointList(typeof endpoints === 'function' ? endpoints() : endpoints);
+      return endpoints();
     },
     get ssl() {
-      return checkedTls(read(ssl));
+      return ssl();
     },
     get credentials() {
-      return accessKey === undefined || secretKey === undefined
-        ? undefined
-        : checkedKey(accessKey, secretKey);
+      return accessKey && secretKey && { accessKey: accessKey(), secretKey: secretKey() };
     },
   };
-  // Options that are not functions are checked at once.
-  if (typeof endpoints !== 'function') void connection.endpoints;
-  if (typeof ssl !== 'function') void connection.ssl;
-  if (typeof accessKey !== 'function' && typeof secretKey !== 'function') void connection.credentials;
-  return connection;
-}
-
-function checkedKey(accessKey: Lazy<string>, secretKey: Lazy<string>): AccessKey {
-  const key = { accessKey: read(accessKey), secretKey: read(secretKey) };
-  for (const name of ['accessKey', 'secretKey'] as const)
-    if (typeof key[name] !== 'string' || key[name] === '')
-      throw invalid(name, 'must be a text that is not empty');
-  return key;
-}
-
-function checkedTls(ssl: boolean | ConnectionOptions): boolean | ConnectionOptions {
-  assertTlsOptions('ssl', ssl, invalid);
-  return ssl;
-}
-
-function endpointList(endpoints: string | readonly string[]): readonly string[] {
-  const given: unknown = typeof endpoints === 'string' ? endpoints.split(/[,;]/) : endpoints;
-  // In plain JavaScript, an unset environment variable may be passed as `undefined`.
-  const texts: readonly unknown[] = Array.isArray(given) ? given : [given];
-  const list = texts
-    .map((endpoint) => (typeof endpoint === 'string' ? endpoint.trim() : String(endpoint)))
-    .filter((endpoint) => endpoint !== '');
-  const wrong = list.some((endpoint) => !/^(?:[^\s:@/[\]]+|\[[\da-f:]+\]):\d{1,5}$/i.test(endpoint));
-  if (list.length === 0 || wrong) throw invalid('endpoints', 'must name at least one host:port');
-  return list;
-}
-
-function timeOf(
-  option: string,
-  given: Duration,
-  { from, to, text }: { readonly from: number; readonly to: number; readonly text: string },
-): number {
-  const value = durationMs(given);
-  if (value !== undefined && value >= from && value <= to) return value;
-  throw invalid(option, `must be ${text}`, given);
-}
-
-function invalid(option: string, what: string, value?: unknown): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of rocketmq() ${what}.`, {
-    details: { option, ...toldValue(value) },
-  });
 }

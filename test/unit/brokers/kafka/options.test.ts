@@ -92,7 +92,7 @@ test.each([
   expect(() => kafkaConnection(options as never)).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_OPTION_INVALID',
-      message: expect.stringContaining(`\`${option}\``),
+      message: expect.stringContaining(`"${option}"`),
       details: expect.objectContaining({ option }),
     }),
   );

@@ -23,10 +23,10 @@ test('an option that is a function is called and checked when it is needed', () 
     accessKey: () => 'alice',
     secretKey: () => '',
   });
-  expect(() => connection.endpoints).toThrow(/`endpoints`/);
+  expect(() => connection.endpoints).toThrow(/"endpoints"/);
   endpoints = 'a:1';
   expect(connection.endpoints).toEqual(['a:1']);
-  expect(() => connection.credentials).toThrow(/`secretKey`/);
+  expect(() => connection.credentials).toThrow(/"secretKey"/);
 });
 
 test('an endpoint that contains a user is refused, and not repeated in the error', () => {
@@ -65,7 +65,7 @@ test.each([
   expect(() => rocketmqConnection(options as never)).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_OPTION_INVALID',
-      message: expect.stringContaining(`\`${option}\``),
+      message: expect.stringContaining(`"${option}"`),
       details: expect.objectContaining({ option }),
     }),
   );
