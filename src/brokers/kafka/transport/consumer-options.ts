@@ -43,8 +43,10 @@ export const consumerOptions = object({
 } satisfies Table<KafkaConsumerOptions>);
 
 /** The settings of {@link consumerOptions} as consumers take them. */
-export function kafkaConsumption(given: Read<typeof consumerOptions> | undefined): KafkaConsumption {
-  if (given === undefined) return defaultConsumption;
-  const { rebalanceTimeout, sessionTimeout, ...bytes } = given;
+export function kafkaConsumption({
+  rebalanceTimeout,
+  sessionTimeout,
+  ...bytes
+}: Read<typeof consumerOptions>): KafkaConsumption {
   return { sessionTimeoutMs: sessionTimeout, rebalanceTimeoutMs: rebalanceTimeout, ...bytes };
 }

@@ -7,7 +7,7 @@ import { optionTable } from '../../../core/options/option-table.ts';
 import { Misfit, misfit, type Reader } from '../../../core/options/reader.ts';
 import { servers } from '../../../core/options/servers.ts';
 import { tls } from '../../../core/options/tls.ts';
-import { duration, func, optional, text } from '../../../core/options/values.ts';
+import { defaulted, duration, func, optional, text } from '../../../core/options/values.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { consumerOptions, type KafkaConsumerOptions, kafkaConsumption } from './consumer-options.ts';
 
@@ -65,7 +65,7 @@ const kafkaOptions = optionTable('kafka()', {
   sasl: optional(lazy(sasl)),
   requestTimeout: duration('100ms', '2 min', '5s'),
   logger: optional(func<logCreator>()),
-  consumers: optional(consumerOptions),
+  consumers: defaulted(consumerOptions),
 } satisfies Table<KafkaOptions>);
 
 /**
