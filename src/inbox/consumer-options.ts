@@ -1,11 +1,11 @@
 import type { SeenFilter } from '../brokers/seen-filter.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import { assertOptions } from '../core/options/option-table.ts';
+import { name } from '../core/options/name.ts';
+import { assertOptions, optionTable } from '../core/options/option-table.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import type { BreakerRules } from './handling/breaker.ts';
-import { assertName } from './once.ts';
 import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 import type { UnknownTopics } from './route-table.ts';
 import { resolveWindow, type Window } from './window/window.ts';
@@ -167,7 +167,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
 export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules {
   const unknown = Object.keys(settings).find((option) => !optionNames.has(option));
   if (unknown !== undefined) throw invalid(unknown, 'a known option');
-  assertName('group', settings.group);
+  optionTable('the consumer', { group: name() }).read({ group: settings.group });
   const { batch, deadLetters = false, exhausted = 'release-key', transactionTimeout } = settings;
   if (exhausted !== 'release-key' && exhausted !== 'hold-key')
     throw invalid('exhausted', "'release-key' or 'hold-key'");

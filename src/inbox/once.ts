@@ -1,4 +1,5 @@
-import { OutboxError } from '../core/errors.ts';
+import { name } from '../core/options/name.ts';
+import { optionTable } from '../core/options/option-table.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { forgetProcessed, markProcessed } from '../store/inbox/processed.ts';
 import { isThenable, promiseMissing } from './handler.ts';
@@ -8,8 +9,7 @@ export type Once<Result> =
   | { readonly duplicate: false; readonly result: Result }
   | { readonly duplicate: true };
 
-/** Limit for a group's name and for a message id: both are part of one index entry. */
-export const longestNameBytes = 512;
+const names = optionTable('once()', { group: name(), messageId: name() });
 
 /**
  * Does `work` at most once per group and message id: for HTTP endpoints that receive a retried request, and for
@@ -34,8 +34,7 @@ export async function once<Result>(
   work: () => Promise<Result>,
 ): Promise<Once<Result>> {
   const sql = sqlOf(tx);
-  assertName('group', group);
-  assertName('messageId', messageId);
+  names.read({ group, messageId });
   const fresh = await markProcessed(sql, group, [messageId], [null]);
   if (fresh.size === 0) return { duplicate: true };
   try {
@@ -52,24 +51,4 @@ function begun<Result>(work: () => Promise<Result>): Promise<Result> {
   const answer = work();
   if (!isThenable(answer)) throw promiseMissing('The work of `once`', 'is refused');
   return answer;
-}
-
-/** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option */
-export function assertName(option: string, value: string): void {
-  if (isName(value) && value.trim() !== '') return;
-  throw new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    `The option "${option}" is not a string of 1 to ${longestNameBytes} bytes without NUL, or is blank.`,
-    { details: { option } },
-  );
-}
-
-/** True for what can be part of the key of a processed message. */
-export function isName(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    value !== '' &&
-    !value.includes('\0') &&
-    Buffer.byteLength(value) <= longestNameBytes
-  );
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../brokers/source.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { isName } from '../../core/options/name.ts';
 import { storableText } from '../../store/inbox/park.ts';
 import type { Position } from '../consumer-event.ts';
-import { isName } from '../once.ts';
 import { eventId, positionId } from '../reading/message-id.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
 import type { Route } from '../route.ts';

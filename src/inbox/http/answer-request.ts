@@ -1,8 +1,9 @@
 import { fromHttpHeaders } from '../../brokers/http/client/http-headers.ts';
 import type { SignedHeaders } from '../../brokers/http/client/signatures.ts';
+import { isName } from '../../core/options/name.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { refuseSwallowedError } from '../handling/swallowed-error.ts';
-import { isName, once } from '../once.ts';
+import { once } from '../once.ts';
 import { verdictOf } from '../verdict.ts';
 import { ownFaultWait } from './own-fault.ts';
 import type { ReceiveSettings } from './receive-options.ts';

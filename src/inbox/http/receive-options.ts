@@ -1,11 +1,12 @@
-import { type WebhookSecret, Webhooks } from '../../brokers/http/client/signatures.ts';
-import { type Duration, durationMs } from '../../core/duration.ts';
-import { OutboxError } from '../../core/errors.ts';
-import type { Lazy } from '../../core/options/lazy.ts';
-import { assertOptions } from '../../core/options/option-table.ts';
+import { type WebhookSecret, type Webhooks, webhooks } from '../../brokers/http/client/signatures.ts';
+import type { Duration } from '../../core/duration.ts';
+import type { Table } from '../../core/options/collections.ts';
+import { type Lazy, lazy } from '../../core/options/lazy.ts';
+import { name } from '../../core/options/name.ts';
+import { optionTable } from '../../core/options/option-table.ts';
+import { duration, func, unchecked, whole } from '../../core/options/values.ts';
 import { assertClient } from '../../store/database/client.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
-import { assertName } from '../once.ts';
 import type { TransactionClient } from '../transaction-client.ts';
 
 /** How requests are received. */
@@ -36,46 +37,25 @@ export interface ReceiveSettings<Tx extends Transaction>
   readonly bodyTimeoutMs: number;
 }
 
-const optionNames: readonly (keyof ReceiveOptions<Transaction>)[] = [
-  'client',
-  'group',
-  'secret',
-  'report',
-  'maxBytes',
-  'bodyTimeout',
-];
-const defaults = { maxBytes: 1_024 * 1_024, bodyTimeout: '10s' } as const;
-const largestBody = 64 * 1_024 * 1_024;
+const mebibyte = 1_024 * 1_024;
+
+const receiveOptions = optionTable('receive()', {
+  client: unchecked,
+  group: name(),
+  secret: lazy(webhooks),
+  report: func<ReceiveOptions<Transaction>['report']>(),
+  maxBytes: whole(1, 64 * mebibyte, mebibyte),
+  bodyTimeout: duration('100ms', '2 min', '10s'),
+} satisfies Table<ReceiveOptions<Transaction>>);
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function receiveSettings<Tx extends Transaction>(
   options: ReceiveOptions<Tx>,
   work: unknown,
 ): ReceiveSettings<Tx> {
-  assertOptions('receive()', options, optionNames);
-  const { maxBytes = defaults.maxBytes, bodyTimeout = defaults.bodyTimeout, secret, ...rest } = options;
-  assertName('group', rest.group);
-  if (typeof rest.report !== 'function') throw invalid('report', 'must be a function');
-  assertClient('receive()', rest.client);
-  if (!Number.isInteger(maxBytes) || maxBytes < 1 || maxBytes > largestBody)
-    throw invalid('maxBytes', 'must be an integer from 1 to 67,108,864');
-  const bodyTimeoutMs = durationMs(bodyTimeout);
-  if (bodyTimeoutMs === undefined || bodyTimeoutMs < 100 || bodyTimeoutMs > 120_000)
-    throw invalid('bodyTimeout', 'must be 100 ms to 2 min');
-  if (typeof work !== 'function') throw invalid('work', 'must be a function');
-  return { ...rest, webhooks: webhooksOf(secret), maxBytes, bodyTimeoutMs };
-}
-
-/** A secret that is written down is judged at once. */
-function webhooksOf(secret: Lazy<WebhookSecret>): () => Webhooks {
-  const current = (): Webhooks => new Webhooks('receive()', secret);
-  if (typeof secret === 'function') return current;
-  const webhooks = current();
-  return () => webhooks;
-}
-
-function invalid(option: string, what: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of receive() ${what}.`, {
-    details: { option },
-  });
+  const { bodyTimeout, secret, ...settings } = receiveOptions.read(options);
+  const { client } = options;
+  assertClient('receive()', client);
+  if (typeof work !== 'function') throw receiveOptions.invalid('work', 'must be a function');
+  return { ...settings, client, webhooks: secret, bodyTimeoutMs: bodyTimeout };
 }

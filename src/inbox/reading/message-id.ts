@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../brokers/source.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { isName, longestNameBytes } from '../../core/options/name.ts';
 import { installationOf } from '../../core/receipt.ts';
 import type { Position } from '../consumer-event.ts';
-import { isName, longestNameBytes } from '../once.ts';
 import { unreadable } from './unreadable.ts';
 
 /**

@@ -75,7 +75,10 @@ test.each(limits)(
         expect.objectContaining({
           code: 'OUTBOX_OPTION_INVALID',
           details: expect.objectContaining({
-            option: option === 'queues' ? 'queues.deliveryLimit' : option,
+            // Of a list, its first wrong value is named.
+            option: expect.stringMatching(
+              option === 'queues' ? /^queues\.deliveryLimit$/ : new RegExp(`^${option}(?:\\[\\d\\])?$`),
+            ),
           }),
         }),
       );

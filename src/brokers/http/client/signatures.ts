@@ -1,6 +1,5 @@
 import type * as Standardwebhooks from 'standardwebhooks';
-import { OutboxError } from '../../../core/errors.ts';
-import { type Lazy, read } from '../../../core/options/lazy.ts';
+import { misfit, type Reader } from '../../../core/options/reader.ts';
 import { requirePackages } from '../../../core/packages.ts';
 
 /** One secret, or several during a rotation: `whsec_` and 24 bytes or more in base64, as in Standard Webhooks. */
@@ -34,20 +33,14 @@ function standardWebhooks(): typeof Standardwebhooks {
   return loaded;
 }
 
-/** Signs and verifies with the current secrets. Make a new one to read rotated secrets. */
+/** Signs and verifies with the given secrets. */
 export class Webhooks {
   readonly #each: readonly Standardwebhooks.Webhook[];
 
-  /**
-   * @param what the function whose option it is, for the error message
-   * @throws OutboxError `OUTBOX_OPTION_INVALID`, never with the secret; `OUTBOX_PACKAGE_MISSING`; and any error of the function
-   */
-  constructor(what: string, secret: Lazy<WebhookSecret>) {
+  /** @throws OutboxError `OUTBOX_PACKAGE_MISSING` */
+  constructor(secrets: readonly string[]) {
     const { Webhook } = standardWebhooks();
-    const given: unknown = read(secret);
-    const texts: readonly unknown[] = Array.isArray(given) ? given : [given];
-    if (texts.length === 0 || !texts.every(isSecret)) throw secretInvalid(what);
-    this.#each = texts.map((text) => new Webhook(text));
+    this.#each = secrets.map((secret) => new Webhook(secret));
   }
 
   /** Signs with every secret, so that a receiver that knows any of them accepts it. */
@@ -78,16 +71,18 @@ export class Webhooks {
   }
 }
 
+/** Reads a {@link WebhookSecret}. @throws OutboxError `OUTBOX_PACKAGE_MISSING` */
+export const webhooks: Reader<Webhooks> = {
+  wanted: `\`whsec_\` and at least ${minSecretBytes} bytes in base64, or a list of such`,
+  read(given, option) {
+    const secrets: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (secrets.length === 0 || !secrets.every(isSecret)) throw misfit(option, `must be ${webhooks.wanted}`);
+    return new Webhooks(secrets);
+  },
+};
+
 function isSecret(value: unknown): value is string {
   if (typeof value !== 'string') return false;
   const text = value.replace(/^whsec_/, '');
   return /^[A-Za-z0-9+/]+={0,2}$/.test(text) && Buffer.from(text, 'base64').length >= minSecretBytes;
-}
-
-function secretInvalid(what: string): OutboxError {
-  return new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    `The option \`secret\` of ${what} must be \`whsec_\` and at least ${minSecretBytes} bytes in base64, or a list of such.`,
-    { details: { option: 'secret' } },
-  );
 }

@@ -1,7 +1,6 @@
 import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { OutboxError } from '../../../core/errors.ts';
-import { toldValue } from '../../../core/options/told-value.ts';
+import { value } from '../../../core/options/values.ts';
 
 /** IPv4 networks outside the public internet, and Azure's host address, which only its virtual machines reach. */
 const refusedIpv4: readonly (readonly [network: string, prefix: number])[] = [
@@ -57,16 +56,19 @@ export interface AddressGuard {
   readonly lookup: LookupFunction;
 }
 
-/**
- * Makes a guard.
- *
- * @param allow IP addresses, networks (`10.1.0.0/16`) and host names that may be private
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for any other entry
- */
+/** An entry of {@link addressGuard}. */
+export const allowed = value('an IP address, a network such as 10.1.0.0/16, or a host name', (given) =>
+  typeof given === 'string' && (addNetwork(new BlockList(), given) || hostName.test(given))
+    ? given
+    : undefined,
+);
+const hostName = /^(?=.*[a-z])[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/i;
+
+/** @param allow IP addresses, networks (`10.1.0.0/16`) and host names that may be private */
 export function addressGuard(allow: readonly string[]): AddressGuard {
   const networks = new BlockList();
   const names = new Set<string>();
-  for (const entry of allow) if (!addNetwork(networks, entry)) names.add(nameIn(entry));
+  for (const entry of allow) if (!addNetwork(networks, entry)) names.add(entry.toLowerCase());
   const isAllowed = (address: string): boolean => {
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
     if (networks.check(address, family)) return true;
@@ -91,8 +93,8 @@ export function addressGuard(allow: readonly string[]): AddressGuard {
   };
 }
 
-function addNetwork(networks: BlockList, entry: unknown): boolean {
-  if (typeof entry !== 'string') return false;
+/** @returns false if it is no address and no network */
+function addNetwork(networks: BlockList, entry: string): boolean {
   const [address = '', prefix, ...more] = entry.split('/');
   const version = isIP(address);
   if (version === 0 || more.length > 0) return false;
@@ -101,14 +103,4 @@ function addNetwork(networks: BlockList, entry: unknown): boolean {
   if (!(length >= 0 && length <= bits)) return false;
   networks.addSubnet(address, length, version === 6 ? 'ipv6' : 'ipv4');
   return true;
-}
-
-function nameIn(entry: unknown): string {
-  if (typeof entry === 'string' && /^(?=.*[a-z])[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/i.test(entry))
-    return entry.toLowerCase();
-  throw new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    'The option `allow` of http() must list IP addresses, networks such as 10.1.0.0/16, or host names.',
-    { details: { option: 'allow', ...toldValue(entry) } },
-  );
 }

@@ -1,13 +1,14 @@
 import type { ConnectionOptions } from 'node:tls';
-import { type Duration, durationMs } from '../../../core/duration.ts';
-import { OutboxError } from '../../../core/errors.ts';
-import { isObject } from '../../../core/options/collections.ts';
-import { type Lazy, read } from '../../../core/options/lazy.ts';
-import { assertTlsOptions } from '../../../core/options/option-names.ts';
-import { assertOptions } from '../../../core/options/option-table.ts';
+import type { Duration } from '../../../core/duration.ts';
+import { isObject, listOf, type Table } from '../../../core/options/collections.ts';
+import { type Lazy, lazy } from '../../../core/options/lazy.ts';
+import { optionTable } from '../../../core/options/option-table.ts';
+import { Misfit, misfit, type Reader } from '../../../core/options/reader.ts';
+import { tlsOptions } from '../../../core/options/tls.ts';
+import { duration, optional, where, whole } from '../../../core/options/values.ts';
 import { takenHeader } from '../client/http-headers.ts';
-import { type WebhookSecret, Webhooks } from '../client/signatures.ts';
-import { type AddressGuard, addressGuard } from './address-guard.ts';
+import { type WebhookSecret, type Webhooks, webhooks } from '../client/signatures.ts';
+import { type AddressGuard, addressGuard, allowed } from './address-guard.ts';
 
 /** How messages are signed and posted. */
 export interface HttpOptions {
@@ -48,89 +49,62 @@ export interface HttpSettings {
   readonly requestTimeoutMs: number;
 }
 
-const optionNames: readonly (keyof HttpOptions)[] = [
-  'secret',
-  'headers',
-  'allow',
-  'permanentStatuses',
-  'concurrency',
-  'requestTimeout',
-  'ssl',
-];
+/** By their names in lower case. */
+const requestHeaders: Reader<Readonly<Record<string, string>>> = {
+  wanted: 'an object of names and texts',
+  read(given, option) {
+    if (!isObject(given)) throw misfit(option, `must be ${requestHeaders.wanted}`);
+    const headers = Object.entries(given).map(([name, value]: readonly [string, unknown]) => {
+      const lower = name.toLowerCase();
+      const what = headerProblem(lower, value);
+      if (what !== undefined) throw new Misfit([{ path: `${option.path}.${lower}`, what }]);
+      return [lower, String(value)] as const;
+    });
+    return Object.fromEntries(headers);
+  },
+};
 
-const defaults = { concurrency: 16, requestTimeout: '10s' } as const;
-const maxConcurrency = 1_000;
-/** The upper limit keeps a batch, with its last request, below the time after which a lane counts as stuck. */
-const requestTimeoutRangeMs = { from: 100, to: 15_000 } as const;
+function headerProblem(name: string, value: unknown): string | undefined {
+  if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) || takenHeader([name]) !== undefined)
+    return 'is not a header that may be set';
+  return typeof value === 'string' && /^[\x20-\x7e]*$/.test(value)
+    ? undefined
+    : 'must be a text of printable ASCII';
+}
+
+const status = where(whole(400, 499), 'must not be 429', (given) => given !== 429);
+
+const httpOptions = optionTable('http()', {
+  secret: lazy(webhooks),
+  headers: lazy(requestHeaders, {}),
+  allow: optional(listOf(allowed, 'a list of IP addresses, networks and host names')),
+  permanentStatuses: optional(listOf(status, 'a list of statuses')),
+  concurrency: whole(1, 1_000, 16),
+  // The upper limit keeps a batch, with its last request, below the time after which a lane counts as stuck.
+  requestTimeout: duration('100ms', '15s', '10s'),
+  ssl: lazy(tlsOptions<ConnectionOptions>(), {}),
+} satisfies Table<HttpOptions>);
 
 /**
- * Validates the options and fills in the defaults.
+ * Checks the options and fills in the defaults.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without standardwebhooks
  */
 export function httpSettings(options: HttpOptions): HttpSettings {
-  assertOptions('http()', options, optionNames);
-  const { secret, headers = {}, ssl = {}, allow = [], permanentStatuses = [] } = options;
-  if (!Array.isArray(allow)) throw invalid('allow', 'must be a list');
-  const settings: HttpSettings = {
+  const { allow = [], concurrency, permanentStatuses, requestTimeout, ...late } = httpOptions.read(options);
+  return {
     guard: addressGuard(allow),
-    permanentStatuses: checkedStatuses(permanentStatuses),
-    concurrency: checkedConcurrency(options.concurrency ?? defaults.concurrency),
-    requestTimeoutMs: requestTimeoutOf(options.requestTimeout ?? defaults.requestTimeout),
+    permanentStatuses: new Set(permanentStatuses),
+    concurrency,
+    requestTimeoutMs: requestTimeout,
     get webhooks() {
-      return new Webhooks('http()', secret);
+      return late.secret();
     },
     get headers() {
-      return checkedHeaders(read(headers));
+      return late.headers();
     },
     get ssl() {
-      return checkedTls(read(ssl));
+      return late.ssl();
     },
   };
-  // Options that are not functions are checked at once.
-  for (const [name, given] of Object.entries({ webhooks: secret, headers, ssl }))
-    if (typeof given !== 'function') Reflect.get(settings, name);
-  return settings;
-}
-
-function checkedHeaders(given: unknown): Readonly<Record<string, string>> {
-  if (!isObject(given)) throw invalid('headers', 'must be an object of names and texts');
-  const lower = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
-  for (const [name, value] of lower) {
-    if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) || takenHeader([name]) !== undefined)
-      throw invalid(`headers.${name}`, 'is not a header that may be set');
-    if (typeof value !== 'string' || !/^[\x20-\x7e]*$/.test(value))
-      throw invalid(`headers.${name}`, 'must be a text of printable ASCII');
-  }
-  return Object.fromEntries(lower);
-}
-
-function checkedTls(ssl: TlsSettings): TlsSettings {
-  assertTlsOptions('ssl', ssl, invalid, false);
-  return ssl;
-}
-
-function checkedStatuses(given: readonly number[]): ReadonlySet<number> {
-  const isStatus = (status: number): boolean =>
-    Number.isInteger(status) && status >= 400 && status <= 499 && status !== 429;
-  if (Array.isArray(given) && given.every(isStatus)) return new Set(given);
-  throw invalid('permanentStatuses', 'must list statuses of 400 to 499 other than 429');
-}
-
-function checkedConcurrency(given: number): number {
-  if (Number.isInteger(given) && given >= 1 && given <= maxConcurrency) return given;
-  throw invalid('concurrency', 'must be an integer from 1 to 1,000');
-}
-
-function requestTimeoutOf(given: Duration): number {
-  const { from, to } = requestTimeoutRangeMs;
-  const value = durationMs(given);
-  if (value !== undefined && value >= from && value <= to) return value;
-  throw invalid('requestTimeout', 'must be 100 ms to 15 s');
-}
-
-function invalid(option: string, what: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of http() ${what}.`, {
-    details: { option },
-  });
 }

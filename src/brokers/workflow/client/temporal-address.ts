@@ -1,4 +1,7 @@
 import type { Secret } from '../../../core/ask-secret.ts';
+import { isObject, object, type Table } from '../../../core/options/collections.ts';
+import { callable, lazy } from '../../../core/options/lazy.ts';
+import { asGiven, either, optional, shaped, text } from '../../../core/options/values.ts';
 
 /** TLS with a CA, a name or a client certificate of its own, as Temporal's SDK takes it; PEM as text or bytes. */
 export interface TemporalTls {
@@ -33,4 +36,44 @@ export interface TemporalAddress {
     | TemporalConnection
     | (() => TemporalConnection | Promise<TemporalConnection>)
     | undefined;
+}
+
+const pem = shaped(
+  'PEM, as text or bytes',
+  (given): given is string | Uint8Array =>
+    (typeof given === 'string' && given.includes('-----BEGIN ')) || given instanceof Uint8Array,
+);
+
+const tls = object(
+  {
+    serverNameOverride: optional(text()),
+    serverRootCACertificate: optional(pem),
+    clientCertPair: optional(object({ crt: pem, key: pem })),
+  } satisfies Table<TemporalTls>,
+  "TLS options of Temporal's SDK",
+);
+
+const connection = shaped(
+  'a NativeConnection of @temporalio/worker',
+  (given): given is TemporalConnection =>
+    isObject(given) && 'workflowService' in given && 'setApiKey' in given,
+);
+
+/** The options by which Temporal is reached. */
+export const temporalOptions = {
+  address: lazy(text(), 'localhost:7233'),
+  namespace: lazy(text(), 'default'),
+  tls: optional(lazy(either([true, false], asGiven<TemporalTls>(tls)))),
+  apiKey: optional(callable<Secret>(text())),
+  connection: optional(callable<NonNullable<TemporalAddress['connection']>>(connection)),
+} satisfies Table<TemporalAddress>;
+
+/** What is wrong with a connection beside what only a new one would need; `undefined`: nothing. */
+export function connectionProblem(
+  given: {
+    readonly [Name in 'tls' | 'apiKey' | 'connection']?: unknown;
+  },
+): string | undefined {
+  if (given.connection === undefined || (given.tls ?? given.apiKey) === undefined) return undefined;
+  return 'cannot be combined with "tls" or "apiKey"';
 }

@@ -1,11 +1,16 @@
 import type { DataConverter } from '@temporalio/client';
 import type { Secret } from '../../../core/ask-secret.ts';
-import { OutboxError } from '../../../core/errors.ts';
-import { isObject } from '../../../core/options/collections.ts';
-import { type Lazy, read } from '../../../core/options/lazy.ts';
-import { unknownOption } from '../../../core/options/option-names.ts';
-import { assertOptions } from '../../../core/options/option-table.ts';
-import type { TemporalAddress, TemporalConnection, TemporalTls } from '../client/temporal-address.ts';
+import { isObject, type Table } from '../../../core/options/collections.ts';
+import type { Lazy } from '../../../core/options/lazy.ts';
+import { optionTable } from '../../../core/options/option-table.ts';
+import { func, oneOf, optional, shaped, text, whole } from '../../../core/options/values.ts';
+import {
+  connectionProblem,
+  type TemporalAddress,
+  type TemporalConnection,
+  type TemporalTls,
+  temporalOptions,
+} from '../client/temporal-address.ts';
 
 /** The third argument of a workflow or signal, after the id and the payload of the message. */
 export interface WorkflowMessageContext {
@@ -66,98 +71,55 @@ export interface WorkflowSettings {
   readonly target: TemporalAddress;
 }
 
-const optionNames: readonly (keyof WorkflowOptions)[] = [
-  'id',
-  'type',
-  'taskQueue',
-  'signal',
-  'missing',
-  'concurrency',
-  'dataConverter',
-  'address',
-  'namespace',
-  'tls',
-  'apiKey',
-  'connection',
-];
-const defaultConcurrency = 16;
-const maxConcurrency = 1_000;
+const workflowOptions = optionTable('workflow()', {
+  id: func<WorkflowOptions['id']>(),
+  type: optional(text()),
+  taskQueue: optional(text()),
+  signal: optional(text()),
+  missing: oneOf(['retry', 'fail'], 'retry'),
+  concurrency: whole(1, 1_000, 16),
+  // Temporal's client judges it.
+  dataConverter: optional(shaped('a data converter', (given): given is DataConverter => isObject(given))),
+  ...temporalOptions,
+} satisfies Table<WorkflowOptions>);
 
 /**
- * Validates the options and fills in the defaults.
+ * Checks the options and fills in the defaults.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export function workflowSettings(options: WorkflowOptions): WorkflowSettings {
-  assertOptions('workflow()', options, optionNames);
-  const { id, type, taskQueue, signal, missing = 'retry', concurrency = defaultConcurrency } = options;
-  if (typeof id !== 'function') throw invalid('id', 'must be a function');
-  for (const [name, value] of Object.entries({ type, taskQueue, signal }))
-    if (value !== undefined && !isText(value)) throw invalid(name, 'must be a text that is not empty');
-  if ((type === undefined) !== (taskQueue === undefined))
-    throw invalid(
-      type === undefined ? 'type' : 'taskQueue',
-      'is missing: `type` and `taskQueue` belong together',
-    );
-  if (type === undefined && signal === undefined)
-    throw invalid('type', 'is missing, and so is `signal`: nothing says what to do');
-  if (!['retry', 'fail'].includes(missing)) throw invalid('missing', "must be 'retry' or 'fail'");
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > maxConcurrency)
-    throw invalid('concurrency', 'must be an integer from 1 to 1,000');
+  const { concurrency, dataConverter, id, missing, signal, taskQueue, type, ...given } =
+    workflowOptions.read(options);
   const start = type === undefined || taskQueue === undefined ? undefined : { type, taskQueue };
-  const rules = { missing: missing === 'fail' ? 'permanent' : 'rejected', concurrency } as const;
-  const { dataConverter } = options;
-  return { id, start, signal, ...rules, dataConverter, target: targetOf(options) };
-}
-
-function targetOf({ address, namespace, tls, apiKey, connection }: WorkflowOptions): TemporalAddress {
-  if (connection !== undefined && (tls ?? apiKey) !== undefined)
-    throw invalid('connection', 'is made already, and `tls` or `apiKey` stands beside it');
-  if (connection !== undefined && !isConnection(connection))
-    throw invalid('connection', 'must be a NativeConnection of @temporalio/worker, or a function');
-  if (apiKey !== undefined && typeof apiKey !== 'function' && !isText(apiKey))
-    throw invalid('apiKey', 'must be a text that is not empty, or a function');
-  const target: TemporalAddress = {
-    get address() {
-      return checkedText('address', read(address ?? 'localhost:7233'));
+  if (start === undefined && (type ?? taskQueue) !== undefined)
+    throw workflowOptions.invalid(
+      type === undefined ? 'type' : 'taskQueue',
+      'is required: "type" and "taskQueue" belong together',
+    );
+  if (start === undefined && signal === undefined)
+    throw workflowOptions.invalid('type', 'is required with "taskQueue", or set "signal"');
+  const problem = connectionProblem(given);
+  if (problem !== undefined) throw workflowOptions.invalid('connection', problem);
+  return {
+    id,
+    start,
+    signal,
+    missing: missing === 'fail' ? 'permanent' : 'rejected',
+    concurrency,
+    dataConverter,
+    target: {
+      get address() {
+        return given.address();
+      },
+      get namespace() {
+        return given.namespace();
+      },
+      get tls() {
+        return given.tls?.();
+      },
+      apiKey: given.apiKey,
+      connection: given.connection,
     },
-    get namespace() {
-      return checkedText('namespace', read(namespace ?? 'default'));
-    },
-    get tls() {
-      return tls === undefined ? undefined : checkedTls(read(tls));
-    },
-    apiKey,
-    connection,
   };
-  // Options that are not functions are checked at once.
-  for (const [name, given] of Object.entries({ address, namespace, tls }))
-    if (typeof given !== 'function') Reflect.get(target, name);
-  return target;
-}
-
-function checkedTls(tls: boolean | TemporalTls): boolean | TemporalTls {
-  if (typeof tls === 'boolean') return tls;
-  if (!isObject(tls)) throw invalid('tls', 'must be true, false or an object');
-  const names = ['serverNameOverride', 'serverRootCACertificate', 'clientCertPair'];
-  const unknown =
-    unknownOption(tls, names) ??
-    (isObject(tls.clientCertPair) ? unknownOption(tls.clientCertPair, ['crt', 'key']) : undefined);
-  if (unknown !== undefined) throw invalid(`tls.${unknown}`, 'is unknown');
-  return tls;
-}
-
-function checkedText(option: string, value: unknown): string {
-  if (isText(value)) return value;
-  throw invalid(option, 'must be a text that is not empty');
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-const isConnection = (value: unknown): boolean =>
-  typeof value === 'function' || (isObject(value) && 'workflowService' in value && 'setApiKey' in value);
-
-function invalid(option: string, what: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of workflow() ${what}.`, {
-    details: { option },
-  });
 }
