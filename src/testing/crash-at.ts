@@ -1,5 +1,7 @@
 import { type CrashPoint, setTrap } from '../core/crash-point.ts';
-import { assertOptions } from '../core/options/option-table.ts';
+import type { Table } from '../core/options/collections.ts';
+import { optionTable } from '../core/options/option-table.ts';
+import { func, optional, whole } from '../core/options/values.ts';
 
 /** When to crash, and how. */
 export interface CrashOptions {
@@ -9,6 +11,11 @@ export interface CrashOptions {
   readonly instead?: () => void;
 }
 
+const crashOptions = optionTable('crashAt()', {
+  pass: whole(1, undefined, 1),
+  instead: optional(func<NonNullable<CrashOptions['instead']>>()),
+} satisfies Table<CrashOptions>);
+
 /**
  * Ends this process, as `kill -9` would, when it passes a named point of relay or inbox.
  *
@@ -17,11 +24,11 @@ export interface CrashOptions {
  * @returns takes the trap away again
  */
 export function crashAt(point: CrashPoint, options: CrashOptions = {}): () => void {
-  assertOptions('crashAt()', options, ['pass', 'instead']);
-  const crash = options.instead ?? (() => process.kill(process.pid, 'SIGKILL'));
+  const { instead, pass } = crashOptions.read(options);
+  const crash = instead ?? (() => process.kill(process.pid, 'SIGKILL'));
   let passes = 0;
   return setTrap(point, () => {
     passes += 1;
-    if (passes === (options.pass ?? 1)) crash();
+    if (passes === pass) crash();
   });
 }

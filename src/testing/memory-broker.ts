@@ -2,13 +2,12 @@ import type { MemoryMessage } from '../brokers/memory/memory-log.ts';
 import {
   type MemorySource,
   type MemorySourceOptions,
+  memoryOptions,
   memorySource,
 } from '../brokers/memory/memory-source.ts';
 import { type MemoryTransport, storingTransport } from '../brokers/memory/memory-transport.ts';
 import { partitionOf } from '../brokers/partitioning.ts';
 import type { IncomingMessage } from '../brokers/source.ts';
-import { OutboxError } from '../core/errors.ts';
-import { assertOptions } from '../core/options/option-table.ts';
 
 /** Both ends of a broker in memory: what a relay sends by it, consumers receive. */
 export interface MemoryBroker extends MemoryTransport {
@@ -41,15 +40,7 @@ export interface MemoryBroker extends MemoryTransport {
  * const consuming = await consumer(prisma, { config, group: 'orders' }).on(orderPlaced, handler).start();
  */
 export function memoryBroker(options: MemorySourceOptions = {}): MemoryBroker {
-  assertOptions('memoryBroker()', options, ['partitions', 'retentionMs']);
-  const { partitions = 4 } = options;
-  if (!Number.isInteger(partitions) || partitions < 1) {
-    throw new OutboxError(
-      'OUTBOX_OPTION_INVALID',
-      'The option `partitions` of memoryBroker() must be at least 1.',
-      { details: { option: 'partitions', value: partitions } },
-    );
-  }
+  const { partitions } = memoryOptions('memoryBroker()').read(options);
   const arriving = memorySource(options);
   const placed = (message: MemoryMessage): MemoryMessage =>
     typeof message.key === 'string'

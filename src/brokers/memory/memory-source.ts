@@ -1,5 +1,6 @@
-import { OutboxError } from '../../core/errors.ts';
-import { assertOptions } from '../../core/options/option-table.ts';
+import type { Table } from '../../core/options/collections.ts';
+import { optionTable } from '../../core/options/option-table.ts';
+import { whole } from '../../core/options/values.ts';
 import type { IncomingMessage, Source } from '../source.ts';
 import { MemoryGroup, MemoryMember } from './memory-group.ts';
 import { MemoryLog, type MemoryMessage } from './memory-log.ts';
@@ -14,6 +15,13 @@ export interface MemorySourceOptions {
    */
   readonly retentionMs?: number;
 }
+
+/** The options of a function that makes such a source. */
+export const memoryOptions = (maker: string) =>
+  optionTable(maker, {
+    partitions: whole(1, undefined, 4),
+    retentionMs: whole(0, undefined, 7 * 24 * 3_600_000),
+  } satisfies Table<MemorySourceOptions>);
 
 /** A source that is its own broker, for your tests and those of this library. */
 export interface MemorySource extends Source {
@@ -37,15 +45,7 @@ export interface MemorySource extends Source {
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export function memorySource(options: MemorySourceOptions = {}): MemorySource {
-  assertOptions('memorySource()', options, ['partitions', 'retentionMs']);
-  const { partitions = 4, retentionMs = 7 * 24 * 3_600_000 } = options;
-  if (!Number.isInteger(partitions) || partitions < 1) {
-    throw new OutboxError(
-      'OUTBOX_OPTION_INVALID',
-      'The option `partitions` of memorySource() must be at least 1.',
-      { details: { option: 'partitions', value: partitions } },
-    );
-  }
+  const { partitions, retentionMs } = memoryOptions('memorySource()').read(options);
   const logs = new Map<string, MemoryLog>();
   const groups = new Map<string, MemoryGroup>();
   const logOf = (address: string): MemoryLog =>

@@ -1,5 +1,7 @@
 import { OutboxError } from '../../core/errors.ts';
-import { assertOptions } from '../../core/options/option-table.ts';
+import type { Table } from '../../core/options/collections.ts';
+import { optionTable } from '../../core/options/option-table.ts';
+import { whole } from '../../core/options/values.ts';
 import { givenUp } from '../given-up.ts';
 import { partitionOf } from '../partitioning.ts';
 import type {
@@ -26,6 +28,10 @@ export interface MemoryOptions {
   readonly partitions?: number;
 }
 
+const memoryOptions = optionTable('memoryTransport()', {
+  partitions: whole(1, undefined, 4),
+} satisfies Table<MemoryOptions>);
+
 /** A transport that keeps messages in memory, for your tests and those of this library. */
 export interface MemoryTransport extends Transport {
   /** Injects faults. */
@@ -44,17 +50,7 @@ export interface MemoryTransport extends Transport {
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`.
  */
 export function memoryTransport(options: MemoryOptions = {}): MemoryTransport {
-  assertOptions('memoryTransport()', options, ['partitions']);
-  const partitions = options.partitions ?? 4;
-  if (!Number.isInteger(partitions) || partitions < 1) {
-    throw new OutboxError(
-      'OUTBOX_OPTION_INVALID',
-      'The option `partitions` of memoryTransport() must be at least 1.',
-      {
-        details: { option: 'partitions', value: partitions },
-      },
-    );
-  }
+  const { partitions } = memoryOptions.read(options);
   return storingTransport(partitions, countingStore());
 }
 

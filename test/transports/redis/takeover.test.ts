@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { redisServer } from '../../../src/brokers/redis/client/redis-server.ts';
 import { redisListSource } from '../../../src/brokers/redis/source/list-source.ts';
 import { readerPaces } from '../../../src/brokers/redis/source/queue-reader.ts';
 import { redisStreamSource } from '../../../src/brokers/redis/source/stream-source.ts';
 import { redisList, redisStream, type Source, type Transport } from '../../../src/transports.ts';
 import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
+import { redisServerAt } from '../../support/fixtures/redis-server.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { freeze } from '../../support/processes/frozen-process.ts';
 import { joins, numbersOf } from './member.ts';
@@ -16,7 +16,7 @@ const leaseMs = 800;
 /** As members have them, but quicker. */
 const paces = { ...readerPaces, leaseMs, renewEveryMs: 150, standbyMs: 50, newsMs: 300 };
 const settings = (url: string, clientName: string) => ({
-  server: redisServer('the test', { url, clientName }),
+  server: redisServerAt({ url, clientName }),
   requestTimeoutMs: 400,
 });
 

@@ -1,8 +1,10 @@
 import type { ConnectionOptions } from 'node:tls';
-import { OutboxError } from '../../../core/errors.ts';
-import { isObject } from '../../../core/options/collections.ts';
-import { type Lazy, read } from '../../../core/options/lazy.ts';
-import { assertTlsOptions, type RefuseOne, unknownOption } from '../../../core/options/option-names.ts';
+import { object, type ReadTable, type Table } from '../../../core/options/collections.ts';
+import { type Lazy, lazy } from '../../../core/options/lazy.ts';
+import type { OptionTable } from '../../../core/options/option-table.ts';
+import { type ServerUrl, serverUrl } from '../../../core/options/servers.ts';
+import { tls } from '../../../core/options/tls.ts';
+import { asGiven, matching, optional, text, where } from '../../../core/options/values.ts';
 
 /** A user of Redis and its password. */
 export interface RedisCredentials {
@@ -27,9 +29,6 @@ export interface RedisServerOptions {
   readonly clientName?: string;
 }
 
-/** The names of {@link RedisServerOptions}. */
-export const serverOptionNames: readonly string[] = ['url', 'tls', 'credentials', 'clientName'];
-
 /** Where a connection goes. */
 export interface RedisTarget {
   readonly host: string;
@@ -47,103 +46,74 @@ export interface RedisServer {
   readonly clientName: string;
 }
 
-const defaultPort = 6379;
+const byUrl = serverUrl(
+  [
+    ['redis', 6379],
+    ['rediss', 6379],
+  ],
+  'redis://host:port or rediss://host:port',
+);
+const numbered = where(byUrl, 'must name its database by a number', ({ path }) => /^\d{0,9}$/.test(path));
+const url = where(
+  numbered,
+  'must not name a user without a password',
+  ({ username, password }) => username === '' || password !== '',
+);
+
+/** The options of a server, for the tables of those who connect to one. */
+export const serverOptions = {
+  url: lazy(url),
+  tls: optional(lazy(tls<ConnectionOptions>())),
+  credentials: optional(
+    lazy(
+      asGiven<RedisCredentials>(
+        object(
+          { username: optional(text()), password: text() } satisfies Table<RedisCredentials>,
+          'an object with a password',
+        ),
+      ),
+    ),
+  ),
+  // Redis would refuse these names only after connecting.
+  clientName: matching(/^[!-~]+$/, 'a text of printable ASCII characters without spaces', 'temporal-outbox'),
+} satisfies Table<RedisServerOptions>;
 
 /**
- * Validates how a server is reached; options that are not functions are checked at once.
+ * Reads options that {@link serverOptions} are among, and says how their server is reached. What is no function is checked at
+ * once.
  *
- * @param maker the function that takes the options, for example `redisStream()`
- * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; it never contains the URL or the password
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`; it never contains the URL or the password
  */
-export function redisServer(maker: string, options: RedisServerOptions): RedisServer {
-  const { clientName = 'temporal-outbox', credentials, tls, url } = options;
-  const refuse = (option: string, what: string): OutboxError => invalid(maker, option, what);
-  // Redis would refuse these names only after connecting.
-  if (typeof clientName !== 'string' || !/^[!-~]+$/.test(clientName))
-    throw refuse('clientName', 'must be a text of printable ASCII characters without spaces');
-  const placeOf = (): Place => parsePlace(read(url), refuse);
-  const tlsOf = (place: Place): boolean | ConnectionOptions =>
-    tls === undefined ? place.secure : checkedTls(read(tls), place.secure, refuse);
-  const credentialsOf = (place: Place): RedisCredentials | undefined =>
-    credentials === undefined ? place.credentials : checkedCredentials(read(credentials), refuse);
-  const place = typeof url === 'function' ? undefined : placeOf();
-  if (tls !== undefined && typeof tls !== 'function') checkedTls(tls, place?.secure ?? false, refuse);
-  if (credentials !== undefined && typeof credentials !== 'function') checkedCredentials(credentials, refuse);
-  return {
+export function redisServer<Settings extends ReadTable<typeof serverOptions>>(
+  { invalid, read }: OptionTable<Settings>,
+  options: RedisServerOptions,
+): Settings & { readonly server: RedisServer } {
+  const settings = read(options);
+  const { clientName, credentials, tls: given, url: urlOf } = settings;
+  const tlsOf = ({ secure }: ServerUrl): boolean | ConnectionOptions => {
+    const asked = given?.() ?? secure;
+    if (asked === false && secure) throw invalid('tls', 'must not be false for a rediss:// URL');
+    return asked;
+  };
+  if (typeof options.url !== 'function' && typeof options.tls !== 'function') tlsOf(urlOf());
+  const server: RedisServer = {
     clientName,
     get endpoint() {
-      const { host, port } = placeOf();
+      const { host, port } = urlOf();
       return `${host.includes(':') ? `[${host}]` : host}:${port}`;
     },
     get target() {
-      const now = placeOf();
-      const { host, port, database } = now;
-      return { host, port, database, tls: tlsOf(now), credentials: credentialsOf(now) };
+      const now = urlOf();
+      const { host, password, path, port, username } = now;
+      const inUrl = password === '' ? undefined : { password, ...(username !== '' && { username }) };
+      return {
+        host,
+        port,
+        database: Number(path),
+        tls: tlsOf(now),
+        credentials: credentials === undefined ? inUrl : credentials(),
+      };
     },
   };
-}
-
-/** The parts of a URL. */
-interface Place {
-  readonly host: string;
-  readonly port: number;
-  readonly database: number;
-  readonly secure: boolean;
-  readonly credentials: RedisCredentials | undefined;
-}
-
-function parsePlace(url: unknown, refuse: RefuseOne): Place {
-  const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || !/^rediss?:$/.test(parsed.protocol) || parsed.hostname === '')
-    throw refuse('url', 'must be redis://host:port or rediss://host:port');
-  const database = parsed.pathname.replace(/^\//, '');
-  if (!/^\d{0,9}$/.test(database)) throw refuse('url', 'must name its database by a number');
-  if (parsed.search !== '' || parsed.hash !== '')
-    throw refuse('url', 'must end with the host, the port or the number of a database');
-  const username = decoded(parsed.username, refuse);
-  const password = decoded(parsed.password, refuse);
-  if (username !== '' && password === '') throw refuse('url', 'must not name a user without a password');
-  return {
-    host: parsed.hostname.replaceAll(/^\[|\]$/g, ''),
-    port: parsed.port === '' ? defaultPort : Number(parsed.port),
-    database: Number(database),
-    secure: parsed.protocol === 'rediss:',
-    credentials: password === '' ? undefined : { password, ...(username !== '' && { username }) },
-  };
-}
-
-function decoded(text: string, refuse: RefuseOne): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw refuse('url', 'must have a % in user and password written as %25');
-  }
-}
-
-function checkedTls(
-  tls: boolean | ConnectionOptions,
-  secure: boolean,
-  refuse: RefuseOne,
-): boolean | ConnectionOptions {
-  if (tls === false && secure) throw refuse('tls', 'must not be false for a rediss:// URL');
-  assertTlsOptions('tls', tls, refuse);
-  return tls;
-}
-
-function checkedCredentials(credentials: RedisCredentials, refuse: RefuseOne): RedisCredentials {
-  if (!isObject(credentials)) throw refuse('credentials', 'must be an object with a password');
-  const unknown = unknownOption(credentials, ['username', 'password']);
-  if (unknown !== undefined) throw refuse(`credentials.${unknown}`, 'is unknown');
-  const { password, username } = credentials;
-  if (typeof password !== 'string' || password === '')
-    throw refuse('credentials.password', 'must be a text that is not empty');
-  if (username !== undefined && (typeof username !== 'string' || username === ''))
-    throw refuse('credentials.username', 'must be a text that is not empty');
-  return credentials;
-}
-
-function invalid(maker: string, option: string, what: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of ${maker} ${what}.`, {
-    details: { option },
-  });
+  return { ...settings, server };
 }

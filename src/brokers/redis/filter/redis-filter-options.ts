@@ -1,12 +1,12 @@
-import { type Duration, durationMs } from '../../../core/duration.ts';
-import { OutboxError } from '../../../core/errors.ts';
-import { assertOptions } from '../../../core/options/option-table.ts';
-import { toldValue } from '../../../core/options/told-value.ts';
+import type { Duration } from '../../../core/duration.ts';
+import type { Table } from '../../../core/options/collections.ts';
+import { optionTable } from '../../../core/options/option-table.ts';
+import { duration, func, optional, text } from '../../../core/options/values.ts';
 import {
   type RedisServer,
   type RedisServerOptions,
   redisServer,
-  serverOptionNames,
+  serverOptions,
 } from '../client/redis-server.ts';
 
 /** What a filter tells about its server. Nothing depends on anybody listening. */
@@ -40,8 +40,6 @@ export interface RedisFilterOptions extends RedisServerOptions {
   readonly report?: RedisFilterReport;
 }
 
-const optionNames = [...serverOptionNames, 'prefix', 'epoch', 'keepFor', 'answerWithin', 'report'];
-
 /** Options with every default filled in. */
 export interface RedisFilterRules {
   readonly server: RedisServer;
@@ -54,22 +52,26 @@ export interface RedisFilterRules {
   readonly report: RedisFilterReport;
 }
 
+const filterOptions = optionTable('redisFilter()', {
+  ...serverOptions,
+  prefix: text('temporal-outbox:seen'),
+  epoch: optional(text()),
+  keepFor: duration('1s', '400 days', '1 day'),
+  answerWithin: duration('1ms', '10s', '50ms'),
+  report: optional(func<RedisFilterReport>()),
+} satisfies Table<RedisFilterOptions>);
+
 /** @throws OutboxError `OUTBOX_OPTION_INVALID`; the address is not repeated in it, because it may hold a password */
 export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFilterRules {
-  assertOptions('redisFilter()', options, optionNames);
-  const { prefix = 'temporal-outbox:seen', epoch = '1', report } = options;
-  const server = redisServer('redisFilter()', options);
+  const { answerWithin, epoch, keepFor, prefix, report, server } = redisServer(filterOptions, options);
   // A missing environment variable is reported now, not at the first message.
   void server.target;
-  for (const [option, text] of Object.entries({ prefix, epoch }))
-    if (typeof text !== 'string' || text === '') throw invalid(option, 'must be a text that is not empty');
-  if (report !== undefined && typeof report !== 'function') throw invalid('report', 'must be a function');
   return {
     server,
-    namespace: `${prefix}:${keyPart(epoch)}`,
-    epoch: options.epoch,
-    keepForMs: between('keepFor', options.keepFor ?? '1 day', 1_000, 400 * 86_400_000),
-    answerWithinMs: between('answerWithin', options.answerWithin ?? '50ms', 1, 10_000),
+    namespace: `${prefix}:${keyPart(epoch ?? '1')}`,
+    epoch,
+    keepForMs: keepFor,
+    answerWithinMs: answerWithin,
     report: undisturbed(report),
   };
 }
@@ -77,18 +79,6 @@ export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFil
 /** Encodes a text as a part of a key, without colons. Buffer replaces lone surrogates, on which the encoding throws. */
 export function keyPart(part: string): string {
   return encodeURIComponent(Buffer.from(part).toString());
-}
-
-function between(option: string, duration: Duration, leastMs: number, maxMs: number): number {
-  const value = durationMs(duration);
-  if (value !== undefined && value >= leastMs && value <= maxMs) return Math.ceil(value);
-  throw invalid(option, `must be a duration from ${leastMs} to ${maxMs} ms`, duration);
-}
-
-function invalid(option: string, what: string, value?: unknown): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `${option} ${what}.`, {
-    details: { option, ...toldValue(value) },
-  });
 }
 
 function undisturbed(report: RedisFilterReport | undefined): RedisFilterReport {

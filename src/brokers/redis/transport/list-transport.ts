@@ -1,13 +1,16 @@
+import type { Table } from '../../../core/options/collections.ts';
+import { optionTable } from '../../../core/options/option-table.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import type { PublishOutcome } from '../../transport.ts';
 import { envelopeText } from '../client/message-format.ts';
 import { redisClient } from '../client/redis-package.ts';
+import { redisServer } from '../client/redis-server.ts';
 import { redisListSource } from '../source/list-source.ts';
 import {
   type RedisOptions,
   type ReplicaOptions,
-  redisSettings,
-  replicaOptionNames,
+  redisOptions,
+  replicaOptions,
   replicaRules,
 } from './redis-options.ts';
 import { redisPublisher } from './redis-publisher.ts';
@@ -15,6 +18,11 @@ import { withReplicas } from './with-replicas.ts';
 
 /** Options of {@link redisList}. */
 export interface RedisListOptions extends RedisOptions, ReplicaOptions {}
+
+const listOptions = optionTable('redisList()', {
+  ...redisOptions,
+  ...replicaOptions,
+} satisfies Table<RedisListOptions>);
 
 const stored: PublishOutcome = { kind: 'acknowledged', partition: null, offset: null };
 
@@ -28,9 +36,9 @@ const stored: PublishOutcome = { kind: 'acknowledged', partition: null, offset: 
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
  */
 export function redisList(options: RedisListOptions): ReceivingTransport {
-  const maker = 'redisList()';
-  const settings = redisSettings(maker, options, replicaOptionNames);
-  const replicas = replicaRules(maker, options);
+  const { requestTimeout, server, ...given } = redisServer(listOptions, options);
+  const settings = { server, requestTimeoutMs: requestTimeout };
+  const replicas = replicaRules(given);
   redisClient();
   const publisher = redisPublisher(settings, {
     name: 'redis-list',

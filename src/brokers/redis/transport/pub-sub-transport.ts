@@ -1,11 +1,14 @@
-import { OutboxError } from '../../../core/errors.ts';
+import type { Table } from '../../../core/options/collections.ts';
+import { optionTable } from '../../../core/options/option-table.ts';
+import { flag } from '../../../core/options/values.ts';
 import type { OutgoingMessage, PublishOutcome, Transport } from '../../transport.ts';
 import { envelopeText } from '../client/message-format.ts';
 import type { RedisClient } from '../client/open-client.ts';
 import { redisClient } from '../client/redis-package.ts';
+import { redisServer } from '../client/redis-server.ts';
 import { anyScript } from './probe.ts';
 import type { ChunkAnswer } from './publish-chunks.ts';
-import { type RedisOptions, redisSettings } from './redis-options.ts';
+import { type RedisOptions, redisOptions } from './redis-options.ts';
 import { redisPublisher } from './redis-publisher.ts';
 
 /** Options of {@link redisPubSub}. */
@@ -17,6 +20,11 @@ export interface RedisPubSubOptions extends RedisOptions {
   readonly requireReceivers?: boolean;
 }
 
+const pubSubOptions = optionTable('redisPubSub()', {
+  ...redisOptions,
+  requireReceivers: flag(false),
+} satisfies Table<RedisPubSubOptions>);
+
 /**
  * Publishes on channels of Redis 6.2 or later: one JSON text per message, as in {@link redisList}. Addresses are channels.
  *
@@ -26,26 +34,21 @@ export interface RedisPubSubOptions extends RedisOptions {
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
  */
 export function redisPubSub(options: RedisPubSubOptions): Transport {
-  const maker = 'redisPubSub()';
-  const settings = redisSettings(maker, options, ['requireReceivers']);
-  const { requireReceivers = false } = options;
-  if (typeof requireReceivers !== 'boolean')
-    throw new OutboxError(
-      'OUTBOX_OPTION_INVALID',
-      `The option \`requireReceivers\` of ${maker} must be true or false.`,
-      { details: { option: 'requireReceivers' } },
-    );
+  const { requestTimeout, requireReceivers, server } = redisServer(pubSubOptions, options);
   redisClient();
-  return redisPublisher(settings, {
-    name: 'redis-pub-sub',
-    keeps: false,
-    probeOf: (address) => ({ commands: [anyScript, ['PUBLISH', address, '']], type: undefined }),
-    way: {
-      bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),
-      extraMs: 0,
-      send: (client, address, messages) => publish(client, address, messages, requireReceivers),
+  return redisPublisher(
+    { server, requestTimeoutMs: requestTimeout },
+    {
+      name: 'redis-pub-sub',
+      keeps: false,
+      probeOf: (address) => ({ commands: [anyScript, ['PUBLISH', address, '']], type: undefined }),
+      way: {
+        bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),
+        extraMs: 0,
+        send: (client, address, messages) => publish(client, address, messages, requireReceivers),
+      },
     },
-  });
+  );
 }
 
 /**

@@ -1,13 +1,7 @@
-import { type Duration, durationMs } from '../../../core/duration.ts';
-import { OutboxError } from '../../../core/errors.ts';
-import { assertOptions } from '../../../core/options/option-table.ts';
-import { toldValue } from '../../../core/options/told-value.ts';
-import {
-  type RedisServer,
-  type RedisServerOptions,
-  redisServer,
-  serverOptionNames,
-} from '../client/redis-server.ts';
+import type { Duration } from '../../../core/duration.ts';
+import type { ReadTable, Table } from '../../../core/options/collections.ts';
+import { duration, whole } from '../../../core/options/values.ts';
+import { type RedisServer, type RedisServerOptions, serverOptions } from '../client/redis-server.ts';
 
 /** How to reach Redis, and how long to wait for it. */
 export interface RedisOptions extends RedisServerOptions {
@@ -42,53 +36,22 @@ export interface ReplicaRules {
   readonly withinMs: number;
 }
 
-/**
- * Validates the options that all Redis transports share.
- *
- * @param maker for example `redisStream()`
- * @param others names of the other options of this transport
- * @throws OutboxError `OUTBOX_OPTION_INVALID`
- */
-export function redisSettings(
-  maker: string,
-  options: RedisOptions,
-  others: readonly string[],
-): RedisSettings {
-  assertOptions(maker, options, [...serverOptionNames, 'requestTimeout', ...others]);
-  return {
-    server: redisServer(maker, options),
-    requestTimeoutMs: timeOf(maker, 'requestTimeout', options.requestTimeout ?? '5s', 100, 120_000),
-  };
-}
+/** The table of {@link RedisOptions}. */
+export const redisOptions = {
+  ...serverOptions,
+  requestTimeout: duration('100ms', '2 min', '5s'),
+} satisfies Table<RedisOptions>;
 
-/** The names of {@link ReplicaOptions}. */
-export const replicaOptionNames: readonly string[] = ['replicas', 'replicasWithin'];
+/** The table of {@link ReplicaOptions}. */
+export const replicaOptions = {
+  replicas: whole(0, 100, 0),
+  replicasWithin: duration('10ms', '1 min', '1s'),
+} satisfies Table<ReplicaOptions>;
 
-/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
-export function replicaRules(
-  maker: string,
-  { replicas, replicasWithin }: ReplicaOptions,
-): ReplicaRules | undefined {
-  const count = replicas === undefined ? 0 : wholeOf(maker, 'replicas', replicas, 0, 100);
-  const withinMs = timeOf(maker, 'replicasWithin', replicasWithin ?? '1s', 10, 60_000);
-  return count === 0 ? undefined : { count, withinMs };
-}
-
-/** @throws OutboxError `OUTBOX_OPTION_INVALID` unless it is a whole number in this range */
-export function wholeOf(maker: string, option: string, value: number, from: number, to: number): number {
-  if (Number.isInteger(value) && value >= from && value <= to) return value;
-  throw refused(maker, option, `must be a whole number from ${from} to ${to}`, value);
-}
-
-/** @throws OutboxError `OUTBOX_OPTION_INVALID` unless it is a duration in this range of milliseconds */
-export function timeOf(maker: string, option: string, value: Duration, from: number, to: number): number {
-  const ms = durationMs(value);
-  if (ms !== undefined && ms >= from && ms <= to) return Math.ceil(ms);
-  throw refused(maker, option, `must be a duration from ${from} to ${to} ms`, value);
-}
-
-function refused(maker: string, option: string, what: string, value: unknown): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of ${maker} ${what}.`, {
-    details: { option, ...toldValue(value) },
-  });
+/** `undefined`: no replica is waited for. */
+export function replicaRules({
+  replicas,
+  replicasWithin,
+}: ReadTable<typeof replicaOptions>): ReplicaRules | undefined {
+  return replicas === 0 ? undefined : { count: replicas, withinMs: replicasWithin };
 }

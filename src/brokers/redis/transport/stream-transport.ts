@@ -1,19 +1,21 @@
 import type { Duration } from '../../../core/duration.ts';
+import type { Table } from '../../../core/options/collections.ts';
+import { optionTable } from '../../../core/options/option-table.ts';
+import { duration, optional, whole } from '../../../core/options/values.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import type { OutgoingMessage, PublishOutcome } from '../../transport.ts';
 import type { RedisClient } from '../client/open-client.ts';
 import { redisClient } from '../client/redis-package.ts';
+import { redisServer } from '../client/redis-server.ts';
 import { redisStreamSource } from '../source/stream-source.ts';
 import { anyScript } from './probe.ts';
 import type { ChunkAnswer } from './publish-chunks.ts';
 import {
   type RedisOptions,
   type ReplicaOptions,
-  redisSettings,
-  replicaOptionNames,
+  redisOptions,
+  replicaOptions,
   replicaRules,
-  timeOf,
-  wholeOf,
 } from './redis-options.ts';
 import { redisPublisher } from './redis-publisher.ts';
 import { fieldsOf } from './stream-entry.ts';
@@ -33,6 +35,13 @@ export interface RedisStreamOptions extends RedisOptions, ReplicaOptions {
   readonly claimAfter?: Duration;
 }
 
+const streamOptions = optionTable('redisStream()', {
+  ...redisOptions,
+  ...replicaOptions,
+  maxLength: optional(whole(1, undefined)),
+  claimAfter: duration('1s', '1 day', '1 min'),
+} satisfies Table<RedisStreamOptions>);
+
 /**
  * Delivers to streams of Redis 6.2 or later: one entry per message, with the fields `id`, `key`, `payload` and one for each
  * header. Addresses are keys; a missing stream is created.
@@ -47,12 +56,9 @@ export interface RedisStreamOptions extends RedisOptions, ReplicaOptions {
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
  */
 export function redisStream(options: RedisStreamOptions): ReceivingTransport {
-  const maker = 'redisStream()';
-  const settings = redisSettings(maker, options, ['maxLength', 'claimAfter', ...replicaOptionNames]);
-  const replicas = replicaRules(maker, options);
-  const { maxLength } = options;
-  if (maxLength !== undefined) wholeOf(maker, 'maxLength', maxLength, 1, Number.MAX_SAFE_INTEGER);
-  const claimAfterMs = timeOf(maker, 'claimAfter', options.claimAfter ?? '1 minute', 1_000, 86_400_000);
+  const { claimAfter, maxLength, requestTimeout, server, ...given } = redisServer(streamOptions, options);
+  const settings = { server, requestTimeoutMs: requestTimeout };
+  const replicas = replicaRules(given);
   redisClient();
   const limit = maxLength === undefined ? '' : String(maxLength);
   const publisher = redisPublisher(settings, {
@@ -67,7 +73,7 @@ export function redisStream(options: RedisStreamOptions): ReceivingTransport {
     },
   });
   return Object.assign(publisher, {
-    source: () => redisStreamSource({ ...settings, claimAfterMs }),
+    source: () => redisStreamSource({ ...settings, claimAfterMs: claimAfter }),
   });
 }
 

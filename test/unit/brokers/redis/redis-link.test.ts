@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { durabilityOf } from '../../../../src/brokers/redis/client/durability.ts';
 import { ifRefused, refusalOf } from '../../../../src/brokers/redis/client/error-reply.ts';
 import { LateReply, NoConnection, RedisLink } from '../../../../src/brokers/redis/client/redis-link.ts';
-import { redisServer } from '../../../../src/brokers/redis/client/redis-server.ts';
 import { serverOf } from '../../../../src/brokers/redis/client/server-version.ts';
 import { probeAddress } from '../../../../src/brokers/redis/transport/probe.ts';
+import { redisServerAt } from '../../../support/fixtures/redis-server.ts';
 import { type RedisReply, scriptedRedis } from '../../../support/fixtures/scripted-redis.ts';
 import { until } from '../../../support/fixtures/until.ts';
 
@@ -15,7 +15,7 @@ const named = (command: readonly string[], ...names: readonly string[]): boolean
 
 async function stage(answer?: (command: readonly string[]) => RedisReply | Promise<RedisReply>, ms = 1_000) {
   const server = await scriptedRedis(answer);
-  const link = new RedisLink(redisServer('test()', { url: server.url }), ms);
+  const link = new RedisLink(redisServerAt({ url: server.url }), ms);
   onTestFinished(() => link.close());
   const get = (key = 'key', extraMs?: number): Promise<unknown> =>
     link.ask((client) => client.sendCommand(['GET', key]), extraMs);
@@ -26,7 +26,7 @@ const within = (ms: number) => ({ timeout: ms, interval: 5 });
 
 test('a connection is opened at the first question, with the name and the database, and used for the next', async () => {
   const server = await scriptedRedis((command) => (named(command, 'GET') ? command[1] : 'OK'));
-  const link = new RedisLink(redisServer('test()', { url: `${server.url}/3`, clientName: 'shop' }), 1_000);
+  const link = new RedisLink(redisServerAt({ url: `${server.url}/3`, clientName: 'shop' }), 1_000);
   onTestFinished(() => link.close());
 
   expect(server.connections().ever).toBe(0);
@@ -87,7 +87,7 @@ test('without a connection nothing is sent: a closed port, a wrong password, a s
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : 0;
-  const link = new RedisLink(redisServer('test()', { url: `redis://127.0.0.1:${port}` }), 100);
+  const link = new RedisLink(redisServerAt({ url: `redis://127.0.0.1:${port}` }), 100);
   const ask = (given: RedisLink): Promise<unknown> =>
     given.ask((client) => client.ping()).catch((error: unknown) => error);
 
@@ -97,11 +97,11 @@ test('without a connection nothing is sent: a closed port, a wrong password, a s
     named(command, 'AUTH', 'HELLO') ? new Error('WRONGPASS no') : 'OK',
   );
   const locked = new RedisLink(
-    redisServer('test()', { url: refused.server.url, credentials: { password: 'x' } }),
+    redisServerAt({ url: refused.server.url, credentials: { password: 'x' } }),
     1_000,
   );
   const wrong = await ask(locked);
-  const lazy = new RedisLink(redisServer('test()', { url: () => 'nonsense' }), 1_000);
+  const lazy = new RedisLink(redisServerAt({ url: () => 'nonsense' }), 1_000);
   const invalid = await ask(lazy);
   link.close();
   let closed: unknown;
@@ -118,7 +118,7 @@ test('without a connection nothing is sent: a closed port, a wrong password, a s
 
 test('a server that does not answer a handshake of TLS may not speak it', async () => {
   const { server } = await stage(() => undefined);
-  const link = new RedisLink(redisServer('test()', { url: server.url.replace('redis:', 'rediss:') }), 100);
+  const link = new RedisLink(redisServerAt({ url: server.url.replace('redis:', 'rediss:') }), 100);
 
   await expect(link.ask((client) => client.ping())).rejects.toThrow(
     'No connection within 100 ms. It may not speak TLS.',

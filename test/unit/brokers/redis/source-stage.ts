@@ -1,9 +1,9 @@
 import { incomingMessage } from '../../../../src/brokers/incoming-message.ts';
 import { redisClient } from '../../../../src/brokers/redis/client/redis-package.ts';
-import { redisServer } from '../../../../src/brokers/redis/client/redis-server.ts';
 import type { Queue, QueueLease, QueueRead } from '../../../../src/brokers/redis/source/queue.ts';
 import { redisSource } from '../../../../src/brokers/redis/source/redis-source.ts';
 import type { IncomingMessage, SourceNotice } from '../../../../src/brokers/source.ts';
+import { redisServerAt } from '../../../support/fixtures/redis-server.ts';
 import { type RedisReply, scriptedRedis } from '../../../support/fixtures/scripted-redis.ts';
 import { subscriberOf } from '../subscriber.ts';
 
@@ -106,7 +106,7 @@ export async function stage(leaseMs: number = paces.leaseMs) {
     ['orders', new ScriptedQueue('orders')],
     ['bills', new ScriptedQueue('bills')],
   ]);
-  const settings = { server: redisServer('test()', { url: server.url }), requestTimeoutMs: 5_000 };
+  const settings = { server: redisServerAt({ url: server.url }), requestTimeoutMs: 5_000 };
   const source = redisSource(
     settings,
     { name: 'redis-test', queueOf: (address) => queues.get(address) ?? new ScriptedQueue(address) },
