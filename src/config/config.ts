@@ -1,12 +1,13 @@
 import type { Transport } from '../brokers/transport.ts';
 import { OutboxError } from '../core/errors.ts';
-import { type Retention, resolveRetention } from '../core/retention.ts';
-import type { Topic } from '../core/topic.ts';
-import { checkSettings } from './check-settings.ts';
-import { configShape } from './config-shape.ts';
-import type { DatabaseConfig } from './database-config.ts';
-import { type RelaySettings, resolveRelaySettings } from './relay-settings.ts';
-import type { TemporalConfig } from './temporal-config.ts';
+import { isObject, listOf, object, recordOf, type Table } from '../core/options/collections.ts';
+import { defaulted, optional, shaped } from '../core/options/values.ts';
+import { type Retention, retentionOptions } from '../core/retention.ts';
+import { isTopic, type Topic } from '../core/topic.ts';
+import { type DatabaseConfig, databaseOptions } from './database-config.ts';
+import { readConfig } from './read-config.ts';
+import { type RelaySettings, relayOptions } from './relay-settings.ts';
+import { type TemporalConfig, temporalSettings } from './temporal-config.ts';
 
 /**
  * Addresses, topics and transports. Every process sets what it uses: a consumer needs no `database`, because it uses the
@@ -33,6 +34,21 @@ export interface RelayConfig extends Config {
   readonly database: DatabaseConfig;
 }
 
+const transportShape = shaped(
+  'a transport',
+  (given): given is Transport =>
+    isObject(given) && 'publish' in given && 'probe' in given && 'close' in given,
+);
+
+const configOptions = object({
+  database: optional(databaseOptions),
+  temporal: optional(temporalSettings),
+  topics: listOf(shaped('a topic made by topic()', isTopic), 'a list of at least one topic', { least: 1 }),
+  transports: recordOf(transportShape, 'an object of transports by name'),
+  relay: defaulted(relayOptions),
+  retention: defaulted(retentionOptions),
+} satisfies Table<Config>);
+
 /**
  * The configuration of a process that needs the outbox database.
  *
@@ -51,14 +67,13 @@ export function requireDatabase(config: Config, who: string): RelayConfig {
  * Checks a configuration and returns it. Unknown keys are refused, because a misspelt setting would have no effect.
  * Settings that are functions, such as `env('NAME')`, are not called here but when they are needed.
  *
- * @throws OutboxError `OUTBOX_CONFIG_INVALID` naming every wrong setting, `OUTBOX_OPTION_INVALID`,
- * `OUTBOX_TRANSPORT_UNKNOWN`
+ * @throws OutboxError `OUTBOX_CONFIG_INVALID` naming every wrong setting, `OUTBOX_TRANSPORT_UNKNOWN`
  */
 export function defineConfig(config: RelayConfig): RelayConfig;
 /** The same for a process that needs no database, such as a consumer. */
 export function defineConfig(config: Config): Config;
 export function defineConfig(config: Config): Config {
-  checkSettings(configShape, config);
+  readConfig(configOptions, config);
   const names = config.topics.map((topic) => topic.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
@@ -66,8 +81,6 @@ export function defineConfig(config: Config): Config {
       details: { topic: twice },
     });
   for (const topic of config.topics) transportOf(config, topic);
-  resolveRelaySettings(config.relay);
-  resolveRetention(config.retention);
   return config;
 }
 

@@ -1,10 +1,10 @@
 import type { ConnectionOptions } from 'node:tls';
-import { z } from 'zod';
-import { type Lazy, read } from '../core/options/lazy.ts';
-import { unknownOption } from '../core/options/option-names.ts';
-import { tlsOptionNames } from '../core/options/tls.ts';
+import { object, type Table } from '../core/options/collections.ts';
+import { callable, type Lazy, lazy } from '../core/options/lazy.ts';
+import { tls } from '../core/options/tls.ts';
+import { matching, optional, text, where, whole } from '../core/options/values.ts';
 import type { DatabaseAddress } from '../store/database/database-address.ts';
-import { checkSettings, lazily, switchOr } from './check-settings.ts';
+import { readConfig } from './read-config.ts';
 
 export type { DatabaseAddress };
 
@@ -29,36 +29,29 @@ export interface DatabaseConfig {
   readonly connections?: number;
 }
 
-const ssl = switchOr(
-  z
-    .custom<object>((value) => typeof value === 'object' && value !== null, 'is not true, false or an object')
-    .superRefine((given, context) => {
-      const option = unknownOption(given, tlsOptionNames);
-      if (option === undefined) return;
-      context.addIssue({ code: 'custom', message: 'is not an option of tls.connect', path: [option] });
-    }),
-);
-
 /** Whether a text is an address of PostgreSQL. */
-export function isDatabaseUrl(text: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(text);
+export function isDatabaseUrl(given: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(given);
 }
 
-/** The shape of the setting `database`; the result of a function is checked when it is called. */
-export const databaseShape = z.strictObject({
-  url: lazily(z.string().refine(isDatabaseUrl, 'is not a postgresql:// address')),
-  ssl: lazily(ssl).optional(),
-  password: lazily(z.string()).optional(),
-  connections: z.int().min(1).optional(),
-});
+/** The setting `database`. */
+export const databaseOptions = object({
+  url: lazy(where(text(), 'must be a postgresql:// address', isDatabaseUrl)),
+  ssl: optional(lazy(tls<ConnectionOptions>())),
+  password: optional(callable<NonNullable<DatabaseConfig['password']>>(matching(/^/, 'a text'))),
+  connections: optional(whole(1, undefined)),
+} satisfies Table<DatabaseConfig>);
 
 /**
  * Calls the settings that are functions, except the password, which is called for each connection.
  *
  * @throws OutboxError `OUTBOX_CONFIG_INVALID`; and whatever the functions throw, such as `OUTBOX_CONFIG_MISSING`
  */
-export function databaseOf({ url, ssl: tls, password, ...others }: DatabaseConfig): DatabaseAddress {
-  const settled = { url: read(url), ...(tls !== undefined && { ssl: read(tls) }) };
-  checkSettings(databaseShape, { ...others, ...settled, password }, 'database');
-  return { ...settled, ...(password !== undefined && { password }) };
+export function databaseOf(config: DatabaseConfig): DatabaseAddress {
+  const { password, ssl, url } = readConfig(databaseOptions, config, 'database');
+  return {
+    url: url(),
+    ...(ssl !== undefined && { ssl: ssl() }),
+    ...(password !== undefined && { password }),
+  };
 }

@@ -1,6 +1,7 @@
 import ms from 'ms';
-import { type Duration, durationMs } from '../core/duration.ts';
-import { OutboxError } from '../core/errors.ts';
+import type { Duration } from '../core/duration.ts';
+import { object, type Table } from '../core/options/collections.ts';
+import { duration, whole } from '../core/options/values.ts';
 import {
   type BatchLimits,
   defaultBatchLimits,
@@ -10,6 +11,7 @@ import {
   type RelayTimings,
 } from '../relay/timings.ts';
 import type { Setting } from '../store/installation/settings.ts';
+import { readConfig } from './read-config.ts';
 
 /** The relay's durations and limits. Most relays need no other values. */
 export interface RelaySettings {
@@ -40,36 +42,30 @@ export interface RelaySettings {
   readonly scheduleCheckInterval?: Duration;
 }
 
-interface Range {
-  readonly from: number;
-  readonly to: number;
-  readonly normal: number;
-}
+const kib = 1_024;
+const {
+  drainTimeoutMs,
+  laneIdleTimeoutMs,
+  lookIntervalMs,
+  idleLookIntervalMs,
+  checkIntervalMs,
+  probeIntervalMs,
+} = defaultTimings;
 
-const minute = 60_000;
-const day = 24 * 60 * minute;
-const mebibyte = 1024 * 1024;
-
-/** Milliseconds. */
-const durations = {
-  drainTimeout: { from: 100, to: minute, normal: defaultTimings.drainTimeoutMs },
-  laneIdleTimeout: { from: 0, to: minute, normal: defaultTimings.laneIdleTimeoutMs },
-  lookInterval: { from: 1, to: 1_000, normal: defaultTimings.lookIntervalMs },
-  idleLookInterval: { from: 1, to: minute, normal: defaultTimings.idleLookIntervalMs },
-  checkInterval: { from: 10, to: minute, normal: defaultTimings.checkIntervalMs },
-  probeInterval: { from: 10, to: minute, normal: defaultTimings.probeIntervalMs },
-  reconcileInterval: { from: 1_000, to: day, normal: defaultIntervals.reconcileIntervalMs },
-  archiveInterval: { from: 1_000, to: day, normal: defaultIntervals.archiveIntervalMs },
-  scheduleCheckInterval: { from: 10, to: day, normal: defaultIntervals.scheduleCheckIntervalMs },
-} as const satisfies Record<string, Range>;
-
-type DurationName = keyof typeof durations;
-const durationNames = Object.keys(durations).filter((name): name is DurationName => name in durations);
-
-const counts = {
-  batchMessages: { from: 1, to: 10_000, normal: defaultBatchLimits.messages },
-  batchBytes: { from: 64 * 1024, to: 256 * mebibyte, normal: defaultBatchLimits.bytes },
-} as const satisfies Record<string, Range>;
+/** The setting `relay`. */
+export const relayOptions = object({
+  batchMessages: whole(1, 10_000, defaultBatchLimits.messages),
+  batchBytes: whole(64 * kib, 256 * kib * kib, defaultBatchLimits.bytes),
+  drainTimeout: duration('100ms', '1 min', drainTimeoutMs),
+  laneIdleTimeout: duration(0, '1 min', laneIdleTimeoutMs),
+  lookInterval: duration('1ms', '1s', lookIntervalMs),
+  idleLookInterval: duration('1ms', '1 min', idleLookIntervalMs),
+  checkInterval: duration('10ms', '1 min', checkIntervalMs),
+  probeInterval: duration('10ms', '1 min', probeIntervalMs),
+  reconcileInterval: duration('1s', '1 day', defaultIntervals.reconcileIntervalMs),
+  archiveInterval: duration('1s', '1 day', defaultIntervals.archiveIntervalMs),
+  scheduleCheckInterval: duration('10ms', '1 day', defaultIntervals.scheduleCheckIntervalMs),
+} satisfies Table<RelaySettings>);
 
 export interface ResolvedRelaySettings {
   readonly timings: RelayTimings;
@@ -79,45 +75,29 @@ export interface ResolvedRelaySettings {
   readonly settings: readonly Setting[];
 }
 
-/** @throws OutboxError `OUTBOX_CONFIG_INVALID` naming the setting and its range */
+/** @throws OutboxError `OUTBOX_CONFIG_INVALID` naming every wrong setting and its range */
 export function resolveRelaySettings(given: RelaySettings = {}): ResolvedRelaySettings {
-  const duration = (name: DurationName): number =>
-    within(name, durationMs(given[name] ?? durations[name].normal), durations[name], (value) => ms(value));
-  const count = (name: keyof typeof counts): number =>
-    within(name, given[name] ?? counts[name].normal, counts[name], String);
-  const timings = {
-    drainTimeoutMs: duration('drainTimeout'),
-    laneIdleTimeoutMs: duration('laneIdleTimeout'),
-    lookIntervalMs: duration('lookInterval'),
-    idleLookIntervalMs: duration('idleLookInterval'),
-    checkIntervalMs: duration('checkInterval'),
-    probeIntervalMs: duration('probeInterval'),
-    stuckAfterMs: defaultTimings.stuckAfterMs,
+  const { batchBytes, batchMessages, ...durations } = readConfig(relayOptions, given, 'relay');
+  return {
+    timings: {
+      drainTimeoutMs: durations.drainTimeout,
+      laneIdleTimeoutMs: durations.laneIdleTimeout,
+      lookIntervalMs: durations.lookInterval,
+      idleLookIntervalMs: durations.idleLookInterval,
+      checkIntervalMs: durations.checkInterval,
+      probeIntervalMs: durations.probeInterval,
+      stuckAfterMs: defaultTimings.stuckAfterMs,
+    },
+    intervals: {
+      reconcileIntervalMs: durations.reconcileInterval,
+      archiveIntervalMs: durations.archiveInterval,
+      scheduleCheckIntervalMs: durations.scheduleCheckInterval,
+    },
+    limits: { messages: batchMessages, bytes: batchBytes },
+    settings: [
+      { name: 'relay.batchBytes', value: `${batchBytes} bytes` },
+      { name: 'relay.batchMessages', value: `${batchMessages} messages` },
+      ...Object.entries(durations).map(([name, time]) => ({ name: `relay.${name}`, value: ms(time) })),
+    ],
   };
-  const intervals = {
-    reconcileIntervalMs: duration('reconcileInterval'),
-    archiveIntervalMs: duration('archiveInterval'),
-    scheduleCheckIntervalMs: duration('scheduleCheckInterval'),
-  };
-  const limits = { messages: count('batchMessages'), bytes: count('batchBytes') };
-  const settings = [
-    { name: 'relay.batchBytes', value: `${limits.bytes} bytes` },
-    { name: 'relay.batchMessages', value: `${limits.messages} messages` },
-    ...durationNames.map((name) => ({ name: `relay.${name}`, value: ms(duration(name)) })),
-  ];
-  return { timings, limits, intervals, settings };
-}
-
-function within(
-  name: string,
-  value: number | undefined,
-  { from, to }: Range,
-  words: (value: number) => string,
-): number {
-  if (value !== undefined && Number.isInteger(value) && value >= from && value <= to) return value;
-  throw new OutboxError(
-    'OUTBOX_CONFIG_INVALID',
-    `The setting relay.${name} is not between ${words(from)} and ${words(to)}.`,
-    { details: { setting: `relay.${name}`, from, to } },
-  );
 }

@@ -1,11 +1,13 @@
-import { z } from 'zod';
-import type {
-  TemporalAddress,
-  TemporalConnection,
-  TemporalTls,
+import {
+  type TemporalAddress,
+  type TemporalConnection,
+  type TemporalTls,
+  temporalOptions,
 } from '../brokers/workflow/client/temporal-address.ts';
-import { type Lazy, read } from '../core/options/lazy.ts';
-import { checkSettings, lazily, switchOr } from './check-settings.ts';
+import { object, type Table } from '../core/options/collections.ts';
+import { type Lazy, lazy } from '../core/options/lazy.ts';
+import { matching, optional, where } from '../core/options/values.ts';
+import { readConfig } from './read-config.ts';
 
 export type { TemporalConnection, TemporalTls };
 
@@ -35,37 +37,15 @@ export interface TemporalConfig {
   readonly connection?: TemporalConnection | (() => TemporalConnection | Promise<TemporalConnection>);
 }
 
-const isPem = (value: unknown): boolean =>
-  (typeof value === 'string' && value.includes('-----BEGIN ')) || value instanceof Uint8Array;
-const pem = z.custom<string | Uint8Array>(isPem, 'is not PEM, as text or bytes');
-
-const tls = switchOr(
-  z.strictObject({
-    serverNameOverride: z.string().min(1).optional(),
-    serverRootCACertificate: pem.optional(),
-    clientCertPair: z.strictObject({ crt: pem, key: pem }).optional(),
-  }),
+/** The setting `temporal`. */
+export const temporalSettings = where(
+  object({
+    ...temporalOptions,
+    ui: optional(lazy(matching(/^https?:\/\//, 'an http:// or https:// address'))),
+  } satisfies Table<TemporalConfig>),
+  'has a connection, which cannot be combined with "tls" or "apiKey"',
+  ({ apiKey, connection, tls }) => connection === undefined || (tls ?? apiKey) === undefined,
 );
-
-const connection = z.custom<TemporalConnection>(
-  (value) =>
-    typeof value === 'object' && value !== null && 'workflowService' in value && 'setApiKey' in value,
-  'is not a NativeConnection of @temporalio/worker',
-);
-
-/** The shape of the setting `temporal`; the result of a function is checked when it is called. */
-export const temporalShape = z
-  .strictObject({
-    address: lazily(z.string().min(1)).optional(),
-    namespace: lazily(z.string().min(1)).optional(),
-    ui: lazily(z.string().regex(/^https?:\/\//, 'is not an http:// address')).optional(),
-    tls: lazily(tls).optional(),
-    apiKey: lazily(z.string().min(1)).optional(),
-    connection: lazily(connection).optional(),
-  })
-  .refine((given) => given.connection === undefined || (given.tls ?? given.apiKey) === undefined, {
-    message: 'has both a connection and "tls" or "apiKey"',
-  });
 
 /** The settings of Temporal, with everything that is known before a connection. */
 export interface SettledTemporal extends TemporalAddress {
@@ -78,13 +58,6 @@ export interface SettledTemporal extends TemporalAddress {
  * @throws OutboxError `OUTBOX_CONFIG_INVALID`; and whatever the functions throw, such as `OUTBOX_CONFIG_MISSING`
  */
 export function temporalOf(given: TemporalConfig = {}): SettledTemporal {
-  const settled = {
-    address: read(given.address ?? 'localhost:7233'),
-    namespace: read(given.namespace ?? 'default'),
-    ...(given.ui !== undefined && { ui: read(given.ui) }),
-    ...(given.tls !== undefined && { tls: read(given.tls) }),
-  };
-  checkSettings(temporalShape, settled, 'temporal');
-  const { apiKey, connection: made } = given;
-  return { ui: undefined, ...settled, apiKey, connection: made };
+  const { address, namespace, tls, ui, ...kept } = readConfig(temporalSettings, given, 'temporal');
+  return { address: address(), namespace: namespace(), ui: ui?.(), tls: tls?.(), ...kept };
 }

@@ -1,5 +1,7 @@
-import { type Duration, durationMs, longestDurationMs } from './duration.ts';
-import { OutboxError } from './errors.ts';
+import type { Duration } from './duration.ts';
+import { object, type Table } from './options/collections.ts';
+import { optionTable } from './options/option-table.ts';
+import { defaulted, duration, either } from './options/values.ts';
 
 /** How long the outbox keeps finished messages. Every duration is at most 36,500 days. */
 export interface Retention {
@@ -37,53 +39,33 @@ export interface RetentionRules {
   readonly processedMs: number | null;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
+/** The table of {@link Retention}. */
+export const retentionOptions = object({
+  archiveAfter: duration('1 min', undefined, '24h'),
+  archiveFailedAfter: either([false], duration('1 min'), false),
+  history: duration('1 day', undefined, '90 days'),
+  batches: duration('1 hour', undefined, '7 days'),
+  attempts: duration('1 hour', undefined, '90 days'),
+  processed: either([false], duration('1 day', undefined, '30 days')),
+} satisfies Table<Retention>);
 
-const defaults = {
-  archiveAfter: '24h',
-  archiveFailedAfter: false,
-  history: '90 days',
-  batches: '7 days',
-  attempts: '90 days',
-  processed: '30 days',
-} as const satisfies Retention;
+const options = optionTable('the configuration', { retention: defaulted(retentionOptions) });
 
 /**
  * Fills in the defaults and checks the ranges.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option
  */
-export function resolveRetention(retention: Retention = {}): RetentionRules {
-  const unknown = Object.keys(retention).find((option) => !(option in defaults));
-  if (unknown !== undefined) throw invalid(unknown, 'is not an option of the retention');
-  const { archiveAfter, archiveFailedAfter, history, batches, attempts, processed } = {
-    ...defaults,
-    ...retention,
-  };
+export function resolveRetention(retention?: Retention): RetentionRules {
+  const { archiveAfter, archiveFailedAfter, attempts, batches, history, processed } = options.read({
+    retention,
+  }).retention;
   return {
-    archiveAfterMs: within('archiveAfter', archiveAfter, minuteMs, '1 minute'),
-    archiveFailedAfterMs:
-      archiveFailedAfter === false
-        ? null
-        : within('archiveFailedAfter', archiveFailedAfter, minuteMs, '1 minute'),
-    historyMs: within('history', history, dayMs, '1 day'),
-    batchesMs: within('batches', batches, hourMs, '1 hour'),
-    attemptsMs: within('attempts', attempts, hourMs, '1 hour'),
-    processedMs: processed === false ? null : within('processed', processed, dayMs, '1 day'),
+    archiveAfterMs: archiveAfter,
+    archiveFailedAfterMs: archiveFailedAfter === false ? null : archiveFailedAfter,
+    historyMs: history,
+    batchesMs: batches,
+    attemptsMs: attempts,
+    processedMs: processed === false ? null : processed,
   };
-}
-
-function within(option: string, duration: Duration, leastMs: number, least: string): number {
-  const value = durationMs(duration);
-  if (value === undefined || value < leastMs || value > longestDurationMs)
-    throw invalid(option, `is not a duration from ${least} to 36,500 days`);
-  return Math.round(value);
-}
-
-function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "retention.${option}" ${why}.`, {
-    details: { option: `retention.${option}` },
-  });
 }

@@ -1,14 +1,25 @@
 import type { SeenFilter } from '../brokers/seen-filter.ts';
-import { type Duration, durationMs } from '../core/duration.ts';
-import { OutboxError } from '../core/errors.ts';
+import type { Duration } from '../core/duration.ts';
+import { object, type Table } from '../core/options/collections.ts';
 import { name } from '../core/options/name.ts';
-import { assertOptions, optionTable } from '../core/options/option-table.ts';
+import { optionTable } from '../core/options/option-table.ts';
+import {
+  defaulted,
+  duration,
+  either,
+  flag,
+  func,
+  oneOf,
+  optional,
+  unchecked,
+  whole,
+} from '../core/options/values.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import type { BreakerRules } from './handling/breaker.ts';
 import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 import type { UnknownTopics } from './route-table.ts';
-import { resolveWindow, type Window } from './window/window.ts';
+import type { Window } from './window/window.ts';
 
 /** How a consumer works. */
 export interface ConsumerSettings {
@@ -129,104 +140,64 @@ export interface ConsumerRules {
   readonly startTimeoutMs: number;
 }
 
-const defaults = {
-  quickRetries: [100, 500],
-  retry: ['10s', '30s', '60s', '120s', '300s'],
-  concurrency: 4,
-  keyConcurrency: 2,
-  maxKills: 3,
-  maxQueued: 100_000,
-  parkedConcurrency: 4,
-  breaker: { keys: 5, longestPause: '30s' },
-} as const;
+const breaker = object({
+  keys: whole(1, 1_000, 5),
+  longestPause: duration(1, undefined, '30s'),
+});
 
-const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
-  'group',
-  'batch',
-  'concurrency',
-  'keyConcurrency',
-  'quickRetries',
-  'retry',
-  'exhausted',
-  'maxKills',
-  'maxQueued',
-  'parkedConcurrency',
-  'breaker',
-  'deadLetters',
-  'window',
-  'unknown',
-  'keepFailed',
-  'filter',
-  'fromBeginning',
-  'transactionTimeout',
-  'startTimeout',
-  'report',
-]);
+const consumerOptions = optionTable('consumer()', {
+  group: name(),
+  batch: optional(object({ size: whole(1, 10_000) })),
+  concurrency: whole(1, 256, 4),
+  keyConcurrency: whole(1, 256, 2),
+  quickRetries: optional(quickRetryDelays),
+  retry: optional(retryDelays),
+  exhausted: oneOf(['release-key', 'hold-key'], 'release-key'),
+  maxKills: whole(1, 100, 3),
+  maxQueued: whole(1, 10_000_000, 100_000),
+  parkedConcurrency: whole(1, 256, 4),
+  breaker: either([false], defaulted(breaker)),
+  deadLetters: either([true, false], func<(address: string) => string>(), false),
+  window: either(['forever'], duration('1 hour', undefined, '30 days')),
+  unknown: oneOf(['keep', 'ignore'], 'keep'),
+  keepFailed: either(['forever'], duration('1 hour'), 'forever'),
+  filter: unchecked,
+  fromBeginning: flag(true),
+  transactionTimeout: optional(duration(1)),
+  startTimeout: optional(duration(1)),
+  report: optional(func<ConsumerReport>()),
+} satisfies Table<ConsumerSettings>);
+
+const defaultQuickRetriesMs = [100, 500];
+const defaultRetryMs = [10_000, 30_000, 60_000, 120_000, 300_000];
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option */
 export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules {
-  const unknown = Object.keys(settings).find((option) => !optionNames.has(option));
-  if (unknown !== undefined) throw invalid(unknown, 'a known option');
-  optionTable('the consumer', { group: name() }).read({ group: settings.group });
-  const { batch, deadLetters = false, exhausted = 'release-key', transactionTimeout } = settings;
-  if (exhausted !== 'release-key' && exhausted !== 'hold-key')
-    throw invalid('exhausted', "'release-key' or 'hold-key'");
-  if (typeof deadLetters !== 'boolean' && typeof deadLetters !== 'function')
-    throw invalid('deadLetters', 'a boolean or a function of the address');
-  const keyConcurrency = integer('keyConcurrency', settings.keyConcurrency ?? defaults.keyConcurrency, 256);
+  const read = consumerOptions.read(settings);
   return {
-    group: settings.group,
-    batchSize: batchSize(batch),
-    concurrency: integer('concurrency', settings.concurrency ?? defaults.concurrency, 256),
-    keyConcurrency: batch === undefined ? keyConcurrency : 1,
-    quickRetriesMs: quickRetryDelays(settings.quickRetries ?? defaults.quickRetries, invalid),
+    group: read.group,
+    batchSize: read.batch?.size,
+    concurrency: read.concurrency,
+    keyConcurrency: read.batch === undefined ? read.keyConcurrency : 1,
+    quickRetriesMs: read.quickRetries ?? defaultQuickRetriesMs,
     tries: {
-      retryMs: retryDelays(settings.retry ?? defaults.retry, invalid),
-      holdKey: exhausted === 'hold-key',
-      maxKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
+      retryMs: read.retry ?? defaultRetryMs,
+      holdKey: read.exhausted === 'hold-key',
+      maxKills: read.maxKills,
     },
-    maxQueued: integer('maxQueued', settings.maxQueued ?? defaults.maxQueued, 10_000_000),
-    parkedConcurrency: integer(
-      'parkedConcurrency',
-      settings.parkedConcurrency ?? defaults.parkedConcurrency,
-      256,
-    ),
-    breaker: breakerRules(settings.breaker),
-    deadAddressOf: deadAddressOf(deadLetters),
-    windowMs: resolveWindow(settings.window),
-    unknown: unknownTopics(settings.unknown),
-    failedMs: keepFailedMs(settings.keepFailed),
-    fromBeginning: settings.fromBeginning ?? true,
-    transactionTimeoutMs:
-      transactionTimeout === undefined ? undefined : positive('transactionTimeout', transactionTimeout),
-    startTimeoutMs:
-      settings.startTimeout === undefined ? Infinity : positive('startTimeout', settings.startTimeout),
-  };
-}
-
-function batchSize(batch: ConsumerSettings['batch']): number | undefined {
-  if (batch === undefined) return undefined;
-  assertOptions('batch of the consumer', batch, ['size']);
-  return integer('batch.size', batch.size, 10_000);
-}
-
-function unknownTopics(given: UnknownTopics = 'keep'): UnknownTopics {
-  if (given === 'keep' || given === 'ignore') return given;
-  throw invalid('unknown', "'keep' or 'ignore'");
-}
-
-function keepFailedMs(given: Window = 'forever'): number {
-  return resolveWindow(given, 'keepFailed');
-}
-
-function breakerRules(given: ConsumerSettings['breaker'] = {}): BreakerRules | undefined {
-  if (given === false) return undefined;
-  const { keys = defaults.breaker.keys, longestPause = defaults.breaker.longestPause, ...others } = given;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw invalid(`breaker.${unknown}`, 'a known option');
-  return {
-    keys: integer('breaker.keys', keys, 1_000),
-    longestPauseMs: positive('breaker.longestPause', longestPause),
+    maxQueued: read.maxQueued,
+    parkedConcurrency: read.parkedConcurrency,
+    breaker:
+      read.breaker === false
+        ? undefined
+        : { keys: read.breaker.keys, longestPauseMs: read.breaker.longestPause },
+    deadAddressOf: deadAddressOf(read.deadLetters),
+    windowMs: endless(read.window),
+    unknown: read.unknown,
+    failedMs: endless(read.keepFailed),
+    fromBeginning: read.fromBeginning,
+    transactionTimeoutMs: read.transactionTimeout,
+    startTimeoutMs: read.startTimeout ?? Infinity,
   };
 }
 
@@ -235,23 +206,4 @@ function deadAddressOf(given: boolean | ((address: string) => string)): Consumer
   return given ? (address) => `${address}.dead` : undefined;
 }
 
-function integer(option: string, value: number, most: number): number {
-  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw invalid(option, `an integer from 1 to ${most}`);
-}
-
-function positive(option: string, duration: Duration): number {
-  const value = durationMs(duration);
-  if (value === undefined || value <= 0) throw invalid(option, 'a positive duration');
-  return Math.round(value);
-}
-
-function invalid(option: string, wanted: string): OutboxError {
-  return new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    `The option "${option}" of the consumer is not ${wanted}.`,
-    {
-      details: { option },
-    },
-  );
-}
+const endless = (time: number | 'forever'): number => (time === 'forever' ? Infinity : time);

@@ -1,5 +1,7 @@
 import type { Duration } from '../core/duration.ts';
-import { OutboxError } from '../core/errors.ts';
+import type { Table } from '../core/options/collections.ts';
+import { optionTable } from '../core/options/option-table.ts';
+import { optional, unchecked } from '../core/options/values.ts';
 import type { MessageIdRule } from './reading/message-id.ts';
 import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 
@@ -27,22 +29,17 @@ export interface HandlerRules {
   readonly quickRetriesMs?: readonly number[] | undefined;
 }
 
-const names: ReadonlySet<string> = new Set<keyof HandlerOptions>(['id', 'retry', 'quickRetries']);
-
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option: a misspelt one would have no effect */
 export function resolveHandlerRules(topic: string, options: HandlerOptions): HandlerRules {
-  const refuse = (option: string, wanted: string): OutboxError =>
-    new OutboxError(
-      'OUTBOX_OPTION_INVALID',
-      `The option "${option}" of the handler of "${topic}" is not ${wanted}.`,
-      { details: { option, topic } },
-    );
-  const unknown = Object.keys(options).find((option) => !names.has(option));
-  if (unknown !== undefined) throw refuse(unknown, 'a known option');
-  const { id, quickRetries, retry } = options;
-  return {
-    id,
-    retryMs: retry === undefined ? undefined : retryDelays(retry, refuse),
-    quickRetriesMs: quickRetries === undefined ? undefined : quickRetryDelays(quickRetries, refuse),
-  };
+  const { quickRetries, retry } = optionTable(
+    `the handler of "${topic}"`,
+    {
+      // Checked with the topic.
+      id: unchecked,
+      retry: optional(retryDelays),
+      quickRetries: optional(quickRetryDelays),
+    } satisfies Table<HandlerOptions>,
+    { topic },
+  ).read(options);
+  return { id: options.id, retryMs: retry, quickRetriesMs: quickRetries };
 }

@@ -102,12 +102,13 @@ export const layers = [
   },
   {
     folder: 'src/config',
-    imports: ['core/', 'store/database/database-address.ts', 'relay/timings.ts'],
-    types: [
-      'brokers/transport.ts',
+    imports: [
+      'core/',
+      'store/database/database-address.ts',
+      'relay/timings.ts',
       'brokers/workflow/client/temporal-address.ts',
-      'store/installation/settings.ts',
     ],
+    types: ['brokers/transport.ts', 'store/installation/settings.ts'],
     uses: ['process', 'io'],
     reason: 'src/config reads and checks settings and composes nothing: src/app does.',
   },

@@ -25,12 +25,11 @@ export function object<Of extends Readonly<Record<string, Reader<unknown>>>>(
     wanted,
     read(given, option) {
       if (!isObject(given) || Array.isArray(given)) throw misfit(option, `must be ${wanted}`);
-      const problems = unknownIn(given, names, option);
-      const read = Object.entries(table).map(([name, reader]) => [
-        name,
-        gathered(problems, () => reader.read(Reflect.get(given, name), within(option, name))),
-      ]);
-      if (problems.length > 0) throw new Misfit(problems);
+      const read = eachOf(
+        Object.entries(table),
+        ([name, reader]) => [name, reader.read(Reflect.get(given, name), within(option, name))],
+        unknownIn(given, names, option),
+      );
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a value of every reader, by its name
       return Object.fromEntries(read) as ReadTable<Of>;
     },
@@ -58,7 +57,7 @@ export function recordOf<Value>(
     read(given, option) {
       if (!isObject(given) || Array.isArray(given)) throw misfit(option, `must be ${wanted}`);
       return Object.fromEntries(
-        Object.entries(given).map(([name, value]: readonly [string, unknown]) => [
+        eachOf(Object.entries(given), ([name, value]: readonly [string, unknown]) => [
           name,
           reader.read(value, within(option, name)),
         ]),
@@ -78,7 +77,9 @@ export function listOf<Value>(
     read(given, option) {
       if (!isList(given) || given.length < least || given.length > most)
         throw misfit(option, `must be ${wanted}`);
-      return given.map((value, index) => reader.read(value, { ...option, path: `${option.path}[${index}]` }));
+      return eachOf([...given.entries()], ([index, value]) =>
+        reader.read(value, { ...option, path: `${option.path}[${index}]` }),
+      );
     },
   };
 }
@@ -87,15 +88,24 @@ function within(option: Option, name: string): Option {
   return { ...option, path: option.path === '' ? name : `${option.path}.${name}` };
 }
 
-/** Notes what is wrong and goes on, so that all problems of an object are told at once. */
-function gathered(problems: Problem[], read: () => unknown): unknown {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof Misfit)) throw error;
-    problems.push(...error.problems);
-    return undefined;
-  }
+/** @throws Misfit with the problems of all, so that they are told at once, after those that are known already */
+function eachOf<One, Value>(
+  all: readonly One[],
+  read: (one: One) => Value,
+  known: readonly Problem[] = [],
+): readonly Value[] {
+  const problems = [...known];
+  const values = all.flatMap((one) => {
+    try {
+      return [read(one)];
+    } catch (error) {
+      if (!(error instanceof Misfit)) throw error;
+      problems.push(...error.problems);
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new Misfit(problems);
+  return values;
 }
 
 const isList = (given: unknown): given is readonly unknown[] => Array.isArray(given);

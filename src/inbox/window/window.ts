@@ -1,5 +1,5 @@
 import ms from 'ms';
-import { type Duration, durationMs, longestDurationMs } from '../../core/duration.ts';
+import type { Duration } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { ConfirmRules, Topic } from '../../core/topic.ts';
 
@@ -15,28 +15,6 @@ export interface WindowDemand {
   readonly horizonMs: number;
   /** The topics that the group handles. */
   readonly topics: readonly Topic[];
-}
-
-const hourMs = 60 * 60_000;
-const dayMs = 24 * hourMs;
-const defaultMs = 30 * dayMs;
-
-/**
- * The milliseconds of a window, `Infinity` for `'forever'`.
- *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` unless it lasts from 1 hour to 36,500 days
- */
-export function resolveWindow(window: Window | undefined, option = 'window'): number {
-  if (window === undefined) return defaultMs;
-  if (window === 'forever') return Number.POSITIVE_INFINITY;
-  const windowMs = durationMs(window);
-  if (windowMs !== undefined && windowMs >= hourMs && windowMs <= longestDurationMs)
-    return Math.round(windowMs);
-  throw new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    `The option "${option}" of the consumer is neither a duration from 1 hour to 36,500 days nor 'forever'.`,
-    { details: { option } },
-  );
 }
 
 /**

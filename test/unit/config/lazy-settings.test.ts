@@ -62,9 +62,9 @@ test('a relay names what is not set at its start, brokers included', async () =>
 });
 
 test('what a function answers is checked as what is written down', () => {
-  expect(() => databaseOf({ url: () => 'mysql://x' })).toThrow(/database\.url is not a postgresql/);
+  expect(() => databaseOf({ url: () => 'mysql://x' })).toThrow(/database\.url must be a postgresql/);
   const tls = () => ({ serverRootCACertificate: './ca.pem' });
-  expect(() => temporalOf({ tls })).toThrow(/temporal\.tls\.serverRootCACertificate is not PEM/);
+  expect(() => temporalOf({ tls })).toThrow(/temporal\.tls\.serverRootCACertificate must be PEM/);
   const ssl = () => ({ caa: 'x' }) as object;
   expect(() => kafkaTransport({ brokers: 'a:1', ssl }).connection.ssl).toThrow(/ssl\.caa/);
 });

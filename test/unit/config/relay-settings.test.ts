@@ -65,7 +65,7 @@ test.each([
   expect(() => config(relay)).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_CONFIG_INVALID',
-      details: expect.objectContaining({ setting: `relay.${name}` }),
+      details: { issues: [expect.objectContaining({ setting: `relay.${name}` })] },
     }),
   );
 });
@@ -74,5 +74,5 @@ test('a misspelt setting and a text that is no duration are refused by name', ()
   const wrong = { laneIdleTimeouts: '5s' } as RelaySettings;
   expect(() => config(wrong)).toThrow(/relay.*laneIdleTimeouts/);
   const nonsense = { laneIdleTimeout: 'soon' } as unknown as RelaySettings;
-  expect(() => config(nonsense)).toThrow(/relay\.laneIdleTimeout is not a duration/);
+  expect(() => config(nonsense)).toThrow(/relay\.laneIdleTimeout must be a duration of 0 ms to 1 minute/);
 });

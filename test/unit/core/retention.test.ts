@@ -48,7 +48,7 @@ test.for<[keyof Retention, Retention]>([
   expect(() => resolveRetention(retention)).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_OPTION_INVALID',
-      details: { option: `retention.${option}` },
+      details: expect.objectContaining({ option: `retention.${option}` }),
     }),
   );
 });

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Confirm, type Topic, topic } from '../../../src/core/topic.ts';
-import { assertWindow, resolveWindow, type Window } from '../../../src/inbox/window/window.ts';
+import { resolveConsumerRules } from '../../../src/inbox/consumer-options.ts';
+import { assertWindow, type Window } from '../../../src/inbox/window/window.ts';
 
 const hour = 60 * 60_000;
 const day = 24 * hour;
+
+const resolveWindow = (window?: Window) =>
+  resolveConsumerRules({ group: 'shop', ...(window !== undefined && { window }) }).windowMs;
 
 function confirming(confirm: Confirm): Topic {
   return topic('orders', z.unknown(), { confirm });
@@ -28,7 +32,10 @@ test.each<[string, Window]>([
   ['other words', 'for ever' as Window],
 ])('a window of %s is refused', (_, window) => {
   expect(() => resolveWindow(window)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'window' } }),
+    expect.objectContaining({
+      code: 'OUTBOX_OPTION_INVALID',
+      details: expect.objectContaining({ option: 'window' }),
+    }),
   );
 });
 

@@ -67,13 +67,3 @@ export const temporalOptions = {
   apiKey: optional(callable<Secret>(text())),
   connection: optional(callable<NonNullable<TemporalAddress['connection']>>(connection)),
 } satisfies Table<TemporalAddress>;
-
-/** What is wrong with a connection beside what only a new one would need; `undefined`: nothing. */
-export function connectionProblem(
-  given: {
-    readonly [Name in 'tls' | 'apiKey' | 'connection']?: unknown;
-  },
-): string | undefined {
-  if (given.connection === undefined || (given.tls ?? given.apiKey) === undefined) return undefined;
-  return 'cannot be combined with "tls" or "apiKey"';
-}

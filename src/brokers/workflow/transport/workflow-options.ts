@@ -5,7 +5,6 @@ import type { Lazy } from '../../../core/options/lazy.ts';
 import { optionTable } from '../../../core/options/option-table.ts';
 import { func, oneOf, optional, shaped, text, whole } from '../../../core/options/values.ts';
 import {
-  connectionProblem,
   type TemporalAddress,
   type TemporalConnection,
   type TemporalTls,
@@ -99,8 +98,8 @@ export function workflowSettings(options: WorkflowOptions): WorkflowSettings {
     );
   if (start === undefined && signal === undefined)
     throw workflowOptions.invalid('type', 'is required with "taskQueue", or set "signal"');
-  const problem = connectionProblem(given);
-  if (problem !== undefined) throw workflowOptions.invalid('connection', problem);
+  if (given.connection !== undefined && (given.tls ?? given.apiKey) !== undefined)
+    throw workflowOptions.invalid('connection', 'cannot be combined with "tls" or "apiKey"');
   return {
     id,
     start,
