@@ -46,7 +46,7 @@ export function troublesTo(given: Logger | false = standardError): ((trouble: Tr
   if (typeof given?.warn !== 'function' || typeof given.error !== 'function') {
     throw new OutboxError(
       'OUTBOX_OPTION_INVALID',
-      'The option "logger" is neither false nor an object with the methods warn and error, as pino and console are.',
+      'The option "logger" must be false or an object with the methods warn and error, as pino and console are.',
       { details: { option: 'logger' } },
     );
   }

@@ -1,7 +1,9 @@
-import { type Duration, durationMs } from './duration.ts';
+import type { Duration } from './duration.ts';
 import { OutboxError } from './errors.ts';
 import type { HealthRecord } from './health.ts';
-import { assertOptions } from './options/option-table.ts';
+import type { Table } from './options/collections.ts';
+import { optionTable } from './options/option-table.ts';
+import { duration, optional } from './options/values.ts';
 import { orLate } from './or-late.ts';
 import { rest } from './rest.ts';
 
@@ -14,7 +16,10 @@ export interface StopOptions {
   readonly within?: Duration;
 }
 
-const longestStopMs = 24 * 60 * 60 * 1_000;
+const stopOptions = optionTable('stop()', {
+  within: optional(duration(1, '1 day')),
+} satisfies Table<StopOptions>);
+
 /** How long to wait for connections to close if nothing is in hand and a server is unreachable. */
 const goodbyeMs = 300;
 /** During a stop, a server that has not answered for this long counts as unreachable. */
@@ -68,7 +73,7 @@ export class Running {
 
   /** A second call ends with the first one, and may give it less time. @throws OutboxError `OUTBOX_OPTION_INVALID` */
   async stop(options: StopOptions = {}): Promise<void> {
-    const withinMs = stopWithinMs(options);
+    const { within: withinMs } = stopOptions.read(options);
     const timer = withinMs === undefined ? undefined : setTimeout(() => this.#deadline.abort(), withinMs);
     try {
       await this.end();
@@ -120,19 +125,6 @@ export class Running {
     const all = Promise.allSettled(left.map((end) => end()));
     await orLate(all, lastMs);
   }
-}
-
-function stopWithinMs(options: StopOptions): number | undefined {
-  assertOptions('stop()', options, ['within']);
-  const { within } = options;
-  if (within === undefined) return undefined;
-  const withinMs = durationMs(within);
-  if (withinMs !== undefined && withinMs > 0 && withinMs <= longestStopMs) return withinMs;
-  throw new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    'The option "within" of a stop is not a duration of more than 0 and at most 1 day.',
-    { details: { option: 'within' } },
-  );
 }
 
 function stopped(): OutboxError {

@@ -1,4 +1,6 @@
-import type { OutboxError } from './errors.ts';
+import { recordOf, type Table } from './options/collections.ts';
+import type { OptionTable } from './options/option-table.ts';
+import { func, optional, whole } from './options/values.ts';
 import { reasonOf } from './reason.ts';
 
 /** The header with the version of a payload; absent for version 1. Only the library writes it. */
@@ -29,22 +31,22 @@ export interface VersionRules {
 const highestVersion = 1_000_000;
 const versionText = /^[1-9][0-9]{0,6}$/;
 
-/** @param invalid makes the error for an option, from its name and what is wrong with it */
+/** The table of {@link VersionOptions}. */
+export const versionOptions = {
+  version: whole(1, highestVersion, 1),
+  upcast: optional(recordOf(func<Upcast>(), 'an object of functions')),
+} satisfies Table<VersionOptions>;
+
+/** @throws what `invalid` makes of an upcaster that is not for a version below the current one */
 export function resolveVersion(
-  { version = 1, upcast = {} }: VersionOptions,
-  invalid: (option: string, why: string) => OutboxError,
+  version: number,
+  upcast: Readonly<Record<string, Upcast>> | undefined,
+  invalid: OptionTable<unknown>['invalid'],
 ): VersionRules {
-  if (!Number.isInteger(version) || version < 1 || version > highestVersion)
-    throw invalid('version', 'is not an integer from 1 to 1,000,000');
-  if (typeof upcast !== 'object' || upcast === null) throw invalid('upcast', 'is not an object of functions');
-  const upcasters = Object.entries(upcast).map(([from, step]): readonly [number, Upcast] => {
-    const option = `upcast[${from}]`;
-    if (!versionText.test(from) || Number(from) >= version)
-      throw invalid(option, `is not for a version below ${version}`);
-    if (typeof step !== 'function') throw invalid(option, 'is not a function');
-    return [Number(from), step];
-  });
-  return { version, upcast: new Map(upcasters) };
+  const steps = Object.entries(upcast ?? {});
+  const [wrong] = steps.find(([from]) => !versionText.test(from) || Number(from) >= version) ?? [];
+  if (wrong !== undefined) throw invalid(`upcast.${wrong}`, `must be for a version below ${version}`);
+  return { version, upcast: new Map(steps.map(([from, step]) => [Number(from), step])) };
 }
 
 /**

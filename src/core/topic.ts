@@ -1,9 +1,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { type Duration, durationMs, longestDurationMs } from './duration.ts';
+import type { Duration } from './duration.ts';
 import { OutboxError } from './errors.ts';
 import { maxLanes } from './lane.ts';
-import { isObject } from './options/collections.ts';
-import { resolveVersion, type VersionOptions, type VersionRules } from './topic-version.ts';
+import { isObject, listOf, object, type Table } from './options/collections.ts';
+import { name as groupName } from './options/name.ts';
+import { optionTable } from './options/option-table.ts';
+import type { Reader } from './options/reader.ts';
+import { defaulted, duration, flag, oneOf, optional, text, whole } from './options/values.ts';
+import { resolveVersion, type VersionOptions, type VersionRules, versionOptions } from './topic-version.ts';
 
 /** Bounds of one message; each is refused with a typed error before anything is written. */
 export interface TopicLimits {
@@ -116,31 +120,41 @@ export interface Topic<Input = unknown, Output = Input> {
   readonly rules: TopicRules;
 }
 
-const defaults = {
-  retry: ['10s', '30s', '60s', '120s', '300s'],
-  exhausted: 'release-key',
-  lanes: 1,
-  timer: 'workflow',
-  horizon: '24h',
-  visible: true,
-  payloadBytes: 900 * 1024,
-  delay: '400 days',
-} as const;
+const delays = listOf(duration(1), 'a list of durations, or a function that returns them in turn');
+const retry: Reader<readonly number[]> = {
+  wanted: delays.wanted,
+  read: (given, option) => delays.read(isRetry(given) ? askedInTurn(given) : given, option),
+};
 
-const optionNames = new Set([
-  'transport',
-  'address',
-  'version',
-  'upcast',
-  'retry',
-  'exhausted',
-  'lanes',
-  'timer',
-  'horizon',
-  'visible',
-  'confirm',
-  'limits',
-]);
+const receiptTimeouts = listOf(duration(1), 'a duration, or a list of at least one', { least: 1 });
+const receiptTimeout: Reader<readonly number[]> = {
+  wanted: receiptTimeouts.wanted,
+  read: (given, option) =>
+    Array.isArray(given) ? receiptTimeouts.read(given, option) : [duration(1).read(given, option)],
+};
+
+const topicOptions = {
+  transport: optional(text()),
+  address: optional(text()),
+  ...versionOptions,
+  retry: optional(retry),
+  exhausted: oneOf(['release-key', 'hold-key'], 'release-key'),
+  lanes: whole(1, maxLanes, 1),
+  timer: oneOf(['workflow', 'lane'], 'workflow'),
+  horizon: duration(1, undefined, '24h'),
+  visible: flag(true),
+  confirm: optional(
+    object({ group: groupName(), receiptTimeout, maxSends: whole(1, 100, 3) } satisfies Table<Confirm>),
+  ),
+  limits: defaulted(
+    object({
+      payloadBytes: whole(1, 64 * 1_024 * 1_024, 900 * 1_024),
+      delay: duration(1, undefined, '400 days'),
+    } satisfies Table<TopicLimits>),
+  ),
+} satisfies Table<TopicOptions>;
+
+const defaultRetryMs = [10_000, 30_000, 60_000, 120_000, 300_000];
 
 /**
  * Defines a topic.
@@ -159,15 +173,40 @@ export function topic<Input, Output>(
       details: { name },
     });
   }
+  const table = optionTable(`the topic "${name}"`, topicOptions, { topic: name });
   if (!isStandardSchema(schema))
-    throw invalid(
-      name,
+    throw table.invalid(
       'schema',
-      'is not a Standard Schema, as zod from 3.24, valibot and arktype make them',
+      'must be a Standard Schema, as zod from 3.24, valibot and arktype make them',
     );
-  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
-  if (unknown !== undefined) throw invalid(name, unknown, 'is not an option of a topic');
-  return { name, schema, rules: resolveRules(name, options) };
+  const {
+    address,
+    confirm,
+    horizon,
+    limits,
+    retry: retryMs,
+    upcast,
+    version,
+    ...rules
+  } = table.read(options);
+  return {
+    name,
+    schema,
+    rules: {
+      ...rules,
+      ...resolveVersion(version, upcast, table.invalid),
+      address: address ?? name,
+      retryMs: retryMs ?? defaultRetryMs,
+      horizonMs: horizon,
+      confirm: confirm && {
+        group: confirm.group,
+        maxSends: confirm.maxSends,
+        receiptTimeoutMs: confirm.receiptTimeout,
+      },
+      payloadLimitBytes: limits.payloadBytes,
+      delayLimitMs: limits.delay,
+    },
+  };
 }
 
 /** A schema may be a function. */
@@ -192,88 +231,19 @@ export function assertTopic(caller: string, given: unknown): void {
   );
 }
 
-function resolveRules(name: string, options: TopicOptions): TopicRules {
-  const lanes = options.lanes ?? defaults.lanes;
-  if (!Number.isInteger(lanes) || lanes < 1 || lanes > maxLanes)
-    throw invalid(name, 'lanes', `is not an integer from 1 to ${maxLanes}`);
-  assertNames(name, 'limits', options.limits, ['payloadBytes', 'delay']);
-  assertNames(name, 'confirm', options.confirm, ['group', 'receiptTimeout', 'maxSends']);
-  const payloadLimitBytes = options.limits?.payloadBytes ?? defaults.payloadBytes;
-  if (!Number.isInteger(payloadLimitBytes) || payloadLimitBytes < 1 || payloadLimitBytes > 64 * 1024 * 1024) {
-    throw invalid(name, 'limits.payloadBytes', 'is not an integer from 1 to 67,108,864');
-  }
-  return {
-    transport: options.transport,
-    address: options.address ?? name,
-    ...resolveVersion(options, (option, why) => invalid(name, option, why)),
-    retryMs: retryOf(options.retry ?? defaults.retry).map((delay, index) =>
-      positive(name, `retry[${index}]`, delay),
-    ),
-    exhausted: oneOf(name, 'exhausted', options.exhausted ?? defaults.exhausted, ['release-key', 'hold-key']),
-    lanes,
-    timer: oneOf(name, 'timer', options.timer ?? defaults.timer, ['workflow', 'lane']),
-    horizonMs: positive(name, 'horizon', options.horizon ?? defaults.horizon),
-    visible: options.visible ?? defaults.visible,
-    confirm: options.confirm === undefined ? undefined : confirmOf(name, options.confirm),
-    payloadLimitBytes,
-    delayLimitMs: positive(name, 'limits.delay', options.limits?.delay ?? defaults.delay),
-  };
-}
-
-/** A misspelt option would have no effect. */
-function assertNames(name: string, option: string, given: unknown, known: readonly string[]): void {
-  if (given === undefined) return;
-  if (typeof given !== 'object' || given === null) throw invalid(name, option, 'is not an object');
-  const unknown = Object.keys(given).find((each) => !known.includes(each));
-  if (unknown !== undefined) throw invalid(name, `${option}.${unknown}`, 'is not an option of a topic');
-}
-
-function retryOf(retry: Retry): readonly Duration[] {
-  if (typeof retry !== 'function') return retry;
-  const delays: Duration[] = [];
-  while (delays.length < maxTries) {
-    const delay = retry(delays.length + 1);
-    if (delay === undefined) break;
-    delays.push(delay);
-  }
-  return delays;
-}
-
-function confirmOf(name: string, { group, receiptTimeout, maxSends = 3 }: Confirm): ConfirmRules {
-  if (typeof group !== 'string' || group === '' || Buffer.byteLength(group) > 512 || group.includes('\0'))
-    throw invalid(name, 'confirm.group', 'is not a string of 1 to 512 bytes without NUL');
-  if (!Number.isInteger(maxSends) || maxSends < 1 || maxSends > maxTries)
-    throw invalid(name, 'confirm.maxSends', `is not an integer from 1 to ${maxTries}`);
-  const option = 'confirm.receiptTimeout';
-  if (typeof receiptTimeout !== 'object')
-    return { group, maxSends, receiptTimeoutMs: [positive(name, option, receiptTimeout)] };
-  if (receiptTimeout.length < 1) throw invalid(name, option, 'is empty');
-  const times = receiptTimeout.map((time, index) => positive(name, `${option}[${index}]`, time));
-  return { group, maxSends, receiptTimeoutMs: times };
-}
-
-/** Maximum number of tries, and of sends. */
+/** Maximum number of tries by a function. */
 const maxTries = 100;
 
-function positive(name: string, option: string, duration: Duration): number {
-  const value = durationMs(duration);
-  if (value === undefined || value <= 0 || value > longestDurationMs)
-    throw invalid(name, option, 'is not a duration of more than 0 and at most 36,500 days');
-  return Math.round(value);
+function askedInTurn(given: Exclude<Retry, readonly Duration[]>): readonly Duration[] {
+  const asked: Duration[] = [];
+  while (asked.length < maxTries) {
+    const delay = given(asked.length + 1);
+    if (delay === undefined) break;
+    asked.push(delay);
+  }
+  return asked;
 }
 
-function oneOf<Value extends string>(
-  name: string,
-  option: string,
-  value: Value,
-  allowed: readonly Value[],
-): Value {
-  if (!allowed.includes(value)) throw invalid(name, option, `is not one of ${allowed.join(', ')}`);
-  return value;
-}
-
-function invalid(name: string, option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" of the topic "${name}" ${why}.`, {
-    details: { topic: name, option },
-  });
+function isRetry(given: unknown): given is Exclude<Retry, readonly Duration[]> {
+  return typeof given === 'function';
 }

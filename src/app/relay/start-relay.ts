@@ -3,10 +3,12 @@ import { databaseOf } from '../../config/database-config.ts';
 import type { Logger } from '../../config/logger.ts';
 import { resolveRelaySettings } from '../../config/relay-settings.ts';
 import { temporalOf } from '../../config/temporal-config.ts';
-import { type Duration, durationMs } from '../../core/duration.ts';
+import type { Duration } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Health, HealthRecord } from '../../core/health.ts';
-import { assertOptions } from '../../core/options/option-table.ts';
+import type { Table } from '../../core/options/collections.ts';
+import { optionTable } from '../../core/options/option-table.ts';
+import { duration, func, optional, unchecked } from '../../core/options/values.ts';
 import { requirePackages } from '../../core/packages.ts';
 import { resolveRetention } from '../../core/retention.ts';
 import { Running, type StopOptions } from '../../core/running.ts';
@@ -43,6 +45,14 @@ export interface RelayOptions {
   /** Interceptors of the workers, for tests and tracing, and the id of this build, for the Temporal UI. */
   readonly workers?: WorkerExtras;
 }
+
+const relayOptions = optionTable('startRelay()', {
+  report: optional(func<Report>()),
+  // Checked where it is used.
+  logger: unchecked,
+  startTimeout: optional(duration(1)),
+  workers: unchecked,
+} satisfies Table<RelayOptions>);
 
 /** A relay, from its start to its stop. */
 export interface RunningRelay {
@@ -86,11 +96,11 @@ export interface RunningRelay {
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` if a topic asks for receipts that cannot arrive
  */
 export function startRelay(config: RelayConfig, options: RelayOptions = {}): RunningRelay {
-  assertOptions('startRelay()', options, ['logger', 'report', 'startTimeout', 'workers']);
+  const { startTimeout } = relayOptions.read(options);
   const resolved = {
     ...options,
     log: relayTroubleLines(options.logger),
-    startTimeoutMs: startTimeoutMs(options.startTimeout),
+    startTimeoutMs: startTimeout ?? Infinity,
   };
   const health = new HealthRecord();
   const running = new Running(health);
@@ -112,17 +122,6 @@ export function startRelay(config: RelayConfig, options: RelayOptions = {}): Run
     health: () => health.read(),
     stop: (stopOptions) => running.stop(stopOptions),
   };
-}
-
-function startTimeoutMs(given: Duration | undefined): number {
-  if (given === undefined) return Infinity;
-  const withinMs = durationMs(given);
-  if (withinMs !== undefined && withinMs > 0) return withinMs;
-  throw new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    'The option "startTimeout" of a relay is not a positive duration.',
-    { details: { option: 'startTimeout' } },
-  );
 }
 
 /** A caller that awaits only one of the promises must not crash because another one rejects. */

@@ -20,15 +20,18 @@ test.each<[string, object]>([
   ['version', { version: '2' }],
   ['upcast', { version: 2, upcast: 'none' }],
   ['upcast', { version: 2, upcast: null }],
-  ['upcast[2]', { version: 2, upcast: { 2: String } }],
-  ['upcast[1]', { upcast: { 1: String } }],
-  ['upcast[0]', { version: 2, upcast: { 0: String } }],
-  ['upcast[01]', { version: 2, upcast: { '01': String } }],
-  ['upcast[first]', { version: 2, upcast: { first: String } }],
-  ['upcast[1]', { version: 2, upcast: { 1: 'String' } }],
+  ['upcast.2', { version: 2, upcast: { 2: String } }],
+  ['upcast.1', { upcast: { 1: String } }],
+  ['upcast.0', { version: 2, upcast: { 0: String } }],
+  ['upcast.01', { version: 2, upcast: { '01': String } }],
+  ['upcast.first', { version: 2, upcast: { first: String } }],
+  ['upcast.1', { version: 2, upcast: { 1: 'String' } }],
 ])('the option "%s" of %j is refused by its name', (option, options) => {
   expect(() => topic('t', z.unknown(), options)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { topic: 't', option } }),
+    expect.objectContaining({
+      code: 'OUTBOX_OPTION_INVALID',
+      details: expect.objectContaining({ topic: 't', option }),
+    }),
   );
 });
 
