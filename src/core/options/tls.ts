@@ -14,7 +14,7 @@ export function tlsOptions<Options extends object>(): Reader<Options> {
     read(given, option) {
       if (!isObject(given)) throw misfit(option, `must be ${wanted}`);
       const problems = Object.keys(given)
-        .filter((name) => !tlsOptionNames.includes(name))
+        .filter((name) => !tlsOptionNames.has(name))
         .map((name) => ({ path: `${option.path}.${name}`, what: 'is unknown', instead }));
       if (problems.length > 0) throw new Misfit(problems);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Node's own type, which src/core may not import
@@ -26,7 +26,7 @@ export function tlsOptions<Options extends object>(): Reader<Options> {
 const instead = 'use options of tls.connect, but for address, socket and timeout, which are set already';
 
 /** Options of `tls.connect` that make sense, given that the library sets the rest. */
-export const tlsOptionNames: readonly string[] = [
+const tlsOptionNames: ReadonlySet<string> = new Set([
   'ALPNProtocols',
   'allowPartialTrustChain',
   'ca',
@@ -59,4 +59,4 @@ export const tlsOptionNames: readonly string[] = [
   'sessionTimeout',
   'sigalgs',
   'ticketKeys',
-];
+]);
