@@ -56,3 +56,16 @@ test('every document that a published one links to is published', () => {
   const dead = links.filter(({ path, target }) => published(path) && !published(target));
   expect(dead).toEqual([]);
 });
+
+test('users read at most 30,000 words, without the generated reference pages', () => {
+  const generated = new Set(['docs/options.md', 'docs/errors.md', 'docs/states.md']);
+  const pages = documents.filter(
+    ({ path }) =>
+      /^(?:README\.md|docs\/|examples\/)/.test(path) &&
+      !path.startsWith('docs/internal/') &&
+      !generated.has(path),
+  );
+  expect(pages.length).toBeGreaterThan(30);
+  const words = pages.flatMap(({ text }) => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)));
+  expect(words.length).toBeLessThanOrEqual(30_000);
+});
