@@ -1,13 +1,7 @@
 import type { Command } from 'commander';
-import { exitCodes } from '../../src/cli/output.ts';
-import {
-  addCommand,
-  type CommonFlags,
-  configOf,
-  run,
-  stopSignal,
-  withConfig,
-} from '../../src/cli/register.ts';
+import { configOf } from '../../src/cli/operator-flags.ts';
+import { exitCodes, run } from '../../src/cli/output.ts';
+import { addCommand, type CommonFlags, stopSignal, withConfig } from '../../src/cli/register.ts';
 import { requirePackages } from '../../src/core/packages.ts';
 import type { KeptFlags } from './kept-flags.ts';
 

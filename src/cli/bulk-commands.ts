@@ -3,16 +3,10 @@ import type { Operations } from '../app/operations/operations.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { showStanding, untilEnded } from './bulk-show-command.ts';
-import {
-  addOperatorCommand,
-  type OperatorFlags,
-  optionsOf,
-  refusedConsent,
-  withOperations,
-} from './operator-flags.ts';
-import { exitCodes, type Output } from './output.ts';
+import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
+import { exitCodes, type Output, run } from './output.ts';
 import { clip } from './printable.ts';
-import { addCommand, type CommonFlags, run, stopSignal, withDatabase } from './register.ts';
+import { addCommand, addOperatorCommand, type CommonFlags, stopSignal, withDatabase } from './register.ts';
 import { tableWith } from './table.ts';
 
 interface ListBulkFlags extends CommonFlags {

@@ -8,7 +8,7 @@ import { type FilterFlags, filterOf, keptFilterOf } from './filter-flags.ts';
 import { unknownNames } from './known-names.ts';
 import { keptTable } from './list-command.ts';
 import { optionsOf, refusedConsent, usageError, withOperations } from './operator-flags.ts';
-import { exitCodes, explain, type Output } from './output.ts';
+import { exitCodes, explain, type Output, run } from './output.ts';
 import { table } from './table.ts';
 
 /** Flags of a command that changes the messages with given ids, or all that match a filter. */
@@ -77,6 +77,13 @@ export async function keptChangeCommand(
     tableOf: (sample) => keptTable(sample, false),
   };
   return carryOut(asked, flags, output);
+}
+
+/** Cancels, retries or discards messages of the outbox. */
+export function namedChange(action: 'cancel' | 'discard' | 'retry'): ReturnType<typeof run> {
+  return run<ChangeFlags>((flags, output, ids) =>
+    changeCommand({ action }, flags, ids, output, (at, target, options) => at[action](target, options)),
+  );
 }
 
 /** The one message that the flags name by its topic and ref, which are no filter then. */

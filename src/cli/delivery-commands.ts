@@ -1,14 +1,8 @@
 import type { Command } from 'commander';
 import { loadConfig } from './load-config.ts';
-import {
-  addCommand,
-  type CommonFlags,
-  configOf,
-  run,
-  stopSignal,
-  withConfig,
-  withDatabase,
-} from './register.ts';
+import { configOf } from './operator-flags.ts';
+import { run } from './output.ts';
+import { addCommand, type CommonFlags, stopSignal, withConfig, withDatabase } from './register.ts';
 import { statusCommand } from './status-command.ts';
 
 /** Commands that deliver, and show the state of delivery. */

@@ -8,6 +8,7 @@ import type { Edited } from '../operations/edit.ts';
 import type { EditOptions } from '../operations/edit-content.ts';
 import { loadConfig } from './load-config.ts';
 import {
+  configOf,
   type OperatorFlags,
   optionsOf,
   refusedConsent,
@@ -16,7 +17,6 @@ import {
 } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { printable } from './printable.ts';
-import { configOf } from './register.ts';
 
 export interface EditFlags extends OperatorFlags {
   readonly group?: string;

@@ -5,8 +5,8 @@ import { type EditFlags, keptEditCommand } from './edit-command.ts';
 import { withKeptFilter } from './filter-flags.ts';
 import { type InboxShowFlags, inboxShowCommand } from './inbox-show-command.ts';
 import { keptListCommand, type ListFlags } from './list-command.ts';
-import { addOperatorCommand } from './operator-flags.ts';
-import { addCommand, run, withDatabase } from './register.ts';
+import { run } from './output.ts';
+import { addCommand, addOperatorCommand, withDatabase } from './register.ts';
 
 /** Commands for messages that consumers keep: parked and failed ones. */
 export function registerInboxCommands(root: Command): void {

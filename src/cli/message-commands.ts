@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { withMany } from './bulk-start-command.ts';
-import { type ChangeFlags, changeCommand } from './change-command.ts';
+import { type ChangeFlags, changeCommand, namedChange } from './change-command.ts';
 import { type EditFlags, editCommand } from './edit-command.ts';
 import { withFilter } from './filter-flags.ts';
 import { type ListFlags, listCommand } from './list-command.ts';
-import { addOperatorCommand, usageError } from './operator-flags.ts';
+import { usageError } from './operator-flags.ts';
+import { run } from './output.ts';
 import { type PauseFlags, pauseCommand, resumeCommand, withinOf } from './pause-command.ts';
-import { addCommand, run, withDatabase } from './register.ts';
+import { addCommand, addOperatorCommand, withDatabase } from './register.ts';
 import { type RescheduleFlags, rescheduleCommand } from './reschedule-command.ts';
 import { type ShowFlags, showCommand } from './show-command.ts';
 
@@ -31,19 +32,15 @@ export function registerMessageCommands(root: Command): void {
 
 function registerChanges(root: Command): void {
   addChange(root, 'cancel [ids...]', 'cancel waiting, retrying or held messages').action(
-    change('cancel', (at, target, options) => at.cancel(target, options)),
+    namedChange('cancel'),
   );
   addChange(root, 'reschedule [ids...]', 'move the due time of waiting messages')
     .option('--after <duration>', 'due this long from now, such as 15m; 0 means now')
     .option('--at <time>', 'due at this ISO time')
     .option('--shift <duration>', 'move each due time by this, with a filter; --shift=-15m: earlier')
     .action(run<RescheduleFlags>((flags, output, ids) => rescheduleCommand(flags, ids, output)));
-  addChange(root, 'retry [ids...]', 'deliver failed or retrying messages now').action(
-    change('retry', (at, target, options) => at.retry(target, options)),
-  );
-  addChange(root, 'discard [ids...]', 'end failed messages for good').action(
-    change('discard', (at, target, options) => at.discard(target, options)),
-  );
+  addChange(root, 'retry [ids...]', 'deliver failed or retrying messages now').action(namedChange('retry'));
+  addChange(root, 'discard [ids...]', 'end failed messages for good').action(namedChange('discard'));
   addChange(root, 'withdraw [ids...]', 'cancel, also ready messages that were certainly not published')
     .option('--within <duration>', 'how long to wait for relays (default: 15s)')
     .action(
@@ -61,13 +58,6 @@ function registerChanges(root: Command): void {
 /** A change of messages named by ids, or by topic and ref, or of all that match a filter. */
 function addChange(root: Command, usage: string, description: string): Command {
   return withMany(withFilter(addOperatorCommand(root, usage, description)));
-}
-
-function change(
-  action: 'cancel' | 'discard' | 'retry',
-  work: Parameters<typeof changeCommand>[4],
-): ReturnType<typeof run> {
-  return run<ChangeFlags>((flags, output, ids) => changeCommand({ action }, flags, ids, output, work));
 }
 
 function registerPauses(root: Command): void {

@@ -1,11 +1,14 @@
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import type { Command } from 'commander';
 import { type Operations, operations } from '../app/operations/operations.ts';
+import { type DatabaseAddress, databaseOf, isDatabaseUrl } from '../config/database-config.ts';
+import { environment } from '../config/env.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
+import { loadConfig } from './load-config.ts';
 import { exitCodes, explain, type Output } from './output.ts';
-import { addCommand, type CommonFlags, databaseAddress, withDatabase } from './register.ts';
+import type { CommonFlags } from './register.ts';
 import { systemUser } from './system-user.ts';
 
 /** Options of every command that changes something. */
@@ -16,13 +19,43 @@ export interface OperatorFlags extends CommonFlags {
   readonly yes?: boolean;
 }
 
-/** A command that changes something on behalf of a person. */
-export function addOperatorCommand(root: Command, usage: string, description: string): Command {
-  return withDatabase(addCommand(root, usage, description))
-    .option('--actor <name>', 'who does it, for the audit (default: the current system user)')
-    .option('--reason <text>', 'why, for the audit')
-    .option('--dry-run', 'show what would happen, and change nothing')
-    .option('--yes', 'do not ask for confirmation');
+const configFile = 'outbox.config.ts';
+/** Where the configuration is looked for, in this order. */
+const configFiles = [configFile, 'outbox.config.js', 'src/outbox.config.ts', 'src/outbox.config.js'];
+
+/** The configuration file: as given, else the first that exists of the usual ones. */
+export function configOf(flags: CommonFlags): string {
+  return flags.config ?? configFiles.find((file) => existsSync(file)) ?? configFile;
+}
+
+/**
+ * Address of the database: from `--database`, else from the configuration, which may have certificates and credentials, too,
+ * else from `DATABASE_URL`.
+ */
+export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddress> {
+  if (flags.database !== undefined) return { url: addressIn('--database', flags.database) };
+  const file = configOf(flags);
+  const url = environment('DATABASE_URL');
+  const given = (text: string): DatabaseAddress => ({ url: addressIn('DATABASE_URL', text) });
+  if (url !== undefined && file === configFile && !existsSync(file)) return given(url);
+  const { database } = await loadConfig(file);
+  if (database !== undefined) return databaseOf(database);
+  if (url !== undefined) return given(url);
+  throw new OutboxError(
+    'OUTBOX_CONFIG_MISSING',
+    'This command needs a database: give --database, the setting "database" of the configuration, or DATABASE_URL.',
+    { details: { setting: 'database' } },
+  );
+}
+
+/** The error does not repeat another text, which may contain a password. */
+function addressIn(source: string, text: string): string {
+  if (isDatabaseUrl(text)) return text;
+  throw new OutboxError(
+    'OUTBOX_COMMAND_INVALID',
+    `${source} is not a URL of PostgreSQL: postgresql://user:password@host:port/database.`,
+    { details: { source } },
+  );
 }
 
 /** Options of the operation, with the actor for the audit. */

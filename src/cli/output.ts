@@ -25,6 +25,24 @@ export function createOutput(json: boolean): Output {
   };
 }
 
+/** Arguments and flags of a command. */
+interface Called<Options> {
+  /** Positional arguments. */
+  readonly args: readonly string[];
+  opts(): Options;
+}
+
+/** Runs a command and turns its answer or error into the exit code. `operands` are the positional arguments. */
+export function run<Options extends { readonly json?: boolean }>(
+  work: (flags: Options, output: Output, operands: readonly string[]) => Promise<number>,
+): (this: Called<Options>) => Promise<void> {
+  return async function runCommand(this: Called<Options>): Promise<void> {
+    const flags = this.opts();
+    const output = createOutput(flags.json ?? false);
+    process.exitCode = await work(flags, output, this.args).catch((error: unknown) => explain(error, output));
+  };
+}
+
 /** Prints what went wrong and what to do. @returns the exit code */
 export function explain(error: unknown, output: Output): number {
   if (error instanceof OutboxError) {

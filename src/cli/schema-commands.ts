@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
 import { loadConfig } from './load-config.ts';
 import { migrateCommand } from './migrate-command.ts';
-import { addCommand, type CommonFlags, configOf, databaseAddress, run, withDatabase } from './register.ts';
+import { configOf, databaseAddress } from './operator-flags.ts';
+import { run } from './output.ts';
+import { addCommand, type CommonFlags, withDatabase } from './register.ts';
 import { systemUser } from './system-user.ts';
 
 interface MigrateFlags extends CommonFlags {

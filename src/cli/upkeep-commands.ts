@@ -4,8 +4,9 @@ import { requireDatabase } from '../config/config.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { type CountFlags, countCommand } from './lanes-command.ts';
 import { loadConfig } from './load-config.ts';
-import { addOperatorCommand } from './operator-flags.ts';
-import { addCommand, type CommonFlags, configOf, databaseAddress, run, withConfig } from './register.ts';
+import { configOf, databaseAddress } from './operator-flags.ts';
+import { run } from './output.ts';
+import { addCommand, addOperatorCommand, type CommonFlags, withConfig } from './register.ts';
 import { type VerifyFlags, verifyCommand } from './verify-command.ts';
 
 /** Commands for a whole installation. */
