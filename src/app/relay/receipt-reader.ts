@@ -1,6 +1,7 @@
 import type { IncomingBatch, Source, Subscribed } from '../../brokers/source.ts';
 import { receiptsAddress } from '../../core/receipt.ts';
-import { rest } from '../../core/rest.ts';
+import { aborted, rest } from '../../core/rest.ts';
+import { unlessStopped } from '../../core/unless-stopped.ts';
 import type { ReceiptIntake } from '../../relay/receipts.ts';
 import type { Report } from '../../relay/report.ts';
 
@@ -42,17 +43,15 @@ export class ReceiptReader {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    const stopped = new Promise<'stopped'>((resolve) => {
-      signal.addEventListener('abort', () => resolve('stopped'), { once: true });
-    });
+    // A stop must not wait for a broker that does not answer; a reader that joins too late leaves by itself.
+    const leave = (late: Subscribed): void => void late.stop().catch(() => undefined);
     while (!signal.aborted) {
-      const joining = this.#join();
       try {
-        const joined = await Promise.race([joining, stopped]);
-        // A stop must not wait for a broker that does not answer; a reader that joins too late leaves by itself.
-        if (joined === 'stopped') void joining.then((late) => late.stop()).catch(() => undefined);
-        else await stopped.then(() => joined.stop());
+        const joined = await unlessStopped(this.#join(), signal, leave);
+        await aborted(signal);
+        await joined.stop();
       } catch (error) {
+        if (error === signal.reason) return;
         this.#input.report({ type: 'error', during: 'receipts', error });
         await rest(againMs, signal);
       }
