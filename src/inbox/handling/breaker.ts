@@ -13,14 +13,6 @@ export interface BreakerRules {
 /** Whether a message may begin: normally, as the probe, or not before this many milliseconds. */
 export type Entry = 'go' | 'probe' | number;
 
-/** What a caller of {@link Breaker.pass} does with its message. */
-interface Ways<Result> {
-  readonly go: () => Promise<Result>;
-  readonly probe: () => Promise<Result>;
-  /** The message may not begin for these milliseconds. */
-  readonly wait: (ms: number) => Result | Promise<Result>;
-}
-
 interface Pause extends Pick<PausedAddress, 'since' | 'failedKeys' | 'keys'> {
   error: unknown;
   errorText: string;
@@ -95,15 +87,18 @@ export class Breaker {
     return this.waitMs(address);
   }
 
-  /** Begins a message as {@link enter} allows, and sees to it that a probe ends. */
-  async pass<Result>(address: string, { go, probe, wait }: Ways<Result>): Promise<Result> {
+  /** Lets `work` begin as {@link enter} allows, and sees to it that a probe ends; otherwise answers what `wait` does. */
+  async pass<Result>(
+    address: string,
+    work: (entry: 'go' | 'probe') => Promise<Result>,
+    wait: (ms: number) => Result | Promise<Result>,
+  ): Promise<Result> {
     const entry = this.enter(address);
-    if (entry === 'go') return go();
-    if (entry !== 'probe') return wait(entry);
+    if (typeof entry === 'number') return wait(entry);
     try {
-      return await probe();
+      return await work(entry);
     } finally {
-      this.probeLeft(address);
+      if (entry === 'probe') this.probeLeft(address);
     }
   }
 

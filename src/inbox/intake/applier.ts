@@ -16,9 +16,6 @@ import type { ReadyMessage, Route } from '../route.ts';
 import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
 
-/** What it needs of a consumer. */
-type ApplierContext<Tx extends Transaction> = Pick<ConsumerContext<Tx>, 'client' | 'handlers' | 'rules'>;
-
 /** A message of the batch holds its key for later messages, so the batch must be applied one message at a time. */
 export class HoldsKey extends Error {}
 
@@ -29,9 +26,9 @@ type Prepared<Tx> = ReadyMessage<Tx> | { readonly kind: 'refused'; readonly erro
  * Applies messages of one partition, each with effect once: message ids and handler writes commit in one transaction.
  */
 export class Applier<Tx extends Transaction> {
-  readonly #context: ApplierContext<Tx>;
+  readonly #context: ConsumerContext<Tx>;
 
-  constructor(context: ApplierContext<Tx>) {
+  constructor(context: ConsumerContext<Tx>) {
     this.#context = context;
   }
 

@@ -1,42 +1,28 @@
 import type { IncomingBatch, Partition } from '../../brokers/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
-import type { ConsumerContext } from '../consumer-context.ts';
 import { type Arrived, positionOf } from '../handling/arrived.ts';
 import { attemptFailed } from '../handling/attempt-failed.ts';
 import { keyNameOf } from '../handling/breaker.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
-import { type Applier, HoldsKey } from './applier.ts';
+import { HoldsKey } from './applier.ts';
 import { FailedChunks } from './failed-chunks.ts';
+import type { IntakeContext } from './intake-context.ts';
 import { inKeyOrder } from './key-order.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { OneByOne } from './settle-one.ts';
 import type { IntakeRound, Went } from './steps.ts';
 
-type ApplyContext<Tx extends Transaction> = Pick<
-  ConsumerContext<Tx>,
-  'breaker' | 'report' | 'rules' | 'tally'
->;
-
 /** Applies messages: each in a transaction of its own, or many in one until that fails. */
 export class Application<Tx extends Transaction> {
-  readonly #context: ApplyContext<Tx>;
-  readonly #applier: Applier<Tx>;
+  readonly #context: IntakeContext<Tx>;
   readonly #oneByOne: OneByOne<Tx>;
   readonly #outcomes: Outcomes<Tx>;
   readonly #failedChunks = new FailedChunks();
 
-  constructor(
-    context: ApplyContext<Tx>,
-    parts: {
-      readonly applier: Applier<Tx>;
-      readonly oneByOne: OneByOne<Tx>;
-      readonly outcomes: Outcomes<Tx>;
-    },
-  ) {
+  constructor(context: IntakeContext<Tx>, oneByOne: OneByOne<Tx>, outcomes: Outcomes<Tx>) {
     this.#context = context;
-    this.#applier = parts.applier;
-    this.#oneByOne = parts.oneByOne;
-    this.#outcomes = parts.outcomes;
+    this.#oneByOne = oneByOne;
+    this.#outcomes = outcomes;
   }
 
   /** Forgets partitions that are no longer assigned. */
@@ -69,8 +55,8 @@ export class Application<Tx extends Transaction> {
 
   /** @returns false when the transaction of all has failed */
   async #together(batch: IncomingBatch, chunk: readonly Arrived<Tx>[]): Promise<boolean> {
-    const { breaker } = this.#context;
-    const applied = await this.#applier.apply(chunk, 1, batch.lost).catch((error: unknown) => {
+    const { applier, breaker } = this.#context;
+    const applied = await applier.apply(chunk, 1, batch.lost).catch((error: unknown) => {
       this.#chunkFailed(chunk, error);
       return undefined;
     });
@@ -100,7 +86,7 @@ export class Application<Tx extends Transaction> {
       messages,
       this.#context.rules.keyConcurrency,
       ({ topic, key }) => (key === null ? null : `${topic}\0${key}`),
-      async (message) => this.#oneByOne.mayBegin(batch) && this.#oneByOne.handle(batch, message, 'settle'),
+      async (message) => this.#oneByOne.mayBegin(batch) && this.#oneByOne.handle(batch, message, 'go'),
     );
     return all ? 'through' : 'left';
   }

@@ -4,8 +4,6 @@ import { readProcessed } from '../../store/inbox/processed.ts';
 import { keepsAny, readKept } from '../../store/inbox/receive.ts';
 import type { ConsumerContext } from '../consumer-context.ts';
 
-type KnownContext<Tx extends Transaction> = Pick<ConsumerContext<Tx>, 'client' | 'filter' | 'rules'>;
-
 /** Messages known to be duplicates before their transaction. */
 export interface Known {
   /** Those that are kept, too, may be among these. */
@@ -22,10 +20,10 @@ const nothing: Known = { processed: new Set(), kept: new Set() };
  * while duplicates arrive, as in a replay; otherwise the query would cost more than it saves.
  */
 export class KnownMessages<Tx extends Transaction> {
-  readonly #context: KnownContext<Tx>;
+  readonly #context: ConsumerContext<Tx>;
   #expected = true;
 
-  constructor(context: KnownContext<Tx>) {
+  constructor(context: ConsumerContext<Tx>) {
     this.#context = context;
   }
 

@@ -5,9 +5,10 @@ import { type Arrived, identify } from '../handling/arrived.ts';
 import { Applier } from './applier.ts';
 import { Application } from './apply.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
+import type { IntakeContext, IntakeSource } from './intake-context.ts';
 import { KeyQueues } from './key-queues.ts';
 import { KnownMessages } from './known-messages.ts';
-import { type IntakeSource, Outcomes } from './outcomes.ts';
+import { Outcomes } from './outcomes.ts';
 import { PoisonMarks } from './poison-marks.ts';
 import { OneByOne } from './settle-one.ts';
 import { askBreaker, dropKnown, inSteps, mark, type Next, waitForQueues } from './steps.ts';
@@ -20,44 +21,42 @@ import { askBreaker, dropKnown, inSteps, mark, type Next, waitForQueues } from '
  * waits for the earlier.
  */
 export class MessageIntake<Tx extends Transaction> {
-  readonly #context: ConsumerContext<Tx>;
-  readonly #source: IntakeSource<Tx>;
-  readonly #failing: FailingPartitions;
-  readonly #marks: PoisonMarks<Tx>;
+  readonly #context: IntakeContext<Tx>;
   readonly #application: Application<Tx>;
   readonly #way: Next<Tx>;
 
-  constructor(context: ConsumerContext<Tx>, source: IntakeSource<Tx>) {
+  constructor(consumer: ConsumerContext<Tx>, source: IntakeSource<Tx>) {
+    const context = {
+      ...consumer,
+      ...source,
+      applier: new Applier(consumer),
+      failing: new FailingPartitions(consumer.report),
+      known: new KnownMessages(consumer),
+      marks: new PoisonMarks(consumer),
+      queues: new KeyQueues(consumer),
+    };
+    const outcomes = new Outcomes(context);
+    const oneByOne = new OneByOne(context, outcomes);
+    const application = new Application(context, oneByOne, outcomes);
     this.#context = context;
-    this.#source = source;
-    const known = new KnownMessages(context);
-    const queues = new KeyQueues(context);
-    const failing = new FailingPartitions(context.report);
-    const marks = new PoisonMarks(context);
-    const applier = new Applier(context);
-    const outcomes = new Outcomes(context, source, { known, queues, failing });
-    const oneByOne = new OneByOne(context, { applier, failing, outcomes });
-    const application = new Application(context, { applier, oneByOne, outcomes });
-    this.#failing = failing;
-    this.#marks = marks;
     this.#application = application;
     this.#way = inSteps([
-      dropKnown(known, outcomes),
-      waitForQueues(queues, failing),
-      askBreaker(context.breaker),
-      mark(marks, oneByOne),
+      dropKnown(context, outcomes),
+      waitForQueues(context),
+      askBreaker(context),
+      mark(context, oneByOne),
       (round) => application.apply(round),
     ]);
   }
 
   failing(): readonly FailingPartition[] {
-    return this.#failing.list();
+    return this.#context.failing.list();
   }
 
   assigned(partitions: readonly Partition[]): void {
-    this.#failing.keepOnly(partitions);
+    this.#context.failing.keepOnly(partitions);
     this.#application.keepOnly(partitions);
-    this.#marks.keepOnly(partitions);
+    this.#context.marks.keepOnly(partitions);
     this.#context.report({ type: 'assigned', partitions });
   }
 
@@ -65,7 +64,7 @@ export class MessageIntake<Tx extends Transaction> {
   async handle(batch: IncomingBatch): Promise<void> {
     const { tally } = this.#context;
     tally.inFlight += batch.messages.length;
-    this.#failing.offered(batch, () => batch.messages.map(({ offset }) => offset));
+    this.#context.failing.offered(batch, () => batch.messages.map(({ offset }) => offset));
     try {
       await this.#way({ batch, messages: this.#identified(batch) });
     } catch (error) {
@@ -73,20 +72,20 @@ export class MessageIntake<Tx extends Transaction> {
     } finally {
       tally.inFlight -= batch.messages.length;
       // Before the source commits the offsets, so that receipts normally precede the group's committed position.
-      await this.#source.receipts?.flush();
+      await this.#context.receipts?.flush();
     }
   }
 
   /** To be called after the last batch. */
   async close(): Promise<void> {
-    await this.#marks.clear().catch(() => undefined);
+    await this.#context.marks.clear().catch(() => undefined);
   }
 
   #identified(batch: IncomingBatch): readonly Arrived<Tx>[] {
     const { report, tally } = this.#context;
     const arrived: Arrived<Tx>[] = [];
     for (const incoming of batch.messages) {
-      const one = identify(incoming, this.#source.lookup);
+      const one = identify(incoming, this.#context.lookup);
       if ('id' in one) {
         arrived.push(one);
         continue;
@@ -104,6 +103,6 @@ export class MessageIntake<Tx extends Transaction> {
   #undone(batch: IncomingBatch, error: unknown): void {
     const [first] = batch.messages;
     if (first === undefined) return;
-    batch.reject(first, this.#failing.pause(first, first.header('ce_type'), error));
+    batch.reject(first, this.#context.failing.pause(first, first.header('ce_type'), error));
   }
 }

@@ -2,23 +2,18 @@ import type { IncomingBatch } from '../../brokers/source.ts';
 import { rest } from '../../core/rest.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Applied } from '../applied.ts';
-import type { ConsumerContext } from '../consumer-context.ts';
 import { type Arrived, positionOf } from '../handling/arrived.ts';
 import { attemptFailed } from '../handling/attempt-failed.ts';
 import { keyNameOf } from '../handling/breaker.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
 import { faultOf } from '../handling/infrastructure-faults.ts';
 import { delaysOf } from '../route-delays.ts';
-import type { ToldFailure } from '../told-error.ts';
 import { verdictOf } from '../verdict.ts';
-import type { Applier } from './applier.ts';
-import type { FailingPartitions } from './failing-partitions.ts';
+import type { IntakeContext } from './intake-context.ts';
 import type { Outcomes } from './outcomes.ts';
 
-type SingleContext<Tx extends Transaction> = Pick<
-  ConsumerContext<Tx>,
-  'breaker' | 'report' | 'rules' | 'tally'
->;
+/** `probe`: once, because its address is paused. `killed`: not at all, because its consumers have died of it. */
+type How = 'go' | 'probe' | 'killed';
 
 /** When work on a partition must end. */
 type Ends = Pick<IncomingBatch, 'lost' | 'signal'>;
@@ -39,23 +34,12 @@ const longestConflictPauseMs = 50;
 
 /** Applies single messages: after some quick tries the message is parked, unless its address is paused. */
 export class OneByOne<Tx extends Transaction> {
-  readonly #context: SingleContext<Tx>;
-  readonly #applier: Applier<Tx>;
-  readonly #failing: FailingPartitions;
+  readonly #context: IntakeContext<Tx>;
   readonly #outcomes: Outcomes<Tx>;
 
-  constructor(
-    context: SingleContext<Tx>,
-    parts: {
-      readonly applier: Applier<Tx>;
-      readonly failing: FailingPartitions;
-      readonly outcomes: Outcomes<Tx>;
-    },
-  ) {
+  constructor(context: IntakeContext<Tx>, outcomes: Outcomes<Tx>) {
     this.#context = context;
-    this.#applier = parts.applier;
-    this.#failing = parts.failing;
-    this.#outcomes = parts.outcomes;
+    this.#outcomes = outcomes;
   }
 
   /** Whether a further message of the batch may begin. */
@@ -63,18 +47,9 @@ export class OneByOne<Tx extends Transaction> {
     return batch.mayBegin() && !this.#context.breaker.isPaused(batch.address);
   }
 
-  /**
-   * Handles a message, and acknowledges or rejects it.
-   *
-   * @param how `probe`: once, because its address is paused; `killed`: not at all, because its consumers have died of it
-   * @returns false when nothing further may begin
-   */
-  async handle(
-    batch: IncomingBatch,
-    message: Arrived<Tx>,
-    how: 'settle' | 'probe' | 'killed',
-  ): Promise<boolean> {
-    const settled = await this.#settled(batch, message, how);
+  /** Handles a message, and acknowledges or rejects it. @returns false when nothing further may begin */
+  async handle(batch: IncomingBatch, message: Arrived<Tx>, how: How): Promise<boolean> {
+    const settled = await this.#settled(message, batch, how);
     if (settled.kind === 'rejected') batch.reject(message.incoming, settled.afterMs);
     if (settled.kind !== 'done') return false;
     this.#outcomes.end(batch, message, settled.applied);
@@ -82,77 +57,55 @@ export class OneByOne<Tx extends Transaction> {
     return true;
   }
 
-  #settled(batch: IncomingBatch, message: Arrived<Tx>, how: 'settle' | 'probe' | 'killed'): Promise<Settled> {
-    if (how === 'settle') return this.#settle(message, batch);
-    if (how === 'probe') return this.#probe(message, batch);
-    return this.#park(message, 'killed', new Error('Its consumer has died of it, again and again.'));
-  }
-
-  async #settle(message: Arrived<Tx>, { lost, signal }: Ends): Promise<Settled> {
-    const { breaker } = this.#context;
+  async #settled(message: Arrived<Tx>, { lost, signal }: Ends, how: How): Promise<Settled> {
+    if (how === 'killed')
+      return this.#park(message, how, new Error('Its consumer has died of it, again and again.'));
+    const { applier, breaker, rules } = this.#context;
     const { address } = message.incoming;
-    const quickRetriesMs = delaysOf('quickRetriesMs', message.way, this.#context.rules.quickRetriesMs);
+    const quickRetriesMs =
+      how === 'probe' ? [] : delaysOf('quickRetriesMs', message.way, rules.quickRetriesMs);
     let conflicts = 0;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const [applied = duplicate] = await this.#applier.apply([message], attempt, lost);
+        const [applied = duplicate] = await applier.apply([message], attempt, lost);
         if (applied.kind === 'handled' && breaker.watches(address))
-          breaker.succeeded(address, keyNameOf(message));
+          breaker.succeeded(address, keyNameOf(message), how);
         return { kind: 'done', applied };
       } catch (error) {
         if (error instanceof GivenUp) return { kind: 'given-up' };
         attemptFailed(this.#context, positionOf(message), attempt, error);
+        // A verdict is about the message, and says nothing about a dependency.
         if (verdictOf(error) !== undefined) return this.#park(message, 'error', error);
         let pauseMs = quickRetriesMs[attempt - 1];
-        if (faultOf(error) === 'conflict' && conflicts < maxConflicts) {
+        if (how === 'go' && faultOf(error) === 'conflict' && conflicts < maxConflicts) {
           conflicts += 1;
           attempt -= 1;
           pauseMs = Math.random() * longestConflictPauseMs;
         }
-        if (pauseMs === undefined) return this.#exhausted(message, error);
+        if (pauseMs === undefined) return this.#exhausted(message, error, how);
         await rest(pauseMs, signal);
         if (signal.aborted) return { kind: 'given-up' };
       }
     }
   }
 
-  /** Tries a message of a paused address once: the result ends or prolongs the pause. */
-  async #probe(message: Arrived<Tx>, { lost }: Ends): Promise<Settled> {
+  #exhausted(message: Arrived<Tx>, error: unknown, how: 'go' | 'probe'): Promise<Settled> | Settled {
     const { breaker } = this.#context;
-    const { address } = message.incoming;
-    try {
-      const [applied = duplicate] = await this.#applier.apply([message], 1, lost);
-      if (applied.kind === 'handled') breaker.succeeded(address, keyNameOf(message), 'probe');
-      return { kind: 'done', applied };
-    } catch (error) {
-      if (error instanceof GivenUp) return { kind: 'given-up' };
-      attemptFailed(this.#context, positionOf(message), 1, error);
-      // A verdict is about the message, and says nothing about the dependency.
-      if (verdictOf(error) !== undefined) return await this.#park(message, 'error', error);
-      breaker.probeFailed(address, failureOf(message, error));
-      return { kind: 'rejected', afterMs: breaker.waitMs(address) };
-    }
-  }
-
-  #exhausted(message: Arrived<Tx>, error: unknown): Promise<Settled> | Settled {
-    const { breaker } = this.#context;
-    const { address } = message.incoming;
-    if (breaker.failed(address, keyNameOf(message), failureOf(message, error)))
-      return { kind: 'rejected', afterMs: breaker.waitMs(address) };
-    return this.#park(message, 'error', error);
+    const { address, body } = message.incoming;
+    const failure = { error, bodies: [body] };
+    if (how === 'probe') breaker.probeFailed(address, failure);
+    else if (!breaker.failed(address, keyNameOf(message), failure))
+      return this.#park(message, 'error', error);
+    return { kind: 'rejected', afterMs: breaker.waitMs(address) };
   }
 
   /** Keeps the message for later, so that those of other keys go on. */
   async #park(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Settled> {
     try {
-      return { kind: 'done', applied: await this.#applier.keep(message, cause, error) };
+      return { kind: 'done', applied: await this.#context.applier.keep(message, cause, error) };
     } catch (unkept) {
-      const afterMs = this.#failing.pause(positionOf(message), message.topic, unkept);
+      const afterMs = this.#context.failing.pause(positionOf(message), message.topic, unkept);
       return { kind: 'rejected', afterMs };
     }
   }
-}
-
-function failureOf<Tx>({ incoming: { body } }: Arrived<Tx>, error: unknown): ToldFailure {
-  return { error, bodies: [body] };
 }

@@ -1,12 +1,8 @@
 import type { IncomingBatch } from '../../brokers/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Arrived } from '../handling/arrived.ts';
-import type { Breaker } from '../handling/breaker.ts';
-import type { FailingPartitions } from './failing-partitions.ts';
-import type { KeyQueues } from './key-queues.ts';
-import type { KnownMessages } from './known-messages.ts';
+import type { IntakeContext } from './intake-context.ts';
 import type { Outcomes } from './outcomes.ts';
-import type { PoisonMarks } from './poison-marks.ts';
 import type { OneByOne } from './settle-one.ts';
 
 /** The messages of a batch on their way to their handlers. */
@@ -36,7 +32,7 @@ export function inSteps<Tx>(steps: readonly Step<Tx>[]): Next<Tx> {
 
 /** Ends messages that were committed or kept before. */
 export function dropKnown<Tx extends Transaction>(
-  known: KnownMessages<Tx>,
+  { known }: IntakeContext<Tx>,
   outcomes: Outcomes<Tx>,
 ): Step<Tx> {
   return async ({ batch, messages }, next) => {
@@ -52,10 +48,7 @@ export function dropKnown<Tx extends Transaction>(
 }
 
 /** Passes on what is before the first message whose queue is full, which pauses its partition afterwards. */
-export function waitForQueues<Tx extends Transaction>(
-  queues: KeyQueues,
-  failing: FailingPartitions,
-): Step<Tx> {
+export function waitForQueues<Tx extends Transaction>({ failing, queues }: IntakeContext<Tx>): Step<Tx> {
   return async ({ batch, messages }, next) => {
     const free = await queues.free(messages);
     const went = await next({ batch, messages: free });
@@ -66,29 +59,32 @@ export function waitForQueues<Tx extends Transaction>(
 }
 
 /** While the address is paused, passes on one message as the probe, or none. */
-export function askBreaker<Tx extends Transaction>(breaker: Breaker): Step<Tx> {
+export function askBreaker<Tx extends Transaction>({ breaker }: IntakeContext<Tx>): Step<Tx> {
   return async ({ batch, messages }, next) => {
     const [first] = messages;
     if (first === undefined || !batch.mayBegin()) return 'through';
     const { address } = batch;
-    return breaker.pass<Went>(address, {
-      go: () => next({ batch, messages }),
-      probe: () => next({ batch, messages, probe: breaker.choose(address, messages) ?? first }),
-      wait(ms) {
+    return breaker.pass<Went>(
+      address,
+      (entry) => {
+        if (entry === 'go') return next({ batch, messages });
+        return next({ batch, messages, probe: breaker.choose(address, messages) ?? first });
+      },
+      (ms) => {
         batch.reject(first.incoming, ms);
         return 'through';
       },
-    });
+    );
   };
 }
 
 /** Marks messages as in hand. Those that may have killed a consumer go no further: they are handled here, one at a time. */
-export function mark<Tx extends Transaction>(marks: PoisonMarks<Tx>, oneByOne: OneByOne<Tx>): Step<Tx> {
+export function mark<Tx extends Transaction>({ marks }: IntakeContext<Tx>, oneByOne: OneByOne<Tx>): Step<Tx> {
   /** Until none is left that may have killed a consumer: the rest is offered again, no longer under suspicion. */
   const searchKiller = async ({ batch, messages, probe }: IntakeRound<Tx>): Promise<void> => {
-    const how = probe === undefined ? 'settle' : 'probe';
+    const how = probe === undefined ? 'go' : 'probe';
     for (const message of messages) {
-      if (how === 'settle' && !oneByOne.mayBegin(batch)) return;
+      if (how === 'go' && !oneByOne.mayBegin(batch)) return;
       const harmless = await marks.beginOne(batch, message.id);
       if (!(await oneByOne.handle(batch, message, harmless ? how : 'killed'))) return;
       if (how === 'probe' || !marks.endOne(batch, message.id)) return;

@@ -131,11 +131,11 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   async #enter(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<ParkedKeyAnswer | 'more'> {
     const { keyId, messages } = begun;
     const [first] = messages;
-    return this.#context.breaker.pass<ParkedKeyAnswer | 'more'>(first.address, {
-      go: () => this.#try(begun, 'go', pace, signal),
-      probe: () => this.#try(begun, 'probe', pace, signal),
-      wait: () => this.#uncounted.giveBackPaused(keyId, first, signal),
-    });
+    return this.#context.breaker.pass<ParkedKeyAnswer | 'more'>(
+      first.address,
+      (entry) => this.#try(begun, entry, pace, signal),
+      () => this.#uncounted.giveBackPaused(keyId, first, signal),
+    );
   }
 
   async #try(

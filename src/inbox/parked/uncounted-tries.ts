@@ -21,14 +21,12 @@ const firstParkedTry = 2;
 /** Beyond this many keys all counts are reset. */
 const maxKeys = 10_000;
 
-type UncountedContext<Tx extends Transaction> = Pick<ConsumerContext<Tx>, 'breaker' | 'client' | 'rules'>;
-
 /** Gives back tries of parked messages that failed for reasons outside the message. */
 export class UncountedTries<Tx extends Transaction> {
-  readonly #context: UncountedContext<Tx>;
+  readonly #context: ConsumerContext<Tx>;
   readonly #inARow = new Map<string, number>();
 
-  constructor(context: UncountedContext<Tx>) {
+  constructor(context: ConsumerContext<Tx>) {
     this.#context = context;
   }
 
