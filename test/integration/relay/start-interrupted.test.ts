@@ -110,8 +110,8 @@ describe('a server that is restarted', () => {
   beforeAll(async () => {
     server = await ownPostgres({ onTestFinished: (end) => void ends.push(end) });
   });
-  beforeEach(async () => {
-    url = await anotherDatabase(server.url);
+  beforeEach(async (context) => {
+    url = await anotherDatabase(context, server.url);
   });
   afterAll(async () => {
     for (const end of ends) await end();
@@ -160,10 +160,10 @@ describe('a server that is restarted', () => {
     },
   );
 
-  test.each([1, 2, 3])(
+  test.for([1, 2, 3])(
     'a migration is applied although PostgreSQL restarts meanwhile: seed %i',
-    async (seed) => {
-      const empty = await anotherDatabase(server.url, false);
+    async (seed, context) => {
+      const empty = await anotherDatabase(context, server.url, false);
       const applied = applyMigrations({ url: empty });
       await restart(server, seededRandom(seed));
 
