@@ -16,7 +16,7 @@ export interface DatabaseConfig {
    * TLS: `true` to trust the certificates that Node trusts, or options of `tls.connect` (`ca`, `cert`, `key`, `servername`,
    * `rejectUnauthorized`, …). Overrides the address. @defaultValue what the address says, else no TLS
    */
-  readonly ssl?: Lazy<boolean | ConnectionOptions>;
+  readonly tls?: Lazy<boolean | ConnectionOptions>;
   /**
    * The password, instead of the one in the address. A function is called for every new connection, so that the password
    * may change while the process runs; if it throws, the server counts as unreachable. @defaultValue the one in the address
@@ -37,7 +37,7 @@ export function isDatabaseUrl(given: string): boolean {
 /** The setting `database`. */
 export const databaseOptions = object({
   url: lazy(where(text(), 'must be a postgresql:// address', isDatabaseUrl)),
-  ssl: optional(lazy(tls<ConnectionOptions>())),
+  tls: optional(lazy(tls<ConnectionOptions>())),
   password: optional(callable<NonNullable<DatabaseConfig['password']>>(matching(/^/, 'a text'))),
   connections: optional(whole(1, undefined)),
 } satisfies Table<DatabaseConfig>);
@@ -48,10 +48,10 @@ export const databaseOptions = object({
  * @throws OutboxError `OUTBOX_CONFIG_INVALID`; and whatever the functions throw, such as `OUTBOX_CONFIG_MISSING`
  */
 export function databaseOf(config: DatabaseConfig): DatabaseAddress {
-  const { password, ssl, url } = readConfig(databaseOptions, config, 'database');
+  const { password, tls: given, url } = readConfig(databaseOptions, config, 'database');
   return {
     url: url(),
-    ...(ssl !== undefined && { ssl: ssl() }),
+    ...(given !== undefined && { tls: given() }),
     ...(password !== undefined && { password }),
   };
 }

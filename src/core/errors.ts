@@ -190,7 +190,7 @@ export const errorRules = {
   },
   OUTBOX_TLS_FAILED: {
     retryable: false,
-    next: 'Set the certificate of the CA that signed the server (`ssl.ca`, `tls.serverRootCACertificate`), the name in its certificate (`ssl.servername`, `tls.serverNameOverride`), and a client certificate if the server requires one.',
+    next: 'Set the certificate of the CA that signed the server (`tls.ca`, `tls.serverRootCACertificate`), the name in its certificate (`tls.servername`, `tls.serverNameOverride`), and a client certificate if the server requires one.',
   },
   OUTBOX_TOPIC_INVALID: {
     retryable: false,

@@ -40,7 +40,7 @@ const givenNames = {
   list: [['limit', 'after']],
   verify: [['since', 'grace', 'tolerance', 'maxTransaction', 'maxDuplicates', 'effects']],
   'verify.effects': [['query', 'group', 'database']],
-  'verify.effects.database': [['url', 'ssl', 'password', 'connections']],
+  'verify.effects.database': [['url', 'tls', 'password', 'connections']],
   'a target': [['ids'], ['topic', 'ref']],
   'a kept target': [
     ['group', 'ids'],

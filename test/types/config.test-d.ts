@@ -37,7 +37,7 @@ test('a misspelt setting does not compile, at any depth', () => {
 
 test('keys, passwords and certificates may come from functions', () => {
   defineConfig({
-    database: { url: env('DATABASE_URL'), password: async () => 'secret', ssl: () => ({ ca: 'x' }) },
+    database: { url: env('DATABASE_URL'), password: async () => 'secret', tls: () => ({ ca: 'x' }) },
     temporal: {
       apiKey: env('TEMPORAL_API_KEY'),
       tls: () => ({ clientCertPair: { crt: new Uint8Array(), key: 'x' } }),

@@ -5,12 +5,12 @@ import { askSecret } from '../../core/ask-secret.ts';
 import type { DatabaseAddress } from './database-address.ts';
 
 /** The address as options of pg. In pg itself the address takes precedence, even if it has no password. */
-export function clientConfig({ url, ssl, password }: DatabaseAddress): ClientConfig {
+export function clientConfig({ url, tls, password }: DatabaseAddress): ClientConfig {
   const { application_name = 'temporal-outbox', ...parsed } = parseIntoClientConfig(url);
   return {
     ...parsed,
     application_name,
-    ...(ssl !== undefined && { ssl: typeof ssl === 'boolean' ? ssl : namedAs(ssl) }),
+    ...(tls !== undefined && { ssl: typeof tls === 'boolean' ? tls : namedAs(tls) }),
     ...(password !== undefined && {
       password: typeof password === 'string' ? password : () => askSecret('database.password', password),
     }),
@@ -18,12 +18,12 @@ export function clientConfig({ url, ssl, password }: DatabaseAddress): ClientCon
 }
 
 /** pg replaces `servername` by the host of the address, so the certificate is compared with `servername` here. */
-function namedAs(ssl: ConnectionOptions): ConnectionOptions {
-  const { servername } = ssl;
+function namedAs(tls: ConnectionOptions): ConnectionOptions {
+  const { servername } = tls;
   // Always a copy, because pg changes the object: it hides the key.
-  if (servername === undefined || ssl.checkServerIdentity !== undefined) return { ...ssl };
+  if (servername === undefined || tls.checkServerIdentity !== undefined) return { ...tls };
   return {
-    ...ssl,
+    ...tls,
     checkServerIdentity: (_host, certificate) => checkServerIdentity(servername, certificate),
   };
 }

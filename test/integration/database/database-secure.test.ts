@@ -38,7 +38,7 @@ beforeAll(async () => {
     await admin.query(`create role ${user} superuser login password 'first'`);
   app = url.replace(/\/\/[^@]*@/, '//app:first@');
   guarded = url.replace(/\/\/[^@]*@/, '//guarded:first@');
-  const answers = () => tlsVersion({ url: app, ssl: { ca: authority.ca } });
+  const answers = () => tlsVersion({ url: app, tls: { ca: authority.ca } });
   await until(async () => (await answers()) !== null);
 });
 afterAll(async () => {
@@ -62,14 +62,14 @@ async function failure(database: DatabaseConfig): Promise<OutboxError> {
 }
 
 test.each<[string, () => DatabaseConfig]>([
-  ['by the option ssl', () => ({ url: app, ssl: { ca: authority.ca } })],
-  ['by a function, as from a file', () => ({ url: app, ssl: () => ({ ca: authority.ca }) })],
-  ['with another name', () => ({ url: app, ssl: { ca: authority.ca, servername: 'postgres.test' } })],
+  ['by the option tls', () => ({ url: app, tls: { ca: authority.ca } })],
+  ['by a function, as from a file', () => ({ url: app, tls: () => ({ ca: authority.ca }) })],
+  ['with another name', () => ({ url: app, tls: { ca: authority.ca, servername: 'postgres.test' } })],
   [
     'with another name than the host has',
     () => ({
       url: app.replace('127.0.0.1', 'localhost'),
-      ssl: { ca: authority.ca, servername: 'postgres.test' },
+      tls: { ca: authority.ca, servername: 'postgres.test' },
     }),
   ],
   ['by the address', () => ({ url: `${app}?sslmode=no-verify` })],
@@ -77,18 +77,18 @@ test.each<[string, () => DatabaseConfig]>([
   expect(await tlsVersion(database())).toMatch(/^TLSv1/);
 });
 
-test('without a word about TLS there is none, and ssl takes the place of what the address says', async () => {
+test('without a word about TLS there is none, and tls takes the place of what the address says', async () => {
   expect(await tlsVersion({ url: app })).toBeNull();
-  expect(await tlsVersion({ url: `${app}?sslmode=no-verify`, ssl: false })).toBeNull();
+  expect(await tlsVersion({ url: `${app}?sslmode=no-verify`, tls: false })).toBeNull();
 });
 
 test.each<[string, () => DatabaseConfig, RegExp]>([
-  ['another CA', () => ({ url: app, ssl: { ca: stranger.ca } }), /certificate/],
-  ['the CAs that Node trusts', () => ({ url: app, ssl: true }), /certificate/],
-  ['another name', () => ({ url: app, ssl: { ca: authority.ca, servername: 'other.test' } }), /other\.test/],
+  ['another CA', () => ({ url: app, tls: { ca: stranger.ca } }), /certificate/],
+  ['the CAs that Node trusts', () => ({ url: app, tls: true }), /certificate/],
+  ['another name', () => ({ url: app, tls: { ca: authority.ca, servername: 'other.test' } }), /other\.test/],
   [
     'another name at a host with a name',
-    () => ({ url: app.replace('127.0.0.1', 'localhost'), ssl: { ca: authority.ca } }),
+    () => ({ url: app.replace('127.0.0.1', 'localhost'), tls: { ca: authority.ca } }),
     /localhost/,
   ],
 ])(
@@ -102,16 +102,16 @@ test.each<[string, () => DatabaseConfig, RegExp]>([
     );
     expect(error.message).toMatch(reason);
     expect(error.message).not.toContain('first');
-    expect(error.next).toContain('ssl.ca');
+    expect(error.next).toContain('tls.ca');
   },
 );
 
 test('a client certificate lets in where one is wanted, also after the options were used before', async () => {
-  const ssl = { ca: authority.ca, ...authority.issue() };
+  const tls = { ca: authority.ca, ...authority.issue() };
 
-  expect(await tlsVersion({ url: guarded, ssl })).toMatch(/^TLSv1/);
-  expect(await tlsVersion({ url: guarded, ssl })).toMatch(/^TLSv1/);
-  expect(await failure({ url: guarded, ssl: { ca: authority.ca } })).toMatchObject({
+  expect(await tlsVersion({ url: guarded, tls })).toMatch(/^TLSv1/);
+  expect(await tlsVersion({ url: guarded, tls })).toMatch(/^TLSv1/);
+  expect(await failure({ url: guarded, tls: { ca: authority.ca } })).toMatchObject({
     code: 'OUTBOX_SERVER_REFUSED',
     message: expect.stringContaining('client certificate'),
   });
@@ -140,7 +140,7 @@ test('a running relay comes in again with the password of now, by every kind of 
   let asked = 0;
   const database = {
     url: app.replace(':first@', '@'),
-    ssl: { ca: authority.ca },
+    tls: { ca: authority.ca },
     password: () => {
       asked += 1;
       return password;
@@ -196,7 +196,7 @@ test('a running relay comes in again with the password of now, by every kind of 
 });
 
 test('operations and commands come in by the configuration', async () => {
-  const at = operations({ database: { url: app, ssl: { ca: authority.ca }, password: () => 'first' } });
+  const at = operations({ database: { url: app, tls: { ca: authority.ca }, password: () => 'first' } });
   onTestFinished(() => at.close());
   expect(await at.status()).toMatchObject({ twin: null });
 
@@ -214,7 +214,7 @@ import { z } from '${path.join(source, '../../node_modules/zod')}';
 export default defineConfig({
   database: {
     url: env('APP_URL'),
-    ssl: () => ({ ca: readFileSync(${JSON.stringify(path.join(folder, 'ca.pem'))}), servername: process.env['APP_NAME'] ?? 'postgres.test' }),
+    tls: () => ({ ca: readFileSync(${JSON.stringify(path.join(folder, 'ca.pem'))}), servername: process.env['APP_NAME'] ?? 'postgres.test' }),
     password: async () => 'first',
   },
   temporal: { address: env('NOBODY_SETS_THIS') },

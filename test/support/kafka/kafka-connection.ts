@@ -9,7 +9,7 @@ export function kafkaConnection(
   return {
     brokers: brokers.split(','),
     clientId: 'test-source',
-    ssl: false,
+    tls: false,
     sasl: undefined,
     requestTimeoutMs: 5_000,
     logger: undefined,

@@ -22,7 +22,7 @@ function transportOf(options: Partial<HttpOptions> = {}) {
 
 test('messages are sent over TLS with a private CA', async () => {
   const address = await tlsEndpoint(authority.issue('127.0.0.1'));
-  const transport = transportOf({ ssl: () => ({ ca: authority.ca }) });
+  const transport = transportOf({ tls: () => ({ ca: authority.ca }) });
   await transport.probe(address);
   const { outcomes } = await publishTo(transport, address, [outgoing('a'), outgoing('a')]);
   expect(outcomes).toMatchObject([{ kind: 'acknowledged' }, { kind: 'acknowledged' }]);
@@ -32,7 +32,7 @@ const wrong: readonly [string, () => Promise<string>, Partial<HttpOptions>, RegE
   [
     'another CA',
     () => tlsEndpoint(authority.issue('127.0.0.1')),
-    { ssl: { ca: testAuthority('other').ca } },
+    { tls: { ca: testAuthority('other').ca } },
     /TLS with 127.* failed: unable to verify/,
   ],
   [
@@ -44,19 +44,19 @@ const wrong: readonly [string, () => Promise<string>, Partial<HttpOptions>, RegE
   [
     'a certificate that has expired',
     () => tlsEndpoint(authority.issueExpired('127.0.0.1')),
-    { ssl: { ca: authority.ca } },
+    { tls: { ca: authority.ca } },
     /TLS with 127.* failed: certificate has expired/,
   ],
   [
     'a certificate for another name',
     () => tlsEndpoint(authority.issue('other.test')),
-    { ssl: { ca: authority.ca } },
+    { tls: { ca: authority.ca } },
     /TLS with 127.* failed: .*IP: 127\.0\.0\.1 is not in the cert's list/,
   ],
   [
     'a port without TLS',
     () => tlsEndpoint(),
-    { ssl: { ca: authority.ca } },
+    { tls: { ca: authority.ca } },
     /TLS with 127.* failed: its port does not speak TLS/,
   ],
 ];

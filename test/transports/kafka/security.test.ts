@@ -9,7 +9,7 @@ import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 
 const { brokers, plain, ca } = inject('secureKafka');
 const alice = { username: 'alice', password: 'wonderland' };
-const right: KafkaOptions = { brokers, ssl: { ca }, sasl: { mechanism: 'scram-sha-256', ...alice } };
+const right: KafkaOptions = { brokers, tls: { ca }, sasl: { mechanism: 'scram-sha-256', ...alice } };
 
 function transportOf(options: KafkaOptions) {
   const transport = kafkaTransport({ requestTimeout: '2s', ...options });
@@ -75,7 +75,7 @@ test('a connection whose token ends is replaced before, so that nothing waits an
   };
   const transport = transportOf({
     brokers,
-    ssl: { ca },
+    tls: { ca },
     sasl: { mechanism: 'oauthbearer', oauthBearerProvider },
   });
   const kinds = new Set<string>();
@@ -103,18 +103,18 @@ const own = testAuthority('own');
 const wrong: readonly [string, () => Promise<KafkaOptions>, RegExp][] = [
   [
     'another CA',
-    async () => ({ ...right, ssl: { ca: own.ca } }),
+    async () => ({ ...right, tls: { ca: own.ca } }),
     /TLS with 127.* failed: unable to verify the first certificate/,
   ],
-  ['the CAs of Node', async () => ({ ...right, ssl: true }), /TLS with 127.* failed: unable to verify/],
+  ['the CAs of Node', async () => ({ ...right, tls: true }), /TLS with 127.* failed: unable to verify/],
   [
     'a certificate that has expired',
-    async () => ({ ...right, ssl: { ca: own.ca }, brokers: await showing(own.issueExpired('127.0.0.1')) }),
+    async () => ({ ...right, tls: { ca: own.ca }, brokers: await showing(own.issueExpired('127.0.0.1')) }),
     /TLS with 127.* failed: certificate has expired/,
   ],
   [
     'a certificate for another name',
-    async () => ({ ...right, ssl: { ca: own.ca }, brokers: await showing(own.issue('other.test')) }),
+    async () => ({ ...right, tls: { ca: own.ca }, brokers: await showing(own.issue('other.test')) }),
     /TLS with 127.* failed: .*IP: 127\.0\.0\.1 is not in the cert's list/,
   ],
   [
@@ -122,8 +122,8 @@ const wrong: readonly [string, () => Promise<KafkaOptions>, RegExp][] = [
     async () => ({ ...right, sasl: { mechanism: 'plain', ...alice, password: 'x' } }),
     /Authentication failed/,
   ],
-  ['no password', async () => ({ brokers, ssl: { ca } }), /127.* closed the connection: .*`sasl`/],
-  ['no TLS', async () => ({ brokers, requestTimeout: '1s' }), /127.* closed the connection: .*`ssl`/],
+  ['no password', async () => ({ brokers, tls: { ca } }), /127.* closed the connection: .*`sasl`/],
+  ['no TLS', async () => ({ brokers, requestTimeout: '1s' }), /127.* closed the connection: .*`tls`/],
   [
     'TLS to the plain port',
     async () => ({ ...right, brokers: plain }),

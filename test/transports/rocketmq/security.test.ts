@@ -8,7 +8,7 @@ import { admin, newTopic, options } from './rocketmq-stage.ts';
 import { batchOf, receiving } from './traffic.ts';
 
 const { ca } = inject('rocketmq');
-const right: RocketmqOptions = { ...options, ssl: { ca } };
+const right: RocketmqOptions = { ...options, tls: { ca } };
 const own = testAuthority('own');
 
 test('messages are sent and received over TLS with a private CA, and signed', async () => {
@@ -53,23 +53,23 @@ async function listening(server: ReturnType<typeof createServer>): Promise<strin
 const wrong: readonly [string, () => Promise<RocketmqOptions>, RegExp][] = [
   [
     'another CA',
-    async () => ({ ...right, ssl: { ca: own.ca } }),
+    async () => ({ ...right, tls: { ca: own.ca } }),
     /TLS with 127.* failed: unable to verify the first certificate/,
   ],
-  ['the CAs of Node', async () => ({ ...right, ssl: true }), /TLS with 127.* failed: unable to verify/],
+  ['the CAs of Node', async () => ({ ...right, tls: true }), /TLS with 127.* failed: unable to verify/],
   [
     'a certificate that has expired',
-    async () => ({ ...right, ssl: { ca: own.ca }, endpoints: await showing(own.issueExpired('127.0.0.1')) }),
+    async () => ({ ...right, tls: { ca: own.ca }, endpoints: await showing(own.issueExpired('127.0.0.1')) }),
     /TLS with 127.* failed: certificate has expired/,
   ],
   [
     'a certificate for another name',
-    async () => ({ ...right, ssl: { ca: own.ca }, endpoints: await showing(own.issue('other.test')) }),
+    async () => ({ ...right, tls: { ca: own.ca }, endpoints: await showing(own.issue('other.test')) }),
     /TLS with 127.* failed: .*IP: 127\.0\.0\.1 is not in the cert's list/,
   ],
   ['a wrong secret', async () => ({ ...right, secretKey: 'wrong' }), /UNAUTHORIZED: check signature failed/],
   ['an unknown user', async () => ({ ...right, accessKey: 'bob' }), /UNAUTHORIZED: User:bob is not found/],
-  ['no user', async () => ({ endpoints: options.endpoints, ssl: { ca } }), /UNAUTHORIZED/],
+  ['no user', async () => ({ endpoints: options.endpoints, tls: { ca } }), /UNAUTHORIZED/],
   ['TLS to a port without it', async () => ({ ...right, endpoints: await deaf() }), /127\.0\.0\.1:\d+/],
 ];
 

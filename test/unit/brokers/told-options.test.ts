@@ -40,7 +40,7 @@ const makers: readonly (readonly [string, Make, Readonly<Record<string, unknown>
     {
       brokers: 'a:1',
       clientId: 'a',
-      ssl: true,
+      tls: true,
       sasl: { mechanism: 'plain', username: 'u', password: 's3cret' },
       requestTimeout: '1s',
       consumers: {},
@@ -58,7 +58,7 @@ const makers: readonly (readonly [string, Make, Readonly<Record<string, unknown>
       accessKey: 'a',
       secretKey: 's3cret',
       namespace: 'n',
-      ssl: true,
+      tls: true,
       requestTimeout: '1s',
       tag: () => 'a',
       invisibleTime: '30s',
@@ -101,7 +101,7 @@ const makers: readonly (readonly [string, Make, Readonly<Record<string, unknown>
       permanentStatuses: [422],
       concurrency: 1,
       requestTimeout: '1s',
-      ssl: {},
+      tls: {},
     },
   ],
   [

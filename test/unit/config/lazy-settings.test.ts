@@ -65,8 +65,8 @@ test('what a function answers is checked as what is written down', () => {
   expect(() => databaseOf({ url: () => 'mysql://x' })).toThrow(/database\.url must be a postgresql/);
   const tls = () => ({ serverRootCACertificate: './ca.pem' });
   expect(() => temporalOf({ tls })).toThrow(/temporal\.tls\.serverRootCACertificate must be PEM/);
-  const ssl = () => ({ caa: 'x' }) as object;
-  expect(() => kafkaTransport({ brokers: 'a:1', ssl }).connection.ssl).toThrow(/ssl\.caa/);
+  const misspelt = () => ({ caa: 'x' }) as object;
+  expect(() => kafkaTransport({ brokers: 'a:1', tls: misspelt }).connection.tls).toThrow(/tls\.caa/);
 });
 
 test.each<[string, () => Transport, string]>([

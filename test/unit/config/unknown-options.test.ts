@@ -45,8 +45,8 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ['the configuration', (typo) => defineConfig({ ...base, ...typo })],
   ['database', (typo) => defineConfig({ ...base, database: { ...base.database, ...typo } })],
   [
-    'database.ssl',
-    (typo) => defineConfig({ ...base, database: { ...base.database, ssl: { ca: pem, ...typo } } }),
+    'database.tls',
+    (typo) => defineConfig({ ...base, database: { ...base.database, tls: { ca: pem, ...typo } } }),
   ],
   ['temporal', (typo) => defineConfig({ ...base, temporal: { ...typo } })],
   ['temporal.tls', (typo) => defineConfig({ ...base, temporal: { tls: { ...typo } } })],
@@ -64,10 +64,10 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
     (typo) => topic('x', z.unknown(), { confirm: { group: 'g', receiptTimeout: 1, ...typo } }),
   ],
   ['kafka()', (typo) => kafka({ brokers: 'a:1', ...typo })],
-  ['ssl of kafka()', (typo) => kafka({ brokers: 'a:1', ssl: { ...typo } })],
+  ['tls of kafka()', (typo) => kafka({ brokers: 'a:1', tls: { ...typo } })],
   ['consumers of kafka()', (typo) => kafka({ brokers: 'a:1', consumers: { ...typo } })],
   ['rocketmq()', (typo) => rocketmq({ endpoints: 'a:1', ...typo })],
-  ['ssl of rocketmq()', (typo) => rocketmq({ endpoints: 'a:1', ssl: { ...typo } })],
+  ['tls of rocketmq()', (typo) => rocketmq({ endpoints: 'a:1', tls: { ...typo } })],
   ['sasl of kafka()', (typo) => kafka({ brokers: 'a:1', sasl: { ...plain, ...typo } })],
   ['memoryTransport()', (typo) => memoryTransport({ ...typo })],
   ['memorySource()', (typo) => memorySource({ ...typo })],
@@ -174,10 +174,10 @@ test('a target cannot be named in two ways', async () => {
 test('every wrong setting of a configuration is named at once', () => {
   const wrong = {
     ...base,
-    database: { url: 'mysql://x', ssl: { caa: pem }, connections: 0 },
+    database: { url: 'mysql://x', tls: { caa: pem }, connections: 0 },
     temporal: { tls: { serverRootCACertificate: './ca.pem' }, ui: 'x' },
   };
   expect(() => defineConfig(wrong as unknown as Config)).toThrow(
-    /database\.url must be a postgresql.*database\.ssl\.caa is unknown: use options.*database\.connections must.*temporal\.tls\.serverRootCACertificate must be PEM.*temporal\.ui must/,
+    /database\.url must be a postgresql.*database\.tls\.caa is unknown: use options.*database\.connections must.*temporal\.tls\.serverRootCACertificate must be PEM.*temporal\.ui must/,
   );
 });

@@ -22,14 +22,14 @@ export class HttpConnections {
 
   /** Returns a function that posts over the current pools; after {@link HttpConnections.close} it sends nothing more. */
   open(): (target: HttpTarget, request: Pick<HttpPost, 'headers' | 'body'>) => Promise<HttpExchange> {
-    const { guard, requestTimeoutMs, ssl } = this.#settings;
+    const { guard, requestTimeoutMs, tls } = this.#settings;
     const { Agent: Pools } = undici();
     const pools = (this.#pools ??= new Pools({
       // The timeout covers the whole request, so that a response sent in pieces cannot extend it.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: maxHeaderBytes,
-      connect: { ...ssl, lookup: guard.lookup, timeout: connectTimeoutMs },
+      connect: { ...tls, lookup: guard.lookup, timeout: connectTimeoutMs },
     }));
     return async ({ url, host, path }, request) => {
       try {
@@ -44,9 +44,9 @@ export class HttpConnections {
 
   /** Connects and disconnects without a request, because a request would be a message. */
   async probe({ url, host }: HttpTarget): Promise<void> {
-    const { guard, ssl } = this.#settings;
+    const { guard, tls } = this.#settings;
     guard.check(host);
-    const connect = undici().buildConnector({ ...ssl, lookup: guard.lookup, timeout: connectTimeoutMs });
+    const connect = undici().buildConnector({ ...tls, lookup: guard.lookup, timeout: connectTimeoutMs });
     const { hostname, protocol, port } = url;
     const socket = await new Promise<Socket>((resolve, reject) => {
       connect({ hostname: host, host: hostname, protocol, port }, (...[error, opened]) => {

@@ -32,7 +32,7 @@ export interface HttpOptions {
   /** Time for a request and its response once there is a connection, 100 ms to 15 s. @defaultValue `'10s'` */
   readonly requestTimeout?: Duration;
   /** Options of `tls.connect` for `https://`, such as `ca`; a function is called at first use. @defaultValue what Node trusts */
-  readonly ssl?: Lazy<ConnectionOptions>;
+  readonly tls?: Lazy<ConnectionOptions>;
 }
 
 /** Options of `tls.connect`, except the port and the timeout. */
@@ -42,7 +42,7 @@ type TlsSettings = Omit<ConnectionOptions, 'port' | 'timeout'>;
 export interface HttpSettings {
   readonly webhooks: Webhooks;
   readonly headers: Readonly<Record<string, string>>;
-  readonly ssl: TlsSettings;
+  readonly tls: TlsSettings;
   readonly guard: AddressGuard;
   readonly permanentStatuses: ReadonlySet<number>;
   readonly concurrency: number;
@@ -82,7 +82,7 @@ const httpOptions = optionTable('http()', {
   concurrency: whole(1, 1_000, 16),
   // The upper limit keeps a batch, with its last request, below the time after which a lane counts as stuck.
   requestTimeout: duration('100ms', '15s', '10s'),
-  ssl: lazy(tlsOptions<ConnectionOptions>(), {}),
+  tls: lazy(tlsOptions<ConnectionOptions>(), {}),
 } satisfies Table<HttpOptions>);
 
 /**
@@ -103,8 +103,8 @@ export function httpSettings(options: HttpOptions): HttpSettings {
     get headers() {
       return late.headers();
     },
-    get ssl() {
-      return late.ssl();
+    get tls() {
+      return late.tls();
     },
   };
 }

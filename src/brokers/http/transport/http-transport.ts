@@ -43,7 +43,7 @@ export class HttpTransport implements Transport {
   }
 
   check(): void {
-    for (const name of ['webhooks', 'headers', 'ssl'] as const) void this.#settings[name];
+    for (const name of ['webhooks', 'headers', 'tls'] as const) void this.#settings[name];
   }
 
   async publish(batch: OutgoingBatch): Promise<PublishResult> {

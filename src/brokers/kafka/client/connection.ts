@@ -11,7 +11,7 @@ export interface KafkaConnection {
   /** `host:port` of one broker or more. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  readonly ssl: boolean | ConnectionOptions;
+  readonly tls: boolean | ConnectionOptions;
   readonly sasl: NonNullable<KafkaConfig['sasl']> | undefined;
   /** How long a broker may take to answer. */
   readonly requestTimeoutMs: number;
@@ -26,14 +26,14 @@ export interface KafkaConnection {
  */
 export function kafkaClient(connection: KafkaConnection, config: Partial<KafkaConfig> = {}): Kafka {
   const { Kafka, logLevel } = kafkajs();
-  const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = connection;
+  const { brokers, clientId, tls, sasl, requestTimeoutMs, logger } = connection;
   const kafka = new Kafka({
     brokers: [...brokers],
     clientId,
     connectionTimeout: Math.min(connectionTimeoutMs, requestTimeoutMs),
     logLevel: logger === undefined ? logLevel.NOTHING : logLevel.WARN,
     requestTimeout: requestTimeoutMs,
-    ssl,
+    ssl: tls,
     ...(sasl !== undefined && { sasl }),
     ...(logger !== undefined && { logCreator: logger }),
     ...config,

@@ -32,7 +32,7 @@ export function brokenConnection(broker: string, { code, ended, said }: BrokenCo
   if (said.includes('before secure TLS connection was established'))
     return `TLS with ${broker} failed: it ended the handshake, as a port without TLS does`;
   if (ended)
-    return `${broker} closed the connection: it went away, or wants TLS or a password (\`ssl\`, \`sasl\`)`;
+    return `${broker} closed the connection: it went away, or wants TLS or a password (\`tls\`, \`sasl\`)`;
   return said.includes(broker) ? said : `${broker}: ${said}`;
 }
 

@@ -66,15 +66,15 @@ export class BrokerConnection {
     { reach, idle }: { readonly reach: Reach; readonly idle: () => void },
   ): Promise<BrokerConnection> {
     const name = writeBroker(address);
-    const { ssl, sasl, clientId, requestTimeoutMs } = settings;
+    const { tls, sasl, clientId, requestTimeoutMs } = settings;
     const timeoutMs = Math.min(connectTimeoutMs, requestTimeoutMs);
     const { Connection: Client } = platformaticKafka();
     const connection = new Client(clientId, {
       connectTimeout: timeoutMs,
       requestTimeout: never,
       maxInflights: unlimited,
-      ...(ssl !== false && {
-        tls: { ...(isIP(address.host) === 0 && { servername: address.host }), ...(ssl === true ? {} : ssl) },
+      ...(tls !== false && {
+        tls: { ...(isIP(address.host) === 0 && { servername: address.host }), ...(tls === true ? {} : tls) },
       }),
     });
     connection.on('error', () => undefined);

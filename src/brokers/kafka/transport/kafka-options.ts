@@ -21,7 +21,7 @@ export interface KafkaOptions {
   /** The name that brokers see in quotas and logs. @defaultValue `temporal-outbox` */
   readonly clientId?: string;
   /** TLS: `true` for the certificates that Node trusts, or options of `tls.connect`. @defaultValue no TLS */
-  readonly ssl?: Lazy<boolean | ConnectionOptions>;
+  readonly tls?: Lazy<boolean | ConnectionOptions>;
   /** Credentials, in the form that kafkajs takes; a function is asked at every new connection. @defaultValue none */
   readonly sasl?: Lazy<Sasl>;
   /**
@@ -61,7 +61,7 @@ const isSasl = (given: unknown): given is Sasl =>
 const kafkaOptions = optionTable('kafka()', {
   brokers: lazy(servers()),
   clientId: text('temporal-outbox'),
-  ssl: lazy(tls<ConnectionOptions>(), false),
+  tls: lazy(tls<ConnectionOptions>(), false),
   sasl: optional(lazy(sasl)),
   requestTimeout: duration('100ms', '2 min', '5s'),
   logger: optional(func<logCreator>()),
@@ -83,8 +83,8 @@ export function kafkaConnection(options: KafkaOptions): KafkaConnection {
     get brokers() {
       return given.brokers();
     },
-    get ssl() {
-      return given.ssl();
+    get tls() {
+      return given.tls();
     },
     get sasl() {
       // kafkajs writes into what it is given.

@@ -10,7 +10,7 @@ export interface AccessKey {
 export interface RocketmqConnection {
   /** `host:port` of one proxy or more. */
   readonly endpoints: readonly string[];
-  readonly ssl: boolean | ConnectionOptions;
+  readonly tls: boolean | ConnectionOptions;
   readonly credentials: AccessKey | undefined;
   /** Empty if there is none. */
   readonly namespace: string;

@@ -132,19 +132,19 @@ export class Proxies {
 
   #channelCredentials(): ChannelCredentials {
     const { credentials } = clientLibrary().grpc;
-    const { ssl } = this.connection;
-    if (ssl === false) return credentials.createInsecure();
-    if (ssl === true) return credentials.createSsl();
-    const { checkServerIdentity, rejectUnauthorized } = ssl;
-    return credentials.createFromSecureContext(createSecureContext(ssl), {
+    const { tls } = this.connection;
+    if (tls === false) return credentials.createInsecure();
+    if (tls === true) return credentials.createSsl();
+    const { checkServerIdentity, rejectUnauthorized } = tls;
+    return credentials.createFromSecureContext(createSecureContext(tls), {
       ...(checkServerIdentity !== undefined && { checkServerIdentity }),
       ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
     });
   }
 
   #serverName(): Readonly<Record<string, string>> {
-    const { ssl } = this.connection;
-    const name = typeof ssl === 'object' ? ssl.servername : undefined;
+    const { tls } = this.connection;
+    const name = typeof tls === 'object' ? tls.servername : undefined;
     return name === undefined
       ? {}
       : { 'grpc.ssl_target_name_override': name, 'grpc.default_authority': name };

@@ -20,7 +20,7 @@ export interface RocketmqOptions {
   /** The namespace of topics and groups. @defaultValue none */
   readonly namespace?: string;
   /** `true` for TLS with the certificates that Node trusts, or options of `tls.connect`. @defaultValue no TLS */
-  readonly ssl?: Lazy<boolean | ConnectionOptions>;
+  readonly tls?: Lazy<boolean | ConnectionOptions>;
   /**
    * How long a proxy may take to answer, 100 ms to 2 min. A message without an answer by then may have been stored.
    * @defaultValue `'5s'`
@@ -43,7 +43,7 @@ const rocketmqOptions = optionTable('rocketmq()', {
   accessKey: optional(lazy(text())),
   secretKey: optional(lazy(text())),
   namespace: matching(/^/, 'a text', ''),
-  ssl: lazy(tls<ConnectionOptions>(), false),
+  tls: lazy(tls<ConnectionOptions>(), false),
   requestTimeout: duration('100ms', '2 min', '5s'),
   tag: optional(func<NonNullable<RocketmqOptions['tag']>>()),
   invisibleTime: duration('10s', '12h', '30s'),
@@ -55,8 +55,15 @@ const rocketmqOptions = optionTable('rocketmq()', {
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`.
  */
 export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection {
-  const { accessKey, endpoints, invisibleTime, namespace, requestTimeout, secretKey, ssl } =
-    rocketmqOptions.read(options);
+  const {
+    accessKey,
+    endpoints,
+    invisibleTime,
+    namespace,
+    requestTimeout,
+    secretKey,
+    tls: secured,
+  } = rocketmqOptions.read(options);
   if ((accessKey === undefined) !== (secretKey === undefined))
     throw rocketmqOptions.invalid(
       accessKey === undefined ? 'accessKey' : 'secretKey',
@@ -69,8 +76,8 @@ export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection
     get endpoints() {
       return endpoints();
     },
-    get ssl() {
-      return ssl();
+    get tls() {
+      return secured();
     },
     get credentials() {
       return accessKey && secretKey && { accessKey: accessKey(), secretKey: secretKey() };

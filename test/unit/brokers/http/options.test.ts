@@ -36,8 +36,8 @@ test.each<[string, object]>([
   ['concurrency', { concurrency: 1.5 }],
   ['requestTimeout', { requestTimeout: '16s' }],
   ['requestTimeout', { requestTimeout: 10 }],
-  ['ssl', { ssl: true }],
-  ['ssl.CA', { ssl: { CA: '' } }],
+  ['tls', { tls: true }],
+  ['tls.CA', { tls: { CA: '' } }],
   ['timeout', { timeout: 1 }],
 ])('an invalid `%s` is refused at once, without its value in the error', (option, wrong) => {
   const given = { secret, ...wrong } as HttpOptions;

@@ -85,7 +85,7 @@ test.each([
   ['brokers', { brokers: undefined }],
   ['brokers', { brokers: 7 }],
   ['clientId', { brokers: 'a:1', clientId: '' }],
-  ['ssl', { brokers: 'a:1', ssl: 'yes' }],
+  ['tls', { brokers: 'a:1', tls: 'yes' }],
   ['sasl', { brokers: 'a:1', sasl: 'plain' }],
   ['logger', { brokers: 'a:1', logger: {} }],
 ])('an invalid %s is refused by its name: %o', (option, options) => {

@@ -12,7 +12,7 @@ test('the default request timeout is 5 s, and the default invisible time is 30 s
     invisibleMs: 30_000,
     namespace: '',
     requestTimeoutMs: 5_000,
-    ssl: false,
+    tls: false,
   });
 });
 
@@ -54,8 +54,8 @@ test.each([
   ['secretKey', { ...given, accessKey: 'x' }],
   ['secretKey', { ...given, accessKey: 'x', secretKey: 7 }],
   ['namespace', { ...given, namespace: 7 }],
-  ['ssl', { ...given, ssl: 'yes' }],
-  ['ssl.caa', { ...given, ssl: { caa: 'x' } }],
+  ['tls', { ...given, tls: 'yes' }],
+  ['tls.caa', { ...given, tls: { caa: 'x' } }],
   ['tag', { ...given, tag: 'x' }],
   ['requestTimeout', { ...given, requestTimeout: 99 }],
   ['requestTimeout', { ...given, requestTimeout: 120_001 }],

@@ -12,7 +12,7 @@ async function stage(tag?: (message: OutgoingMessage, topic: string) => string |
   const transport = rocketmqOver(
     {
       endpoints: [proxy.endpoint],
-      ssl: false,
+      tls: false,
       credentials: undefined,
       namespace: 'shop',
       requestTimeoutMs: ms,

@@ -11,7 +11,7 @@ export async function stage({ invisibleMs = 60_000, requestTimeoutMs = 10_000, l
   const source = rocketmqSource(
     {
       endpoints: [proxy.endpoint],
-      ssl: false,
+      tls: false,
       credentials: undefined,
       namespace: 'shop',
       requestTimeoutMs,
