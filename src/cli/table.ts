@@ -1,11 +1,10 @@
+import { uuid } from '../core/uuid.ts';
 import { clip, printable, screenColumns } from './printable.ts';
 
 const gap = 2;
 /** Minimum width of every column. */
 const narrowest = 6;
 const lastNeeds = 24;
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Rows as aligned columns with a heading, within the {@link screenColumns}. If they do not fit, long cells are cut, except

@@ -1,3 +1,4 @@
+import { uuid } from '../core/uuid.ts';
 import type { Database } from '../store/database/database.ts';
 import { type KeptFilter, type ListedKept, listKept } from '../store/inbox/list.ts';
 import {
@@ -7,7 +8,7 @@ import {
   type PagePosition,
 } from '../store/message/list.ts';
 import { checkFilter, checkKeptFilter } from './filters.ts';
-import { idForm, invalid, pageSizeOf } from './operation-options.ts';
+import { invalid, pageSizeOf } from './operation-options.ts';
 
 export type { KeptFilter, MessageFilter };
 
@@ -46,7 +47,7 @@ export async function list(
   filter: MessageFilter = {},
   { limit, after }: ListPageOptions = {},
 ): Promise<MessageList> {
-  return pageOf(await listMessages(database, checkFilter(filter), pageSizeOf(limit), placeOf(after, idForm)));
+  return pageOf(await listMessages(database, checkFilter(filter), pageSizeOf(limit), placeOf(after, uuid)));
 }
 
 /**

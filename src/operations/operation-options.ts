@@ -1,6 +1,7 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/options/option-table.ts';
+import { uuid } from '../core/uuid.ts';
 import type { Author } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
 
@@ -74,9 +75,6 @@ export function assertNames(what: Given, given: object = {}): void {
   });
 }
 
-/** The form of an id. */
-export const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function authorOf({ actor, reason }: OperationOptions): Author {
   assertText('actor', actor, 200);
@@ -87,7 +85,7 @@ export function authorOf({ actor, reason }: OperationOptions): Author {
 
 /** @throws OutboxError `OUTBOX_ID_INVALID` */
 export function assertId(id: string): string {
-  if (typeof id === 'string' && idForm.test(id)) return id.toLowerCase();
+  if (typeof id === 'string' && uuid.test(id)) return id.toLowerCase();
   throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
 }
 

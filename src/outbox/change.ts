@@ -1,10 +1,11 @@
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/options/option-table.ts';
 import { assertTopic, type Topic } from '../core/topic.ts';
+import { uuid } from '../core/uuid.ts';
 import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/message/write.ts';
-import { assertIdentifier, type Due, dueOf, outOfRange, uuid } from './prepare.ts';
+import { assertIdentifier, type Due, dueOf, outOfRange } from './prepare.ts';
 
 /** `'too-late'`: it is being delivered, was delivered, or ended otherwise. `'unknown'`: no such message. */
 export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';

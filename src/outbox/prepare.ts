@@ -7,6 +7,7 @@ import { isObject } from '../core/options/collections.ts';
 import { assertOptions } from '../core/options/option-table.ts';
 import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
+import { uuid } from '../core/uuid.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
 import { tracing } from '../tracing/trace-context.ts';
 import { unwritablePlace } from './unwritable-place.ts';
@@ -42,9 +43,6 @@ export type SendOptions = MessageOptions & {
 };
 
 const optionNames = ['key', 'ref', 'id', 'headers', 'after', 'at', 'replace'];
-/** Texts that PostgreSQL accepts as a UUID; for others its error would abort the transaction. */
-export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 /** Checks a payload and its options, and converts them to the stored form. Writes nothing. */
 export async function prepare<Input>(
   topic: Topic<Input, unknown>,

@@ -1,6 +1,7 @@
 import { passCrashPoint } from '../core/crash-point.ts';
 import { readReceipt } from '../core/receipt.ts';
 import { rest } from '../core/rest.ts';
+import { uuid } from '../core/uuid.ts';
 import type { Database } from '../store/database/database.ts';
 import { type Confirmed, confirmMessages, prolongParked } from '../store/message/confirm.ts';
 import type { Report } from './report.ts';
@@ -8,8 +9,6 @@ import type { Report } from './report.ts';
 /** A settle locks its rows only for milliseconds. */
 const againAfterMs = 25;
 const triesAtOnce = 40;
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export interface ReceiptIntakeInput {
   readonly database: Database;

@@ -1,4 +1,5 @@
 import type { LogRange, LogRecord } from '../../core/delivery-log.ts';
+import { uuid } from '../../core/uuid.ts';
 import type { Sql } from '../database/database.ts';
 
 // The log is copied into temporary tables of one transaction and compared with the rows by joins, whose memory the database
@@ -41,8 +42,6 @@ export async function beginVerification(
   const [row] = await sql.query<{ id: string }>('select id from outbox.installation');
   return row?.id ?? '';
 }
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Copies records into the temporary table. */
 export async function addRecords(
