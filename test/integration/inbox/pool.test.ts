@@ -19,7 +19,8 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await Promise.all(running.splice(0).map((one) => one.stop()));
-  if (pool.idleCount < pool.totalCount) throw new Error('A connection was not given back.');
+  // A stop does not wait for the answer to the question whether the database can be reached.
+  await until(() => pool.idleCount === pool.totalCount, 10_000);
   await pool.end();
   await stage.end();
 });
