@@ -4,7 +4,7 @@ import { usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { printable } from './printable.ts';
 import type { CommonFlags } from './register.ts';
-import { table } from './table.ts';
+import { auditLines, type Field, fieldLines } from './show-command.ts';
 
 export interface InboxShowFlags extends CommonFlags {
   readonly group?: string;
@@ -44,7 +44,7 @@ type Body = KeptDetails['message']['body'];
 
 function lines({ message, why, audit }: KeptDetails, withBody: boolean): readonly string[] {
   const { body, parkedKey } = message;
-  const fields: readonly (readonly [string, string | null | undefined])[] = [
+  const fields: readonly Field[] = [
     ['message', message.id],
     ['group', message.group],
     ['topic', message.topic],
@@ -67,26 +67,7 @@ function lines({ message, why, audit }: KeptDetails, withBody: boolean): readonl
     ['headers', JSON.stringify(message.headers)],
     ['body', withBody ? shown(body) : `${bytesOf(body)} bytes (--payload shows them)`],
   ];
-  return [
-    ...fields.flatMap(([name, value]) =>
-      value === undefined || value === null ? [] : [`${name.padEnd(10)}  ${printable(value)}`],
-    ),
-    ...(audit.length === 0
-      ? []
-      : [
-          '',
-          table(
-            ['AUDIT', 'WHO', 'ACTION', 'RESULT', 'REASON'],
-            audit.map(({ at, actor, action, result, reason }) => [
-              at.toISOString(),
-              actor,
-              action,
-              result,
-              reason ?? '',
-            ]),
-          ),
-        ]),
-  ];
+  return [...fieldLines(fields), ...auditLines(audit)];
 }
 
 function shown(body: Body): string {

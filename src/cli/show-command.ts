@@ -33,7 +33,7 @@ export async function showCommand(id: string | undefined, flags: ShowFlags, outp
 
 function lines(details: MessageDetails, withPayload: boolean): readonly string[] {
   const { message, why, keptBy, attempts, audit } = details;
-  const fields: readonly (readonly [string, string | null | undefined])[] = [
+  const fields: readonly Field[] = [
     ['message', message.id],
     ['topic', `${message.topic}, lane ${message.lane}, position ${message.position}`],
     ['state', `${message.state}: ${why.text}`],
@@ -62,24 +62,36 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
     ],
   ];
   return [
-    ...fields.flatMap(([name, value]) =>
-      value === undefined || value === null ? [] : [`${name.padEnd(10)}  ${printable(value)}`],
-    ),
+    ...fieldLines(fields),
     ...section(
       ['ATTEMPT', 'OUTCOME', 'ERROR'],
       attempts.map(({ at, outcome, error }) => [at.toISOString(), outcome, causeIn(error ?? '')]),
     ),
-    ...section(
-      ['AUDIT', 'WHO', 'ACTION', 'RESULT', 'REASON'],
-      audit.map(({ at, actor, action, result, reason }) => [
-        at.toISOString(),
-        actor,
-        action,
-        result,
-        reason ?? '',
-      ]),
-    ),
+    ...auditLines(audit),
   ];
+}
+
+/** A line of details; one without a value is left out. */
+export type Field = readonly [name: string, value: string | null | undefined];
+
+export function fieldLines(fields: readonly Field[]): readonly string[] {
+  return fields.flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [`${name.padEnd(10)}  ${printable(value)}`],
+  );
+}
+
+/** What operators did to a message, below its details. */
+export function auditLines(audit: MessageDetails['audit']): readonly string[] {
+  return section(
+    ['AUDIT', 'WHO', 'ACTION', 'RESULT', 'REASON'],
+    audit.map(({ at, actor, action, result, reason }) => [
+      at.toISOString(),
+      actor,
+      action,
+      result,
+      reason ?? '',
+    ]),
+  );
 }
 
 function section(heading: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
