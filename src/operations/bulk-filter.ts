@@ -35,9 +35,9 @@ export function checkOptions(options: BulkOptions): CheckedOptions {
   const { actor } = authorOf(options);
   const { ratePerSecond = 500, expect, dryRun = false } = options;
   if (!Number.isInteger(ratePerSecond) || ratePerSecond < 1 || ratePerSecond > 10_000)
-    throw invalid('ratePerSecond', 'is not an integer from 1 to 10,000');
+    throw invalid('ratePerSecond', 'must be a whole number from 1 to 10,000');
   if (expect !== undefined && (!Number.isInteger(expect) || expect < 0))
-    throw invalid('expect', 'is not a number of messages');
+    throw invalid('expect', 'must be a number of messages');
   return { author: { actor, reason: options.reason }, ratePerSecond, expect, dryRun };
 }
 
@@ -72,24 +72,24 @@ export function checkKeptBulkFilter(
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkKeptAction(action: string): KeptAction {
   const known = keptActions.find((each) => each === action);
-  if (known === undefined) throw invalid('action', `is not one of ${keptActions.join(', ')}`);
+  if (known === undefined) throw invalid('action', `must be one of ${keptActions.join(', ')}`);
   return known;
 }
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkChange(change: BulkChange): BulkChange {
   if (!Object.hasOwn(actionableStates, change.action))
-    throw invalid('action', `is not one of ${Object.keys(actionableStates).join(', ')}`);
+    throw invalid('action', `must be one of ${Object.keys(actionableStates).join(', ')}`);
   if (change.action !== 'reschedule') return { action: change.action };
   const { due } = change;
   if ('at' in due) {
-    if (Number.isNaN(Date.parse(due.at))) throw invalid('at', 'is not an ISO time');
+    if (Number.isNaN(Date.parse(due.at))) throw invalid('at', 'must be an ISO time');
     return { action: 'reschedule', due: { at: due.at } };
   }
   const [name, ms] =
     'afterMs' in due ? (['afterMs', due.afterMs] as const) : (['shiftMs', due.shiftMs] as const);
   if (!Number.isFinite(ms) || Math.abs(ms) > longestMs || (name === 'afterMs' && ms < 0))
-    throw invalid(name, 'is not a time in milliseconds');
+    throw invalid(name, 'must be a time in milliseconds');
   return { action: 'reschedule', due };
 }
 

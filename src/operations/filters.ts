@@ -1,4 +1,5 @@
 import { type Duration, durationMs } from '../core/duration.ts';
+import { assertOptions } from '../core/options/option-table.ts';
 import { keptStates } from '../core/parked-states.ts';
 import { states } from '../core/transitions.ts';
 import type { KeptFilter } from '../store/inbox/list.ts';
@@ -41,8 +42,7 @@ export function checkKeptFilter(filter: KeptFilter): KeptFilter<number> {
 }
 
 function readFilter(filter: object, readers: Readonly<Record<string, Reader>>): object {
-  const unknown = Object.keys(filter).find((name) => !Object.hasOwn(readers, name));
-  if (unknown !== undefined) throw invalid(unknown, 'is not a known filter');
+  assertOptions('the filter', filter, Object.keys(readers));
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, readers[name]?.(value, name)]));
 }
@@ -56,20 +56,20 @@ function oneOf(known: readonly string[]): Reader {
   return (value, name) => {
     const given = (Array.isArray(value) ? value : [value]).map(String);
     const bad = given.find((state) => !known.includes(state));
-    if (bad !== undefined) throw invalid(name, `has "${bad}", which is not one of ${known.join(', ')}`);
-    if (given.length === 0) throw invalid(name, 'is empty');
+    if (bad !== undefined) throw invalid(name, `must be of ${known.join(', ')}, and has "${bad}"`);
+    if (given.length === 0) throw invalid(name, 'must not be empty');
     return given;
   };
 }
 
 function time(value: unknown, name: string): string {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
-  throw invalid(name, 'is not a Date');
+  throw invalid(name, 'must be a valid Date');
 }
 
 function age(value: unknown, name: string): number {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for anything else
   const ms = durationMs(value as Duration);
-  if (ms === undefined || ms < 0) throw invalid(name, 'is not a duration');
+  if (ms === undefined || ms < 0) throw invalid(name, 'must be a duration of 0 ms or more');
   return ms;
 }

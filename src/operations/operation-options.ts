@@ -96,7 +96,7 @@ export function assertText(option: string, value: unknown, longest: number): ass
     value.trim() !== '' &&
     value.length <= longest &&
     !/\0|\p{Surrogate}/u.test(value);
-  if (!fits) throw invalid(option, `is not a string of 1 to ${longest} characters without NUL`);
+  if (!fits) throw invalid(option, `must be a text of 1 to ${longest} characters without NUL`);
 }
 
 /**
@@ -108,13 +108,13 @@ export function durationOf(option: string, given: Duration | undefined, normalMs
   if (given === undefined) return normalMs;
   const value = durationMs(given);
   if (value !== undefined && value >= 0 && value <= longestDurationMs) return value;
-  throw invalid(option, 'is not a duration of 0 to 36,500 days');
+  throw invalid(option, 'must be a duration of 0 ms to 36,500 days');
 }
 
 /** How many entries a list answers. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function pageSizeOf(limit = 50): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= 200) return limit;
-  throw invalid('limit', 'is not an integer from 1 to 200');
+  throw invalid('limit', 'must be a whole number from 1 to 200');
 }
 
 /** The error of an option whose value is not what it must be. */

@@ -98,7 +98,7 @@ function changeOf(task: BulkTask, longestDelayMs: number): BulkChange {
   if (task.action !== 'reschedule') return { action: task.action };
   if ('shift' in task) {
     const shiftMs = durationMs(task.shift);
-    if (shiftMs === undefined) throw invalid('shift', 'is not a duration');
+    if (shiftMs === undefined) throw invalid('shift', 'must be a duration');
     return { action: 'reschedule', due: { shiftMs } };
   }
   const { afterMs, at } = dueOf(task, longestDelayMs);

@@ -3,11 +3,6 @@ import { judged, type Reader } from './reader.ts';
 /** A value, or a function that returns it when it is needed, such as `env('NAME')`. */
 export type Lazy<Value> = Value | (() => Value);
 
-/** The value itself. @throws whatever its function throws */
-export function read<Value extends string | boolean | object>(given: Lazy<Value>): Value {
-  return isLate(given) ? given() : given;
-}
-
 /**
  * A {@link Lazy} value, as a function that returns it. A value is read at once. A function is called, and what it returns is
  * read, at every call; if it will not do, an OutboxError says so.
