@@ -5,8 +5,8 @@ import {
   temporalOptions,
 } from '../brokers/workflow/client/temporal-address.ts';
 import { object, type Table } from '../core/options/collections.ts';
-import { type Lazy, lazy } from '../core/options/lazy.ts';
-import { matching, optional, where } from '../core/options/values.ts';
+import { callable, type Lazy, lazy } from '../core/options/lazy.ts';
+import { matching, optional, text, where } from '../core/options/values.ts';
 import { readConfig } from './read-config.ts';
 
 export type { TemporalConnection, TemporalTls };
@@ -41,6 +41,8 @@ export interface TemporalConfig {
 export const temporalSettings = where(
   object({
     ...temporalOptions,
+    // With a type of this file: an inferred one would make the declarations of senders import those of transports.
+    apiKey: optional(callable<NonNullable<TemporalConfig['apiKey']>>(text())),
     ui: optional(lazy(matching(/^https?:\/\//, 'an http:// or https:// address'))),
   } satisfies Table<TemporalConfig>),
   'has a connection, which cannot be combined with "tls" or "apiKey"',
