@@ -75,6 +75,8 @@ export class Webhooks {
 export const webhooks: Reader<Webhooks> = {
   wanted: `\`whsec_\` and at least ${minSecretBytes} bytes in base64, or a list of such`,
   read(given, option) {
+    // First: without the package no secret will do.
+    standardWebhooks();
     const secrets: readonly unknown[] = Array.isArray(given) ? given : [given];
     if (secrets.length === 0 || !secrets.every(isSecret)) throw misfit(option, `must be ${webhooks.wanted}`);
     return new Webhooks(secrets);
