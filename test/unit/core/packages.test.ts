@@ -13,7 +13,7 @@ const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
 ) as Manifest;
 
 test('what a part of the library needs is an optional peer of the version that the command installs', () => {
-  // Prisma is the demo's, and the application's choice.
+  // Prisma and zod are the choice of the application: a peer of a range would be in its way.
   const { demo: _demo, ...parts } = partPackages;
   const wanted = [...new Set(Object.values(parts).flatMap<string>(({ packages }) => packages))];
   // Prisma is the application's choice, and without OpenTelemetry there is nothing to trace.
