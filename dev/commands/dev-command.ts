@@ -97,13 +97,13 @@ const colours = [36, 32, 35];
 const nameWidth = 'consumer'.length;
 
 /** Shows lines behind the name of their process, which has a colour on a terminal. With `--json` they go to standard error. */
-function prefixed(name: string, place: number, output: Output) {
+function prefixed(name: string, index: number, output: Output) {
   const label = `${name.padEnd(nameWidth)} |`;
   return (line: string, from: 'stdout' | 'stderr'): void => {
     const stream = from === 'stderr' || output.json ? process.stderr : process.stdout;
     const coloured = stream.isTTY && !process.env['NO_COLOR'];
     const text = coloured
-      ? `\u001b[${colours[place % colours.length]}m${label}\u001b[0m ${line}`
+      ? `\u001b[${colours[index % colours.length]}m${label}\u001b[0m ${line}`
       : `${label} ${stripVTControlCharacters(line)}`;
     if (stream === process.stderr) output.trouble(text);
     else output.line(text);

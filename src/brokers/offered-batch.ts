@@ -27,12 +27,12 @@ export class OfferedBatch<Message extends IncomingMessage = IncomingMessage> imp
   readonly lost: AbortSignal;
   readonly #ordered: boolean;
   readonly #mayGoOn: () => boolean;
-  /** By place. */
+  /** By index. */
   readonly #states: Uint8Array;
   readonly #rests = new Map<IncomingMessage, number>();
   /** Index of the message that is expected next: most are acknowledged in order. */
   #expected = 0;
-  #placeByOffset: Map<string, number> | undefined;
+  #indexByOffset: Map<string, number> | undefined;
 
   constructor({ ordered = true, mayGoOn = () => true, ...offer }: BatchOffer<Message>) {
     this.address = offer.address;
@@ -51,18 +51,18 @@ export class OfferedBatch<Message extends IncomingMessage = IncomingMessage> imp
 
   /** Ignores a message of another batch: redelivery is always correct. */
   readonly acknowledge = (message: IncomingMessage): void => {
-    const place = this.#placeOf(message);
-    if (place === undefined) return;
-    this.#expected = place + 1;
-    if (this.#states[place] !== rejected) this.#states[place] = acknowledged;
+    const index = this.#indexOf(message);
+    if (index === undefined) return;
+    this.#expected = index + 1;
+    if (this.#states[index] !== rejected) this.#states[index] = acknowledged;
   };
 
   /** Keeps the message open, whatever is acknowledged. */
   readonly reject = (message: IncomingMessage, afterMs: number): void => {
-    const place = this.#placeOf(message);
-    const own = place === undefined ? undefined : this.messages[place];
-    if (place === undefined || own === undefined) return;
-    this.#states[place] = rejected;
+    const index = this.#indexOf(message);
+    const own = index === undefined ? undefined : this.messages[index];
+    if (index === undefined || own === undefined) return;
+    this.#states[index] = rejected;
     this.#rests.set(own, Math.max(this.#rests.get(own) ?? 0, afterMs));
   };
 
@@ -73,7 +73,7 @@ export class OfferedBatch<Message extends IncomingMessage = IncomingMessage> imp
 
   /** The messages that are done: if order is kept, those before the first open one. */
   done(): readonly Message[] {
-    if (!this.#ordered) return this.messages.filter((_, place) => this.#states[place] === acknowledged);
+    if (!this.#ordered) return this.messages.filter((_, index) => this.#states[index] === acknowledged);
     const open = this.#states.findIndex((state) => state !== acknowledged);
     return open === -1 ? this.messages : this.messages.slice(0, open);
   }
@@ -88,14 +88,14 @@ export class OfferedBatch<Message extends IncomingMessage = IncomingMessage> imp
     return this.#rests.size === 0 ? undefined : Math.max(...this.#rests.values());
   }
 
-  #placeOf(message: IncomingMessage): number | undefined {
+  #indexOf(message: IncomingMessage): number | undefined {
     if (this.messages[this.#expected] === message) return this.#expected;
-    this.#placeByOffset ??= new Map(this.messages.map(({ offset }, place) => [offset, place]));
-    const place = this.#placeByOffset.get(message.offset);
-    const found = place === undefined ? undefined : this.messages[place];
+    this.#indexByOffset ??= new Map(this.messages.map(({ offset }, index) => [offset, index]));
+    const index = this.#indexByOffset.get(message.offset);
+    const found = index === undefined ? undefined : this.messages[index];
     if (found?.partition !== message.partition || found.address !== message.address) return undefined;
     // Without offsets two messages may have the same one.
     const same = found === message ? -1 : this.messages.findIndex((one) => one === message);
-    return same === -1 ? place : same;
+    return same === -1 ? index : same;
   }
 }

@@ -17,8 +17,8 @@ export type SendOne = (message: OutgoingMessage) => SendOutcome | Promise<SendOu
 
 /** The messages of one key. */
 interface KeyQueue {
-  /** Their places in the batch. */
-  readonly places: number[];
+  /** Their indexes in the batch. */
+  readonly indexes: number[];
   /** How many of them have been sent. */
   sent: number;
 }
@@ -46,15 +46,15 @@ export async function sendByKey(
     for (let queue = queues[taken]; queue !== undefined; queue = queues[taken]) {
       if (hold !== undefined || signal.aborted) return;
       taken += 1;
-      const place = queue.places[queue.sent];
-      const message = messages[place ?? -1];
-      if (place === undefined || message === undefined) continue;
+      const index = queue.indexes[queue.sent];
+      const message = messages[index ?? -1];
+      if (index === undefined || message === undefined) continue;
       queue.sent += 1;
       const outcome = await sendOne(send, message);
-      outcomes[place] = outcome.kind === 'hold' ? { kind: 'deferred', onWire: outcome.onWire } : outcome;
+      outcomes[index] = outcome.kind === 'hold' ? { kind: 'deferred', onWire: outcome.onWire } : outcome;
       if (outcome.kind === 'hold') hold ??= outcome.hold;
       else if (outcome.kind === 'acknowledged') queues.push(queue);
-      else for (const follower of queue.places.slice(queue.sent)) outcomes[follower] = { kind: 'held' };
+      else for (const follower of queue.indexes.slice(queue.sent)) outcomes[follower] = { kind: 'held' };
     }
   };
   await Promise.all(Array.from({ length: Math.min(maxInFlight, queues.length) }, work));
@@ -66,13 +66,13 @@ export async function sendByKey(
 function queuesOf(messages: readonly OutgoingMessage[]): KeyQueue[] {
   const queues: KeyQueue[] = [];
   const byKey = new Map<string, KeyQueue>();
-  for (const [place, { key }] of messages.entries()) {
+  for (const [index, { key }] of messages.entries()) {
     const known = key === null ? undefined : byKey.get(key);
     if (known !== undefined) {
-      known.places.push(place);
+      known.indexes.push(index);
       continue;
     }
-    const queue = { places: [place], sent: 0 };
+    const queue = { indexes: [index], sent: 0 };
     queues.push(queue);
     if (key !== null) byKey.set(key, queue);
   }

@@ -37,8 +37,8 @@ export async function throughAll<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   let done: { readonly result: Result } | undefined;
-  const enter = async (place: number): Promise<void> => {
-    const middleware = middlewares[place];
+  const enter = async (index: number): Promise<void> => {
+    const middleware = middlewares[index];
     if (middleware === undefined) {
       done = { result: await work() };
       return;
@@ -47,7 +47,7 @@ export async function throughAll<Result>(
     try {
       await middleware(context, () => {
         if (inner !== undefined) return Promise.reject(broken(middleware, 'has called `next` twice'));
-        inner = enter(place + 1);
+        inner = enter(index + 1);
         // Its failure is awaited below, possibly late: not an unhandled rejection.
         inner.catch(() => undefined);
         return inner;

@@ -17,7 +17,7 @@ export interface PlanInput {
   readonly batchId: string;
   readonly progress: LaneProgress;
   readonly claim: Claim;
-  /** By the place of the message in the claim; `undefined` or absent: it was not handed to the transport. */
+  /** By the index of the message in the claim; `undefined` or absent: it was not handed to the transport. */
   readonly outcomes: Outcomes;
   readonly rules: Pick<TopicRules, 'retryMs' | 'confirm'>;
 }
@@ -36,8 +36,8 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
   const next = untouched ? undefined : progressPast(claim, progress);
   const stored = next === undefined || rules.confirm !== undefined;
   const changes: SettledChange[] = [];
-  for (const [place, message] of claim.messages.entries()) {
-    const change = changeOf(message, outcomes[place], rules.retryMs, stored);
+  for (const [index, message] of claim.messages.entries()) {
+    const change = changeOf(message, outcomes[index], rules.retryMs, stored);
     if (change === undefined) continue;
     // The next claim reads these rows again unchanged; only those that may have been published must be marked.
     if (!untouched || (change.to === 'ready' && change.maybePublished === true)) changes.push(change);
@@ -67,10 +67,10 @@ export function progressPast(
 
 /** True if a hold kept the whole batch back. A batch of only blocked messages is done: they become held. */
 function nothingLeft(messages: readonly ClaimedMessage[], outcomes: Outcomes): boolean {
-  const isDeferred = (place: number): boolean => outcomes[place]?.kind === 'deferred';
+  const isDeferred = (index: number): boolean => outcomes[index]?.kind === 'deferred';
   return (
-    messages.every(({ blocked }, place) => blocked || isDeferred(place)) &&
-    messages.some((_message, place) => isDeferred(place))
+    messages.every(({ blocked }, index) => blocked || isDeferred(index)) &&
+    messages.some((_message, index) => isDeferred(index))
   );
 }
 
@@ -117,7 +117,7 @@ function changeOf(
   }
 }
 
-/** Rows hold numbers. Other places, as an entry id of Redis, are known to the broker alone. */
+/** Rows hold numbers. Other offsets, as an entry id of Redis, are known to the broker alone. */
 function numbered(offset: string | null): string | null {
   return offset !== null && /^\d+$/.test(offset) ? offset : null;
 }
@@ -127,8 +127,8 @@ function batchOf(id: string, messages: readonly ClaimedMessage[], outcomes: Outc
   let count = 0;
   let first: string | undefined;
   let last = '';
-  for (const [place, { position }] of messages.entries()) {
-    const outcome = outcomes[place];
+  for (const [index, { position }] of messages.entries()) {
+    const outcome = outcomes[index];
     if (outcome?.kind !== 'acknowledged') continue;
     count += 1;
     first ??= position;

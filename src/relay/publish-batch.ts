@@ -7,7 +7,7 @@ import { outgoing } from './outgoing.ts';
 import type { TopicRoute } from './topic-route.ts';
 
 export interface Published {
-  /** By the place of the message in the claim; `undefined`: it is blocked, and was not handed to the transport. */
+  /** By the index of the message in the claim; `undefined`: it is blocked, and was not handed to the transport. */
   readonly outcomes: readonly (PublishOutcome | undefined)[];
   readonly hold: Hold | undefined;
 }

@@ -23,13 +23,13 @@ const refusalCases: readonly CaseBody[] = [
     async run(fixture) {
       const batch = interleaved(keyNames(10), 200);
       const bad = 83;
-      const messages = batch.map((one, place) => (place === bad ? refusedBy(fixture, one) : one));
+      const messages = batch.map((one, index) => (index === bad ? refusedBy(fixture, one) : one));
       const outcomes = await fixture.publish(messages);
       const badKey = messages[bad]?.key;
-      for (const [place, outcome] of outcomes.entries()) {
-        const follows = messages[place]?.key === badKey && place > bad;
-        if (place === bad) assertRefused(outcome);
-        else assert.equal(outcome.kind, follows ? 'held' : 'acknowledged', `outcome of message ${place}`);
+      for (const [index, outcome] of outcomes.entries()) {
+        const follows = messages[index]?.key === badKey && index > bad;
+        if (index === bad) assertRefused(outcome);
+        else assert.equal(outcome.kind, follows ? 'held' : 'acknowledged', `outcome of message ${index}`);
       }
     },
   },
@@ -39,11 +39,11 @@ const refusalCases: readonly CaseBody[] = [
       const batch = interleaved([null, 'a', null, 'b'], 120);
       const bad = new Set([0, 41, 60, 119]);
       const outcomes = await fixture.publish(
-        batch.map((one, place) => (bad.has(place) ? refusedBy(fixture, one) : one)),
+        batch.map((one, index) => (bad.has(index) ? refusedBy(fixture, one) : one)),
       );
-      for (const place of [0, 41, 60]) assertRefused(outcomes[place]);
-      for (const [place, outcome] of outcomes.entries()) {
-        if (batch[place]?.key === null && !bad.has(place)) assert.equal(outcome.kind, 'acknowledged');
+      for (const index of [0, 41, 60]) assertRefused(outcomes[index]);
+      for (const [index, outcome] of outcomes.entries()) {
+        if (batch[index]?.key === null && !bad.has(index)) assert.equal(outcome.kind, 'acknowledged');
       }
     },
   },
@@ -96,18 +96,18 @@ const partitionCase: CaseBody = {
     await fixture.deliver(interleaved(keyNames(24), 24));
     await faultsOf(fixture).failPartition?.(1);
     const outcomes = await fixture.publish(batch);
-    for (const [place, { kind }] of outcomes.entries()) {
-      const partition = partitionOf(batch[place]?.key ?? '', partitions);
+    for (const [index, { kind }] of outcomes.entries()) {
+      const partition = partitionOf(batch[index]?.key ?? '', partitions);
       assert.equal(
         kind,
         partition === 1 ? 'deferred' : 'acknowledged',
-        `outcome of message ${place} in ${partition}`,
+        `outcome of message ${index} in ${partition}`,
       );
     }
     await faultsOf(fixture).heal();
     await recovered(
       fixture,
-      batch.filter((_, place) => outcomes[place]?.kind === 'deferred'),
+      batch.filter((_, index) => outcomes[index]?.kind === 'deferred'),
     );
   },
 };

@@ -131,8 +131,8 @@ function pairs(
   batch: OutgoingBatch,
   result: PublishResult,
 ): readonly (readonly [OutgoingMessage, PublishOutcome])[] {
-  return batch.messages.flatMap((message, place) => {
-    const outcome = result.outcomes[place];
+  return batch.messages.flatMap((message, index) => {
+    const outcome = result.outcomes[index];
     return outcome === undefined ? [] : [[message, outcome] as const];
   });
 }

@@ -5,7 +5,7 @@ interface Sent {
   readonly address: string;
   readonly message: SourceMessage;
   /** Among the messages of its partition, from 0. */
-  readonly place: number;
+  readonly index: number;
 }
 
 /** Observes one member. */
@@ -32,9 +32,9 @@ export class OfferRules {
 
   sent(n: number, address: string, message: SourceMessage): void {
     const partition = `${address}/${message.partition}`;
-    const place = this.#counts.get(partition) ?? 0;
-    this.#counts.set(partition, place + 1);
-    this.#sent.set(n, { address, message, place });
+    const index = this.#counts.get(partition) ?? 0;
+    this.#counts.set(partition, index + 1);
+    this.#sent.set(n, { address, message, index });
   }
 
   /** The violations as texts, each once. */
@@ -104,11 +104,11 @@ export class OfferRules {
 
   /** A message is offered for the first time only after all earlier ones of its partition. */
   #follow(share: string, n: number): void {
-    const place = this.#sent.get(n)?.place;
-    if (place === undefined) return;
+    const index = this.#sent.get(n)?.index;
+    if (index === undefined) return;
     const furthest = this.#furthest.get(share);
-    if (furthest !== undefined && place > furthest + 1)
+    if (furthest !== undefined && index > furthest + 1)
       this.#broken.add(`message ${n} overtook another of its partition`);
-    this.#furthest.set(share, Math.max(place, furthest ?? place));
+    this.#furthest.set(share, Math.max(index, furthest ?? index));
   }
 }

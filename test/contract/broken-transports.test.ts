@@ -42,7 +42,7 @@ async function failures(publish: Publish, reverseRead = false): Promise<string[]
 }
 
 /** Publishes and rewrites every outcome. */
-function rewriting(rewrite: (outcome: PublishOutcome, place: number) => PublishOutcome): Publish {
+function rewriting(rewrite: (outcome: PublishOutcome, index: number) => PublishOutcome): Publish {
   return async (batch, memory) => {
     const { outcomes, ...rest } = await memory.publish(batch);
     return { ...rest, outcomes: outcomes.map(rewrite) };

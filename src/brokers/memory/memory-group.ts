@@ -48,9 +48,9 @@ export class MemoryGroup {
 
   /** Reassigns the partitions of a member; resolves when its current batches have ended. */
   async leave(member: MemoryMember): Promise<void> {
-    const place = this.#members.indexOf(member);
-    if (place >= 0) {
-      this.#members.splice(place, 1);
+    const index = this.#members.indexOf(member);
+    if (index >= 0) {
+      this.#members.splice(index, 1);
       this.#share();
     }
     await Promise.all(member.inHand);

@@ -47,8 +47,8 @@ export class MemoryLog {
     let number = 0;
     if (key === null) number = this.#turn++;
     else
-      for (let place = 0; place < key.length; place += 1)
-        number = (number * 31 + key.charCodeAt(place)) >>> 0;
+      for (let index = 0; index < key.length; index += 1)
+        number = (number * 31 + key.charCodeAt(index)) >>> 0;
     return number % this.#rows.length;
   }
 }

@@ -85,9 +85,9 @@ export function storingTransport(partitions: number, store: StoreMessage): Memor
 function countingStore(): StoreMessage {
   const counts = new Map<string, number>();
   return (address, _message, partition) => {
-    const place = `${address}/${partition}`;
-    const count = counts.get(place) ?? 0;
-    counts.set(place, count + 1);
+    const name = `${address}/${partition}`;
+    const count = counts.get(name) ?? 0;
+    counts.set(name, count + 1);
     return String(count);
   };
 }
@@ -117,9 +117,9 @@ function firstHold(faults: PlannedFaults, partitions: number): Hold | undefined 
   return undefined;
 }
 
-interface Placed {
+interface Indexed {
   readonly message: OutgoingMessage;
-  readonly place: number;
+  readonly index: number;
 }
 
 async function publish(log: MemoryLog, faults: PlannedFaults, batch: OutgoingBatch): Promise<PublishResult> {
@@ -127,21 +127,21 @@ async function publish(log: MemoryLog, faults: PlannedFaults, batch: OutgoingBat
   const lost = batch.messages.length > 0 && faults.takeLostAnswer();
   let hold: Hold | undefined;
   const groups = [...byPartition(batch)];
-  for (const [partition, placed] of faults.reordered ? groups.toReversed() : groups) {
+  for (const [partition, messages] of faults.reordered ? groups.toReversed() : groups) {
     // Lets another batch go first, as on a network.
     if (faults.reordered) await Promise.resolve();
-    hold = storePartition({ log, faults, batch, outcomes, lost }, partition, placed) ?? hold;
+    hold = storePartition({ log, faults, batch, outcomes, lost }, partition, messages) ?? hold;
   }
   return hold === undefined ? { outcomes } : { outcomes, hold };
 }
 
-function byPartition({ messages, partitions }: OutgoingBatch): Map<number, Placed[]> {
-  const groups = new Map<number, Placed[]>();
-  for (const [place, message] of messages.entries()) {
+function byPartition({ messages, partitions }: OutgoingBatch): Map<number, Indexed[]> {
+  const groups = new Map<number, Indexed[]>();
+  for (const [index, message] of messages.entries()) {
     const partition = partitionOf(message.key ?? message.id, partitions);
     const group = groups.get(partition) ?? [];
     groups.set(partition, group);
-    group.push({ message, place });
+    group.push({ message, index });
   }
   return groups;
 }
@@ -154,24 +154,24 @@ interface Storing {
   readonly lost: boolean;
 }
 
-function storePartition(storing: Storing, partition: number, placed: readonly Placed[]): Hold | undefined {
+function storePartition(storing: Storing, partition: number, messages: readonly Indexed[]): Hold | undefined {
   const { log, faults, batch, outcomes, lost } = storing;
   const blockedKeys = new Set<string>();
   let began: Hold | undefined;
-  for (const { message, place } of placed) {
+  for (const { message, index } of messages) {
     const hold = batch.signal.aborted ? givenUp : faults.holdOf(partition);
     const refusal = faults.refusalOf(message);
     if (message.key !== null && blockedKeys.has(message.key)) {
-      outcomes[place] = { kind: 'held' };
+      outcomes[index] = { kind: 'held' };
     } else if (hold !== undefined) {
-      outcomes[place] = { kind: 'deferred', onWire: false };
+      outcomes[index] = { kind: 'deferred', onWire: false };
       began = hold;
     } else if (refusal !== undefined) {
-      outcomes[place] = { kind: refusal, error: 'refused by a test' };
+      outcomes[index] = { kind: refusal, error: 'refused by a test' };
       if (message.key !== null) blockedKeys.add(message.key);
     } else {
       const offset = log.append(message, partition);
-      outcomes[place] = lost
+      outcomes[index] = lost
         ? { kind: 'deferred', onWire: true }
         : { kind: 'acknowledged', offset, partition };
       if (lost) began = answerLost;

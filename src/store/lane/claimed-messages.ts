@@ -35,7 +35,7 @@ export interface ClaimRow {
 
 /** What of a message is not as usual. */
 interface Other {
-  /** Its place in the batch, from 0. */
+  /** Its index in the batch, from 0. */
   readonly n: number;
   readonly contentType: string;
   readonly attempts: number;
@@ -93,7 +93,7 @@ function listOf(json: string | null): unknown {
   return json === null ? [] : JSON.parse(json);
 }
 
-/** Reads the payloads from the first to the last. If all are ASCII, as JSON mostly is, bytes are places in the string. */
+/** Reads the payloads from the first to the last. If all are ASCII, as JSON mostly is, byte offsets index the string. */
 function reader(payloads: string, sizes: readonly string[]): (n: number) => string {
   let from = 0;
   const total = sizes.reduce((sum, size) => sum + Number(size), 0);

@@ -26,10 +26,10 @@ function offer(
   return new OfferedBatch({ address: 'orders', partition: 2, messages, signal, lost: signal, ...rest });
 }
 
-function doneAfter(messages: readonly IncomingMessage[], ...places: readonly number[]): string | undefined {
+function doneAfter(messages: readonly IncomingMessage[], ...indexes: readonly number[]): string | undefined {
   const open = offer(messages);
-  for (const place of places) {
-    const message = messages[place];
+  for (const index of indexes) {
+    const message = messages[index];
     if (message !== undefined) open.acknowledge(message);
   }
   return open.done().at(-1)?.offset;
@@ -37,7 +37,7 @@ function doneAfter(messages: readonly IncomingMessage[], ...places: readonly num
 
 const gappy = messagesAt(5, 6, 9, 40, 41);
 
-test.each<[places: number[], offset: string | undefined]>([
+test.each<[indexes: number[], offset: string | undefined]>([
   [[], undefined],
   [[0, 1, 2, 3, 4], '41'],
   [[4, 3, 2, 1, 0], '41'],
@@ -46,8 +46,8 @@ test.each<[places: number[], offset: string | undefined]>([
   [[1, 2, 3, 4], undefined],
   [[3, 0, 2, 1], '40'],
   [[0, 0, 0], '5'],
-])('after acknowledgements of %j everything up to offset %s is done', (places, offset) => {
-  expect(doneAfter(gappy, ...places)).toBe(offset);
+])('after acknowledgements of %j everything up to offset %s is done', (indexes, offset) => {
+  expect(doneAfter(gappy, ...indexes)).toBe(offset);
 });
 
 test('a rejected message and all later ones stay open, even if they are acknowledged before or after', () => {
@@ -77,14 +77,14 @@ test('a copy of a message counts as that message, one of another partition does 
 });
 
 test('any order of acknowledgements ends with everything done, and never with a message that is open', () => {
-  const messages = messagesAt(...Array.from({ length: 60 }, (_, place) => place * 3));
-  const order = messages.map((_, place) => (place * 23) % 60);
+  const messages = messagesAt(...Array.from({ length: 60 }, (_, index) => index * 3));
+  const order = messages.map((_, index) => (index * 23) % 60);
   const acknowledged = new Set<number>();
   const open = offer(messages);
-  for (const place of order) {
-    const message = messages[place];
+  for (const index of order) {
+    const message = messages[index];
     if (message !== undefined) open.acknowledge(message);
-    acknowledged.add(place);
+    acknowledged.add(index);
     const firstOpen = messages.findIndex((_, at) => !acknowledged.has(at));
     const expected = firstOpen === -1 ? 59 : firstOpen - 1;
     expect(open.done().at(-1)?.offset).toBe(messages[expected]?.offset);

@@ -92,7 +92,7 @@ test('messages of a key are sent one at a time and in order, others concurrently
         return acknowledged;
       });
       expect(outcomes).toEqual(messages.map(() => acknowledged));
-      for (const places of order.values()) expect(places).toEqual(places.toSorted((a, b) => a - b));
+      for (const indexes of order.values()) expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
     }),
   );
 });

@@ -10,9 +10,9 @@ function asked() {
         calls.push({ ids, answer: () => resolve(new Map(ids.map((id) => [id, `${id}!`]))), fail: reject });
       }),
   );
-  const call = (place: number): (typeof calls)[number] => {
-    const found = calls[place];
-    if (found === undefined) throw new Error(`There was no call ${place}.`);
+  const call = (index: number): (typeof calls)[number] => {
+    const found = calls[index];
+    if (found === undefined) throw new Error(`There was no call ${index}.`);
     return found;
   };
   return { call, calls, of };

@@ -89,7 +89,7 @@ export function kafkaOver(settings: KafkaConnection, reach?: Reach): KafkaTransp
   };
 }
 
-/** What every place holds until its partition has filled it in. */
+/** What every entry holds until its partition has filled it in. */
 const unsettled: PublishOutcome = { kind: 'deferred', onWire: false };
 
 interface Parts {
@@ -112,7 +112,7 @@ async function publish(
     sizes,
     outcomes,
     async send(partition: number, some: readonly number[]) {
-      const result = await producer.send({ address, partition, messages, places: some, sizes, gzip });
+      const result = await producer.send({ address, partition, messages, indexes: some, sizes, gzip });
       if (result.kind === 'hold' && result.stored) doubts.add(address, partition, result.reason);
       // A hold of which nothing was sent says nothing about the partition: what was doubtful still is.
       else if (result.kind !== 'hold') doubts.clear(address, partition);
@@ -121,9 +121,9 @@ async function publish(
     signal,
   };
   const holds = await Promise.all(
-    [...placesByPartition(messages, partitions)].map(
-      async ([partition, places]) =>
-        doubts.restOf(address, partition) ?? sendPartition(batch, partition, places),
+    [...indexesByPartition(messages, partitions)].map(
+      async ([partition, indexes]) =>
+        doubts.restOf(address, partition) ?? sendPartition(batch, partition, indexes),
     ),
   );
   const hold = widest(
@@ -133,15 +133,15 @@ async function publish(
   return hold === undefined ? { outcomes } : { outcomes, hold };
 }
 
-function placesByPartition(messages: OutgoingBatch['messages'], partitions: number): Map<number, number[]> {
-  const places = new Map<number, number[]>();
-  for (const [place, { key, id }] of messages.entries()) {
+function indexesByPartition(messages: OutgoingBatch['messages'], partitions: number): Map<number, number[]> {
+  const indexes = new Map<number, number[]>();
+  for (const [index, { key, id }] of messages.entries()) {
     const partition = partitionOf(key ?? id, partitions);
-    const known = places.get(partition);
-    if (known === undefined) places.set(partition, [place]);
-    else known.push(place);
+    const known = indexes.get(partition);
+    if (known === undefined) indexes.set(partition, [index]);
+    else known.push(index);
   }
-  return places;
+  return indexes;
 }
 
 /** A transport that delivered some of the batch is not down, whatever one of its brokers is. */

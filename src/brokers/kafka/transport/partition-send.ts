@@ -14,11 +14,11 @@ export interface PartitionedBatch {
   /** The largest record batch that the topic takes, as far as is known. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  send(partition: number, places: readonly number[]): Promise<StoredAt | KafkaFailure>;
+  send(partition: number, indexes: readonly number[]): Promise<StoredAt | KafkaFailure>;
 }
 
 /**
- * Sends the messages of one partition, given by their places in the batch, one record batch after the other.
+ * Sends the messages of one partition, given by their indexes in the batch, one record batch after the other.
  *
  * A record batch that is refused as a whole is halved, in order, until the message to blame is alone. Its followers of
  * the same key are skipped, everything else goes on. When a hold begins nothing more is sent. What was once in a batch
@@ -27,11 +27,11 @@ export interface PartitionedBatch {
 export async function sendPartition(
   batch: PartitionedBatch,
   partition: number,
-  places: readonly number[],
+  indexes: readonly number[],
 ): Promise<Hold | undefined> {
   const blockedKeys = new Set<string>();
   const doubted = new Set<number>();
-  const waiting = chunksOf(batch.sizes, places, batch.maxBytes).toReversed();
+  const waiting = chunksOf(batch.sizes, indexes, batch.maxBytes).toReversed();
   let hold: Hold | undefined;
   for (let chunk = waiting.pop(); chunk !== undefined; chunk = waiting.pop()) {
     const open = withoutBlocked(batch, chunk, blockedKeys, doubted);
@@ -53,7 +53,7 @@ export async function sendPartition(
       const middle = Math.ceil(open.length / 2);
       waiting.push(open.slice(middle), open.slice(0, middle));
     } else {
-      const kind = open.some((place) => doubted.has(place)) ? 'ambiguous' : result.single;
+      const kind = open.some((index) => doubted.has(index)) ? 'ambiguous' : result.single;
       settle(batch, open, { kind, error: result.reason });
       block(batch, open, blockedKeys);
     }
@@ -63,48 +63,48 @@ export async function sendPartition(
 
 function withoutBlocked(
   batch: PartitionedBatch,
-  places: readonly number[],
+  indexes: readonly number[],
   blockedKeys: ReadonlySet<string>,
   doubted: ReadonlySet<number>,
 ): readonly number[] {
-  if (blockedKeys.size === 0) return places;
-  return places.filter((place) => {
-    const key = batch.messages[place]?.key ?? null;
+  if (blockedKeys.size === 0) return indexes;
+  return indexes.filter((index) => {
+    const key = batch.messages[index]?.key ?? null;
     if (key === null || !blockedKeys.has(key)) return true;
-    batch.outcomes[place] = doubted.has(place) ? { kind: 'held', onWire: true } : { kind: 'held' };
+    batch.outcomes[index] = doubted.has(index) ? { kind: 'held', onWire: true } : { kind: 'held' };
     return false;
   });
 }
 
 function acknowledge(
   batch: PartitionedBatch,
-  places: readonly number[],
+  indexes: readonly number[],
   partition: number,
   baseOffset: bigint,
 ): void {
-  const safe = baseOffset <= BigInt(Number.MAX_SAFE_INTEGER - places.length);
+  const safe = baseOffset <= BigInt(Number.MAX_SAFE_INTEGER - indexes.length);
   const base = Number(baseOffset);
-  for (const [rank, place] of places.entries()) {
+  for (const [rank, index] of indexes.entries()) {
     const offset = safe ? String(base + rank) : String(baseOffset + BigInt(rank));
-    batch.outcomes[place] = { kind: 'acknowledged', partition, offset };
+    batch.outcomes[index] = { kind: 'acknowledged', partition, offset };
   }
 }
 
-function doubt(places: readonly number[], doubted: Set<number>): void {
-  for (const place of places) doubted.add(place);
+function doubt(indexes: readonly number[], doubted: Set<number>): void {
+  for (const index of indexes) doubted.add(index);
 }
 
-function keep(batch: PartitionedBatch, places: readonly number[], doubted: ReadonlySet<number>): void {
-  for (const place of places) batch.outcomes[place] = { kind: 'deferred', onWire: doubted.has(place) };
+function keep(batch: PartitionedBatch, indexes: readonly number[], doubted: ReadonlySet<number>): void {
+  for (const index of indexes) batch.outcomes[index] = { kind: 'deferred', onWire: doubted.has(index) };
 }
 
-function settle(batch: PartitionedBatch, places: readonly number[], outcome: PublishOutcome): void {
-  for (const place of places) batch.outcomes[place] = outcome;
+function settle(batch: PartitionedBatch, indexes: readonly number[], outcome: PublishOutcome): void {
+  for (const index of indexes) batch.outcomes[index] = outcome;
 }
 
-function block(batch: PartitionedBatch, places: readonly number[], blockedKeys: Set<string>): void {
-  for (const place of places) {
-    const key = batch.messages[place]?.key ?? null;
+function block(batch: PartitionedBatch, indexes: readonly number[], blockedKeys: Set<string>): void {
+  for (const index of indexes) {
+    const key = batch.messages[index]?.key ?? null;
     if (key !== null) blockedKeys.add(key);
   }
 }

@@ -17,7 +17,7 @@ export interface ProduceRequest {
   readonly partition: number;
   readonly messages: readonly OutgoingMessage[];
   /** Which of the messages, in order. */
-  readonly places: readonly number[];
+  readonly indexes: readonly number[];
   readonly sizes: RecordSizes;
   /** Compresses the batch in gzip. */
   readonly gzip: boolean;
@@ -77,9 +77,9 @@ export class BatchProducer {
   }
 
   /** The batch holds until the next call; a connection copies it when it is told to send it. */
-  #encode({ messages, places, sizes }: ProduceRequest): Buffer {
+  #encode({ messages, indexes, sizes }: ProduceRequest): Buffer {
     this.#writer ??= new RecordBatchWriter(platformaticKafka().crc32c);
-    return this.#writer.write(messages, places, sizes, Date.now());
+    return this.#writer.write(messages, indexes, sizes, Date.now());
   }
 
   async #compressed(request: ProduceRequest): Promise<Buffer> {

@@ -40,27 +40,27 @@ export class RecordBatchWriter {
   }
 
   /**
-   * One batch of the messages at these places, in this order.
+   * One batch of the messages at these indexes, in this order.
    *
-   * @param places at least one
+   * @param indexes at least one
    * @param timeMs the time of every record, in milliseconds since 1970
    * @returns a view of memory that the next call uses again
    */
   write(
     messages: readonly OutgoingMessage[],
-    places: readonly number[],
+    indexes: readonly number[],
     sizes: RecordSizes,
     timeMs: number,
   ): Buffer {
     let most = batchHeaderBytes;
-    for (const place of places) most += largestRecord(sizes, place);
+    for (const index of indexes) most += largestRecord(sizes, index);
     this.#begin(most);
-    for (const [number, place] of places.entries()) {
-      const message = messages[place];
-      if (message !== undefined) this.#record(message, place, sizes, number);
+    for (const [number, index] of indexes.entries()) {
+      const message = messages[index];
+      if (message !== undefined) this.#record(message, index, sizes, number);
     }
     const batch = this.#target.subarray(0, this.#at);
-    writeHeader(batch, places.length, BigInt(timeMs));
+    writeHeader(batch, indexes.length, BigInt(timeMs));
     seal(batch, { gzip: false, crc32c: this.#crc32c });
     return batch;
   }
@@ -76,11 +76,11 @@ export class RecordBatchWriter {
 
   #record(
     { key, payload, headers }: OutgoingMessage,
-    place: number,
+    index: number,
     sizes: RecordSizes,
     number: number,
   ): void {
-    this.#varint((sizes.bytes[place] ?? 0) + varintSize(number));
+    this.#varint((sizes.bytes[index] ?? 0) + varintSize(number));
     // Attributes, and the difference to the time of the batch.
     this.#varint(0);
     this.#varint(0);
@@ -88,7 +88,7 @@ export class RecordBatchWriter {
     if (key === null) this.#varint(none);
     else this.#text(key);
     this.#text(payload);
-    this.#varint(sizes.headers[place] ?? 0);
+    this.#varint(sizes.headers[index] ?? 0);
     this.#headers(headers);
   }
 

@@ -1,7 +1,7 @@
 import type { OutgoingMessage } from '../../transport.ts';
 import { textSize, varintSize } from './varint.ts';
 
-/** How large each message of a batch is as a record, by its place. Counted once: batches are cut by it, and written by it. */
+/** The size of each message of a batch as a record, by index. Counted once, for cutting batches and for writing them. */
 export interface RecordSizes {
   /** Without its own length and its number in the batch. */
   readonly bytes: Int32Array;
@@ -16,23 +16,23 @@ const longestNumber = 3;
 export function recordSizes(messages: readonly OutgoingMessage[]): RecordSizes {
   const sizes = { bytes: new Int32Array(messages.length), headers: new Int32Array(messages.length) };
   const headers = new HeaderSizes();
-  for (const [place, { key, payload, headers: own }] of messages.entries()) {
+  for (const [index, { key, payload, headers: own }] of messages.entries()) {
     const keySize = key === null ? 1 : textSize(Buffer.byteLength(key));
     const texts = headers.measure(own);
-    sizes.headers[place] = headers.count;
-    sizes.bytes[place] =
+    sizes.headers[index] = headers.count;
+    sizes.bytes[index] =
       recordStartBytes + keySize + textSize(Buffer.byteLength(payload)) + varintSize(headers.count) + texts;
   }
   return sizes;
 }
 
 /** What a message adds to a batch at the most, in bytes: exact but for two bytes of its number. */
-export function largestRecord({ bytes }: RecordSizes, place: number): number {
-  const size = (bytes[place] ?? 0) + longestNumber;
+export function largestRecord({ bytes }: RecordSizes, index: number): number {
+  const size = (bytes[index] ?? 0) + longestNumber;
   return varintSize(size) + size;
 }
 
-/** Sizes of headers. Most are the same in every message of a batch, and in the same place: those are not counted again. */
+/** Sizes of headers. Most are the same in every message of a batch, and in the same order: those are not counted again. */
 class HeaderSizes {
   count = 0;
   readonly #names: string[] = [];

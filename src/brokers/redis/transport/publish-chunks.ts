@@ -51,16 +51,16 @@ export async function publishChunks(
   const { closings } = link;
   let hold: Hold | undefined;
   while (hold === undefined && !signal.aborted && link.closings === closings) {
-    const places = batch.next();
-    if (places.length === 0) break;
+    const indexes = batch.next();
+    if (indexes.length === 0) break;
     try {
       const answer = await link.ask(
-        (client) => sendFitting(client, way, address, batch.at(places)),
+        (client) => sendFitting(client, way, address, batch.at(indexes)),
         way.extraMs,
       );
-      hold = batch.answered(places, answer);
+      hold = batch.answered(indexes, answer);
     } catch (error) {
-      hold = batch.failed(places, error);
+      hold = batch.failed(indexes, error);
     }
   }
   if (hold?.scope === 'transport') link.renew();
@@ -101,55 +101,55 @@ class OpenBatch {
     this.#outcomes = Array.from(messages, () => undefined);
   }
 
-  /** The places of the next chunk's messages; messages of blocked keys become `held`. */
+  /** The indexes of the next chunk's messages; messages of blocked keys become `held`. */
   next(): readonly number[] {
-    const places: number[] = [];
+    const indexes: number[] = [];
     let length = 0;
-    for (const [place, message] of this.#messages.entries()) {
-      if (this.#outcomes[place] !== undefined) continue;
+    for (const [index, message] of this.#messages.entries()) {
+      if (this.#outcomes[index] !== undefined) continue;
       if (message.key !== null && this.#blocked.has(message.key)) {
-        this.#outcomes[place] = { kind: 'held' };
+        this.#outcomes[index] = { kind: 'held' };
         continue;
       }
       const isLong = message.payload.length > longLength;
       length += message.payload.length;
-      if (places.length > 0 && (isLong || length > mostLength || places.length >= mostMessages)) break;
-      places.push(place);
+      if (indexes.length > 0 && (isLong || length > mostLength || indexes.length >= mostMessages)) break;
+      indexes.push(index);
       if (isLong) break;
     }
-    return places;
+    return indexes;
   }
 
-  at(places: readonly number[]): readonly OutgoingMessage[] {
-    return places.flatMap((place) => this.#messages[place] ?? []);
+  at(indexes: readonly number[]): readonly OutgoingMessage[] {
+    return indexes.flatMap((index) => this.#messages[index] ?? []);
   }
 
   /** @returns the hold, if the refusal causes one */
-  answered(places: readonly number[], { outcomes, refusal }: ChunkAnswer): Hold | undefined {
-    for (const [n, outcome] of outcomes.entries()) this.#settle(places[n], outcome);
+  answered(indexes: readonly number[], { outcomes, refusal }: ChunkAnswer): Hold | undefined {
+    for (const [n, outcome] of outcomes.entries()) this.#settle(indexes[n], outcome);
     if (refusal === undefined) return undefined;
     const failure = meaningOf(refusal);
     if (failure.kind === 'hold') return failure.hold;
-    this.#settle(places[outcomes.length], failure.outcome);
+    this.#settle(indexes[outcomes.length], failure.outcome);
     return undefined;
   }
 
   /** @returns the hold, if one begins */
-  failed(places: readonly number[], error: unknown): Hold | undefined {
+  failed(indexes: readonly number[], error: unknown): Hold | undefined {
     const refusal = refusalOf(error instanceof NoConnection ? error.cause : error);
     const failure = refusal === undefined ? undefined : meaningOf(refusal);
     if (error instanceof NoConnection)
       return failure?.kind === 'hold' ? failure.hold : { scope: 'transport', reason: reasonOf(error) };
     if (failure?.kind === 'hold') return failure.hold;
     if (failure === undefined) {
-      for (const place of places) this.#settle(place, maybeStored);
+      for (const index of indexes) this.#settle(index, maybeStored);
       return { scope: 'transport', reason: reasonOf(error) };
     }
     // Which message caused the error is unknown.
-    for (const place of places) {
-      const key = this.#messages[place]?.key ?? null;
+    for (const index of indexes) {
+      const key = this.#messages[index]?.key ?? null;
       const behind = key !== null && this.#blocked.has(key);
-      this.#settle(place, behind ? { kind: 'held', onWire: true } : failure.outcome);
+      this.#settle(index, behind ? { kind: 'held', onWire: true } : failure.outcome);
     }
     return undefined;
   }
@@ -160,10 +160,10 @@ class OpenBatch {
     return reason === undefined ? { outcomes } : { outcomes, hold: reason };
   }
 
-  #settle(place: number | undefined, outcome: PublishOutcome): void {
-    if (place === undefined) return;
-    this.#outcomes[place] = outcome;
-    const key = this.#messages[place]?.key ?? null;
+  #settle(index: number | undefined, outcome: PublishOutcome): void {
+    if (index === undefined) return;
+    this.#outcomes[index] = outcome;
+    const key = this.#messages[index]?.key ?? null;
     if (outcome.kind !== 'acknowledged' && key !== null) this.#blocked.add(key);
   }
 }

@@ -16,12 +16,12 @@ test('chunks keep the order, omit nothing, and exceed the limit only with a sing
       fc.integer({ min: 100, max: 2_000 }),
       (sizes, limit) => {
         const all = sizes.map(sized);
-        const places = [...all.keys()];
+        const indexes = [...all.keys()];
         const measured = recordSizes(all);
-        const chunks = chunksOf(measured, places, limit);
-        expect(chunks.flat()).toEqual(places);
+        const chunks = chunksOf(measured, indexes, limit);
+        expect(chunks.flat()).toEqual(indexes);
         for (const chunk of chunks) {
-          const bytes = chunk.reduce((sum, place) => sum + largestRecord(measured, place), batchHeaderBytes);
+          const bytes = chunk.reduce((sum, index) => sum + largestRecord(measured, index), batchHeaderBytes);
           expect(chunk.length === 1 || bytes <= limit).toBe(true);
         }
       },

@@ -9,7 +9,7 @@ import type { OutgoingMessage, PublishOutcome } from '../../../../src/brokers/tr
 type Send = (messages: readonly OutgoingMessage[]) => StoredAt | KafkaFailure;
 
 function keyed(keys: readonly (string | null)[]): OutgoingMessage[] {
-  return keys.map((key, place) => ({ headers: {}, id: String(place), key, payload: 'p' }));
+  return keys.map((key, index) => ({ headers: {}, id: String(index), key, payload: 'p' }));
 }
 
 async function run(messages: readonly OutgoingMessage[], send: Send, signal = new AbortController().signal) {
@@ -20,8 +20,8 @@ async function run(messages: readonly OutgoingMessage[], send: Send, signal = ne
     messages,
     outcomes,
     sizes: recordSizes(messages),
-    send: async (_partition: number, places: readonly number[]) => {
-      const some = places.flatMap((place) => messages[place] ?? []);
+    send: async (_partition: number, indexes: readonly number[]) => {
+      const some = indexes.flatMap((index) => messages[index] ?? []);
       sent.push(some.map(({ id }) => id));
       return send(some);
     },
@@ -59,10 +59,10 @@ test('whichever messages are bad, only they are permanent, only later ones of th
       });
       expect(outcomes.map(({ kind }) => kind)).toEqual(expected);
       expect(log).toEqual(
-        messages.filter((_, place) => expected[place] === 'acknowledged').map(({ id }) => id),
+        messages.filter((_, index) => expected[index] === 'acknowledged').map(({ id }) => id),
       );
-      for (const [place, outcome] of outcomes.entries()) {
-        if (outcome.kind === 'acknowledged') expect(log[Number(outcome.offset)]).toBe(String(place));
+      for (const [index, outcome] of outcomes.entries()) {
+        if (outcome.kind === 'acknowledged') expect(log[Number(outcome.offset)]).toBe(String(index));
       }
     }),
   );

@@ -64,19 +64,19 @@ test('kafkajs decodes every batch as the messages it was written from, and its c
   const writer = new RecordBatchWriter(crc32c);
   await fc.assert(
     fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 40 }), fc.nat(), async (messages, skip) => {
-      const places = [...messages.keys()].filter((place) => place === 0 || (place + skip) % 5 !== 0);
+      const indexes = [...messages.keys()].filter((index) => index === 0 || (index + skip) % 5 !== 0);
       const sizes = recordSizes(messages);
-      const batch = writer.write(messages, places, sizes, 1_700_000_000_123);
+      const batch = writer.write(messages, indexes, sizes, 1_700_000_000_123);
 
       expect(batch.readUInt32BE(17)).toBe(jsCRC32C(batch.subarray(21)));
-      const most = places.reduce((sum, place) => sum + largestRecord(sizes, place), batchHeaderBytes);
+      const most = indexes.reduce((sum, index) => sum + largestRecord(sizes, index), batchHeaderBytes);
       expect(batch.length).toBeLessThanOrEqual(most);
-      expect(batch.length).toBeGreaterThanOrEqual(most - 4 * places.length);
+      expect(batch.length).toBeGreaterThanOrEqual(most - 4 * indexes.length);
       const { records, ...head } = await decode(batch);
       expect(head).toMatchObject({
         firstTimestamp: '1700000000123',
         maxTimestamp: '1700000000123',
-        lastOffsetDelta: places.length - 1,
+        lastOffsetDelta: indexes.length - 1,
         producerId: '-1',
       });
       expect(
@@ -89,8 +89,8 @@ test('kafkajs decodes every batch as the messages it was written from, and its c
           headers: Object.fromEntries(Object.entries(headers).map(([one, bytes]) => [one, String(bytes)])),
         })),
       ).toEqual(
-        places.map((place, number) => {
-          const { key, payload, headers } = messages[place] as OutgoingMessage;
+        indexes.map((index, number) => {
+          const { key, payload, headers } = messages[index] as OutgoingMessage;
           return {
             offset: String(number),
             timestamp: '1700000000123',
