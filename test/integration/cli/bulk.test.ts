@@ -25,7 +25,7 @@ function cli(...args: readonly string[]): Promise<CliEnd> {
   return runCli(args, { DATABASE_URL: fixture.url, USER: 'grace' });
 }
 
-test('without --yes and a terminal a filter is shown and nothing is done', async () => {
+test('a filter without --yes and without a terminal is shown but changes nothing', async () => {
   await failAll(fixture, ['A', 'B']);
 
   const [asked, dry, unreasoned, both] = await Promise.all([
@@ -55,7 +55,7 @@ test('without --yes and a terminal a filter is shown and nothing is done', async
   expect(await operator.bulk.list()).toEqual([]);
 });
 
-test('more than a hundred messages want their number on the command line, and the right one', async () => {
+test('requires --expect with the exact count above 100 messages', async () => {
   await failAll(
     fixture,
     Array.from({ length: 101 }, (_, n) => `F${n}`),
@@ -81,7 +81,7 @@ test('more than a hundred messages want their number on the command line, and th
   });
 });
 
-test('with --wait a change by filter tells how it ended', async () => {
+test('with --wait a change by filter prints its outcome', async () => {
   await failAll(fixture, ['A', 'B', 'C']);
   const relay = await startTestRelay(fixture);
   try {
@@ -96,7 +96,7 @@ test('with --wait a change by filter tells how it ended', async () => {
   }
 });
 
-test('operations are listed, shown, paused and aborted', async () => {
+test('bulk operations are listed, shown, paused and aborted', async () => {
   await failAll(fixture, ['A', 'B']);
   const { id } = await operator.bulk.start({ states: ['failed'] }, { action: 'retry' }, ada);
   const known = id ?? '';
@@ -121,7 +121,7 @@ test('operations are listed, shown, paused and aborted', async () => {
   expect(await operator.bulk.show(known)).toMatchObject({ state: 'aborted', answered: 0 });
 });
 
-test('due times are shifted by a filter, to earlier as well', async () => {
+test('a filter shifts due times, also to earlier ones', async () => {
   await fixture.send('A', { afterMs: 7_200_000 });
   const due = async (): Promise<number> => (await operator.list()).messages[0]?.dueAt?.getTime() ?? 0;
   const before = await due();

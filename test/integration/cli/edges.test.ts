@@ -19,7 +19,7 @@ vi.setConfig({ testTimeout: 240_000 });
 
 const main = fileURLToPath(new URL('../../../dist/bin/temporal-outbox.js', import.meta.url));
 
-test('a reader who closes the pipe early is no failure', async () => {
+test('a reader that closes the pipe early is not an error', async () => {
   const child = spawn(process.execPath, [main, 'migrate', '--print'], { stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.destroy();
   const [stderr] = await Promise.all([text(child.stderr), once(child, 'exit')]);
@@ -27,7 +27,7 @@ test('a reader who closes the pipe early is no failure', async () => {
   expect({ code: child.exitCode, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
-test('where no variable names the user, the system does', async ({ onTestFinished }) => {
+test('the system user is recorded when no variable names the user', async ({ onTestFinished }) => {
   const fixture = await laneFixture();
   onTestFinished(() => fixture.drop());
   await failAll(fixture, ['A']);
@@ -42,7 +42,7 @@ test('where no variable names the user, the system does', async ({ onTestFinishe
   expect(await auditOf(fixture)).toMatchObject([{ actor: expect.stringMatching(/^\S.*$/) }]);
 });
 
-test('a topic or group that nobody knows is said, and is no good news', async ({ onTestFinished }) => {
+test('an unknown topic or group is an error, not an empty result', async ({ onTestFinished }) => {
   const fixture = await laneFixture();
   onTestFinished(() => fixture.drop());
   const database = fixture.url;
@@ -63,7 +63,7 @@ test('a topic or group that nobody knows is said, and is no good news', async ({
   });
 });
 
-test('a configuration that is missing, or cannot be loaded, is told in one line with the right advice', async ({
+test('a configuration that is missing or cannot be loaded is one line with the right advice', async ({
   onTestFinished,
 }) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'outbox-edges-'));

@@ -33,7 +33,7 @@ async function runBulk({ database }: KeptFixture, id: string): Promise<void> {
   while ((await runner.runPage(id, () => undefined)).kind === 'more');
 }
 
-test('list, show and status tell what is kept and why, within 80 columns and without a body', async (end) => {
+test('list, show and status print what is kept and why, within 80 columns and without a body', async (end) => {
   const { fixture, cli, json } = await openStage(end);
   const failed = await fixture.keep('secret', { state: 'failed', key: null });
   const parked = await fixture.keep('parked', {
@@ -68,7 +68,7 @@ test('list, show and status tell what is kept and why, within 80 columns and wit
   );
 });
 
-test('a change needs --yes without a terminal, is done in the name of the system user, and tells all, some and none apart', async (end) => {
+test('a change requires --yes without a terminal, records the system user, and its exit codes distinguish all, some and none', async (end) => {
   const { fixture, cli, json } = await openStage(end);
   const ids: string[] = [];
   for (const label of ['A', 'B', 'C']) ids.push(await fixture.keep(label, { state: 'failed', key: label }));
@@ -98,7 +98,7 @@ test('a change needs --yes without a terminal, is done in the name of the system
   expect(ends.map(({ code }) => code)).toEqual([1, 0, 2, 2, 2, 1]);
 });
 
-test('a filter names many: counted in a dry run, then started with a reason and --yes, or as many as are expected', async (end) => {
+test('a filter for many messages is counted in a dry run, then started with --yes and a reason, or with the expected count', async (end) => {
   const { fixture, cli, json } = await openStage(end);
   const ids: string[] = [];
   for (const label of ['A', 'B']) ids.push(await fixture.keep(label, { state: 'failed', key: label }));
@@ -145,7 +145,7 @@ test('a filter names many: counted in a dry run, then started with a reason and 
   expect(list.stdout).toMatch(new RegExp(`${id} +retry +done +2/2 .*\\n  of the group ${fixture.group}\\n`));
 });
 
-test('Ctrl-C leaves a change of many going on, and says how to look', async (end) => {
+test('Ctrl-C leaves a bulk change running and prints how to follow it', async (end) => {
   const { fixture } = await openStage(end);
   const id = await fixture.keep('A', { state: 'failed' });
   const args = [

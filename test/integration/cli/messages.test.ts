@@ -29,7 +29,7 @@ async function json(...args: readonly string[]): Promise<unknown> {
   return JSON.parse((await cli(...args, '--json')).stdout);
 }
 
-test('list and show tell what there is and why it waits, within 80 columns and without a payload', async () => {
+test('list and show print the messages and why they wait, within 80 columns and without a payload', async () => {
   await failAll(fixture, ['secret']);
   await fixture.send('waiting', {
     key: `key\u001b[31m${'k'.repeat(60)}`,
@@ -55,7 +55,7 @@ test('list and show tell what there is and why it waits, within 80 columns and w
   expect((await cli('show', fixture.idOf('secret'), '--payload')).stdout).toContain('"secret"');
 });
 
-test('list tells the error of a message until it is delivered', async () => {
+test('list prints the error of a message until it is delivered', async () => {
   await failAll(fixture, ['A']);
   expect((await cli('list')).stdout).toContain('1 try, refused by the script');
   fixture.broker.judge = () => 'store';
@@ -67,7 +67,7 @@ test('list tells the error of a message until it is delivered', async () => {
   expect(stdout).not.toContain('refused by the script');
 });
 
-test('show names the groups of its database that keep a message, and how to look there', async () => {
+test('show names the groups of its database that keep a message, and the command that shows it there', async () => {
   await fixture.send('A');
   await fixture.send('B');
   await fixture.drain();
@@ -94,7 +94,7 @@ test('show names the groups of its database that keep a message, and how to look
   expect(await json('show', fixture.idOf('B'))).toMatchObject({ keptBy: [] });
 });
 
-test('with JSON, standard output is one object that programs can read', async () => {
+test('with --json, standard output is a single object', async () => {
   await failAll(fixture, ['A', 'B']);
 
   expect(await json('list', '--state', 'failed', '--topic', 'orders', '--limit', '1')).toMatchObject({
@@ -110,7 +110,7 @@ test('with JSON, standard output is one object that programs can read', async ()
   });
 });
 
-test('without a terminal a change needs --yes, and is done in the name of the system user', async () => {
+test('a change requires --yes without a terminal and records the system user', async () => {
   await failAll(fixture, ['A']);
   const id = fixture.idOf('A');
 
@@ -125,7 +125,7 @@ test('without a terminal a change needs --yes, and is done in the name of the sy
   ]);
 });
 
-test('exit codes tell all, some and none apart', async () => {
+test('exit codes distinguish all, some and none', async () => {
   await failAll(fixture, ['A', 'B']);
   await fixture.send('C');
   await fixture.drain();
@@ -194,7 +194,7 @@ test('edit reads the payload from a file and the schema from the configuration',
   expect(fixture.broker.log).toMatchObject([{ payload: '{ "n": 1 }', headers: { why: 'bug' } }]);
 });
 
-test('pause, withdraw and resume work together', async () => {
+test('pause, withdraw and resume work in sequence', async () => {
   await fixture.send('A');
   await fixture.send('B');
 
@@ -217,7 +217,7 @@ test('pause, withdraw and resume work together', async () => {
   ]);
 });
 
-test('the version is that of the package', async () => {
+test('prints the version of the package', async () => {
   const manifest = await readFile(path.resolve(import.meta.dirname, '../../../package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { readonly version: string };
 

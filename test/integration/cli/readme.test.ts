@@ -18,7 +18,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('the program of README compiles and does what it says', { timeout: 180_000 }, async () => {
+test('the program of README compiles and does what README says', { timeout: 180_000 }, async () => {
   expect(await project.build()).toBe('');
   const script = project.blocks.find(({ text }) => text.includes('npx prisma'));
   const lines = (script?.text ?? '').split('\n').flatMap((line) => line.replace(/ +#.*/, '') || []);

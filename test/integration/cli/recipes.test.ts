@@ -71,7 +71,7 @@ async function countOf(database: Database, key: string): Promise<readonly number
   return row === undefined ? [] : [row.orders, row.messages];
 }
 
-test.for(names)('the recipe for %s stores a message with its order, and wakes the relays', async (name) => {
+test.for(names)('the recipe for %s stores a message with its order and wakes the relays', async (name) => {
   const { database, recipe, wakes } = kitchen(name);
   const id = randomUUID();
   const before = wakes();
@@ -95,7 +95,7 @@ test.for(names)('the recipe for %s leaves no message when its transaction is rol
   expect(await countOf(database, id)).toEqual([1, 0]);
 });
 
-test.for(names)('the recipe for %s is refused outside of a transaction by every call', async (name) => {
+test.for(names)('every call refuses a client of the recipe for %s outside of a transaction', async (name) => {
   const { database, recipe } = kitchen(name);
   const { outside } = recipe;
   const key = randomUUID();
@@ -111,7 +111,7 @@ test.for(names)('the recipe for %s is refused outside of a transaction by every 
   expect(await countOf(database, key)).toEqual([0, 0]);
 });
 
-test.for(names)('what the recipe for %s makes of a transaction serves every call', async (name) => {
+test.for(names)('every call accepts the transaction of the recipe for %s', async (name) => {
   const { database, recipe } = kitchen(name);
   const key = randomUUID();
   const ref = `"${key}" ? $1 :name`;
@@ -138,7 +138,7 @@ test.for(names)('what the recipe for %s makes of a transaction serves every call
   expect(await countOf(database, key)).toEqual([0, 2]);
 });
 
-test('consumers by the recipes commit what their handlers write with the id of the message', async ({
+test('consumers built from the recipes commit the writes of their handlers with the id of the message', async ({
   onTestFinished,
 }) => {
   // Of its own: README's first program, which is tested as well, has the same topics.

@@ -95,7 +95,7 @@ const wrong: readonly (readonly [what: string, args: readonly string[], code: st
   ],
 ];
 
-describe.concurrent('the commands', () => {
+describe.concurrent('invalid input of commands', () => {
   test.for(wrong)(
     '%s: exit code 2, a code and what to do',
     async ([, args, code, said], { expect: hope }) => {
@@ -123,7 +123,7 @@ describe.concurrent('the commands', () => {
   });
 });
 
-test('DATABASE_URL that is no URL is named, and not repeated: it may be a password', async () => {
+test('an invalid DATABASE_URL is named but not repeated, as it may be a password', async () => {
   const end = await runCli(['status'], { DATABASE_URL: 'hunter2' });
 
   expect(end).toMatchObject({
@@ -134,7 +134,7 @@ test('DATABASE_URL that is no URL is named, and not repeated: it may be a passwo
 });
 
 test.each(['mjs', 'ts', 'js', 'cjs'])(
-  'a configuration in a .%s file without a default export is told as that',
+  'the error for a configuration in a .%s file without a default export says so',
   async (ending) => {
     const file = path.join(folder, `topics.${ending}`);
     const module =

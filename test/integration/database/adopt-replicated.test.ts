@@ -42,7 +42,7 @@ async function keptInStep(fixture: LaneFixture): Promise<LaneFixture> {
   return copy;
 }
 
-test('a physical copy that logical replication kept in step is refused, and sends once adopted what began to retry on its original', async () => {
+test('a physical copy kept current by logical replication is refused, and once adopted sends what began to retry on its original', async () => {
   const fixture = await originalFixture();
   const { broker, topic } = fixture;
   broker.judge = ({ payload }) => (payload === '"retrying"' ? 'reject' : 'store');
@@ -62,7 +62,7 @@ test('a physical copy that logical replication kept in step is refused, and send
   expect(await adopt(copy.database, by)).toMatchObject({ adopted: false });
 });
 
-test('a physical copy that logical replication kept in step is refused although none of its lanes has sent anything', async () => {
+test('a physical copy kept current by logical replication is refused although none of its lanes has sent anything', async () => {
   const fixture = await originalFixture();
   await fixture.send('first', { key: 'k' });
   const copy = await keptInStep(fixture);
@@ -75,7 +75,7 @@ test('a physical copy that logical replication kept in step is refused although 
   expect(copy.broker.labels).toEqual(['first']);
 });
 
-test('a physical copy that logical replication kept in step is refused although nothing is open in it', async () => {
+test('a physical copy kept current by logical replication is refused although nothing is open in it', async () => {
   const fixture = await originalFixture();
   await fixture.send('passed', { key: 'k' });
   for (const lane of [0, 1]) await fixture.drain({ lane: { topic: fixture.topic, lane } });

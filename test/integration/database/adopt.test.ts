@@ -44,7 +44,7 @@ async function snapshotOf(database: Database): Promise<Snapshot> {
 }
 
 test.each(['behind', 'ahead of'])(
-  'a database that was dumped under load delivers the rest once, in a cluster that is %s the old one',
+  'a database dumped under load delivers the rest once, in a cluster that is %s the old one',
   async (where) => {
     const fixture = await originalFixture();
     // While the dump is made, batches are stored by the broker and not settled.
@@ -115,7 +115,7 @@ test.each(['behind', 'ahead of'])(
   },
 );
 
-test('a message that waits gets its workflow again, and one that retries or is held goes on', async () => {
+test('after adoption a waiting message gets its workflow again, and retrying and blocked messages continue', async () => {
   const fixture = await originalFixture();
   const { broker, topic, database } = fixture;
   broker.judge = () => 'reject';
@@ -139,7 +139,7 @@ test('a message that waits gets its workflow again, and one that retries or is h
   expect(copy.broker.labels.filter((label) => label !== 'waiting')).toEqual(['retrying', 'held']);
 });
 
-test('what a relay had in hand when the dump was made counts as maybe published', async () => {
+test('messages that a relay had in hand during the dump count as possibly published', async () => {
   const fixture = await originalFixture();
   await fixture.send('in hand', { key: 'k' });
   await fixture.database.query(`update outbox.lane set owner = gen_random_uuid(), alive_until = now()`);
@@ -149,7 +149,7 @@ test('what a relay had in hand when the dump was made counts as maybe published'
   expect(await copy.row('in hand')).toMatchObject({ state: 'ready', maybePublished: true });
 });
 
-test('after native logical replication, which copies no sequences, a message comes behind what is ready, and settles', async () => {
+test('after native logical replication, which copies no sequences, a new message is ordered behind the ready ones and settles', async () => {
   const fixture = await originalFixture();
   await fixture.send('K0', { key: 'k' });
   await fixture.drain({ lane: { topic: fixture.topic, lane: 1 } });
@@ -180,7 +180,7 @@ test('after native logical replication, which copies no sequences, a message com
   expect(await copy.states('new', 'K1', 'K2')).toEqual(['retrying', 'published', 'published']);
 });
 
-test('a copy beside a living original gets an id and workflow ids of its own', async () => {
+test('a copy gets its own installation id and workflow ids while the original runs', async () => {
   const fixture = await originalFixture();
   await fixture.send('waiting', { key: 'k', afterMs: 3_600_000 });
   await fixture.send('ready', { key: 'k' });
@@ -205,7 +205,7 @@ test('a copy beside a living original gets an id and workflow ids of its own', a
   ]);
 });
 
-test('adoption reads a few batches per passed message, however many there are', async () => {
+test('adoption reads a few batches per passed message, whatever their number', async () => {
   const fixture = await laneFixture();
   ends.push(() => fixture.drop());
   const { database } = fixture;
@@ -239,7 +239,7 @@ test('adoption reads a few batches per passed message, however many there are', 
   expect(dated).toEqual([{ right: true, count }]);
 });
 
-test('where nothing has moved nothing is written, and another id is refused while a relay delivers', async () => {
+test('adoption writes nothing where nothing has moved, and refuses another id while a relay delivers', async () => {
   const fixture = await originalFixture();
   const installation = await readInstallation(fixture.database);
   expect(await adopt(fixture.database, by)).toEqual({

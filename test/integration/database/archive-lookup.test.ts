@@ -26,7 +26,7 @@ const again = (sql: Sql, id: string, payload: unknown) =>
 
 const liveIds = () => at.fixture.database.query('select id from outbox.message');
 
-test('cancel and reschedule of an archived message answer what they would have answered the day before', async () => {
+test('cancel and reschedule of an archived message answer as they did before it was archived', async () => {
   const { fixture } = at;
   const { database } = fixture;
   const id = await archived('published');
@@ -50,7 +50,7 @@ test('cancel and reschedule of an archived message answer what they would have a
   expect(await cancelAudited(database, id, 'ada')).toBe('too-late');
 });
 
-test('a ref means the waiting message, else the newest live one, else the archived one', async () => {
+test('a ref means the waiting message, otherwise the newest live one, otherwise the archived one', async () => {
   const { fixture } = at;
   const meant = async () => {
     const [row] = await fixture.database.query<{ id: string | null }>(
@@ -77,7 +77,7 @@ test('a ref means the waiting message, else the newest live one, else the archiv
   expect(first).not.toBe(second);
 });
 
-test('the id of an archived message is answered as a duplicate, or refused when the content is another', async () => {
+test('sending the id of an archived message is a duplicate, or refused if the content differs', async () => {
   const { database } = at.fixture;
   const id = await archived('A');
 
@@ -88,7 +88,7 @@ test('the id of an archived message is answered as a duplicate, or refused when 
   expect(await liveIds()).toEqual([]);
 });
 
-test('in a batch the archived message is a duplicate and the others are stored, or none is', async () => {
+test('a batch with an archived message stores the others, or none if the content differs', async () => {
   const { database } = at.fixture;
   const id = await archived('A');
   const other = randomUUID();
@@ -109,7 +109,7 @@ test('in a batch the archived message is a duplicate and the others are stored, 
   expect(await liveIds()).toHaveLength(2);
 });
 
-test('an id that is archived while a sender waits for it is a duplicate all the same', async () => {
+test('an id that is archived while a sender waits for it is still a duplicate', async () => {
   const { fixture } = at;
   const id = randomUUID();
   await fixture.send('A', { id, key: 'k' });

@@ -146,14 +146,14 @@ async function explain(work: (sql: Sql) => Promise<unknown>): Promise<readonly P
   return taken.flat();
 }
 
-test('a claim behind a hundred thousand messages of the log, beside as many of the history, touches as many pages as one behind none', async () => {
+test('a claim touches as many pages behind 100,000 passed and 100,000 archived messages as behind none', async () => {
   const nodes = await explainClaim();
 
   expect(fullScansOf(nodes)).not.toContain('message');
   expect(messagePages(nodes)).toBeLessThan(claimedEmpty + 20);
 });
 
-test('a page of passed messages touches what it moves, and nothing else', async () => {
+test('a page of passed messages touches only what it moves', async () => {
   const [lane] = await readArchivableLanes(at.fixture.database, 60_000, 60_000);
   if (lane === undefined) throw new Error('There is a lane.');
   for (const after of ['0', '50000']) {
@@ -165,7 +165,7 @@ test('a page of passed messages touches what it moves, and nothing else', async 
   }
 });
 
-test('a page of finished messages is found by its index, however many others there are', async () => {
+test('a page of finished messages is found by its index, whatever the number of others', async () => {
   await at.fixture.database.query(
     `update outbox.message set state = 'canceled', updated_at = now() - interval '1 day'
      where id in (select id from outbox.message where state = 'waiting' limit 1000)`,
@@ -179,7 +179,7 @@ test('a page of finished messages is found by its index, however many others the
   expect(pagesOf(nodes)).toBeLessThan(pagesOfAPage);
 });
 
-test('deletions of batches and attempts, and ids that are carried over, never read all messages', async () => {
+test('deleting batches and attempts, and carrying ids over, never reads all messages', async () => {
   const { fixture } = at;
   await fixture.database.query(
     `insert into outbox.attempt (message_id, at, outcome) select gen_random_uuid(), now() - interval '1 day', 'rejected' from generate_series(1, 1000);
@@ -198,7 +198,7 @@ test('deletions of batches and attempts, and ids that are carried over, never re
   }
 });
 
-test('a page of messages with workflows, and forgetting some, is as cheap beside ten thousand of them', async () => {
+test('archiving messages with workflows, and forgetting some, costs the same among ten thousand of them', async () => {
   const nodes = await explain((sql) => readTold(sql, { dueAt: '2020-01-01', id: randomUUID() }, limit));
   expect(fullScansOf(nodes)).not.toContain('message');
   expect(pagesOf(nodes)).toBeLessThan(limit + 60);
@@ -210,7 +210,7 @@ test('a page of messages with workflows, and forgetting some, is as cheap beside
   expect(await countTold(at.fixture.database)).toBeGreaterThan(waitingRows - 1_001);
 });
 
-test('ids that callers bring, and refs, are looked up in the history by index', async () => {
+test('ids of callers and refs are looked up in the history by index', async () => {
   const messages = Array.from({ length: 500 }, () => ({ id: randomUUID(), payload: '{}' }));
   const { id, rows } = await at.fixture.database.transaction(async (sql) => {
     const before = await historyRowsRead(sql);

@@ -53,7 +53,7 @@ async function round(pages: number, from?: Progress): Promise<RetentionOutcome> 
   );
 }
 
-test('a lane with more than a round can move keeps neither other lanes nor ended messages and attempts waiting', async () => {
+test('a lane with more than one round can move delays neither other lanes nor ended messages and attempts', async () => {
   await passed('a', 200);
   await passed('z', 3);
   await at.fixture.send('canceled', { afterMs: 60_000 });
@@ -71,7 +71,7 @@ test('a lane with more than a round can move keeps neither other lanes nor ended
   expect(await at.whereabouts('canceled')).toEqual(['archived canceled']);
 });
 
-test('a round goes on where the last one ended, past messages that have to stay', async () => {
+test('a round continues where the last one ended, past messages that have to stay', async () => {
   await passed('a', 25);
   await at.fixture.database.query(
     `update outbox.message set updated_at = now() where position < (select max(position) from outbox.message)`,
@@ -87,7 +87,7 @@ test('a round goes on where the last one ended, past messages that have to stay'
   expect(await left('a')).toBe(0);
 });
 
-test('a relay reports a round that has run out of time, and none that was stopped or is complete', async () => {
+test('a relay reports a round that ran out of time, but not one that was stopped or is complete', async () => {
   await passed('a', 3);
   const events: RelayEvent[] = [];
   const archive = async (

@@ -29,7 +29,7 @@ async function fail(...labels: readonly string[]): Promise<void> {
   await at.fixture.drain();
 }
 
-test('what was published, canceled, confirmed, superseded or discarded a day ago moves to the history as people saw it', async () => {
+test('messages published, canceled, confirmed, superseded or discarded a day ago move to the history as they were shown', async () => {
   const { fixture } = at;
   await fail('confirmed', 'superseded', 'discarded');
   await becomes('confirmed', 'confirmed');
@@ -79,7 +79,7 @@ test('what was published, canceled, confirmed, superseded or discarded a day ago
   expect(await at.archive()).toMatchObject({ archived: 0 });
 });
 
-test('a passed message takes from its batch what it can know: the time, and alone also partition and offset', async () => {
+test('a passed message takes the time from its batch, and also partition and offset if it was sent alone', async () => {
   const { fixture } = at;
   await fixture.send('alone');
   await fixture.drain();
@@ -102,7 +102,7 @@ test('a passed message takes from its batch what it can know: the time, and alon
   ]);
 });
 
-test('what is younger than a day stays, and what was touched meanwhile too', async () => {
+test('messages younger than a day, or changed during the round, stay', async () => {
   const { fixture } = at;
   await fixture.send('old');
   await fixture.send('touched');
@@ -129,7 +129,7 @@ test('what is younger than a day stays, and what was touched meanwhile too', asy
   ]);
 });
 
-test('what waits, retries, is held, or is not passed stays, however old it is', async () => {
+test('messages that wait, retry, are blocked or not passed stay, whatever their age', async () => {
   const { fixture } = at;
   const refused = ['retrying'];
   fixture.broker.judge = (message) =>
@@ -161,7 +161,7 @@ test('what waits, retries, is held, or is not passed stays, however old it is', 
   expect(fixture.broker.labels).toEqual(expect.arrayContaining(['retrying', 'held', 'late', 'new']));
 });
 
-test('nothing of a lane without a snapshot is archived', async () => {
+test('nothing is archived of a lane without a snapshot', async () => {
   const { fixture } = at;
   await fixture.send('passed');
   await fixture.drain();
@@ -172,7 +172,7 @@ test('nothing of a lane without a snapshot is archived', async () => {
   expect(await at.whereabouts('passed')).toEqual(['live ready']);
 });
 
-test('what a dead owner could see stays for a day after it was passed, even where messages are archived sooner', async () => {
+test('what a dead owner could see stays for a day after it was passed, even where archiving is sooner', async () => {
   const { fixture } = at;
   const soon = { archiveAfterMs: 60_000 };
   await fixture.send('seen');
@@ -188,7 +188,7 @@ test('what a dead owner could see stays for a day after it was passed, even wher
   expect((await fixture.laneRow()).suspect).not.toBeNull();
 });
 
-test('failed messages stay unless the retention says otherwise, and those that hold their key stay always', async () => {
+test('failed messages stay unless the retention allows their removal, and always if they hold their key', async () => {
   const { fixture } = at;
   await fail('failed');
   await at.age('100 days');
@@ -203,7 +203,7 @@ test('failed messages stay unless the retention says otherwise, and those that h
   expect(await at.whereabouts('failed')).toEqual(['archived failed']);
 });
 
-test('of a topic with confirmation everything moves but what awaits a receipt', async () => {
+test('of a topic with confirmation everything moves except what awaits a receipt', async () => {
   const { fixture } = at;
   await fixture.send('passed');
   await fixture.drain();
@@ -239,7 +239,7 @@ test('of a topic with confirmation everything moves but what awaits a receipt', 
   ]);
 });
 
-test('pages are small, and a round that is out of time is followed by another', async () => {
+test('pages are small, and the next round continues one that ran out of time', async () => {
   const { fixture } = at;
   for (let n = 0; n < 25; n += 1) await fixture.send(`m${n}`);
   await fixture.drain();
@@ -253,7 +253,7 @@ test('pages are small, and a round that is out of time is followed by another', 
   expect(pages).toBeGreaterThanOrEqual(3);
 });
 
-test('a workflow that asks for a message after it was archived is told its outcome', async () => {
+test('a workflow that asks for an archived message gets its outcome', async () => {
   const { fixture } = at;
   const id = await fixture.send('stored', { afterMs: 60_000 });
   await fixture.release('stored');

@@ -105,7 +105,7 @@ test('with the documented grants a service sends, cancels and reschedules', asyn
   await expect(prisma.$queryRaw`select outbox.roll_processed(0, 1, 0)`).rejects.toThrow(/permission denied/);
 });
 
-test('with the documented grants a service cancels what is retried, and notes freed keys in no other way', async () => {
+test('with the documented grants a service cancels a retrying message, and cannot record freed keys otherwise', async () => {
   const prisma = clientOf('shop');
   const orders = topic('orders', z.object({ n: z.number() }));
   const { id } = await transaction(prisma, (tx) => send(tx, orders, { n: 1 }, { key: 'a' }));
@@ -130,7 +130,7 @@ test('with the documented grants a service cancels what is retried, and notes fr
   ).rejects.toThrow(/permission denied/);
 });
 
-test('with the documented grants a consumer handles, parks, begins epochs, goes on in them, and drops them', async () => {
+test('with the documented grants a consumer handles and parks, and begins, uses and drops epochs', async () => {
   feed(source, { n: 1 }, { n: 2, key: 'a' }, { n: 3, key: 'a' });
   const first = await consume();
   await until(async () => (await effects()).length === 3);
@@ -152,7 +152,7 @@ test('with the documented grants a consumer handles, parks, begins epochs, goes 
   expect([first, second, third].flatMap(troubles)).toEqual([]);
 });
 
-test('a consumer that may not change epochs tells at its start which grants are missing, and handles all the same', async () => {
+test('a consumer that may not change epochs reports the missing grants at start and handles messages', async () => {
   await fixture.database.query(
     `revoke execute on function outbox.roll_processed, outbox.drop_processed from billing_${suffix}`,
   );

@@ -77,7 +77,7 @@ test.each<[string, () => DatabaseConfig]>([
   expect(await tlsVersion(database())).toMatch(/^TLSv1/);
 });
 
-test('without a word about TLS there is none, and tls takes the place of what the address says', async () => {
+test('TLS is off by default, and the option tls overrides the address', async () => {
   expect(await tlsVersion({ url: app })).toBeNull();
   expect(await tlsVersion({ url: `${app}?sslmode=no-verify`, tls: false })).toBeNull();
 });
@@ -92,7 +92,7 @@ test.each<[string, () => DatabaseConfig, RegExp]>([
     /localhost/,
   ],
 ])(
-  'with %s the error names the server, the reason and the next step, and no password',
+  'with %s the error names the server, the reason and the next step, but no password',
   async (_what, database, reason) => {
     const error = await failure(database());
 
@@ -106,7 +106,7 @@ test.each<[string, () => DatabaseConfig, RegExp]>([
   },
 );
 
-test('a client certificate lets in where one is wanted, also after the options were used before', async () => {
+test('a client certificate is accepted where one is required, also after the options were used before', async () => {
   const tls = { ca: authority.ca, ...authority.issue() };
 
   expect(await tlsVersion({ url: guarded, tls })).toMatch(/^TLSv1/);
@@ -117,7 +117,7 @@ test('a client certificate lets in where one is wanted, also after the options w
   });
 });
 
-test('the password of the option wins over that of the address, and a function that fails may be asked again', async () => {
+test('the option password overrides that of the address, and a function that failed is called again', async () => {
   const url = app.replace(':first@', ':old@');
   expect(await failure({ url })).toMatchObject({ code: 'OUTBOX_SERVER_REFUSED' });
   expect(await tlsVersion({ url, password: 'first' })).toBeNull();
@@ -132,7 +132,7 @@ test('the password of the option wins over that of the address, and a function t
   expect(await failure({ url, password: nothing })).toMatchObject({ code: 'OUTBOX_CONFIG_INVALID' });
 });
 
-test('a running relay comes in again with the password of now, by every kind of connection', async () => {
+test('a running relay reconnects with the current password on every kind of connection', async () => {
   const topic = numbered('rotated');
   const memory = memoryTransport();
   const events: RelayEvent[] = [];
@@ -195,7 +195,7 @@ test('a running relay comes in again with the password of now, by every kind of 
   await until(() => asked > before + 1);
 });
 
-test('operations and commands come in by the configuration', async () => {
+test('operations and commands connect by the configuration', async () => {
   const at = operations({ database: { url: app, tls: { ca: authority.ca }, password: () => 'first' } });
   onTestFinished(() => at.close());
   expect(await at.status()).toMatchObject({ twin: null });

@@ -70,7 +70,7 @@ test('a fresh database gets every migration once, with its checksum', async () =
   await requireMigrated(database);
 });
 
-test('of many missing migrations the first is named', async () => {
+test('the first of many missing migrations is named', async () => {
   const { database } = await open(createTestDatabase());
   const known = [...(await readMigrations()), further, compatible];
   await expect(requireMigrated(database, known)).rejects.toMatchObject({
@@ -89,7 +89,7 @@ test('a second run changes nothing', async () => {
   expect(await database.query('select * from outbox.migration')).toEqual(before);
 });
 
-test('of five runners at once, one applies the migrations and four find nothing to do', async () => {
+test('of five concurrent runners one applies the migrations and four find nothing to do', async () => {
   const { database } = await open(createEmptyDatabase());
   const migrations = await readMigrations();
 
@@ -99,7 +99,7 @@ test('of five runners at once, one applies the migrations and four find nothing 
   expect(answers.filter((applied) => applied.length === 0)).toHaveLength(4);
 });
 
-test('only what is missing is applied', async () => {
+test('only missing migrations are applied', async () => {
   const { database } = await open(createTestDatabase());
   const migrations = [...(await readMigrations()), further];
 
@@ -116,7 +116,7 @@ test('checking writes nothing, not even the table of migrations', async () => {
   expect(schemas).toEqual([]);
 });
 
-test('a database with a migration that this version does not know is refused, and stays as it is', async () => {
+test('a database with a migration unknown to this version is refused and left unchanged', async () => {
   const { database } = await open(createTestDatabase());
   await migrate(database, [...(await readMigrations()), further, compatible]);
   const refusal = {
@@ -129,7 +129,7 @@ test('a database with a migration that this version does not know is refused, an
   await expect(requireMigrated(database)).rejects.toMatchObject(refusal);
 });
 
-test('migrations of a later version that are compatible are accepted, and nothing is applied', async () => {
+test('compatible migrations of a later version are accepted, and nothing is applied', async () => {
   const { database } = await open(createTestDatabase());
   const own = await readMigrations();
   await migrate(database, [...own, compatible]);
@@ -143,7 +143,7 @@ test('migrations of a later version that are compatible are accepted, and nothin
   expect(await migrate(database, own)).toEqual([]);
 });
 
-test('nothing is applied behind a migration that this version does not know', async () => {
+test('nothing is applied after a migration unknown to this version', async () => {
   const { database } = await open(createTestDatabase());
   const own = await readMigrations();
   await migrate(database, [...own, compatible]);
@@ -159,13 +159,13 @@ test('nothing is applied behind a migration that this version does not know', as
   expect(made).toEqual([{ made: null }]);
 });
 
-test('a migration that does not say whether it is compatible is a mistake of ours', () => {
+test('a migration without a line about its compatibility is an internal error', () => {
   expect(() => migrationOf('20991231000000_further_outbox', '-- Compatible: perhaps\n')).toThrow(
     'The migration 20991231000000_further_outbox has no line "-- compatible: yes" or "no".',
   );
 });
 
-test('what is printed makes a database that relays and consumers accept', async () => {
+test('the printed SQL makes a database that relays and consumers accept', async () => {
   const { database } = await open(createEmptyDatabase());
   const printed = await written((output) => migrateCommand(printing, output));
   await database.query(printed.stdout);
@@ -178,7 +178,7 @@ test('what is printed makes a database that relays and consumers accept', async 
   expect(await migrate(database, await readMigrations())).toEqual([]);
 });
 
-test('a migration whose text changed after it was applied is refused, and nothing further is applied', async () => {
+test('a migration whose text changed after it was applied is refused, and nothing more is applied', async () => {
   const { database } = await open(createTestDatabase());
   const changed: readonly Migration[] = (await readMigrations()).map((migration) => ({
     ...migration,
@@ -195,7 +195,7 @@ test('a migration whose text changed after it was applied is refused, and nothin
   expect(made).toEqual([{ made: null }]);
 });
 
-test('a migration that fails leaves nothing, of itself and of those before it', async () => {
+test('a failed migration leaves nothing of itself or of those before it', async () => {
   const { database } = await open(createEmptyDatabase());
   const failing = migrationOf(
     '20991231000001_failing_outbox',
@@ -209,7 +209,7 @@ test('a migration that fails leaves nothing, of itself and of those before it', 
   expect(await migrate(database, await readMigrations())).toHaveLength((await readMigrations()).length);
 });
 
-test('an installation has an id of its own in each database', async () => {
+test('each database has an installation id of its own', async () => {
   const first = await open(createTestDatabase());
   const second = await open(createTestDatabase());
 
@@ -219,7 +219,7 @@ test('an installation has an id of its own in each database', async () => {
   expect(await readInstallation(second.database)).not.toBe(id);
 });
 
-test('a copy of a database is refused, and the original still answers', async () => {
+test('a copy of a database is refused, and the original keeps working', async () => {
   const { url, database } = await open(createTestDatabase());
   const id = await readInstallation(database);
   const copy = await open(copyDatabase(url));
@@ -234,7 +234,7 @@ test('a copy of a database is refused, and the original still answers', async ()
   expect(answer).toBe(id);
 });
 
-test('a database that says it is of another cluster is refused', async () => {
+test('a database that claims to be of another cluster is refused', async () => {
   const { database } = await open(createTestDatabase());
   await database.query(`update outbox.installation set system_identifier = '1'`);
 

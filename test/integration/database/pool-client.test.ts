@@ -51,7 +51,7 @@ async function messages(): Promise<number> {
 
 const insert = 'insert into effect (n) values ($1)';
 
-test('what a pool writes, sends and notes as processed commits together, or not at all', async () => {
+test('what a pool writes, sends and records as processed commits together or not at all', async () => {
   const client = clientOf(pool);
   const before = await messages();
   const work = (end: () => void) =>
@@ -76,7 +76,7 @@ test('what a pool writes, sends and notes as processed commits together, or not 
   expect(pool.idleCount).toBe(pool.totalCount);
 });
 
-test('transaction wakes the relays through the client of a pool, and names the lane', async () => {
+test('transaction wakes the relays over the client of a pool and names the lane', async () => {
   const heard: string[] = [];
   const listener = await made.database.openSession(nudgeChannel, (payload) => void heard.push(payload));
   try {
@@ -88,7 +88,7 @@ test('transaction wakes the relays through the client of a pool, and names the l
   }
 });
 
-test('the client of a pool is refused where a transaction is wanted', async () => {
+test('the client of a pool is refused where a transaction is required', async () => {
   const client = clientOf(pool);
   await client.$connect();
   const before = await messages();
@@ -98,7 +98,7 @@ test('the client of a pool is refused where a transaction is wanted', async () =
   expect(await messages()).toBe(before);
 });
 
-test('a transaction has the level that it asks for, else that of the database', async () => {
+test('a transaction has the requested isolation level, otherwise that of the database', async () => {
   await made.database.query(
     `do $$ begin execute format('alter database %I set default_transaction_isolation = %L', current_database(), 'repeatable read'); end $$`,
   );
@@ -120,7 +120,7 @@ test('a transaction has the level that it asks for, else that of the database', 
   );
 });
 
-test('a transaction whose time is over is rolled back, and what its work goes on to do changes nothing', async () => {
+test('a transaction that exceeds its time is rolled back, and later statements of its work have no effect', async () => {
   const client = clientOf(pool);
   const tooLate: unknown[] = [];
   const work = client.$transaction(
@@ -145,7 +145,7 @@ test('a transaction whose time is over is rolled back, and what its work goes on
   expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
 });
 
-test('a statement that its transaction no longer waits for is rolled back when the server ends it', async () => {
+test('a statement of a timed-out transaction is rolled back once the server ends it', async () => {
   const work = clientOf(pool).$transaction(
     async (tx) => {
       await tx.query('set local statement_timeout = 300');
@@ -157,7 +157,7 @@ test('a statement that its transaction no longer waits for is rolled back when t
   expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
 });
 
-test('after its end a transaction takes no statement, and what was not waited for is in it', async () => {
+test('a transaction refuses statements after its end, and contains those that were not awaited', async () => {
   const kept: { readonly late: (() => Promise<unknown>)[] } = { late: [] };
   await clientOf(pool).$transaction(async (tx) => {
     void tx.query('select pg_sleep(0.1)');
@@ -176,7 +176,7 @@ test('after its end a transaction takes no statement, and what was not waited fo
   expect(await effects()).toEqual([1]);
 });
 
-test('the connection of a transaction takes every form of statement that pg has, and is of that transaction', async () => {
+test('the connection of a transaction accepts every form of statement of pg, in that transaction', async () => {
   const answers: unknown[] = [];
   let late: (() => Promise<unknown>) | undefined;
   await clientOf(pool).$transaction(async ({ connection }) => {
@@ -201,7 +201,7 @@ test('the connection of a transaction takes every form of statement that pg has,
   expect(await effects()).toEqual([1]);
 });
 
-test('where an error of a statement was caught, nothing is committed, and that is told', async () => {
+test('a transaction with a caught error of a statement commits nothing and rejects', async () => {
   const work = clientOf(pool).$transaction(async (tx) => {
     await tx.query(insert, [1]);
     await tx.query(insert, [1]).catch(() => undefined);
@@ -211,7 +211,7 @@ test('where an error of a statement was caught, nothing is committed, and that i
   expect(await effects()).toEqual([]);
 });
 
-test('who waits for a connection for too long is told so, and one that comes later goes back to the pool', async () => {
+test('waiting too long for a connection rejects, and a connection that arrives later returns to the pool', async () => {
   const client = clientOf(pool);
   const both = [await pool.connect(), await pool.connect()];
   const work = client.$transaction(async () => 'never', { maxWait: 50 });
@@ -224,7 +224,7 @@ test('who waits for a connection for too long is told so, and one that comes lat
   expect(await client.$queryRawUnsafe('select 1 as one')).toEqual([{ one: 1 }]);
 });
 
-test('a level that is none is refused before a connection is asked for', async () => {
+test('an unknown isolation level is refused before a connection is requested', async () => {
   const isolationLevel = 'Snapshot' as 'Serializable';
   const work = clientOf(pool).$transaction(async () => 'never', { isolationLevel });
   await expect(work).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
@@ -234,7 +234,7 @@ test('a level that is none is refused before a connection is asked for', async (
 const pidOf = 'select pg_backend_pid() as pid';
 
 test.for(['between two statements', 'within a statement', 'while it is idle'] as const)(
-  'a connection that the server ends %s is replaced, and neither ends the process nor is its message charged',
+  'a connection that the server ends %s is replaced, without ending the process or costing its message a try',
   async (when) => {
     const client = clientOf(pool);
     const kill = async (pid: number | undefined): Promise<void> => {
@@ -264,7 +264,7 @@ test.for(['between two statements', 'within a statement', 'while it is idle'] as
   },
 );
 
-test('a commit that is not answered is told as unknown, and its connection is closed', async (context) => {
+test('an unanswered commit is reported as unknown, and its connection is closed', async (context) => {
   const { proxy, url } = await proxiedDatabase(context, made.url, 1);
   const through = new pg.Pool({ connectionString: url, max: 1 });
   context.onTestFinished(() => through.end());
@@ -286,7 +286,7 @@ test('a commit that is not answered is told as unknown, and its connection is cl
   expect(through.totalCount).toBe(0);
 });
 
-test('a server that is away is told by the code that a start waits for', async () => {
+test('an unreachable server is reported by the code that a start waits for', async () => {
   const nowhere = new pg.Pool({ connectionString: 'postgresql://nobody@127.0.0.1:9/none' });
   const error: unknown = await clientOf(nowhere)
     .$transaction(async () => 'never')

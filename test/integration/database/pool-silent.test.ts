@@ -5,7 +5,7 @@ import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
 
-test('when the session has become silent, neither busy nor idle connections keep anybody waiting', {
+test('when the session becomes silent, neither busy nor idle connections block anything', {
   timeout: 120_000,
 }, async (context) => {
   const made = await createTestDatabase();

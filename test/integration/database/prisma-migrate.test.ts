@@ -52,7 +52,7 @@ async function age(): Promise<void> {
   );
 }
 
-test('models of another schema are migrated, pushed and reset beside the outbox, and nothing of it changes', async () => {
+test('models of another schema are migrated, pushed and reset without any change of the outbox', async () => {
   const project = new PrismaProject(made.url, [shopModels()]);
   await install();
   await age();
@@ -73,7 +73,7 @@ test('models of another schema are migrated, pushed and reset beside the outbox,
   await requireMigrated(made.database);
 });
 
-test('with "outbox" among the schemas that Prisma migrates, it asks for a reset, which deletes the outbox', async () => {
+test('with "outbox" among its schemas Prisma asks for a reset, which deletes the outbox', async () => {
   const project = new PrismaProject(made.url, [shopModels('', ['public', 'outbox']), await outboxModels()]);
   await install();
 
@@ -85,7 +85,7 @@ test('with "outbox" among the schemas that Prisma migrates, it asks for a reset,
   await expect(requireMigrated(made.database)).rejects.toMatchObject({ code: 'OUTBOX_MIGRATION_MISSING' });
 });
 
-test('with every table of the outbox declared external, Prisma leaves them alone, until a new one is made', async () => {
+test('with every table of the outbox declared external, Prisma leaves them alone until a new one is added', async () => {
   const models = [shopModels('', ['public', 'outbox']), await outboxModels()];
   const project = new PrismaProject(made.url, models);
   await project.migrateDev();
@@ -104,7 +104,7 @@ test('with every table of the outbox declared external, Prisma leaves them alone
   expect(await project.migrateDev()).toMatchObject({ action: 'reset' });
 });
 
-test('what is printed can be a migration of Prisma', async () => {
+test('the printed SQL can be a migration of Prisma', async () => {
   const project = new PrismaProject(made.url, [shopModels()]);
   for (const migration of await readMigrations())
     project.migrations.push([migration.name, scriptOf(migration)]);
@@ -137,7 +137,7 @@ async function prisma(args: readonly string[], files: Readonly<Record<string, st
   return String(stderr);
 }
 
-test('with a configuration that has no address, Prisma migrates nothing', async () => {
+test('with a configuration without an address, Prisma migrates nothing', async () => {
   const commands = [
     ['migrate', 'dev'],
     ['db', 'push'],
@@ -146,7 +146,7 @@ test('with a configuration that has no address, Prisma migrates nothing', async 
   for (const text of said) expect(text).toContain('The datasource.url property is required');
 });
 
-test('beside models with a datasource of their own, Prisma refuses those of the outbox', async () => {
+test('Prisma refuses the models of the outbox in a schema with a datasource of its own', async () => {
   const schemas = ['public', 'outbox'];
   expect(await prisma(['validate'], { 'shop.prisma': shopModels('', schemas).content })).toContain(
     'The source "db" cannot be defined because a source with that name already exists.',

@@ -176,7 +176,7 @@ test('every model of the outbox reads its table', async () => {
   expect(await reader.outboxMigration.count()).toBeGreaterThan(0);
 });
 
-test('a message reads the same through its model and through the view, until its lane has passed it', async () => {
+test('a message reads the same through its model and through the view until its lane has passed it', async () => {
   const read = topic('read', z.object({ text: z.string() }));
   const stored = await prisma.$transaction((tx) =>
     send(tx, read, { text: 'hello' }, { key: 'k', headers: { a: 'b' } }),
@@ -199,7 +199,7 @@ test('a message reads the same through its model and through the view, until its
   expect(await reader.outboxMessageView.findUniqueOrThrow({ where })).toMatchObject({ state: 'published' });
 });
 
-test('an order of the shop and its message commit together', async () => {
+test('an order of the shop commits together with its message', async () => {
   const unpaid = topic('unpaid', z.object({ orderId: z.string() }));
   await prisma.product.create({ data: { id: 'tea', name: 'Tea', stock: 3 } });
   const order = await prisma.$transaction(async (tx) => {
@@ -222,7 +222,7 @@ test('an order of the shop and its message commit together', async () => {
   });
 });
 
-test('the tables of the shop can be made again', async () => {
+test('the tables of the shop can be created again', async () => {
   const sql = await readFile(path.join(packageRoot(), 'prisma', 'shop.sql'), 'utf8');
   await migrated.database.query(sql);
   await expect(

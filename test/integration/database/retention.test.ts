@@ -42,7 +42,7 @@ async function archiveOne(label: string): Promise<void> {
   expect(await at.archive()).toMatchObject({ archived: 1 });
 }
 
-test('the months of the history are made ahead, in UTC, and once by several relays', async () => {
+test('the months of the history are created ahead, in UTC, and once among several relays', async () => {
   await itIs('2026-12-31 23:59:00+00');
   await Promise.all(Array.from({ length: 6 }, () => at.archive()));
   expect(await partitions()).toEqual(['2026_12', '2027_01']);
@@ -53,7 +53,7 @@ test('the months of the history are made ahead, in UTC, and once by several rela
   expect(await count('message_history_2027_01')).toBe(1);
 });
 
-test('a month is dropped when its youngest message is past its time, and not before', async () => {
+test('a month is dropped once its youngest message has expired, not before', async () => {
   await itIs('2026-01-15 12:00:00+00');
   await archiveOne('of January');
   await itIs('2026-05-01 23:59:59+00');
@@ -67,7 +67,7 @@ test('a month is dropped when its youngest message is past its time, and not bef
   expect(await at.whereabouts('of January')).toEqual(['']);
 });
 
-test('a drop does not wait for a transaction that reads the history, nor does it keep others waiting', async () => {
+test('a drop neither waits for a transaction that reads the history nor makes others wait', async () => {
   await itIs('2026-01-15 12:00:00+00');
   await archiveOne('of January');
   await itIs('2026-09-15 12:00:00+00');
@@ -91,7 +91,7 @@ test('a drop does not wait for a transaction that reads the history, nor does it
   expect(await at.archive()).toMatchObject({ dropped: 2, inUse: 0 });
 });
 
-test('notes on batches stay while messages of them are live, and go a week later', async () => {
+test('records of batches stay while messages of them are live, and are deleted a week later', async () => {
   const { fixture } = at;
   await fixture.send('first');
   await fixture.drain();
@@ -113,7 +113,7 @@ test('notes on batches stay while messages of them are live, and go a week later
   expect(await at.archive()).toMatchObject({ archived: 1, deleted: { batches: 1 } });
 });
 
-test('batches younger than a week stay, and so does where the lane was at what time', async () => {
+test('records of batches younger than a week stay, and with them the positions of the lane by time', async () => {
   await at.fixture.send('A');
   await at.fixture.drain();
   await at.age('6 days');
@@ -122,7 +122,7 @@ test('batches younger than a week stay, and so does where the lane was at what t
   expect(await count('batch')).toBe(1);
 });
 
-test('attempts of archived messages go after their time, those of live messages stay', async () => {
+test('attempts of archived messages expire, those of live messages stay', async () => {
   const { fixture } = at;
   fixture.broker.judge = (message) => (JSON.parse(message.payload) === 'failed' ? 'permanent' : 'store');
   await fixture.send('failed');
@@ -143,7 +143,7 @@ test('attempts of archived messages go after their time, those of live messages 
   expect(rows[0]?.id).toBe(fixture.idOf('failed'));
 });
 
-test('processed ids go after their time unless their message is live; or never', async () => {
+test('processed ids expire unless their message is live, and never with a retention of null', async () => {
   const { fixture } = at;
   const live = await fixture.send('live');
   const mark = (): Promise<readonly unknown[]> =>
@@ -167,7 +167,7 @@ test('processed ids go after their time unless their message is live; or never',
   expect(await mark()).toHaveLength(1);
 });
 
-test('a lane drains and senders send while a business transaction is open and a round runs', async () => {
+test('a lane drains and senders send while a business transaction is open and an archive round runs', async () => {
   const { fixture } = at;
   for (let n = 0; n < 200; n += 1) await fixture.send(`old${n}`);
   const locked = await fixture.send('locked', { afterMs: 60_000 });

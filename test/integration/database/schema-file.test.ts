@@ -7,7 +7,7 @@ const header = `-- The schema "outbox" as the migrations make it, by name: to re
 
 `;
 
-test('prisma/schema.sql is what the migrations make', async ({ onTestFinished }) => {
+test('prisma/schema.sql equals the result of the migrations', async ({ onTestFinished }) => {
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   const text = header + (await dumpSchema(made.database));

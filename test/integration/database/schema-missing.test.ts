@@ -89,7 +89,7 @@ describe.each(damages)('with $what', ({ damage, state }) => {
     },
   );
 
-  test('consumers name it', async () => {
+  test('consumers name the migration', async () => {
     for (const client of [prisma, clientOf(pool)]) {
       const consuming = consumer<Transaction>(client, { config, group: 'shop' });
       consuming.on(orderPlaced, () => Promise.resolve());
@@ -97,14 +97,14 @@ describe.each(damages)('with $what', ({ damage, state }) => {
     }
   });
 
-  test('operations name it', async () => {
+  test('operations name the migration', async () => {
     const operations = operationsOf({ topics: [orderPlaced], database: { url: made.url } });
     await expect(operations.status()).rejects.toMatchObject({ code: 'OUTBOX_MIGRATION_MISSING' });
     await expect(operations.list({})).rejects.toMatchObject({ code: 'OUTBOX_MIGRATION_MISSING' });
     await operations.close();
   });
 
-  test('the error of an own table is the error as it was', async () => {
+  test('the error of an own table is unchanged', async () => {
     const query = 'select * from lost_orders';
     await expect(transaction(prisma, (tx) => tx.$queryRawUnsafe(query))).rejects.toMatchObject({
       code: 'P2010',
@@ -115,7 +115,7 @@ describe.each(damages)('with $what', ({ damage, state }) => {
   });
 });
 
-test('operations that have begun with a migrated database name what it lacks since', async () => {
+test('operations name the missing migration also when the schema was dropped after they began', async () => {
   const made = await createTestDatabase();
   const operations = operationsOf({ topics: [orderPlaced], database: { url: made.url } });
   await operations.status();
@@ -129,7 +129,7 @@ test('operations that have begun with a migrated database name what it lacks sin
   await made.drop();
 });
 
-test('the error of an own trigger on a table of the outbox is the error as it was', async () => {
+test('the error of an own trigger on a table of the outbox is unchanged', async () => {
   const made = await createTestDatabase();
   const pool = new pg.Pool({ connectionString: made.url });
   await made.database.query(

@@ -78,7 +78,7 @@ async function trap(): Promise<void> {
   expect(traps.planted).toBeGreaterThan(1_000);
 }
 
-test('every function resolves names by the catalog alone, or is known to have exact operators', async () => {
+test('every function resolves names by the catalog alone, or is listed as having exact operators', async () => {
   const open = await fixture.database.query<{ name: string }>(
     `select p.proname as name from pg_proc p where p.pronamespace = 'outbox'::regnamespace
        and not coalesce('search_path=pg_catalog, pg_temp' = any(p.proconfig), false) order by 1`,
@@ -86,7 +86,7 @@ test('every function resolves names by the catalog alone, or is known to have ex
   expect(open.map(({ name }) => name)).toEqual([...exact.keys(), ...within].toSorted());
 });
 
-test('those with exact operators call none of another role', async () => {
+test('functions with exact operators call none of another role', async () => {
   await fixture.database.query(
     `insert into outbox.lane (topic, n, owner, incarnation, alive_until, session)
      select 'orders', 0, '${me}', outbox.incarnation(), clock_timestamp() + interval '9 seconds', 7
@@ -112,7 +112,7 @@ test('those with exact operators call none of another role', async () => {
   );
 });
 
-test('a role that may create operators in public runs none of them as the owner of the outbox', async () => {
+test('a role that may create operators in public has none of them run as the owner of the outbox', async () => {
   await trap();
   const { database } = fixture;
   const own = openDatabase({ url: fixture.url, ownNames: true });
@@ -141,7 +141,7 @@ test('a role that may create operators in public runs none of them as the owner 
   ).resolves.toBeDefined();
 });
 
-test('what the migration makes refers to nothing of another role', async () => {
+test('the objects of the migration refer to nothing of another role', async () => {
   const empty = await createEmptyDatabase();
   remove.push(() => empty.drop());
   const traps = await plantTraps(empty.database);
@@ -158,7 +158,7 @@ test('what the migration makes refers to nothing of another role', async () => {
   expect(found).toEqual({ foreign: [], path: '"$user", public' });
 });
 
-test('connections of relays and commands have a search path of their own, but not one that a pooler would pass on', async (context) => {
+test('connections of relays and commands set a search path of their own, but not one that a pooler would pass on', async (context) => {
   const asked = `select current_setting('search_path') as path`;
   const direct = openDatabase({ url: fixture.url, connections: 1, ownNames: true });
   const url = await pooledDatabase(context, fixture.url, 1);

@@ -82,7 +82,7 @@ function saysUntil(dev: CliProcess, wanted: RegExp): Promise<unknown> {
   );
 }
 
-test('dev prepares database and topics, delivers to the consumer, starts what has changed again, and stops all', async (context) => {
+test('dev prepares database and topics, delivers to the consumer, restarts what changed, and stops everything', async (context) => {
   const { database, url } = await emptyDatabase(context);
   const { at, write } = await project(context);
   const names = [`dev-${randomUUID()}`, `dev-${randomUUID()}`] as const;

@@ -73,7 +73,7 @@ async function commit({ folder }: Scratch): Promise<void> {
   await git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '--quiet', '--message', 'Begin');
 }
 
-test('init shows what it will write, and writes nothing until it is told to', async () => {
+test('init shows what it would write, and writes only when confirmed', async () => {
   const project = await scratch({ 'package.json': manifest(pg) });
 
   for (const answer of ['', 'n\n']) {
@@ -94,7 +94,7 @@ test('init shows what it will write, and writes nothing until it is told to', as
   });
 });
 
-test('git alone undoes what init has written', async () => {
+test('git alone undoes what init wrote', async () => {
   const project = await scratch({ 'package.json': manifest(pg), 'src/main.js': '' });
   await commit(project);
 
@@ -107,7 +107,7 @@ test('git alone undoes what init has written', async () => {
   expect((await status()).stdout).toBe('');
 });
 
-test('init overwrites nothing, and names what it leaves as it is', async () => {
+test('init overwrites nothing and names the files that it leaves', async () => {
   const own = manifest({ ...pg, scripts: { 'outbox:relay': 'own' } }).replaceAll('  ', '\t');
   const project = await scratch({ 'package.json': own, 'topics.js': 'mine' });
 
@@ -129,7 +129,7 @@ test('init overwrites nothing, and names what it leaves as it is', async () => {
   expect(await project.read('package.json')).toBe(after);
 });
 
-test('init refuses a folder without a project, and a name that no topic can have', async () => {
+test('init refuses a folder without a project, and a name that is not valid for a topic', async () => {
   const empty = await scratch({});
   const unfit = await empty.node([main, 'init', '--yes', '--json']);
   expect(unfit.code).toBe(1);
@@ -177,7 +177,7 @@ test.each([
   { kind: 'commonjs', module: 'nodenext', generator: 'provider = "prisma-client-js"' },
   { kind: 'commonjs', module: 'node16', generator: '' },
 ])(
-  'what init writes compiles with strict options: $kind, $module, $generator',
+  'the files of init compile with strict options: $kind, $module, $generator',
   { timeout: 60_000 },
   async ({ generator, kind, module, options = {} }) => {
     const dependencies = generator === '' ? { pg: '8' } : { '@prisma/client': '^7.0.0' };
@@ -203,7 +203,7 @@ test.each([
   },
 );
 
-test('what init writes for JavaScript handles a message, found by commands without flags', {
+test('the JavaScript files of init handle a message, and commands find them without flags', {
   timeout: 120_000,
 }, async () => {
   const database = await createEmptyDatabase();
@@ -244,7 +244,7 @@ Pool.prototype.end = async function () { await end.call(this); console.log('pool
 `;
 
 test.each(['PostgreSQL', 'kafka'] as const)(
-  'the consumer that init writes stops in order by SIGTERM, also while it waits for %s',
+  'the consumer written by init stops cleanly on SIGTERM, also while it waits for %s',
   { timeout: 120_000 },
   async (away) => {
     const database = await createEmptyDatabase();

@@ -48,7 +48,7 @@ test.each([
   ['Redis without Maven', startRedis, {}, 'mvn is not on PATH'],
   ['RabbitMQ, which no registry has,', startRabbitmq, {}, 'apt-get install rabbitmq-server'],
   ['the time-skipping server without Java', timeSkippingServer, {}, 'Java 17 or later is needed'],
-])('%s is an error that says what to install', async (_name, start, programs, reason) => {
+])('%s is an error that names what to install', async (_name, start, programs, reason) => {
   const { env } = bareMachine(programs);
 
   await expect(start({ env })).rejects.toMatchObject({
@@ -57,7 +57,7 @@ test.each([
   });
 });
 
-test('without CI=true the error also tells about PATH and Docker', async () => {
+test('without CI=true the error also mentions PATH and Docker', async () => {
   const { env } = bareMachine();
 
   await expect(startKafka({ env: { ...env, CI: undefined } })).rejects.toThrow(
@@ -65,7 +65,7 @@ test('without CI=true the error also tells about PATH and Docker', async () => {
   );
 });
 
-test('a Redis on PATH that is too old is not taken, and the error tells its version', async () => {
+test('a Redis on PATH that is too old is not used, and the error names its version', async () => {
   const { env } = bareMachine({ 'redis-server': 'echo Redis server v=5.0.14 sha=0' });
 
   await expect(startRedis({ env: { ...env, CI: undefined } })).rejects.toThrow(
@@ -73,14 +73,17 @@ test('a Redis on PATH that is too old is not taken, and the error tells its vers
   );
 });
 
-test.each(['nowhere', 'http://127.0.0.1:6379', 'redis://'])('%j is no address of a Redis', async (url) => {
-  await expect(startRedis({ env: { REDIS_URL: url } })).rejects.toMatchObject({
-    code: 'OUTBOX_CONFIG_INVALID',
-    details: { variable: 'REDIS_URL' },
-  });
-});
+test.each(['nowhere', 'http://127.0.0.1:6379', 'redis://'])(
+  '%j is not an address of a Redis',
+  async (url) => {
+    await expect(startRedis({ env: { REDIS_URL: url } })).rejects.toMatchObject({
+      code: 'OUTBOX_CONFIG_INVALID',
+      details: { variable: 'REDIS_URL' },
+    });
+  },
+);
 
-test('a RabbitMQ on PATH that is too old is not taken, and the error tells its version', async () => {
+test('a RabbitMQ on PATH that is too old is not used, and the error names its version', async () => {
   const { env } = bareMachine({ 'sbin/rabbitmq-server': '' }, 'plugins/rabbit-3.9.27');
 
   await expect(startRabbitmq({ env: { ...env, PATH: join(env.PATH, 'sbin') } })).rejects.toThrow(
@@ -88,14 +91,17 @@ test('a RabbitMQ on PATH that is too old is not taken, and the error tells its v
   );
 });
 
-test.each(['nowhere', 'http://127.0.0.1:5672', 'amqp://'])('%j is no address of a RabbitMQ', async (url) => {
-  await expect(startRabbitmq({ env: { RABBITMQ_URL: url } })).rejects.toMatchObject({
-    code: 'OUTBOX_CONFIG_INVALID',
-    details: { variable: 'RABBITMQ_URL' },
-  });
-});
+test.each(['nowhere', 'http://127.0.0.1:5672', 'amqp://'])(
+  '%j is not an address of a RabbitMQ',
+  async (url) => {
+    await expect(startRabbitmq({ env: { RABBITMQ_URL: url } })).rejects.toMatchObject({
+      code: 'OUTBOX_CONFIG_INVALID',
+      details: { variable: 'RABBITMQ_URL' },
+    });
+  },
+);
 
-test('an address that nobody listens at is an error, not a reason to start another server', async () => {
+test('an address where nothing listens is an error, not a reason to start another server', async () => {
   const port = await freePort();
 
   await expect(startTemporal({ env: { TEMPORAL_ADDRESS: `127.0.0.1:${port}` } })).rejects.toMatchObject({
@@ -112,7 +118,7 @@ test('an address that nobody listens at is an error, not a reason to start anoth
   });
 });
 
-test('an address that somebody listens at is taken as it is', async () => {
+test('an address where something listens is used as it is', async () => {
   const listener = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => listener.once('listening', resolve));
   onTestFinished(() => void listener.close());
@@ -129,7 +135,7 @@ test('an address that somebody listens at is taken as it is', async () => {
   expect(kafka).toMatchObject({ brokers: [`127.0.0.1:${port}`, `127.0.0.1:${port}`], nodes: [] });
 });
 
-test('a download that fails half-way is never taken for a whole one', async () => {
+test('a partial download is never used as a complete one', async () => {
   const halfDone =
     'while [ "$1" != --prefix ]; do shift; done; /bin/mkdir -p "$2/node_modules"; : > "$2/node_modules/half"; exit 7';
   const { cache, env } = bareMachine({ npm: halfDone });
@@ -142,7 +148,7 @@ test('a download that fails half-way is never taken for a whole one', async () =
   expect(await readdir(join(cache, 'installed'))).toEqual([]);
 });
 
-test('what needs an installation at once gets it from one', async () => {
+test('concurrent requests for an installation share one', async () => {
   const { cache, env } = bareMachine();
   const context = await openContext({ env });
   let installations = 0;
@@ -159,7 +165,7 @@ test('what needs an installation at once gets it from one', async () => {
   expect(await readFile(join(cache, 'installed', 'thing', 'whole'), 'utf8')).toBe('yes');
 });
 
-test('the lock and the half of an installer that was killed are in nobody’s way', async () => {
+test('the lock and the partial files of a killed installer block nothing', async () => {
   const { cache, env } = bareMachine();
   const context = await openContext({ env });
   const installed = join(cache, 'installed');
@@ -172,7 +178,7 @@ test('the lock and the half of an installer that was killed are in nobody’s wa
   expect(await readdir(installed)).toEqual(['thing']);
 });
 
-test('a server that ends instead of starting is an error with its log', async () => {
+test('a server that exits instead of starting is an error with its log', async () => {
   const { cache, env } = bareMachine();
   const context = await openContext({ env });
   const data = await makeDataFolder(context, 'broken');

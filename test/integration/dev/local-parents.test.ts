@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const running = (pids: readonly number[]) => pids.filter((pid) => startedAtOf(pid) !== undefined);
 
-test('servers outlive a parent that is killed with -9, and the next start ends them and removes their data', {
+test('servers outlive a parent killed with -9, and the next start ends them and removes their data', {
   timeout: 180_000,
 }, async () => {
   const { cache, env } = await ownCache();
@@ -27,7 +27,7 @@ test('servers outlive a parent that is killed with -9, and the next start ends t
   expect(leftIn(cache)).toEqual([]);
 });
 
-test('a start leaves the servers of a parent alone that still runs', async () => {
+test('a start does not touch the servers of a parent that still runs', async () => {
   const { env } = await ownCache();
   const parent = await startParent(env);
 
@@ -53,7 +53,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 );
 
-test('servers end with a parent that ends by itself and never stopped them', async () => {
+test('servers end with a parent that exits by itself without stopping them', async () => {
   const { cache, env } = await ownCache();
   const parent = await startParent(env);
 
@@ -64,7 +64,7 @@ test('servers end with a parent that ends by itself and never stopped them', asy
   expect(leftIn(cache)).toEqual([]);
 });
 
-test('a parent that listens to the signal itself has its servers until it has finished', async () => {
+test('a parent that handles the signal itself keeps its servers until it has finished', async () => {
   const { cache, env } = await ownCache();
   const parent = await startParent(env, 'finishes-work');
 

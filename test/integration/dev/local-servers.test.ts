@@ -18,7 +18,7 @@ import { until } from '../../support/fixtures/until.ts';
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
-test.concurrent('PostgreSQL from the registry answers, keeps its data over kill -9 and a start, and leaves nothing', async ({
+test.concurrent('PostgreSQL from the registry answers, keeps its data over kill -9 and a restart, and leaves nothing behind', async ({
   onTestFinished,
 }) => {
   const { cache, env } = await ownCache({ onTestFinished });
@@ -39,7 +39,7 @@ test.concurrent('PostgreSQL from the registry answers, keeps its data over kill 
   expect(leftIn(cache)).toEqual([]);
 });
 
-test.concurrent('PostgreSQL that was killed starts as soon as the last of its processes has ended', async ({
+test.concurrent('a killed PostgreSQL starts as soon as the last of its processes has ended', async ({
   onTestFinished,
 }) => {
   const { env } = await ownCache({ onTestFinished });
@@ -65,7 +65,7 @@ test.concurrent('PostgreSQL that was killed starts as soon as the last of its pr
   expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
-test.concurrent('only a server that need not be durable gives up fsync', async ({ onTestFinished }) => {
+test.concurrent('only a server that need not be durable turns fsync off', async ({ onTestFinished }) => {
   const { env } = await ownCache({ onTestFinished });
   const server = await startPostgres({ env, durable: false });
   onTestFinished(() => server.stop());
@@ -73,7 +73,7 @@ test.concurrent('only a server that need not be durable gives up fsync', async (
   expect(await query(server.url, 'show fsync')).toEqual([{ fsync: 'off' }]);
 });
 
-test.concurrent('a kept folder has its data at the next start, one user at a time, and the same login', async ({
+test.concurrent('a kept folder has its data and the same login at the next start, and only one user at a time', async ({
   onTestFinished,
 }) => {
   const { env } = await ownCache({ onTestFinished });
@@ -93,7 +93,7 @@ test.concurrent('a kept folder has its data at the next start, one user at a tim
   expect(new URL(second.url).password).toBe(new URL(first.url).password);
 });
 
-test.concurrent('Temporal from the registry has its search attributes and its UI, also after kill -9 and a start', async ({
+test.concurrent('Temporal from the registry has its search attributes and its UI, also after kill -9 and a restart', async ({
   onTestFinished,
 }) => {
   const { env } = await ownCache({ onTestFinished });
@@ -114,7 +114,7 @@ test.concurrent('Temporal from the registry has its search attributes and its UI
   expect(await page.text()).toContain('<html');
 });
 
-test.concurrent('of two brokers one is killed with -9 and started again on its port, with its messages', async ({
+test.concurrent('one of two brokers is killed with -9 and restarts on its port with its messages', async ({
   onTestFinished,
 }) => {
   const { cache, env } = await ownCache({ onTestFinished });
@@ -146,7 +146,7 @@ test.concurrent('of two brokers one is killed with -9 and started again on its p
   expect(leftIn(cache)).toEqual([]);
 });
 
-test.concurrent('Redis from the registry keeps every write over kill -9 and a start, and leaves nothing', async ({
+test.concurrent('Redis from the registry keeps every write over kill -9 and a restart, and leaves nothing behind', async ({
   onTestFinished,
 }) => {
   const { cache, env } = await ownCache({ onTestFinished });

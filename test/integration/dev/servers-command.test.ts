@@ -11,7 +11,7 @@ const given = {
 const printEnvironment =
   'console.log(JSON.stringify([process.env.DATABASE_URL, process.env.REDIS_URL, process.argv.slice(1)]))';
 
-test('servers runs a command with the addresses in its environment and answers its exit code', async () => {
+test('servers runs a command with the addresses in its environment and exits with its exit code', async () => {
   const { REDIS_URL, ...others } = given;
   const program = ['node', '-e', `${printEnvironment}; process.exitCode = 7`, '--', '--json'];
 
@@ -34,7 +34,7 @@ test('servers starts nothing when the name of a server is unknown', async () => 
   expect(stderr).not.toContain('starting');
 });
 
-test('servers says which command cannot be run', async () => {
+test('servers names the command that cannot be run', async () => {
   const { code, stderr } = await runCli(['servers', '--', 'no-such-program-at-all'], given);
 
   expect(code).toBe(2);

@@ -84,7 +84,7 @@ async function query<Row extends object>(url: string, text: string): Promise<rea
   }
 }
 
-test('two projects have servers and data of their own, and one begins anew by --reset, which its running servers refuse', async () => {
+test('two projects have servers and data of their own, and --reset starts one afresh but is refused by running servers', async () => {
   const { cache, env } = await bare();
   const [shop, bank] = [await project('shop'), await project('bank')];
   const first = await up(shop, env);
@@ -114,7 +114,7 @@ test('two projects have servers and data of their own, and one begins anew by --
   expect(nothing).toEqual({ code: 0, said: `Nothing is kept in ${first.data}\n` });
 });
 
-test('servers take the name and the ports that they are given, and say which port is taken', async () => {
+test('servers use the given name and ports, and name a port that is taken', async () => {
   const { cache, env } = await bare();
   const shop = await project('shop');
   const kafka = await freePort();
@@ -146,7 +146,7 @@ test('servers take the name and the ports that they are given, and say which por
 });
 
 test.for([[], ['--', process.execPath, '-e', 'setInterval(() => {}, 1000); console.log("Ctrl-C")']])(
-  'a server that dies is named with how it ended, and all of them end with it (servers %s)',
+  'a server that dies is named with its exit, and all of them end with it (servers %s)',
   async (args) => {
     const { cache, env } = await bare();
     const { servers } = await up(await project('shop'), env, ...args);
@@ -159,7 +159,7 @@ test.for([[], ['--', process.execPath, '-e', 'setInterval(() => {}, 1000); conso
   },
 );
 
-test('dev ends with a server that dies, and says which', async () => {
+test('dev ends with a server that dies, and names it', async () => {
   const { cache, env } = await bare();
   const folder = await project('shop');
   const root = path.resolve(import.meta.dirname, '../../..');

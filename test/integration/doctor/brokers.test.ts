@@ -33,7 +33,7 @@ async function databaseOf(context: { readonly onTestFinished: (work: () => Promi
   return made;
 }
 
-test('with healthy servers and a relay nothing is a problem, in a table of 80 columns', async (context) => {
+test('healthy servers and a relay have no problem, in a table of 80 columns', async (context) => {
   quietTemporal();
   const { url } = await ownPostgres(context);
   const address = await createTopic(observer(inject('kafkaBrokers')));
@@ -62,7 +62,7 @@ test('with healthy servers and a relay nothing is a problem, in a table of 80 co
   expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
 });
 
-test('of several topics at one address the one with the largest payloads is compared with what Kafka takes', async (context) => {
+test('of several topics at one address the one with the largest payloads is compared with the limit of Kafka', async (context) => {
   const { url } = await databaseOf(context);
   const brokers = inject('kafkaBrokers');
   const address = await createTopic(observer(brokers), {
@@ -86,7 +86,7 @@ test('of several topics at one address the one with the largest payloads is comp
   expect((await look(small))?.state).not.toBe('warning');
 });
 
-test('topics that lose, refuse or keep back messages are named with the command that mends them', async (context) => {
+test('topics that lose, refuse or keep back messages are named with the command that corrects them', async (context) => {
   const fixture = await laneFixture();
   context.onTestFinished(() => fixture.drop());
   const { env } = await ownCache(context);
@@ -156,7 +156,7 @@ test('topics that lose, refuse or keep back messages are named with the command 
   );
 });
 
-test('a namespace without search attributes, and one that is missing, are told with their commands', async (context) => {
+test('a namespace that is missing or lacks search attributes is named with the commands that correct it', async (context) => {
   const { url } = await databaseOf(context);
   const namespace = `bare-${randomUUID()}`;
   await registerNamespace(namespace);
@@ -173,7 +173,7 @@ test('a namespace without search attributes, and one that is missing, are told w
   });
 });
 
-test('a transport of another server is asked by its probe', async (context) => {
+test('a transport of another server is examined by its probe', async (context) => {
   const { url } = await databaseOf(context);
   const look = (server: string) =>
     examined({ database: { url }, transports: { orders: redisStream({ url: server }) } });
@@ -185,7 +185,7 @@ test('a transport of another server is asked by its probe', async (context) => {
   expect((await look('redis://127.0.0.1:1')).get('orders orders')).toMatchObject({ state: 'problem' });
 });
 
-test('a Redis that may lose or delete what it has acknowledged is told, with the setting', async (context) => {
+test('a Redis that may lose or delete what it has acknowledged is named with the setting', async (context) => {
   const { url } = await databaseOf(context);
   const server = await ownRedis([
     '--appendonly',
@@ -227,7 +227,7 @@ test('a Redis that may lose or delete what it has acknowledged is told, with the
   expect(safe.get('redis eviction')).toMatchObject({ state: 'ok' });
 });
 
-test('servers that are away are problems, those that accept connections and never answer are not examined', async (context) => {
+test('unreachable servers are problems, those that accept connections and never answer are not examined', async (context) => {
   const silent = createServer(() => undefined);
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');

@@ -16,7 +16,7 @@ const careless = [
   'max_connections=20',
 ];
 
-test('settings that lose acknowledged commits are problems, and the statements that the doctor names mend them', async (context) => {
+test('settings that lose acknowledged commits are problems, and the statements of the doctor correct them', async (context) => {
   const { url } = await ownPostgres(context, careless);
   const admin = openDatabase({ url, connections: 1 });
   context.onTestFinished(() => admin.close());
@@ -37,7 +37,7 @@ test('settings that lose acknowledged commits are problems, and the statements t
   });
 });
 
-test('a server that writes late what no client waits for is a warning that says what a crash repeats', async (context) => {
+test('asynchronous commits that no client waits for are a warning that names what a crash repeats', async (context) => {
   const { url } = await ownPostgres(context);
   const admin = openDatabase({ url, connections: 1 });
   context.onTestFinished(() => admin.close());
@@ -57,7 +57,7 @@ test('a server that writes late what no client waits for is a warning that says 
   await until(async () => (await look())?.state === 'ok');
 });
 
-test('what keeps dead rows and log files is named with the statement that ends it', async (context) => {
+test('what retains dead rows and log files is named with the statement that ends it', async (context) => {
   const { url } = await ownPostgres(context, careless.slice(4));
   const admin = openDatabase({ url, connections: 1 });
   context.onTestFinished(() => admin.close());
@@ -107,7 +107,7 @@ test('what keeps dead rows and log files is named with the statement that ends i
   expect(checksWith('problem', await look())).toEqual([]);
 });
 
-test('connections that do not fit are a problem before the relay finds out', async (context) => {
+test('too few connections are a problem before the relay runs out of them', async (context) => {
   const { url } = await ownPostgres(context, ['max_connections=43']);
   const admin = openDatabase({ url, connections: 1 });
   context.onTestFinished(() => admin.close());
@@ -130,7 +130,7 @@ test('connections that do not fit are a problem before the relay finds out', asy
   expect(limited.get('connection limits')).toMatchObject({ state: 'problem' });
 });
 
-test('a clock that differs from the clock of the database is a warning that says by how much', async (context) => {
+test('a clock that differs from that of the database is a warning that says by how much', async (context) => {
   const { url } = await ownPostgres(context);
   const clock = async (aheadMs: number) =>
     (await examined({ database: { url } }, { now: () => Date.now() + aheadMs })).get('database clock');

@@ -21,7 +21,7 @@ afterEach(() => fixture.drop());
 const relayRuns = () =>
   writeRelay(fixture.database, { id: randomUUID(), host: 'here', pid: 4711, servers: [], lags: [] });
 
-test('lanes that a dead relay has left are a problem without a relay, and a warning while one takes over', async () => {
+test('lanes of a dead relay are a problem without another relay, and a warning while one takes over', async () => {
   const idle = await look();
   expect(idle.get('relays')).toMatchObject({ state: 'warning', next: 'temporal-outbox relay' });
   expect(idle.get('lane leases')).toMatchObject({ state: 'ok' });
@@ -83,7 +83,7 @@ test('what keeps a lane from being delivered is named: a lock, a hold, a change,
   await table.rollback();
 });
 
-test('topics that the database knows otherwise than the configuration are named', async () => {
+test('topics that differ between database and configuration are named', async () => {
   const same = await look();
   expect(same.get('topics announced')).toMatchObject({ state: 'ok' });
 
@@ -102,7 +102,7 @@ test('topics that the database knows otherwise than the configuration are named'
   });
 });
 
-test('a month of the history that nobody drops is a warning', async () => {
+test('a month of the history that nothing drops is a warning', async () => {
   expect((await look()).get('history')).toMatchObject({ state: 'ok' });
   await fixture.database.query(
     `create table outbox.message_history_2001_01 partition of outbox.message_history

@@ -43,7 +43,7 @@ function through(url: string, host: string): string {
   return changed.href;
 }
 
-test('a server that answers the second time is examined like any other', async (context) => {
+test('a server that answers the second attempt is examined like any other', async (context) => {
   const { url } = await databaseOf(context);
   const late = through(url, await lateServer(context, new URL(url), 1));
   const answers = await examined({ database: { url: late } });
@@ -52,7 +52,7 @@ test('a server that answers the second time is examined like any other', async (
   expect(answers.get('postgres version')).toMatchObject({ state: 'ok' });
 });
 
-test('a server that gives no answer in time is called neither dead nor well, and hides no other', async (context) => {
+test('a server that does not answer in time counts neither as dead nor as healthy, and hides no other', async (context) => {
   const { url } = await databaseOf(context);
   const late = through(url, await lateServer(context, new URL(url)));
   const config = {
@@ -75,7 +75,7 @@ test('a server that gives no answer in time is called neither dead nor well, and
   expect(stdout).toContain('0 problems, 1 not examined, ');
 });
 
-test('a port that nobody listens on is a problem at once', async (context) => {
+test('a port where nothing listens is a problem at once', async (context) => {
   const { url } = await databaseOf(context);
   const answers = await examined({
     database: { url: through(url, '127.0.0.1:1') },

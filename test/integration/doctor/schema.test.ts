@@ -55,7 +55,7 @@ test('a schema as migrated has no drift, and a changed or missing function, trig
   });
 });
 
-test('missing, later and changed migrations are told apart', async (context) => {
+test('missing, later and changed migrations are distinguished', async (context) => {
   const { database } = made;
   const empty = await createEmptyDatabase();
   context.onTestFinished(() => empty.drop());
@@ -84,7 +84,7 @@ test('a copied database is a problem with the command that adopts it', async () 
   expect((await look()).get('installation')?.next).toContain('migrate --adopt');
 });
 
-test('roles that lack a right which sender, consumer or relay needs are named with the grants', async () => {
+test('roles that lack a right that sender, consumer or relay needs are named with the grants', async () => {
   const { database } = made;
   const suffix = randomBytes(4).toString('hex');
   const [shop, billing] = [`shop_${suffix}`, `billing_${suffix}`];

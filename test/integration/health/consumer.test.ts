@@ -10,7 +10,7 @@ import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
 import { untilFailing, untilProgress, untilWell } from '../../support/fixtures/told-health.ts';
 
-test('the health of a consumer tells its start, its progress, what stands still, and its stop', async (context) => {
+test('the health of a consumer shows its start, its progress, what is stuck, and its stop', async (context) => {
   const stage = await InboxStage.create(1);
   context.onTestFinished(() => stage.end());
   let broken = true;
@@ -49,7 +49,7 @@ test('the health of a consumer tells its start, its progress, what stands still,
   expect(orders.health()).toMatchObject({ state: 'stopped', joined: false });
 });
 
-test('a consumer that is stopped while it waits for its servers tells which, and says that it was stopped', async (context: TestContext) => {
+test('a consumer stopped while it waits for its servers names them and reports that it was stopped', async (context: TestContext) => {
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());
   const prisma = openPrisma(made.url);
@@ -76,7 +76,7 @@ test('a consumer that is stopped while it waits for its servers tells which, and
   expect(orders.health()).toMatchObject({ state: 'stopped', joined: false });
 });
 
-test('a consumer that is stopped while its database keeps it waiting does not go on starting', async (context) => {
+test('a consumer stopped while its database does not answer does not continue its start', async (context) => {
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());
   const prisma = openPrisma(made.url);

@@ -67,7 +67,7 @@ async function proxiedRelay(
   return { relay, proxy, temporal };
 }
 
-test('the health of a relay tells its start, its progress and its stop, and a second stop ends with the first', async (context) => {
+test('the health of a relay shows its start, its progress and its stop, and a second stop ends with the first', async (context) => {
   const orders = numbered('orders');
   const stage = await openStage(context, { topics: [orders] });
   const relay = await stage.relay();
@@ -88,7 +88,7 @@ test('the health of a relay tells its start, its progress and its stop, and a se
   expect(relay.health()).toMatchObject({ state: 'stopped', joined: false });
 });
 
-test('a relay without Temporal is ready, names what is away, and whether workflows can be searched stays open', async (context) => {
+test('a relay without Temporal is ready, names what is unreachable, and leaves open whether workflows can be searched', async (context) => {
   const config = await withoutTemporal(context);
   const relay = startRelay(config, { logger: false });
   expect(relay.health()).toMatchObject({ state: 'starting', joined: false });
@@ -106,7 +106,7 @@ test('a relay without Temporal is ready, names what is away, and whether workflo
   await expect(relay.searchAttributes).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
 });
 
-test('a relay that is stopped while it waits for its database says that it was stopped', async (context) => {
+test('a relay stopped while it waits for its database reports that it was stopped', async (context) => {
   const config = await withoutDatabase(context);
   const relay = startRelay(config, { logger: false });
   await untilFailing(relay, 'PostgreSQL');
@@ -118,7 +118,7 @@ test('a relay that is stopped while it waits for its database says that it was s
   await relay.done;
 });
 
-test('a relay that is stopped while its database keeps it waiting does not go on starting', async (context) => {
+test('a relay stopped while its database does not answer does not continue its start', async (context) => {
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());
   const blocker = await openTransaction(made.url);
@@ -136,7 +136,7 @@ test('a relay that is stopped while its database keeps it waiting does not go on
   await expect(start).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
 });
 
-test('a relay that cannot start says why by ready and done alike, and is stopped', async (context) => {
+test('a relay that cannot start rejects ready and done with the same reason, and is stopped', async (context) => {
   const config = await withoutDatabase(context);
   const relay = startRelay(config, { logger: false, startTimeout: '1s' });
   const unavailable = { code: 'OUTBOX_SERVER_UNAVAILABLE' };
@@ -146,7 +146,7 @@ test('a relay that cannot start says why by ready and done alike, and is stopped
   await relay.stop();
 });
 
-test('the health of a relay names a server that has vanished, and forgets it when it is back', async (context) => {
+test('the health of a relay names a server that vanished, until it is back', async (context) => {
   const orders = numbered('orders');
   const stage = await openStage(context, { topics: [orders] });
   const { relay, proxy, temporal } = await proxiedRelay(context, stage, orders);
@@ -168,7 +168,7 @@ test('the health of a relay names a server that has vanished, and forgets it whe
   await untilWell(relay, 40_000);
 });
 
-test('a relay waits for the batch in hand, but no longer than it was told', async (context) => {
+test('a relay waits for the batch in hand, but no longer than the time of its stop', async (context) => {
   const orders = numbered('orders');
   const stage = await openStage(context, { topics: [orders] });
   const begun = heldGate(context);
@@ -199,7 +199,7 @@ test('a relay waits for the batch in hand, but no longer than it was told', asyn
   await until(async () => (await stage.lastPublisher()) === 'another', 60_000);
 });
 
-test('a relay waits for the batch in hand also while Temporal is away', async (context) => {
+test('a relay waits for the batch in hand also while Temporal is unreachable', async (context) => {
   const orders = numbered('orders');
   const stage = await openStage(context, { topics: [orders] });
   const begun = heldGate(context);

@@ -32,7 +32,7 @@ async function untilTold(some: { health(): Health }): Promise<number> {
   return performance.now() - from;
 }
 
-test('a Kafka that says nothing fails after three seconds, until it answers, also while nothing arrives', async (context) => {
+test('a Kafka that does not answer is unhealthy after three seconds until it answers, also while nothing arrives', async (context) => {
   const stage = await InboxStage.create(1, servers.brokers.join());
   context.onTestFinished(() => stage.end());
   const running = await stage.consume('one');
@@ -68,7 +68,7 @@ test('a Kafka that says nothing fails after three seconds, until it answers, als
 });
 
 test.for(['7d', 'forever'] as const)(
-  'a consumer that starts beside a Kafka that says nothing tells so after three seconds (window %s)',
+  'a consumer that starts with a Kafka that does not answer reports it after three seconds (window %s)',
   async (window, context) => {
     const stage = await InboxStage.create(1, servers.brokers.join());
     context.onTestFinished(() => stage.end());

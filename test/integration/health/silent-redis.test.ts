@@ -45,7 +45,7 @@ async function idle(
 }
 
 test.for(kinds)(
-  'the health of a consumer of a %s tells a Redis that says nothing after three seconds, until it answers',
+  'the health of a consumer of a %s names a Redis that does not answer after three seconds, until it answers',
   async ([kind, transportAt], context) => {
     const { redis, running } = await idle(context, transportAt);
     const what = `redis-${kind} ${redis.url.slice('redis://'.length)}`;
@@ -65,7 +65,7 @@ test.for(kinds)(
 );
 
 test.for(kinds)(
-  'a consumer of a %s whose connections were cut is well again as soon as it reads',
+  'a consumer of a %s whose connections were cut is healthy again as soon as it reads',
   async ([, transportAt], context) => {
     const { redis, running } = await idle(context, transportAt);
     const admin = await redisAt(redis.url);

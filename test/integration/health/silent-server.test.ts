@@ -58,7 +58,7 @@ async function strand({ proxy, through }: Served, command: CliProcess): Promise<
   expect(command.stderr()).toContain('Next: Start the server');
 }
 
-test.concurrent('a command that waits for the server ends when its links vanish without a word', async (context) => {
+test.concurrent('a command that waits for the server ends when its connections vanish silently', async (context) => {
   const served = await serve(context);
   const runner = await openTransaction(served.url);
   context.onTestFinished(() => runner.rollback());
@@ -76,7 +76,7 @@ test.concurrent('a command that waits for the server ends when its links vanish 
   await strand(served, command);
 });
 
-test.concurrent('a command ends when its links vanish between two statements, and with them idle ones', async (context) => {
+test.concurrent('a command ends when its connections vanish between two statements, and so do idle connections', async (context) => {
   const served = await serve(context);
   const orders = topic('orders', z.unknown(), { lanes: 3 });
   await announceTopics(served.database, [policyOf(orders, 'kafka')], {});
@@ -93,7 +93,7 @@ test.concurrent('a command ends when its links vanish between two statements, an
   await strand(served, command);
 });
 
-test('a statement may take as long as it likes while its server is at work', async (context) => {
+test('a statement has no time limit while its server is working', async (context) => {
   const served = await serve(context);
   const database = openDatabase({ url: served.through, silence: soon });
   context.onTestFinished(() => database.close());
@@ -108,7 +108,7 @@ test('a statement may take as long as it likes while its server is at work', asy
 test.for([
   ['vanishes, and new ones work', 'strand'],
   ['vanishes with the server', 'blackhole'],
-] as const)('a statement is given up when its link %s', async ([, kind], context) => {
+] as const)('a statement is given up when its connection %s', async ([, kind], context) => {
   const served = await serve(context);
   const database = openDatabase({ url: served.through, silence: { ...soon, askWithinMs: 200 } });
   // A statement that is not given up ends with the proxy, which ends after this.

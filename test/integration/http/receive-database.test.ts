@@ -64,7 +64,7 @@ const away = [503, '5', expect.anything()];
 const conflict = [503, '1', expect.anything()];
 const failed = [500, null, expect.anything()];
 
-test.each(names)('over %s, a database that cannot be used is told as that: the sender waits', async (way) => {
+test.each(names)('over %s, an unusable database is answered so that the sender waits', async (way) => {
   const gone = new URL(made.url);
   gone.port = '1';
   const absent = new URL(made.url);
@@ -78,27 +78,30 @@ test.each(names)('over %s, a database that cannot be used is told as that: the s
   await empty.drop();
 });
 
-test.each(names)('over %s, so are a full pool, an ended connection and a conflict', async (way) => {
-  const { client, close } = ways[way](made.url);
-  let release = (): void => undefined;
-  const taken = new Promise<void>((resolve) => {
-    const held = new Promise<void>((free) => (release = free));
-    void client.$transaction(() => {
-      resolve();
-      return held;
+test.each(names)(
+  'over %s, a full pool, an ended connection and a conflict are answered so that the sender waits',
+  async (way) => {
+    const { client, close } = ways[way](made.url);
+    let release = (): void => undefined;
+    const taken = new Promise<void>((resolve) => {
+      const held = new Promise<void>((free) => (release = free));
+      void client.$transaction(() => {
+        resolve();
+        return held;
+      });
     });
-  });
-  await taken;
-  expect(await answerOf(client, nothing)).toEqual(away);
-  release();
-  const ended = run('select pg_terminate_backend(pg_backend_pid())');
-  expect(await answerOf(client, ended)).toEqual(away);
-  const stale = run(`do $$ begin raise exception 'could not serialize' using errcode = '40001'; end $$`);
-  expect(await answerOf(client, stale)).toEqual(conflict);
-  await close();
-});
+    await taken;
+    expect(await answerOf(client, nothing)).toEqual(away);
+    release();
+    const ended = run('select pg_terminate_backend(pg_backend_pid())');
+    expect(await answerOf(client, ended)).toEqual(away);
+    const stale = run(`do $$ begin raise exception 'could not serialize' using errcode = '40001'; end $$`);
+    expect(await answerOf(client, stale)).toEqual(conflict);
+    await close();
+  },
+);
 
-test.each(names)('over %s, what the work itself fails with is a failure', async (way) => {
+test.each(names)('over %s, an error of the work itself is answered as a failure', async (way) => {
   const { client, close } = ways[way](made.url);
   const twice: Work = async (tx) => {
     await tx.$queryRawUnsafe('insert into effect values (1)');

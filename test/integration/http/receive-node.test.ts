@@ -64,7 +64,7 @@ const nodeServer = (
     });
   });
 
-test('what the transport sends a Node server receives: key, headers and payload, once', async () => {
+test('a Node server receives what the transport sends once: key, headers and payload', async () => {
   const seen: ReceivedRequest[] = [];
   const address = await served(
     (request, response) =>
@@ -94,7 +94,7 @@ test('what the transport sends a Node server receives: key, headers and payload,
   expect(await effects(message.id)).toBe(1);
 });
 
-test('a Node server refuses what is too long or too slow, and says so', async () => {
+test('a Node server refuses a request that is too long or too slow, and names the reason', async () => {
   const address = await nodeServer({ maxBytes: 1_000, bodyTimeout: 200 });
   const long = await fetch(address, { method: 'POST', body: 'x'.repeat(100_000) });
   expect(long.status).toBe(413);
@@ -108,7 +108,7 @@ test('a Node server refuses what is too long or too slow, and says so', async ()
   slow.destroy();
 });
 
-test('a client that goes away in the middle of its body breaks nothing', async () => {
+test('a client that disconnects in the middle of its body breaks nothing', async () => {
   const failures: unknown[] = [];
   const address = await nodeServer({}, (error) => failures.push(error));
   const gone = httpRequest(address, { method: 'POST', headers: { 'content-length': '500' } });

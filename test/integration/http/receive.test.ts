@@ -54,7 +54,7 @@ async function effects(id: string): Promise<number> {
 
 const told = async (response: Response): Promise<string> => `${response.status} ${await response.text()}`;
 
-test('a message is applied once, and its repetition is a success', async () => {
+test('a message is applied once, and its repetition succeeds', async () => {
   const { id, request } = signed('{"order":7}', {
     more: { 'ce-type': 'orders', 'ce-partitionkey': '%C5%BE', 'x-a': 'b' },
   });
@@ -80,7 +80,7 @@ test('a message is applied once, and its repetition is a success', async () => {
   expect(Math.abs((seen[0]?.signedAt.getTime() ?? 0) - Date.now())).toBeLessThan(30_000);
 });
 
-test('a handler that was made once does the same', async () => {
+test('a handler that was created once also applies a message once', async () => {
   const { id, request } = signed('{}');
   const handle = receiver(only(optionsOf()), effect);
   expect([await told(await handle(request())), await told(await handle(request()))]).toEqual([
@@ -90,7 +90,7 @@ test('a handler that was made once does the same', async () => {
   expect(await effects(id)).toBe(1);
 });
 
-test('of two senders that use the same id, each with a group of its own, each is heard', async () => {
+test('messages with the same id of two senders, each with its own group, are both handled', async () => {
   const shop = signed('{"of":"shop"}');
   const bank = signed('{"of":"bank"}', { id: shop.id });
   const answers = [];
@@ -105,7 +105,7 @@ test('of two senders that use the same id, each with a group of its own, each is
   expect(await effects(shop.id)).toBe(2);
 });
 
-test('of repetitions side by side one has its effect, and all of them are a success', async () => {
+test('of concurrent repetitions one has its effect, and all succeed', async () => {
   const { id, request } = signed('{}');
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => receive(request(), only(optionsOf()), effect)),
@@ -128,13 +128,13 @@ test('work that fails has no effect, is reported and is done at the repetition',
   expect(await effects(id)).toBe(1);
 });
 
-test('`permanent` says so to the sender, whose transport fails the message at once', async () => {
+test('`permanent` is answered so that the transport of the sender fails the message at once', async () => {
   const { request } = signed('{}');
   const never = () => Promise.reject(permanent(new Error('not enough stock')));
   expect(await told(await receive(request(), only(optionsOf()), never))).toBe('422 not enough stock');
 });
 
-test('an error of the database that the work has caught is no success', async () => {
+test('work that caught an error of the database does not succeed', async () => {
   const options = optionsOf();
   const { id, request } = signed('{}');
   const swallowing = async (tx: Tx, message: ReceivedRequest): Promise<void> => {
@@ -147,7 +147,7 @@ test('an error of the database that the work has caught is no success', async ()
   expect(await effects(id)).toBe(1);
 });
 
-test('work that answers no promise is refused', async () => {
+test('work that returns no promise is refused', async () => {
   const options = optionsOf();
   const { request } = signed('{}');
   const forgetful = (() => undefined) as unknown as () => Promise<void>;
@@ -174,7 +174,7 @@ test.each<[string, Parameters<typeof signed>[1], string]>([
     '401 No matching signature found.',
   ],
   ['an id that is too long', { id: 'x'.repeat(513) }, '400 The id is not one of 1 to 512 bytes without NUL.'],
-])('with %s nothing is done', async (_what, given, answer) => {
+])('with %s no work is done', async (_what, given, answer) => {
   const { request } = signed('{}', given);
   const work = () => Promise.reject(new Error('it was done'));
   const options = optionsOf();
@@ -182,7 +182,7 @@ test.each<[string, Parameters<typeof signed>[1], string]>([
   expect(options.reported).toEqual([]);
 });
 
-test('while the secret changes, the old and the new one are accepted', async () => {
+test('while the secret changes, both the old and the new one are accepted', async () => {
   let secrets: readonly string[] = [secret];
   const options = only(optionsOf({ secret: () => secrets }));
   const status = async (by: string) =>
@@ -192,7 +192,7 @@ test('while the secret changes, the old and the new one are accepted', async () 
   expect([await status(secret), await status(webhookSecret('n'))]).toEqual([204, 204]);
 });
 
-test('a body is text unless it says JSON, and JSON must be', async () => {
+test('a body is text unless it is declared JSON, and is then parsed', async () => {
   const seen: unknown[] = [];
   const work = async (_tx: Tx, { payload }: ReceivedRequest): Promise<void> => void seen.push(payload);
   const answer = async (body: string, type: string) =>
@@ -203,7 +203,7 @@ test('a body is text unless it says JSON, and JSON must be', async () => {
   expect(seen).toEqual(['plain', [1]]);
 });
 
-test('a body that is no UTF-8 is refused, whatever its signature', async () => {
+test('a body that is not UTF-8 is refused, whatever its signature', async () => {
   const { request } = signed('\uFFFD', {});
   const broken = new Request(request().url, {
     method: 'POST',
@@ -215,7 +215,7 @@ test('a body that is no UTF-8 is refused, whatever its signature', async () => {
   );
 });
 
-test('a body that is too long is read no further, with or without its length told', async () => {
+test('a body that is too long is read no further, with or without a declared length', async () => {
   const options = only(optionsOf({ maxBytes: 10 }));
   const { request } = signed('"12345678901"');
   expect(await told(await receive(request(), options, effect))).toBe('413 The body is longer than 10 bytes.');
@@ -235,7 +235,7 @@ test('a body that is too long is read no further, with or without its length tol
   expect(pulled).toBeLessThan(5);
 });
 
-test('a body that was read before is the mistake of the caller', async () => {
+test('a body that was read before is an error of the caller', async () => {
   const read = signed('{}').request();
   await read.text();
   await expect(receive(read, only(optionsOf()), effect)).rejects.toMatchObject({

@@ -11,7 +11,8 @@ export const developmentMutations: readonly Mutation[] = [
     find: '  refuseIfUsed(cache, folder);\n',
     replace: "  if (cache === '') refuseIfUsed(cache, folder);\n",
     test: 'test/integration/dev/servers-projects.test.ts',
-    title: 'two projects have servers and data of their own',
+    title:
+      'two projects have servers and data of their own, and --reset starts one afresh but is refused by running servers',
     built: true,
   },
   {
@@ -21,7 +22,7 @@ export const developmentMutations: readonly Mutation[] = [
     find: 'if (serving === started) context.died',
     replace: 'if (serving !== started) context.died',
     test: 'test/integration/dev/servers-projects.test.ts',
-    title: 'dev ends with a server that dies',
+    title: 'dev ends with a server that dies, and names it',
     built: true,
   },
   {
@@ -31,7 +32,7 @@ export const developmentMutations: readonly Mutation[] = [
     find: `"  if (error.code !== 'OUTBOX_STOPPED') throw error;",`,
     replace: `'  throw error;',`,
     test: 'test/integration/dev/init.test.ts',
-    title: 'stops in order by SIGTERM',
+    title: 'the consumer written by init stops cleanly on SIGTERM, also while it waits for',
     built: true,
   },
 ];

@@ -60,7 +60,7 @@ export const faceMutations: readonly Mutation[] = [
     find: `    if (error.code !== 'EPIPE') throw error;`,
     replace: '    throw error;',
     test: 'test/integration/cli/edges.test.ts',
-    title: 'a reader who closes the pipe early is no failure',
+    title: 'a reader that closes the pipe early is not an error',
     built: true,
   },
   {
@@ -139,7 +139,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'connections, silence: operatorSilence, ownNames: true });',
     replace: 'connections, silence: { ...operatorSilence, askEveryMs: 1_000_000 }, ownNames: true });',
     test: 'test/integration/health/silent-server.test.ts',
-    title: 'a command ends when its links vanish between two statements',
+    title: 'a command ends when its connections vanish between two statements, and so do idle connections',
     built: true,
   },
   {
@@ -149,7 +149,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'const goodbyeMs = 500;',
     replace: 'const goodbyeMs = 500_000;',
     test: 'test/integration/health/silent-server.test.ts',
-    title: 'a command ends when its links vanish between two statements',
+    title: 'a command ends when its connections vanish between two statements, and so do idle connections',
     built: true,
   },
   {
@@ -159,7 +159,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'return lostSinceMs === undefined ? {} : { lostSinceMs };',
     replace: 'return lostSinceMs === undefined ? {} : {};',
     test: 'test/integration/health/silent-server.test.ts',
-    title: 'a command that waits for the server ends when its links vanish',
+    title: 'a command that waits for the server ends when its connections vanish silently',
     built: true,
   },
   {
@@ -169,7 +169,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'return !backend.idle;',
     replace: 'return false;',
     test: 'test/integration/health/silent-server.test.ts',
-    title: 'a statement may take as long as it likes while its server is at work',
+    title: 'a statement has no time limit while its server is working',
   },
   {
     name: 'idle-backend-is-a-sign',
@@ -178,7 +178,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'return !backend.idle;',
     replace: 'return true;',
     test: 'test/integration/health/silent-server.test.ts',
-    title: 'a statement is given up when its link',
+    title: 'a statement is given up when its connection',
   },
   {
     name: 'payload-told-by-a-breaker',

@@ -16,7 +16,8 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'if (answer instanceof Promise && !later)',
     replace: 'if (answer instanceof Promise && later)',
     test: 'test/integration/health/silent-kafka.test.ts',
-    title: 'a Kafka that says nothing fails',
+    title:
+      'a Kafka that does not answer is unhealthy after three seconds until it answers, also while nothing arrives',
   },
   {
     name: 'silence-begins-anew-with-each-question',

@@ -63,7 +63,8 @@ export const laneNumberMutations: readonly Mutation[] = [
     find: '    await raiseSequences(sql);\n',
     replace: '',
     test: 'test/integration/database/adopt.test.ts',
-    title: 'after native logical replication',
+    title:
+      'after native logical replication, which copies no sequences, a new message is ordered behind the ready ones and settles',
   },
   {
     name: 'as-few-slots-as-topics',

@@ -16,7 +16,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: `m.position > 0 and m.position > $3`,
     replace: `m.position > 0 and m.position + 0 > $3`,
     test: 'test/integration/database/archive-plans.test.ts',
-    title: 'a page of passed messages touches what it moves',
+    title: 'a page of passed messages touches only what it moves',
   },
   {
     name: 'archive-of-what-is-not-passed',
@@ -25,7 +25,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)',
     replace: 'and m.position <= l.cursor',
     test: 'test/integration/database/archive.test.ts',
-    title: 'what waits, retries, is held, or is not passed stays',
+    title: 'messages that wait, retry, are blocked or not passed stay, whatever their age',
   },
   {
     name: 'archive-of-what-is-suspect',
@@ -34,7 +34,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'and (m.position <= $5 or l.suspect is null or not pg_visible_in_snapshot(m.xid, l.suspect))',
     replace: 'and $5::bigint is not null',
     test: 'test/integration/database/archive.test.ts',
-    title: 'what a dead owner could see stays for a day',
+    title: 'what a dead owner could see stays for a day after it was passed, even where archiving is sooner',
   },
   {
     name: 'reconcile-restarts-nothing',
@@ -70,7 +70,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: '(exists (select from outbox.lane l where ${laneOfAnotherCluster})',
     replace: '(exists (select from outbox.lane l where false and ${laneOfAnotherCluster})',
     test: 'test/integration/database/adopt-replicated.test.ts',
-    title: 'a physical copy that logical replication kept in step is refused although nothing is open in it',
+    title: 'a physical copy kept current by logical replication is refused although nothing is open in it',
   },
   {
     name: 'messages-of-another-cluster-are-served',
@@ -79,7 +79,8 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'order by m.xid desc limit 1)',
     replace: 'order by m.xid limit 0)',
     test: 'test/integration/database/adopt-replicated.test.ts',
-    title: 'none of its lanes has sent anything',
+    title:
+      'a physical copy kept current by logical replication is refused although none of its lanes has sent anything',
   },
   {
     name: 'a-copy-kept-in-step-has-not-moved',

@@ -13,7 +13,7 @@ export const redisMutations: readonly Mutation[] = [
     find: '      if (cut) changed();\n',
     replace: '',
     test: 'test/integration/health/silent-redis.test.ts',
-    title: 'whose connections were cut',
+    title: 'whose connections were cut is healthy again as soon as it reads',
   },
   {
     name: 'redis-slipped-read-unnoticed',
@@ -58,7 +58,7 @@ export const redisMutations: readonly Mutation[] = [
     find: "if (eviction === 'noeviction' || maxMemory === 0)",
     replace: "if (eviction === 'noeviction' || maxMemory !== 0)",
     test: 'test/integration/doctor/brokers.test.ts',
-    title: 'a Redis that may lose or delete what it has acknowledged is told, with the setting',
+    title: 'a Redis that may lose or delete what it has acknowledged is named with the setting',
   },
   {
     name: 'redis-replicas-not-waited-for',

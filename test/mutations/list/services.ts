@@ -14,7 +14,7 @@ export const serviceMutations: readonly Mutation[] = [
     find: '  if (begun) return undefined;',
     replace: '  return undefined;',
     test: 'test/integration/http/receive-database.test.ts',
-    title: 'a database that cannot be used is told as that',
+    title: ', an unusable database is answered so that the sender waits',
   },
   {
     name: 'failure-of-the-work-is-an-outage',
@@ -23,7 +23,7 @@ export const serviceMutations: readonly Mutation[] = [
     find: '        begun = true;\n',
     replace: '',
     test: 'test/integration/http/receive-database.test.ts',
-    title: 'what the work itself fails with is a failure',
+    title: ', an error of the work itself is answered as a failure',
   },
   {
     name: 'http-work-without-id',
@@ -32,7 +32,7 @@ export const serviceMutations: readonly Mutation[] = [
     find: 'await once(tx, group, message.id, () => {',
     replace: 'await (async (run: () => Promise<unknown>) => run())(() => {',
     test: 'test/integration/http/receive.test.ts',
-    title: 'a message is applied once',
+    title: 'a message is applied once, and its repetition succeeds',
   },
   {
     name: 'http-signature-unread',
@@ -41,7 +41,7 @@ export const serviceMutations: readonly Mutation[] = [
     find: 'if (refusal !== undefined) return',
     replace: 'if (refusal === null) return',
     test: 'test/integration/http/receive.test.ts',
-    title: 'nothing is done',
+    title: 'no work is done',
   },
   {
     name: 'http-caught-error-committed',
@@ -50,7 +50,7 @@ export const serviceMutations: readonly Mutation[] = [
     find: '      await refuseSwallowedError(sqlOf(tx));\n',
     replace: '      sqlOf(tx);\n',
     test: 'test/integration/http/receive.test.ts',
-    title: 'an error of the database that the work has caught is no success',
+    title: 'work that caught an error of the database does not succeed',
   },
   {
     name: 'http-name-not-judged-when-resolved',

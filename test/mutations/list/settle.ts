@@ -52,7 +52,7 @@ export const settleMutations: readonly Mutation[] = [
     find: 'const slowWriterMs = 1_000;',
     replace: 'const slowWriterMs = 100_000;',
     test: 'test/integration/doctor/database.test.ts',
-    title: 'a server that writes late',
+    title: 'asynchronous commits that no client waits for are a warning that names what a crash repeats',
   },
   {
     name: 'failures-of-a-dead-relay-stay-untold',

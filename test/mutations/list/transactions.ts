@@ -104,7 +104,8 @@ export const transactionMutations: readonly Mutation[] = [
     find: '      void this.rollBack();\n',
     replace: '',
     test: client,
-    title: 'a transaction whose time is over is rolled back',
+    title:
+      'a transaction that exceeds its time is rolled back, and later statements of its work have no effect',
   },
   {
     name: 'pool-transaction-open-after-its-end',
@@ -113,7 +114,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: '    if (this.#ended !== undefined) return Promise.reject(this.#ended);\n',
     replace: '',
     test: client,
-    title: 'after its end a transaction takes no statement',
+    title: 'a transaction refuses statements after its end, and contains those that were not awaited',
   },
   {
     name: 'pool-commit-before-what-is-under-way',
@@ -122,7 +123,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: '    this.#end();\n    try {\n',
     replace: '    try {\n',
     test: client,
-    title: 'after its end a transaction takes no statement',
+    title: 'a transaction refuses statements after its end, and contains those that were not awaited',
   },
   {
     name: 'pool-rollback-taken-for-commit',
@@ -131,7 +132,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: `      if (command === 'ROLLBACK') throw failedBefore();\n`,
     replace: '',
     test: client,
-    title: 'where an error of a statement was caught, nothing is committed',
+    title: 'a transaction with a caught error of a statement commits nothing and rejects',
   },
   {
     name: 'pool-connection-kept-after-its-end',
@@ -140,7 +141,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: '    this.connection.release(this.#lost);',
     replace: '    this.connection.release();',
     test: client,
-    title: 'a commit that is not answered is told as unknown',
+    title: 'an unanswered commit is reported as unknown, and its connection is closed',
   },
   {
     name: 'pool-errors-unheard',
@@ -149,7 +150,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: '  outlive(pool);\n',
     replace: '',
     test: client,
-    title: 'a connection that the server ends',
+    title: 'is replaced, without ending the process or costing its message a try',
   },
   {
     name: 'pool-fault-charged',
@@ -158,7 +159,8 @@ export const transactionMutations: readonly Mutation[] = [
     find: `readonly code = '08006'`,
     replace: `readonly code = 'XX000'`,
     test: client,
-    title: 'who waits for a connection for too long is told so',
+    title:
+      'waiting too long for a connection rejects, and a connection that arrives later returns to the pool',
   },
   {
     name: 'pool-level-of-the-database',
@@ -176,6 +178,6 @@ export const transactionMutations: readonly Mutation[] = [
     find: '      await (open ??= requireOpen(tx));\n',
     replace: '      await (open ??= Promise.resolve(tx));\n',
     test: 'test/integration/cli/recipes.test.ts',
-    title: 'is refused outside of a transaction by every call',
+    title: 'every call refuses a client of the recipe for',
   },
 ];

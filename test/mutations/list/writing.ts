@@ -40,7 +40,7 @@ export const writingMutations: readonly Mutation[] = [
     find: `'42P01': /(?<![\\w$.])outbox\\.\\w+/,`,
     replace: `'42P01': /.+/,`,
     test: 'test/integration/database/schema-missing.test.ts',
-    title: 'the error of an own trigger on a table',
+    title: 'the error of an own trigger on a table of the outbox is unchanged',
   },
   {
     name: 'root-client-taken',
@@ -57,7 +57,7 @@ export const writingMutations: readonly Mutation[] = [
     find: 'if cardinality(archived) = 0 then',
     replace: 'if true then',
     test: 'test/integration/database/archive-lookup.test.ts',
-    title: 'the id of an archived message is answered as a duplicate',
+    title: 'sending the id of an archived message is a duplicate, or refused if the content differs',
   },
   {
     name: 'archived-id-accepted-under-repeatable-read',
