@@ -35,7 +35,7 @@ test('handlers of single messages share the transaction of a batch, too', async 
   expect(await transactionSizes()).toEqual([8]);
 });
 
-test('a batch that fails leaves nothing, and is done singly: only the message that fails is parked', async () => {
+test('a failed batch leaves nothing and is handled singly: only the message that fails is parked', async () => {
   inbox = await MemoryInbox.create();
   inbox.feed(...range(1, 10).map((n) => ({ n, key: `k${n % 5}` })));
   const running = await inbox.consume({
@@ -69,7 +69,7 @@ test('a batch that fails leaves nothing, and is done singly: only the message th
   expect((await inbox.kept()).map(({ n }) => n)).toEqual([4, 9, 14, 19]);
 });
 
-test('duplicates, repeats in one batch and unreadable messages break no batch', async () => {
+test('duplicates, repeats within one batch and unreadable messages do not fail the batch', async () => {
   inbox = await MemoryInbox.create();
   inbox.feed(...range(1, 5).map((n) => ({ n })));
   const running = await inbox.consume({ batch: { size: 20 }, inBatches: true });
@@ -90,7 +90,7 @@ test('duplicates, repeats in one batch and unreadable messages break no batch', 
   expect(running.events.filter(({ type }) => type === 'failed')).toHaveLength(1);
 });
 
-test('under hold-key a message of a batch that cannot be read holds those of its key behind it', async () => {
+test('under hold-key an unreadable message of a batch holds the later ones of its key', async () => {
   inbox = await MemoryInbox.create();
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a', body: 'no json' }, { n: 3, key: 'a' }, { n: 4, key: 'b' });
   const running = await inbox.consume({ batch: { size: 10 }, inBatches: true, exhausted: 'hold-key' });
@@ -105,7 +105,7 @@ test('under hold-key a message of a batch that cannot be read holds those of its
   expect(running.counts().failedAttempts).toBe(0);
 });
 
-test('keys of one partition are handled side by side, each in its order', async () => {
+test('keys of one partition are handled concurrently, each in order', async () => {
   inbox = await MemoryInbox.create();
   let open = 0;
   let most = 0;

@@ -10,7 +10,7 @@ afterEach(() => inbox.end());
 
 const away = new Error('the bank is closed');
 
-test('a dependency that is away for longer than all tries take fails no message and costs none, and then all come in order', async () => {
+test('an outage longer than all tries fails no message and uses up no try, and then all are handled in order', async () => {
   inbox = await MemoryInbox.create({ partitions: 4 });
   let open = false;
   const running = await inbox.consume({
@@ -48,7 +48,7 @@ test('a dependency that is away for longer than all tries take fails no message 
   expect(told.indexOf('address-resumed')).toBeGreaterThan(told.indexOf('address-paused'));
 });
 
-test('a few bad keys among others pause nothing', async () => {
+test('a few failing keys among others pause nothing', async () => {
   inbox = await MemoryInbox.create({ partitions: 2 });
   const running = await inbox.consume({
     quickRetries: [],
@@ -67,7 +67,7 @@ test('a few bad keys among others pause nothing', async () => {
   expect(running.events.filter(({ type }) => type === 'address-paused')).toEqual([]);
 });
 
-test('keys that succeed in batches outweigh a few bad ones', async () => {
+test('keys that succeed in batches outweigh a few failing ones', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],
@@ -88,7 +88,7 @@ test('keys that succeed in batches outweigh a few bad ones', async () => {
   expect(pauses()).toEqual([]);
 });
 
-test('where most are bad, those that are not come through', async () => {
+test('where most keys fail, the others are still handled', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],
@@ -106,7 +106,7 @@ test('where most are bad, those that are not come through', async () => {
   expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual(range(13, 16));
 });
 
-test('without a breaker every message has its tries, whatever fails', async () => {
+test('without a breaker every message gets its tries, whatever fails', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],

@@ -85,7 +85,7 @@ test.each(
   Object.entries(clients).flatMap(([client, made]) =>
     Object.entries(failures).map(([failure, fail]) => ({ client, made, failure, fail })),
   ),
-)('by $client, an error of $failure that was caught fails its message', async ({ made, fail }) => {
+)('with $client, a caught error of $failure fails its message', async ({ made, fail }) => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume(
     { ...never, after: async ({ payload: { n } }, tx) => (n === 1 ? fail(tx) : undefined) },
@@ -122,7 +122,7 @@ test('an error within a savepoint, or of another message, fails nothing', async 
   );
 });
 
-test('a middleware is told of a rollback that the client takes for a commit', async () => {
+test('a middleware sees the rollback that the client takes for a commit', async () => {
   inbox = await MemoryInbox.create();
   const told: string[] = [];
   const running = await inbox.consume({

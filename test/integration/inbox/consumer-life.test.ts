@@ -58,7 +58,7 @@ function append(source: MemorySource, n: number): void {
   });
 }
 
-test('a handler that is named after the start is refused', async () => {
+test('a handler registered after the start is refused', async () => {
   const { consumer } = await make();
   const running = await consumer.on(orders, async () => undefined).start();
   onTestFinished(() => running.stop());
@@ -71,7 +71,7 @@ test('a handler that is named after the start is refused', async () => {
   );
 });
 
-test('a handler that answers no promise is told once, and its messages count as done', async () => {
+test('a handler that returns no promise is reported once, and its messages count as handled', async () => {
   const events: ConsumerEvent[] = [];
   const { consumer, source } = await make({}, (event) => events.push(event));
   // As written in JavaScript, where nobody is told that the promise is forgotten.
@@ -87,7 +87,7 @@ test('a handler that answers no promise is told once, and its messages count as 
   ]);
 });
 
-test('a start tells of a pool that is smaller than what may be in hand', async () => {
+test('a start warns of a pool smaller than the messages in hand', async () => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());
   const fits = await inbox.consume({ concurrency: 3 });
@@ -149,7 +149,7 @@ test('while receipts are being sent, their batch does not end and its messages s
   await until(async () => (await running.status()).lag === 0);
 });
 
-test('a message that waits between two quick tries while its consumer stops stays open, and the next one handles it', async () => {
+test('a message between two quick tries when its consumer stops stays open, and the next consumer handles it', async () => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());
   const first = await inbox.consume({
@@ -179,7 +179,7 @@ const filter = (epoch?: string): SeenFilter => ({
   close: async () => undefined,
 });
 
-test('where the database does not tell its epoch, as on Aurora, only a filter without one of its own is refused', async () => {
+test('where the database does not reveal its epoch, as on Aurora, only a filter without an epoch of its own is refused', async () => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());
   await inbox.database.query('create schema aurora');
@@ -199,7 +199,7 @@ test('where the database does not tell its epoch, as on Aurora, only a filter wi
   await until(() => filtered.counts().handled === 1);
 });
 
-test('of millions that a group keeps a status counts ten thousand', async () => {
+test('status counts at most 10,000 of the millions that a group keeps', async () => {
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   await made.database.query(`insert into outbox.parked_key (id, consumer_group, topic, key, workflow_id, next_at)

@@ -31,7 +31,7 @@ async function copied(): Promise<number> {
   return rows.length;
 }
 
-test('a failed message is copied to the topic of dead letters with its key, headers and body, and with what happened', async () => {
+test('a failed message is copied to its dead-letter topic with its key, headers, body and failure', async () => {
   const dead = await makeDeadTopic();
   await stage.consume('one', {
     ...withoutTries,
@@ -65,7 +65,7 @@ test('a failed message is copied to the topic of dead letters with its key, head
   expect(await stage.kept()).toMatchObject([{ id: 'order-1', state: 'failed' }]);
 });
 
-test('a letter that the broker refuses keeps none behind it from being copied, those of its key included', async () => {
+test('a dead letter that the broker refuses delays no other, not even of its key', async () => {
   const dead = await makeDeadTopic(2_000);
   const settings = {
     ...withoutTries,

@@ -6,7 +6,7 @@ import { until } from '../../support/fixtures/until.ts';
 const messages = 24;
 const keys = 4;
 
-test('I3 I4 F11: handlers that deadlock again and again use up no try, and each message has its effect once, in order', async (context) => {
+test('I3 I4 F11: handlers that deadlock repeatedly use up no try, and each message has its effect once, in order', async (context) => {
   const inbox = await MemoryInbox.create();
   context.onTestFinished(() => inbox.end());
   const { database } = inbox;

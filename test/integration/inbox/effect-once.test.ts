@@ -7,7 +7,7 @@ import { until } from '../../support/fixtures/until.ts';
 let stage: InboxStage;
 afterEach(() => stage.end());
 
-test('what the broker delivers again is dropped, and its effects stay as they were', async () => {
+test('a redelivered message is dropped and its effects are unchanged', async () => {
   stage = await InboxStage.create(2);
   await stage.publish(range(1, 40).map((n) => ({ n, partition: n % 2 })));
   const first = await stage.consume('first');
@@ -37,7 +37,7 @@ test('two records with one id have one effect', async () => {
   expect(await stage.effects()).toEqual([1]);
 });
 
-test('a handler that throws leaves neither effect nor id, and is tried again in place', async () => {
+test('a handler that throws leaves neither effect nor id and is tried again in place', async () => {
   stage = await InboxStage.create(1);
   await stage.publish([{ n: 1 }, { n: 2 }]);
   const attempts: number[] = [];
@@ -67,7 +67,7 @@ test('a handler that throws leaves neither effect nor id, and is tried again in 
   expect(await stage.committedOffsets()).toEqual([2]);
 });
 
-test('a handler receives what was sent, and where it came from', async () => {
+test('a handler receives what was sent and its origin', async () => {
   stage = await InboxStage.create(1);
   const id = randomUUID();
   await stage.publish([{ n: 7, id }]);
@@ -92,7 +92,7 @@ test('a handler receives what was sent, and where it came from', async () => {
   ]);
 });
 
-test('a transaction that takes too long is rolled back, and its message comes again', async () => {
+test('a transaction that takes too long is rolled back and its message is handled again', async () => {
   stage = await InboxStage.create(1);
   await stage.publish([{ n: 1 }]);
   /** How many transactions of this database wait for their client. */

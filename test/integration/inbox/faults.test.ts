@@ -123,7 +123,7 @@ const failures: readonly [what: string, fault: Fault | undefined, work: () => Pr
   ['a dependency of the handler that refuses connections', undefined, () => fetch('http://127.0.0.1:1')],
 ];
 
-test.for(failures)('%s is told as a fault: %s', async ([, fault, work]) => {
+test.for(failures)('%s is classified as a fault: %s', async ([, fault, work]) => {
   const error: unknown = await work().then(
     () => 'it did not fail',
     (thrown: unknown) => thrown,
@@ -133,7 +133,7 @@ test.for(failures)('%s is told as a fault: %s', async ([, fault, work]) => {
   expect(faultOf(new Error('wrapped by a handler', { cause: error }))).toBe(fault);
 });
 
-test('a message that meets other transactions is tried in place, and uses up none of its tries', async () => {
+test('a message that conflicts with other transactions is tried again in place and uses up no try', async () => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());
   let conflicts = 8;
@@ -152,7 +152,7 @@ test('a message that meets other transactions is tried in place, and uses up non
   expect(running.counts()).toMatchObject({ failedAttempts: 8, parked: 0, failed: 0 });
 });
 
-test('a fault of the database costs a message none of its tries, also while it is parked', async () => {
+test('a fault of the database uses up no try of a message, also while it is parked', async () => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());
   let faults = 3;

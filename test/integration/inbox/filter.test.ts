@@ -23,7 +23,7 @@ async function staged(url: string, answerWithin: '2s' | '10s') {
 
 const sorted = (effects: readonly number[]) => effects.toSorted((a, b) => a - b);
 
-test('what is delivered again is dropped on the word of the filter, without a look into the database', async () => {
+test('a redelivered message that the filter knows is dropped without asking the database', async () => {
   const { stage, consume } = await staged(inject('redisUrl'), '10s');
   const first = await consume('first');
   await until(() => first.counts().handled === 20);
@@ -39,7 +39,7 @@ test('what is delivered again is dropped on the word of the filter, without a lo
   expect(sorted(await stage.effects())).toEqual(range(1, 20));
 });
 
-test('with a Redis that is killed, messages and duplicates are handled as without a filter', async () => {
+test('while Redis is killed, messages and duplicates are handled as without a filter', async () => {
   const redis = await ownRedis();
   const { stage, events, consume } = await staged(redis.url, '2s');
   const first = await consume('first');
@@ -60,26 +60,29 @@ test('with a Redis that is killed, messages and duplicates are handled as withou
 test.for([
   ['one by one', {}],
   ['in batches', { batch: { size: 5 } }],
-] as const)('ids are told to the filter only when their effects are committed, %s', async ([, settings]) => {
-  const inbox = await MemoryInbox.create();
-  onTestFinished(() => inbox.end());
-  let told = 0;
-  const tooEarly: unknown[] = [];
-  const filter = {
-    seen: async () => new Set<string>(),
-    add: async (_group: string, ids: readonly string[]) => {
-      told += ids.length;
-      const committed = (await inbox.effects()).length;
-      if (committed < told) tooEarly.push({ told, committed });
-    },
-    close: async () => undefined,
-  };
-  inbox.feed(...range(1, 20).map((n) => ({ n })));
+] as const)(
+  'ids are added to the filter only after their effects are committed, %s',
+  async ([, settings]) => {
+    const inbox = await MemoryInbox.create();
+    onTestFinished(() => inbox.end());
+    let told = 0;
+    const tooEarly: unknown[] = [];
+    const filter = {
+      seen: async () => new Set<string>(),
+      add: async (_group: string, ids: readonly string[]) => {
+        told += ids.length;
+        const committed = (await inbox.effects()).length;
+        if (committed < told) tooEarly.push({ told, committed });
+      },
+      close: async () => undefined,
+    };
+    inbox.feed(...range(1, 20).map((n) => ({ n })));
 
-  const running = await inbox.consume({ filter, ...settings });
-  await until(() => running.counts().handled === 20);
-  await running.stop();
+    const running = await inbox.consume({ filter, ...settings });
+    await until(() => running.counts().handled === 20);
+    await running.stop();
 
-  expect(tooEarly).toEqual([]);
-  expect(told).toBe(20);
-});
+    expect(tooEarly).toEqual([]);
+    expect(told).toBe(20);
+  },
+);

@@ -86,7 +86,7 @@ async function maxStuck({ database, running, source }: Stage, messages: number):
   return most;
 }
 
-test('a row that others lock costs a consumer few connections, and other topics flow', {
+test('a locked row takes few connections of a consumer, and other topics continue', {
   timeout: 90_000,
 }, async () => {
   const stage = await consume((tx) => tx.$executeRaw`update account set id = id`);
@@ -102,7 +102,7 @@ test('a row that others lock costs a consumer few connections, and other topics 
   await holding.rollback();
 });
 
-test('a statement that takes longer than its transaction may is ended by the server', {
+test('a statement that exceeds the limit of its transaction is ended by the server', {
   timeout: 90_000,
 }, async () => {
   const stage = await consume((tx) => tx.$queryRaw`select pg_sleep(600)::text`);

@@ -66,7 +66,7 @@ async function consume(
 
 const kept = async () => (await stage.kept()).map(({ id, state, reason }) => ({ id, state, reason }));
 
-test('a header of another system tells the id: its repeats are dropped', async () => {
+test('the id comes from a header of another system, and its repeats are dropped', async () => {
   const { topic: orders } = stage;
   await publish(orders.rules.address, [
     { value: '{"n":1}', headers: { 'x-request-id': 'r1' } },
@@ -80,7 +80,7 @@ test('a header of another system tells the id: its repeats are dropped', async (
   expect(handled).toEqual([`${orders.name} ${orders.name}:r1 1`, `${orders.name} ${orders.name}:r2 2`]);
 });
 
-test('of two systems that both count their events from 1 every event is handled, and every repeat dropped', async () => {
+test('of two systems that both count their events from 1 every event is handled and every repeat dropped', async () => {
   const { topic: orders } = stage;
   const payments = topic('payments', schema, { address: await createTopic(stage.kafka) });
   const events = (ce_source: string) =>
@@ -114,7 +114,7 @@ test('of two systems that both count their events from 1 every event of an unkno
   expect((await kept()).map(({ id }) => id).toSorted()).toEqual(['/bank|1', '/shop|1']);
 });
 
-test('one request in two topics is two messages of one group', async () => {
+test('one request in two topics counts as two messages of one group', async () => {
   const mails = topic('mails', schema, { address: await createTopic(stage.kafka) });
   for (const { rules } of [stage.topic, mails])
     await publish(rules.address, [{ value: '{"n":1}', headers: { 'x-request-id': 'r1' } }]);
@@ -130,18 +130,21 @@ test('one request in two topics is two messages of one group', async () => {
 test.for([
   ['the key', 'key'],
   ['a function', ({ headers }) => `${headers['batch']}/${headers['line']}`],
-] as const satisfies readonly (readonly [string, MessageIdRule])[])('%s tells the id', async ([, id]) => {
-  const { name, rules } = stage.topic;
-  const record = { key: '7/1', value: '{"n":1}', headers: { batch: '7', line: '1' } };
-  await publish(rules.address, [record, record]);
+] as const satisfies readonly (readonly [string, MessageIdRule])[])(
+  'the id comes from %s',
+  async ([, id]) => {
+    const { name, rules } = stage.topic;
+    const record = { key: '7/1', value: '{"n":1}', headers: { batch: '7', line: '1' } };
+    await publish(rules.address, [record, record]);
 
-  const inbox = await consume([stage.topic], id);
-  await until(() => inbox.counts().handled === 1 && inbox.counts().duplicates === 1);
+    const inbox = await consume([stage.topic], id);
+    await until(() => inbox.counts().handled === 1 && inbox.counts().duplicates === 1);
 
-  expect(handled).toEqual([`${name} ${name}:7/1 1`]);
-});
+    expect(handled).toEqual([`${name} ${name}:7/1 1`]);
+  },
+);
 
-test('a message without an id is kept for a person under its place, and later ones go on', async () => {
+test('a message without an id is kept under its offset, and later ones continue', async () => {
   const { rules } = stage.topic;
   await publish(rules.address, [
     { value: '{"n":1}' },
@@ -154,7 +157,7 @@ test('a message without an id is kept for a person under its place, and later on
   expect(await kept()).toEqual([{ id: `${rules.address}/0/0`, state: 'failed', reason: 'no-id' }]);
 });
 
-test('older versions reach the handler in the current form, unknown ones a person', async () => {
+test('the handler gets older versions in the current form, unknown versions are kept', async () => {
   const { name, rules } = stage.topic;
   const versioned = topic(name, schema, {
     version: 3,
@@ -188,7 +191,7 @@ test('older versions reach the handler in the current form, unknown ones a perso
   ]);
 });
 
-test('types that nobody knows at a shared address are kept by default, and with `ignore` leave no row', async () => {
+test('unknown types at a shared address are kept by default, and with `ignore` leave no row', async () => {
   const { topic: orders } = stage;
   const strangers = Array.from({ length: 20 }, (_, n) => ({
     value: `{"n":${n}}`,
@@ -215,7 +218,7 @@ test('types that nobody knows at a shared address are kept by default, and with 
   expect(await kept()).toHaveLength(strangers.length);
 });
 
-test('failed messages of strangers go when the consumer says for how long they are kept', async () => {
+test('failed messages of other systems expire once the consumer sets how long they are kept', async () => {
   const { topic: orders } = stage;
   await publish(orders.rules.address, [
     { value: '{}', headers: { ce_id: 's1', ce_type: 'invoice.issued.v1' } },

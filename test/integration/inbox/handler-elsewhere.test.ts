@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => inbox.end());
 
-test('a parked message costs no try of consumers that do not handle its topic, and is handled by one that does', {
+test('a parked message uses up no try of consumers that do not handle its topic, and one that does handles it', {
   timeout: 120_000,
 }, async () => {
   const failing = await inbox.consume({

@@ -9,7 +9,7 @@ afterEach(() => inbox.end());
 
 const away = new Error('the bank is closed');
 
-test('the delays of a handler hold instead of those of its consumer, in place and when its message is parked', async () => {
+test('the delays of a handler override those of its consumer, in place and for parked messages', async () => {
   inbox = await MemoryInbox.create();
   const attempts: number[] = [];
   const running = await inbox.consume({
@@ -31,7 +31,7 @@ test('the delays of a handler hold instead of those of its consumer, in place an
   expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', attempts: 3 }]);
 });
 
-test('a handler without delays has its message failed at once, whatever its consumer has', async () => {
+test('a handler without delays fails its message at once, whatever the delays of its consumer', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: ['10s'],
@@ -49,7 +49,7 @@ test('a handler without delays has its message failed at once, whatever its cons
   expect(running.counts()).toMatchObject({ failedAttempts: 1, parked: 0 });
 });
 
-test('a message that queues behind a parked one has the quick tries of its handler', async () => {
+test('a message queued behind a parked one gets the quick tries of its handler', async () => {
   inbox = await MemoryInbox.create();
   const tries: number[] = [];
   const running = await inbox.consume({

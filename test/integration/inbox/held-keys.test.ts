@@ -21,7 +21,7 @@ const arrivesNow = (fixture: KeptFixture) =>
     noteArrivals(sql, fixture.group, [{ id: 'late', topic: 'orders', key: 'K' }]),
   );
 
-test('discarding those behind a failed message that holds its key lets nobody pass it', async (end) => {
+test('discarding messages behind a failed one that holds its key lets no other pass it', async (end) => {
   const fixture = await keptFixture(end, { holdKey: true });
   const [holder, second, third] = await heldKey(fixture);
 
@@ -37,7 +37,7 @@ test('discarding those behind a failed message that holds its key lets nobody pa
   expect(await arrivesNow(fixture)).toEqual(['behind']);
 });
 
-test('those behind a failed message that holds its key can be neither retried nor edited before it', async (end) => {
+test('messages behind a failed one that holds its key can be neither retried nor edited before it', async (end) => {
   const fixture = await keptFixture(end, { holdKey: true });
   const [holder, second, third] = await heldKey(fixture);
 
@@ -52,7 +52,7 @@ test('those behind a failed message that holds its key can be neither retried no
   expect(await fixture.drain(holder)).toEqual([holder, second, third]);
 });
 
-test('an older failed message of a held key is handled when it is retried, and the key is held again', async (end) => {
+test('an older failed message of a held key is handled when retried, and the key is held again', async (end) => {
   const fixture = await keptFixture(end, { holdKey: true });
   const older = await fixture.keep('older', { state: 'failed' });
   const holder = await fixture.keep('holder', { state: 'failed', hold: true });
@@ -66,7 +66,7 @@ test('an older failed message of a held key is handled when it is retried, and t
   expect(await arrivesNow(fixture)).toEqual(['behind']);
 });
 
-test('what fails behind a message that was retried meanwhile holds its key only after that one', async (end) => {
+test('a message that fails behind one that was retried in between holds its key only after that one', async (end) => {
   const fixture = await keptFixture(end, { holdKey: true });
   const older = await fixture.keep('older', { state: 'failed' });
   const [tried, behind] = [await fixture.keep('tried'), await fixture.keep('behind')];

@@ -112,21 +112,24 @@ test.for<[string, Step]>([
   ['receives one', (sql) => noteArrivals(sql, 'g', received(['a']), ownLimits)],
   ['receives many', (sql) => noteArrivals(sql, 'g', received(['a', 'b']), ownLimits)],
   ['joins a try', (sql) => joinTry(sql, 'g', id, [message], '1', ownLimits)],
-])('whoever %s waits for nobody longer than it may take itself', async ([, step], { onTestFinished }) => {
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
-  const limits = await made.database.transaction(async (sql) => {
-    await step(sql);
-    return sql.query(
-      `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
+])(
+  'a transaction that %s waits for others no longer than its own limit',
+  async ([, step], { onTestFinished }) => {
+    const made = await createTestDatabase();
+    onTestFinished(() => made.drop());
+    const limits = await made.database.transaction(async (sql) => {
+      await step(sql);
+      return sql.query(
+        `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
          current_setting('idle_in_transaction_session_timeout') as idle`,
-    );
-  });
-  expect(limits).toEqual([{ lock: '7s', statement: '7s', idle: '40s' }]);
-});
+      );
+    });
+    expect(limits).toEqual([{ lock: '7s', statement: '7s', idle: '40s' }]);
+  },
+);
 
 test.for(steps)(
-  'whoever %s and is frozen then is ended by the database',
+  'a transaction that %s and is then frozen is ended by the database',
   async ([, step, before], { onTestFinished }) => {
     const made = await createTestDatabase();
     onTestFinished(() => made.drop());

@@ -38,7 +38,7 @@ test('a consumer killed between the commit and the offset leaves each effect onc
   expect(await stage.effects()).toEqual(range(1, 10));
 });
 
-test('a consumer killed before the commit leaves no effect of that message, and the next one does it', {
+test('a consumer killed before the commit leaves no effect of that message, and the next one applies it', {
   timeout: withinMs,
 }, async () => {
   await killedAt('inbox:handled');

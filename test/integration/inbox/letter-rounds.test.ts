@@ -83,7 +83,7 @@ async function uncopied(): Promise<readonly string[]> {
 const failures = () => events.filter((event) => event.type === 'dead-letters-failing');
 const sorted = (ids: readonly string[]): readonly string[] => ids.toSorted();
 
-test('letters that are refused stay, and keep none of the others from being sent once, those of their keys included', async () => {
+test('refused dead letters stay, and keep none of the others from being sent once, not even of their keys', async () => {
   await fail(250);
   const stuck = ['m1', 'm2', 'm11', 'm150'];
   judge = (letter) => (stuck.includes(idOf(letter)) ? refused : { kind: 'taken' });
@@ -109,7 +109,7 @@ test('letters that are refused stay, and keep none of the others from being sent
   ]);
 });
 
-test('a whole page of refused letters keeps none behind it, and every round begins from the start', async () => {
+test('a whole page of refused dead letters blocks none behind it, and every round starts at the beginning', async () => {
   await fail(150);
   let open = false;
   judge = (letter) => (!open && Number(idOf(letter).slice(1)) <= 100 ? refused : { kind: 'taken' });
@@ -127,7 +127,7 @@ test('a whole page of refused letters keeps none behind it, and every round begi
   expect(sorted(taken)).toEqual(sorted(Array.from({ length: 150 }, (_, n) => `m${n + 1}`)));
 });
 
-test('an address at which nothing is taken is left alone until the next round, and others go on', async () => {
+test('an address that accepts nothing is skipped until the next round, and others continue', async () => {
   await fail(150, 'orders', 'o');
   await fail(150, 'mails', 'm');
   judge = ({ address }) =>
@@ -142,7 +142,7 @@ test('an address at which nothing is taken is left alone until the next round, a
   expect(failures()).toMatchObject([{ error: { message: expect.stringContaining('no leader') } }]);
 });
 
-test('what the sender throws is told, and tried again', async () => {
+test('an error of the sender is reported, and the dead letter is sent again', async () => {
   await fail(1);
   let throws = true;
   judge = () => {
@@ -168,7 +168,7 @@ test('a message that has just failed is copied at once', async () => {
   expect(taken).toEqual(['m1', 'later1']);
 });
 
-test('of several consumers of a group one at a time sends letters, so each is sent once', async () => {
+test('one consumer of a group at a time sends dead letters, so each is sent once', async () => {
   await fail(250);
   const senders = [start({ turnMs: 20 }), start({ turnMs: 20 }), start({ turnMs: 20 })];
 
@@ -179,7 +179,7 @@ test('of several consumers of a group one at a time sends letters, so each is se
   expect(await made.database.query('select from outbox.letter_turn')).toEqual([]);
 });
 
-test('the turn of a consumer that died ends by itself', async () => {
+test('the lease of a dead consumer expires by itself', async () => {
   const dead = randomUUID();
   expect(await takeLetterTurn(made.database, 'g', dead, 300)).toBe(true);
   await fail(150);
@@ -189,7 +189,7 @@ test('the turn of a consumer that died ends by itself', async () => {
   expect(taken).toHaveLength(150);
 });
 
-test('a look reads next to nothing behind 50,000 copied messages', async () => {
+test('a round reads almost nothing behind 50,000 copied messages', async () => {
   await made.database.query('analyze outbox.parked');
   await made.database.query(
     `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at, copied_at)

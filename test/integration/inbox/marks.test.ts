@@ -21,7 +21,7 @@ async function leaveMark(ids: readonly string[], kills: number): Promise<void> {
 
 const marks = () => inbox.database.query('select from outbox.mark');
 
-test('of a batch whose consumer died no message is parked for that alone', async () => {
+test('no message is parked merely because its batch was in hand when the consumer died', async () => {
   inbox = await MemoryInbox.create();
   await leaveMark(['id-1', 'id-2', 'id-3'], 0);
   inbox.feed(...range(1, 5).map((n) => ({ n })));
@@ -32,7 +32,7 @@ test('of a batch whose consumer died no message is parked for that alone', async
   expect(await inbox.kept()).toEqual([]);
 });
 
-test('a message that was in hand alone when its consumer died, once too often, is failed and not begun', async () => {
+test('a message in hand alone at one death of its consumer too many is failed without being started', async () => {
   inbox = await MemoryInbox.create();
   await leaveMark(['id-2'], 2);
   inbox.feed(...range(1, 5).map((n) => ({ n })));
@@ -45,7 +45,7 @@ test('a message that was in hand alone when its consumer died, once too often, i
   expect(running.counts().failedAttempts).toBe(0);
 });
 
-test('below its number of deaths such a message is begun again', async () => {
+test('below the limit of deaths such a message is started again', async () => {
   inbox = await MemoryInbox.create();
   await leaveMark(['id-2'], 1);
   inbox.feed(...range(1, 5).map((n) => ({ n })));
@@ -84,7 +84,7 @@ test('a consumer that stops leaves no mark', async () => {
   expect(await marks()).toEqual([]);
 });
 
-test('a consumer that joins anew finds what another owner of its partition has left meanwhile', async () => {
+test('a consumer that rejoins finds the marks that another owner of its partition left', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({ maxKills: 3 });
   inbox.feed({ n: 1 });
@@ -109,7 +109,7 @@ function newMember({ group, prisma }: MemoryInbox): PoisonMarks<Transaction> {
   });
 }
 
-test('of members that share a partition, those that die of a message get it failed while another goes on', async () => {
+test('when members that share a partition die of a message, it is failed while another member continues', async () => {
   inbox = await MemoryInbox.create();
   const shared = { address: 'numbers', partition: 0 };
   const member = () => newMember(inbox);
@@ -136,7 +136,7 @@ test('of members that share a partition, those that die of a message get it fail
   expect(await goesOn(7)).toBe(true);
 });
 
-test('marks that nobody has touched for a day are deleted', async () => {
+test('marks untouched for a day are deleted', async () => {
   inbox = await MemoryInbox.create();
   const { database } = inbox;
   await leaveMark(['id-1'], 2);

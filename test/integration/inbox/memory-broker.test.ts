@@ -73,7 +73,7 @@ async function application(
   };
 }
 
-test('what a relay sends arrives at the consumers of a memory broker, and as often as the broker has it', async (context) => {
+test('messages of a relay arrive at the consumers of a memory broker as often as the broker has them', async (context) => {
   const { broker, events, handled, sendNow } = await application(context);
 
   const { id } = await sendNow(byLane, 1);
@@ -94,7 +94,7 @@ test('what a relay sends arrives at the consumers of a memory broker, and as oft
 });
 
 test.for([byWorkflow, byLane])(
-  'after skipped time $name: what is due by then is sent at once, and nothing else is',
+  'after skipped time $name: everything due by then is sent at once, and nothing else',
   async (delayed, context) => {
     const { broker, cancelNow, client, handled, sendNow } = await application(context);
     await sendNow(delayed, 1, 15 * 60_000);
@@ -147,7 +147,7 @@ test('after skipped time a parked message is tried again', async (context) => {
   await until(() => handled.length === 1);
 });
 
-test('skipTime takes a pool, or a function, and refuses the transaction of a client', async (context) => {
+test('skipTime accepts a pool or a function, and refuses the transaction of a client', async (context) => {
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());
   const pool = new pg.Pool({ connectionString: made.url });

@@ -15,7 +15,7 @@ const tenants = new AsyncLocalStorage<string | undefined>();
 
 const ofTenant: Middleware = ({ messages: [message] }, next) => tenants.run(message.headers['tenant'], next);
 
-test('handlers find what a middleware has put around their transaction, in place and when their message is parked', async () => {
+test('handlers see what a middleware set around their transaction, in place and for parked messages', async () => {
   inbox = await MemoryInbox.create();
   const seen: (string | undefined)[] = [];
   const running = await inbox.consume({
@@ -37,7 +37,7 @@ test('handlers find what a middleware has put around their transaction, in place
   expect(await inbox.effects()).toEqual([1]);
 });
 
-test('middlewares stand around each transaction once, the first outermost, with all its messages', async () => {
+test('middlewares run once around each transaction, the first outermost, with all its messages', async () => {
   inbox = await MemoryInbox.create();
   const steps: string[] = [];
   const around =
@@ -69,7 +69,7 @@ test('middlewares stand around each transaction once, the first outermost, with 
   ]);
 });
 
-test('what a middleware throws is the failure of its message, and may be a verdict about that of the handler', async () => {
+test('an error of a middleware fails its message, and may turn the error of the handler into a verdict', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],
@@ -98,7 +98,7 @@ test('what a middleware throws is the failure of its message, and may be a verdi
   ]);
 });
 
-test('a middleware that fails after the commit takes nothing back, and no effect comes twice', async () => {
+test('a middleware that fails after the commit undoes nothing, and no effect is repeated', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [1],

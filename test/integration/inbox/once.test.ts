@@ -31,7 +31,7 @@ async function effects(id: string): Promise<number> {
   return (await made.database.query('select 1 from effect where id = $1', [id])).length;
 }
 
-test('work is done the first time and left out the second', async () => {
+test('work is done the first time and skipped the second', async () => {
   const id = randomUUID();
 
   expect(await apply(id)).toEqual({ duplicate: false, result: 'applied' });
@@ -48,7 +48,7 @@ test('of concurrent transactions with one id, one does the work', async () => {
   expect(await effects(id)).toBe(1);
 });
 
-test('work that fails may be done later', async () => {
+test('failed work may be done later', async () => {
   const id = randomUUID();
   const failing = prisma.$transaction((tx) => once(tx, 'web', id, () => Promise.reject(new Error('no'))));
   await expect(failing).rejects.toThrow('no');
@@ -56,7 +56,7 @@ test('work that fails may be done later', async () => {
   expect(await apply(id)).toEqual({ duplicate: false, result: 'applied' });
 });
 
-test('a caller that swallows the error of the work keeps no id', async () => {
+test('work whose error the caller swallows leaves no id', async () => {
   const id = randomUUID();
   await prisma.$transaction(async (tx) => {
     await once(tx, 'web', id, () => Promise.reject(new Error('no'))).catch(() => undefined);
@@ -65,7 +65,7 @@ test('a caller that swallows the error of the work keeps no id', async () => {
   expect(await apply(id)).toEqual({ duplicate: false, result: 'applied' });
 });
 
-test('work that answers no promise is refused, and its id is not kept: nobody would wait for what it begins', async () => {
+test('work that returns no promise is refused, and its id is not kept: nothing would await it', async () => {
   const id = randomUUID();
   await prisma.$transaction(async (tx) => {
     // @ts-expect-error so does the compiler
@@ -86,14 +86,14 @@ test('another group has its own effect', async () => {
   expect(other).toEqual({ duplicate: false, result: 'sent' });
 });
 
-test('the client itself is refused, because an id outside of a transaction would outlive a rollback', async () => {
+test('the client itself is refused, because an id outside of a transaction would survive a rollback', async () => {
   // @ts-expect-error the sentence in the type says what to pass
   await expect(once(prisma, 'web', 'a', () => 1)).rejects.toMatchObject({
     code: 'OUTBOX_NOT_IN_TRANSACTION',
   });
 });
 
-test.for(['', 'a\0b', 'x'.repeat(513)])('an id that cannot be kept is refused: %j', async (id) => {
+test.for(['', 'a\0b', 'x'.repeat(513)])('an id that cannot be stored is refused: %j', async (id) => {
   await expect(apply(id)).rejects.toMatchObject({
     code: 'OUTBOX_OPTION_INVALID',
     details: { option: 'messageId' },

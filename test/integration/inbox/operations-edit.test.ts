@@ -9,7 +9,7 @@ import { ada } from '../../support/fixtures/operator.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-test('an edited message is superseded by a copy with a new id in its place, which the handler sees', async (end) => {
+test('an edited message is superseded by a copy with a new id in its place, which the handler gets', async (end) => {
   const fixture = await keptFixture(end);
   const { group } = fixture;
   const original = await fixture.keep('first', {
@@ -50,7 +50,7 @@ test('an edited message is superseded by a copy with a new id in its place, whic
   ).toHaveLength(1);
 });
 
-test('neither the copy nor the original is handled through the stream', async (end) => {
+test('neither the copy nor the original is handled from the stream', async (end) => {
   const fixture = await keptFixture(end);
   const original = await fixture.keep('first', { key: null, state: 'failed' });
   const { id } = await fixture.operator.inbox.edit(
@@ -69,7 +69,7 @@ test('neither the copy nor the original is handled through the stream', async (e
   expect(arrivals).toEqual(['processed', 'kept']);
 });
 
-test('an edit of a body that stays keeps every byte of it, and a message without a body has none', async (end) => {
+test('an edit that leaves the body keeps every byte of it, also of a message without a body', async (end) => {
   const fixture = await keptFixture(end);
   const { group } = fixture;
   for (const body of [Buffer.from([0xff, 0x00, 0xfe]), null]) {
@@ -80,7 +80,7 @@ test('an edit of a body that stays keeps every byte of it, and a message without
   }
 });
 
-test('the first of a parked key can be edited, and one behind it cannot', async (end) => {
+test('the first message of a parked key can be edited, one behind it cannot', async (end) => {
   const fixture = await keptFixture(end);
   const { group } = fixture;
   const head = await fixture.keep('head', { retryInMs: 60_000 });
@@ -113,7 +113,7 @@ test('the audit of an edit has hashes, never a body', async (end) => {
   expect(JSON.stringify(audit)).not.toMatch(/secret|hidden/);
 });
 
-test('an edit of another version than the editor saw is a conflict, and two editors cannot both win', async (end) => {
+test('an edit of a version other than the one read is a conflict, and one of two editors wins', async (end) => {
   const fixture = await keptFixture(end);
   const { group } = fixture;
   const id = await fixture.keep('first', { state: 'failed' });
@@ -162,7 +162,7 @@ test.each([
   for (const work of ends) await work();
 });
 
-test('what is not kept cannot be edited, and that is in the audit', async (end) => {
+test('a message that is not kept cannot be edited, and the refusal is in the audit', async (end) => {
   const fixture = await keptFixture(end);
   const { group } = fixture;
   const handled = await fixture.keep('handled');

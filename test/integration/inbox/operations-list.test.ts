@@ -33,7 +33,7 @@ test('kept messages are listed by group, topic, state, key, reason and age, the 
     });
 });
 
-test('pages have every message of every group once, also copies that share a place', async (end) => {
+test('pages have every message of every group once, also copies with the same offset', async (end) => {
   const fixture = await keptFixture(end);
   for (let n = 0; n < 7; n += 1) {
     const id = await fixture.keep(`m${n}`, { key: `ü/${n}`, state: 'failed' });
@@ -59,7 +59,7 @@ test('pages have every message of every group once, also copies that share a pla
   expect(new Set(seen).size).toBe(11);
 });
 
-test('show tells everything about a message, why it waits, and what was done to it', async (end) => {
+test('show has everything about a message, why it waits, and what was done to it', async (end) => {
   const fixture = await keptFixture(end);
   const { group } = fixture;
   const show = (id: string) => fixture.operator.inbox.show({ group, id });
@@ -100,7 +100,7 @@ test('show tells everything about a message, why it waits, and what was done to 
   expect(await show('nobody')).toMatchObject({ message: null, handled: false });
 });
 
-test('the status tells what groups keep, since when, and their windows', async (end) => {
+test('status shows what groups keep, since when, and their windows', async (end) => {
   const fixture = await keptFixture(end, { holdKey: true });
   const { database, group, operator } = fixture;
   await fixture.keep('A', { state: 'failed', key: null });
@@ -130,7 +130,7 @@ test('the status tells what groups keep, since when, and their windows', async (
   ]);
 });
 
-test('the database accepts exactly the changes of state of the table, of all pairs', async (end) => {
+test('of all pairs of states the database accepts exactly the changes in the table', async (end) => {
   const fixture = await keptFixture(end);
   const undo = new Error('undo');
   const accepts = async (from: KeptState, to: KeptState): Promise<boolean> => {

@@ -14,7 +14,7 @@ async function tried(fixture: KeptFixture, id: string) {
   return begun.message;
 }
 
-test('a failed message is retried in its old place, before those of its key that queue, with all tries', async (end) => {
+test('a failed message is retried in its old place, ahead of the queued ones of its key, with all tries', async (end) => {
   const fixture = await keptFixture(end);
   const early = await fixture.keep('early', { state: 'failed' });
   const later = await fixture.keep('later', { retryInMs: 3_600_000 });
@@ -42,7 +42,7 @@ test('a failed message is retried in its old place, before those of its key that
   ]);
 });
 
-test('a retry parks a key that was free, for the watcher to start, and what arrives from then on queues behind it', async (end) => {
+test('a retry parks a free key for the watcher to start, and later arrivals queue behind it', async (end) => {
   const fixture = await keptFixture(end);
   const [first, second] = [
     await fixture.keep('1', { state: 'failed' }),
@@ -58,7 +58,7 @@ test('a retry parks a key that was free, for the watcher to start, and what arri
   expect(await fixture.database.query('select 1 from outbox.parked_key')).toEqual([]);
 });
 
-test('a failed message that holds its key lets it go on when it is retried, discarded or edited', async (end) => {
+test('a failed message that holds its key frees it when retried, discarded or edited', async (end) => {
   const fixture = await keptFixture(end, { holdKey: true });
   for (const [n, action] of (['retry', 'discard', 'edit'] as const).entries()) {
     const key = `key-${n}`;
@@ -79,7 +79,7 @@ test('a failed message that holds its key lets it go on when it is retried, disc
   }
 });
 
-test('a parked message is tried now when it is retried, and one behind it has to wait for it', async (end) => {
+test('a parked message is tried at once when retried, and one behind it waits for it', async (end) => {
   const fixture = await keptFixture(end);
   const head = await fixture.keep('head', { retryInMs: 3_600_000 });
   const behind = await fixture.keep('behind');
@@ -96,7 +96,7 @@ test('a parked message is tried now when it is retried, and one behind it has to
   expect(await tried(fixture, head)).toMatchObject({ id: head, attempts: 2 });
 });
 
-test('discarding the first of a parked key lets the next one go, and the last one frees the key', async (end) => {
+test('discarding the first message of a parked key lets the next one continue, and discarding the last frees the key', async (end) => {
   const fixture = await keptFixture(end);
   const head = await fixture.keep('head', { retryInMs: 3_600_000 });
   const [second, third] = [await fixture.keep('second'), await fixture.keep('third')];
@@ -120,7 +120,7 @@ test('discarding the first of a parked key lets the next one go, and the last on
   expect(again, 'it is never handled, and its key is free').toEqual(['processed', 'new']);
 });
 
-test('while a handler adds to a key, discarding its last message does not wait for the handler', async (end) => {
+test('discarding the last message of a key does not wait for a handler that is adding to it', async (end) => {
   const fixture = await keptFixture(end);
   const head = await fixture.keep('head');
   const handler = heldGate(end);
@@ -141,7 +141,7 @@ test('while a handler adds to a key, discarding its last message does not wait f
   await handling;
 });
 
-test('what is being tried at this moment is busy for everybody, and nothing is done to it', async (end) => {
+test('a message that is being tried is busy for every operation and is left unchanged', async (end) => {
   const fixture = await keptFixture(end);
   const head = await fixture.keep('head');
   const behind = await fixture.keep('behind');
@@ -169,7 +169,7 @@ test('what is being tried at this moment is busy for everybody, and nothing is d
   expect((await fixture.audit()).map(({ result }) => result)).toEqual(['busy', 'busy', 'busy']);
 });
 
-test('a try that was begun before its message was discarded leaves it alone', async (end) => {
+test('a try that began before its message was discarded leaves it discarded', async (end) => {
   const fixture = await keptFixture(end);
   const head = await fixture.keep('head');
   const next = await fixture.keep('next');
@@ -184,7 +184,7 @@ test('a try that was begun before its message was discarded leaves it alone', as
   expect(await fixture.states(head, next)).toEqual(['discarded', 'parked']);
 });
 
-test('what was handled, ended or never there is refused, and the refusal is in the audit', async (end) => {
+test('handled, ended and unknown messages are refused, and the refusal is in the audit', async (end) => {
   const fixture = await keptFixture(end);
   const [handled, gone] = [await fixture.keep('handled'), await fixture.keep('gone', { key: null })];
   await fixture.drain(handled);
@@ -203,7 +203,7 @@ test('what was handled, ended or never there is refused, and the refusal is in t
   ]);
 });
 
-test('a dry run answers what would happen, and changes nothing', async (end) => {
+test('a dry run answers what would happen and changes nothing', async (end) => {
   const fixture = await keptFixture(end);
   const failed = await fixture.keep('failed', { state: 'failed' });
   const dry = { ...ada, dryRun: true };
@@ -220,7 +220,7 @@ test('a dry run answers what would happen, and changes nothing', async (end) => 
   expect(await fixture.database.query('select 1 from outbox.parked_key')).toEqual([]);
 });
 
-test('of two operators at the same message exactly one wins', async (end) => {
+test('of two operators on one message exactly one wins', async (end) => {
   const fixture = await keptFixture(end);
   const ids: string[] = [];
   const keys = 8;
@@ -251,7 +251,7 @@ test('of two operators at the same message exactly one wins', async (end) => {
   expect((await fixture.audit()).length).toBe(2 * ids.length);
 });
 
-test('nothing is done that cannot be entered into the audit', async (end) => {
+test('nothing is done that cannot be recorded in the audit', async (end) => {
   const fixture = await keptFixture(end);
   const id = await fixture.keep('1', { state: 'failed' });
   await fixture.database.query('alter table outbox.audit add constraint none check (false) not valid');

@@ -17,7 +17,9 @@ afterAll(async () => {
   await servers.stop();
 });
 
-test('a consumer waits out the loss of its broker and goes on by itself', { timeout: 240_000 }, async () => {
+test('a consumer waits out the loss of its broker and continues by itself', {
+  timeout: 240_000,
+}, async () => {
   const running = await stage.consume('one');
   await stage.publish(range(1, 10).map((n) => ({ n, partition: n % 2 })));
   await until(() => running.counts().handled === 10);
@@ -65,7 +67,7 @@ test('a start on a topic that does not exist is refused, and does not create it'
   await admin.disconnect();
 });
 
-test('a start is refused when the broker keeps messages for longer than processed ids are kept', async () => {
+test('a start is refused when the broker keeps messages longer than processed ids are kept', async () => {
   const starting = (window: '6 days' | 'forever') =>
     consumer(stage.prisma, { config: stage.config, group: stage.group, window })
       .on(stage.topic, async () => undefined)

@@ -10,7 +10,7 @@ afterEach(() => inbox.end());
 
 const fails = new Error('the bank is closed');
 
-test('a message that fails is parked, its key queues behind it, other keys flow, and it comes back in order', async () => {
+test('a message that fails is parked, its key queues behind it, other keys continue, and it returns in order', async () => {
   inbox = await MemoryInbox.create();
   let healthy = false;
   const running = await inbox.consume({
@@ -44,7 +44,7 @@ test('a message that fails is parked, its key queues behind it, other keys flow,
   expect(await running.status()).toMatchObject({ parked: 0, parkedKeys: 0, failed: 0, lag: 0, inFlight: 0 });
 });
 
-test('after its last try a message is failed, and its key goes on', async () => {
+test('after its last try a message is failed and its key continues', async () => {
   inbox = await MemoryInbox.create();
   const attempts: number[] = [];
   const running = await inbox.consume({
@@ -74,7 +74,7 @@ test('after its last try a message is failed, and its key goes on', async () => 
   );
 });
 
-test('under hold-key a failed message holds its key until a person decides', async () => {
+test('under hold-key a failed message holds its key until an operator decides', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],
@@ -99,7 +99,7 @@ test('under hold-key a failed message holds its key until a person decides', asy
   ]);
 });
 
-test('without further tries a message is failed at once, and is copied to its dead-letter address once', async () => {
+test('without further tries a message is failed at once and copied to its dead-letter address once', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],
@@ -133,7 +133,7 @@ test('without further tries a message is failed at once, and is copied to its de
   expect(running.letters).toHaveLength(1);
 });
 
-test('a message that arrives again while it is kept is dropped, by its key or without one', async () => {
+test('a message redelivered while it is kept is dropped, with or without a key', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],
@@ -152,7 +152,7 @@ test('a message that arrives again while it is kept is dropped, by its key or wi
   expect(await inbox.parkedKeys()).toBe(2);
 });
 
-test('a handler that never ends is given up after the limit of its transaction, and holds nobody up for long', async () => {
+test('a handler that never ends is given up at the limit of its transaction, and delays others only until then', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     // As much as a busy machine needs for the other one.
@@ -172,7 +172,7 @@ test('a handler that never ends is given up after the limit of its transaction, 
   ]);
 });
 
-test('the inbox works in READ COMMITTED, whatever the default of the database is', async () => {
+test('the inbox works in READ COMMITTED, whatever the default of the database', async () => {
   inbox = await MemoryInbox.create();
   await inbox.database.query(
     `alter table effect add column level text default current_setting('transaction_isolation')`,
@@ -217,7 +217,7 @@ test.for([
     'no-id',
     'id',
   ],
-] as const)('a message %s is failed with its reason, and holds nobody up', async ([, odd, reason, error]) => {
+] as const)('a message %s is failed with its reason and delays no other', async ([, odd, reason, error]) => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({ quickRetries: [1] });
   inbox.feed({ n: 1, key: 'a', ...odd }, { n: 2, key: 'a' });
@@ -237,7 +237,9 @@ test.for([
   expect(await inbox.kept()).toHaveLength(1);
 });
 
-test('of 1,000 keys one is parked for the whole run, and the others flow', { timeout: 180_000 }, async () => {
+test('of 1,000 keys one is parked for the whole run, and the others continue', {
+  timeout: 180_000,
+}, async () => {
   inbox = await MemoryInbox.create({ partitions: 4 });
   const running = await inbox.consume({
     quickRetries: [1],

@@ -44,7 +44,7 @@ const asText: pg.CustomTypesConfig = {
 
 const closed = new Error('the bank is closed');
 
-test('by a pool, records with one id have one effect', async () => {
+test('with a pool, records with one id have one effect', async () => {
   const id = randomUUID();
   await stage.publish(
     [0, 1].flatMap((partition) => [
@@ -59,7 +59,7 @@ test('by a pool, records with one id have one effect', async () => {
   expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
 });
 
-test('by a pool, a handler that throws leaves neither effect nor id nor message, and is tried again in place', async () => {
+test('with a pool, a handler that throws leaves neither effect nor id nor message and is tried again in place', async () => {
   const mails = topic('mails', z.object({ n: z.number() }));
   const sent = () => stage.prisma.$queryRaw<unknown[]>`select from outbox.message`;
   await stage.publish([{ n: 1 }, { n: 2 }]);
@@ -82,7 +82,7 @@ test('by a pool, a handler that throws leaves neither effect nor id nor message,
   expect(one.counts()).toMatchObject({ failedAttempts: 2, parked: 0 });
 });
 
-test('by a pool, a message that fails is parked, and comes back in the order of its key', async () => {
+test('with a pool, a message that fails is parked and returns in the order of its key', async () => {
   let healthy = false;
   const sentAt: (Date | null)[] = [];
   const one = await consume('one', {
@@ -107,7 +107,7 @@ test('by a pool, a message that fails is parked, and comes back in the order of 
   expect(await stage.kept()).toEqual([]);
 });
 
-test('by a pool, a batch is one transaction, and one that fails is done singly', async () => {
+test('with a pool, a batch is one transaction, and a failed one is handled singly', async () => {
   const one = await consume('one', {
     batch: { size: 10 },
     quickRetries: [],
@@ -128,7 +128,7 @@ test('by a pool, a batch is one transaction, and one that fails is done singly',
   expect(await stage.kept()).toMatchObject([{ n: 14, state: 'parked', reason: 'error' }]);
 });
 
-test('by a pool, a transaction has the level and the limits that Prisma has', async () => {
+test('with a pool, a transaction has the isolation level and the limits of Prisma', async () => {
   await stage.prisma.$executeRawUnsafe(
     `do $$ begin execute format('alter database %I set default_transaction_isolation = %L', current_database(), 'repeatable read'); end $$`,
   );
@@ -148,7 +148,7 @@ test('by a pool, a transaction has the level and the limits that Prisma has', as
   expect(seen).toEqual({ lock: '7s', statement: '7s', idle: '30s', level: 'read committed' });
 });
 
-test('by a pool, a transaction that takes too long is rolled back, and its message comes again', async () => {
+test('with a pool, a transaction that takes too long is rolled back and its message is handled again', async () => {
   await stage.publish([{ n: 1 }]);
   const open = () =>
     stage.prisma.$queryRaw<unknown[]>`
@@ -173,7 +173,7 @@ test('by a pool, a transaction that takes too long is rolled back, and its messa
   expect(await stage.effects()).toEqual([1]);
 });
 
-test('by a pool, connections that the server ends cost no try, and their messages are handled', async () => {
+test('with a pool, connections that the server ends use up no try, and their messages are handled', async () => {
   await stage.publish(range(1, 20).map((n) => ({ n, key: `k${n}`, partition: n % 2 })));
   let ended = 0;
   const one = await consume('one', {
@@ -194,7 +194,7 @@ test('by a pool, connections that the server ends cost no try, and their message
   expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 20));
 });
 
-test('by a pool, a consumer that is killed within its transaction leaves no effect, and the next one does it', {
+test('with a pool, a consumer killed within its transaction leaves no effect, and the next one applies it', {
   timeout: 240_000,
 }, async () => {
   await stage.publish(range(1, 10).map((n) => ({ n })));
@@ -215,7 +215,7 @@ test('by a pool, a consumer that is killed within its transaction leaves no effe
   expect(await stage.effects()).toEqual(range(1, 10));
 });
 
-test('a start tells of a pool of pg that is smaller than what may be in hand', async () => {
+test('a start warns of a pool of pg smaller than the messages in hand', async () => {
   const small = new pg.Pool({ connectionString: stage.url, max: 5 });
   const tight = await consumeByPool(stage, 'tight', { pool: small });
   const fits = await consume('fits', {});

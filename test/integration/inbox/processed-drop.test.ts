@@ -4,7 +4,7 @@ import { EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
 
 const pace = { patienceMs: 300, pauseMs: 0 };
 
-test('an epoch is not dropped before the ids of live messages and those of kept ones are carried over', async ({
+test('an epoch is dropped only after the ids of its live and kept messages are carried over', async ({
   onTestFinished,
 }) => {
   const fixture = await EpochFixture.create();

@@ -30,7 +30,7 @@ async function park(id: string, group = 'g'): Promise<void> {
   );
 }
 
-test('ids are new once per group, in whichever epoch they are, and also within one call', async () => {
+test('ids are new once per group, whatever their epoch, also within one call', async () => {
   expect(await fixture.mark(['a', 'b', 'a'])).toEqual(['a', 'b']);
   expect(await fixture.roll()).toBe('rolled');
   expect(await fixture.mark(['a', 'c', 'c'])).toEqual(['c']);
@@ -42,7 +42,7 @@ test('ids are new once per group, in whichever epoch they are, and also within o
   expect([...read].toSorted()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('an id that is asked for twice is told once, whether most of them are noted or few', async () => {
+test('an id requested twice is returned once, whether many or few of the ids are noted', async () => {
   await fixture.mark(['a']);
   await fixture.roll();
   await fixture.mark(['b']);
@@ -51,7 +51,7 @@ test('an id that is asked for twice is told once, whether most of them are noted
   expect(await readProcessed(fixture.database, 'g', ['a', 'a', 'c', 'd', 'e'])).toEqual(new Set(['a']));
 });
 
-test('what is taken back in its transaction is new to the next one', async () => {
+test('an id whose transaction rolls back is new to the next one', async () => {
   await fixture.mark(['a']);
   await fixture.roll();
   await fixture.database.transaction(async (sql) => {
@@ -62,7 +62,7 @@ test('what is taken back in its transaction is new to the next one', async () =>
   expect(await fixture.mark(['a', 'b'])).toEqual(['b']);
 });
 
-test('messages that arrive one by one are noted in the current epoch, and known from every one before', async () => {
+test('messages that arrive singly are noted in the current epoch and known from every earlier one', async () => {
   const arrive = (id: string) =>
     fixture.database.transaction((sql) => noteArrivals(sql, 'g', [{ id, topic: 'orders', key: null }]));
   for (const [index, id] of ['a', 'b', 'c'].entries()) {
@@ -78,7 +78,7 @@ test('messages that arrive one by one are noted in the current epoch, and known 
   for (const id of ['a', 'b', 'c']) expect(await arrive(id)).toEqual(['processed']);
 });
 
-test('whoever has noted a single id is waited for when its epoch ends', async () => {
+test('the end of an epoch waits for a transaction that has noted even one id', async () => {
   await fixture.mark(['before']);
   const open = await openTransaction(fixture.url);
   expect(await noteArrivals(open, 'g', [{ id: 'a', topic: 'orders', key: null }])).toEqual(['new']);
@@ -90,7 +90,7 @@ test('whoever has noted a single id is waited for when its epoch ends', async ()
   expect(await fixture.mark(['a', 'b'])).toEqual(['b']);
 });
 
-test('an id that a transaction has noted is read by others only after its commit', async () => {
+test('others read an id only after the commit of its transaction', async () => {
   const open = await openTransaction(fixture.url);
   await fixture.mark(['a'], 'g', open);
   expect(await readProcessed(fixture.database, 'g', ['a'])).toEqual(new Set());
@@ -98,7 +98,7 @@ test('an id that a transaction has noted is read by others only after its commit
   expect(await readProcessed(fixture.database, 'g', ['a'])).toEqual(new Set(['a']));
 });
 
-test('two transactions with the same ids in opposite orders do not end in a deadlock', async () => {
+test('two transactions with the same ids in opposite orders do not deadlock', async () => {
   const ids = Array.from({ length: 300 }, () => randomUUID());
   for (let round = 0; round < 10; round += 1) {
     const both = await Promise.all([
@@ -109,7 +109,7 @@ test('two transactions with the same ids in opposite orders do not end in a dead
   }
 });
 
-test('an epoch lasts a quarter of the window, is dropped a window after its end, and six exist at most', async () => {
+test('an epoch lasts a quarter of the window, is dropped a window after its end, and at most six exist', async () => {
   const windowMs = 8 * dayMs;
   let most = 0;
   for (let day = 0; day < 24; day += 1) {
@@ -135,7 +135,7 @@ test('a short window has epochs of an hour', async () => {
   expect(await fixture.keep(hourMs)).toEqual(rolled);
 });
 
-test('where nothing is processed, no epoch ends', async () => {
+test('no epoch ends while nothing is processed', async () => {
   await fixture.pass(100 * dayMs);
   expect(await fixture.keep(dayMs)).toMatchObject({ rolled: false, complete: true });
   await fixture.mark(['a']);
@@ -143,7 +143,7 @@ test('where nothing is processed, no epoch ends', async () => {
   expect(await fixture.epochs()).toEqual([1]);
 });
 
-test('the longest window counts: the given one, or that of a group that was seen within its own', async () => {
+test('the longest window applies: the given one, or that of a group seen within its own window', async () => {
   await noteWindow(fixture.database, { group: 'long', windowMs: 20 * dayMs });
   await noteWindow(fixture.database, { group: 'short', windowMs: dayMs });
   await fixture.pass(5 * dayMs);
@@ -159,7 +159,7 @@ test('the longest window counts: the given one, or that of a group that was seen
   expect(await fixture.mark(['a'])).toEqual(['a']);
 });
 
-test('for ever is for ever, whoever asks for it', async () => {
+test('an infinite window never ends, whether given or noted by a group', async () => {
   await fixture.mark(['a']);
   await fixture.roll();
   await fixture.pass(40_000 * dayMs);
@@ -170,7 +170,7 @@ test('for ever is for ever, whoever asks for it', async () => {
   expect(await fixture.keep(dayMs)).toEqual(nothing);
 });
 
-test('ids of live and of kept messages outlive the window, those of others do not', async () => {
+test('ids of live and of kept messages outlive the window, others do not', async () => {
   const ids = await live(2_500);
   await fixture.mark(ids);
   await fixture.mark(ids.slice(0, 10), 'another');
@@ -209,7 +209,7 @@ test('a keeper that ran out of time is continued by the next one', async () => {
   expect(await fixture.mark(ids)).toEqual([]);
 });
 
-test('an open handler is waited for briefly; others stall no longer than that, and each further try is more patient', async () => {
+test('a keeper waits briefly for an open handler; others stall no longer than that, and each further try waits longer', async () => {
   await fixture.mark(['a']);
   await fixture.pass(7.5 * dayMs);
   const open = await openTransaction(fixture.url);
@@ -237,7 +237,7 @@ test('an open handler is waited for briefly; others stall no longer than that, a
   expect(await fixture.mark(['a', 'b', 'meanwhile 0'])).toEqual([]);
 });
 
-test('a drop does not wait for a reader, nor does it keep handlers waiting for long', async () => {
+test('a drop does not wait for a reader and delays handlers only briefly', async () => {
   await fixture.mark(['a']);
   await fixture.roll();
   await fixture.pass(31 * dayMs);
@@ -249,7 +249,7 @@ test('a drop does not wait for a reader, nor does it keep handlers waiting for l
   expect(await fixture.keep(30 * dayMs)).toMatchObject({ dropped: 1, complete: true });
 });
 
-test('of many keepers at once, none fails and each epoch is begun and dropped once', async () => {
+test('of many keepers at once none fails, and each epoch is begun and dropped once', async () => {
   await fixture.mark(['a']);
   await fixture.roll();
   await fixture.mark(['b']);

@@ -54,7 +54,7 @@ async function groups(): Promise<readonly unknown[]> {
   );
 }
 
-test('a keeper notes its group, ends epochs and drops them, through the client of the handlers', async () => {
+test('a keeper notes its group, and ends and drops epochs, with the client of the handlers', async () => {
   await fixture.mark(['a']);
   await start('shop', 8 * dayMs);
   await start('mail', Number.POSITIVE_INFINITY);
@@ -85,7 +85,7 @@ test('a keeper notes its group, ends epochs and drops them, through the client o
   expect(failures).toEqual([]);
 });
 
-test('a handler in the way is tried again for, and is no failure', async () => {
+test('a handler in the way is a reason to try again, not a failure', async () => {
   await fixture.mark(['a']);
   await fixture.pass(2.1 * dayMs);
   const open = await openTransaction(fixture.url);
@@ -98,7 +98,7 @@ test('a handler in the way is tried again for, and is no failure', async () => {
   expect(failures).toEqual([]);
 });
 
-test('what fails is told and tried again, and a stop ends it', async () => {
+test('a failure is reported and tried again until a stop ends it', async () => {
   await fixture.mark(['a']);
   await fixture.database.query('alter table outbox.processed_epoch rename to hidden');
   await start('shop', 8 * dayMs);
@@ -135,7 +135,7 @@ test('a transaction of Prisma notes, reads and forgets ids, with and without top
   ]);
 });
 
-test('keepers of many consumers end an epoch between them, although a handler of a second is always at work', {
+test('keepers of many consumers end an epoch together, although handlers are always at work for a second', {
   timeout: 120_000,
 }, async () => {
   await fixture.mark(['a']);
@@ -159,7 +159,7 @@ test('keepers of many consumers end an epoch between them, although a handler of
   expect(failures).toEqual([]);
 });
 
-test('a change of epochs is tried once a minute, however many ask for it, and twice as patiently each time', async () => {
+test('a change of epochs is tried once a minute, however many keepers ask, and waits twice as long each time', async () => {
   await fixture.mark(['a']);
   await fixture.pass(2.1 * dayMs);
   const open = await openTransaction(fixture.url);
@@ -184,7 +184,7 @@ test('a change of epochs is tried once a minute, however many ask for it, and tw
   expect(patience).toEqual([300, 600, 1_200, 2_400, 4_800, 5_000, 5_000].map((ms) => ({ ms })));
 });
 
-test('a keeper tells of a change of epochs that was tried often and in vain', async () => {
+test('a keeper reports a change of epochs that was often tried in vain', async () => {
   await fixture.mark(['a']);
   await fixture.pass(2.1 * dayMs);
   const open = await openTransaction(fixture.url);
@@ -200,7 +200,7 @@ test('a keeper tells of a change of epochs that was tried often and in vain', as
   await until(async () => (await fixture.epochs()).includes(2));
 });
 
-test('a group is noted four times in its window at least, so that it counts as long as it is there', async () => {
+test('a group is noted at least four times in its window, so that it counts while it runs', async () => {
   const keeper = new WindowKeeper({
     client: prisma,
     group: 'hurried',

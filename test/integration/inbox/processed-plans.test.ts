@@ -38,7 +38,7 @@ async function pagesOfCall(call: string, values: readonly unknown[]): Promise<nu
   return pagesOf(await planNodes(fixture.database, call, values));
 }
 
-test('reading ids probes one index per epoch, and reads no table', async () => {
+test('reading ids probes one index per epoch and scans no table', async () => {
   const ids = Array.from({ length: 10 }, () => randomUUID());
   const nodes = await functionPlanNodes(fixture.database, 'read_processed', ['g', arrayOf(ids)]);
 
@@ -47,7 +47,7 @@ test('reading ids probes one index per epoch, and reads no table', async () => {
   expect(pagesOf(nodes)).toBeLessThan(ids.length * 5 * pagesPerProbe);
 });
 
-test('noting ids touches as many pages as ids and epochs ask for, whatever lies in them', async () => {
+test('noting ids touches as many pages as ids and epochs require, however full they are', async () => {
   const call = 'select * from outbox.mark_processed($1, $2, $3)';
   const ids = (count: number): string => arrayOf(Array.from({ length: count }, () => randomUUID()));
   const topics = arrayOf(Array.from({ length: 10 }, () => 'orders'));
@@ -58,12 +58,12 @@ test('noting ids touches as many pages as ids and epochs ask for, whatever lies 
   expect(ten).toBeLessThan(10 * 6 * pagesPerProbe);
 });
 
-test('a single new id touches as many pages as there are epochs ask for', async () => {
+test('a single new id touches as many pages as the number of epochs requires', async () => {
   const call = 'select outbox.receive_one($1, $2, $3, $4, null)';
   expect(await pagesOfCall(call, ['g', randomUUID(), 'orders', '30000'])).toBeLessThan(7 * pagesPerProbe);
 });
 
-test('a plan that a connection made while an epoch was empty is as good when that has filled', async () => {
+test('a plan that a connection made while an epoch was empty is as good once the epoch is full', async () => {
   const ids = arrayOf(Array.from({ length: 10 }, () => randomUUID()));
   const taken: number[] = [];
   const work = async (sql: Sql): Promise<never> => {
@@ -88,7 +88,7 @@ test('a plan that a connection made while an epoch was empty is as good when tha
   expect(Math.min(...taken)).toBeLessThan(10 * 6 * pagesPerProbe);
 });
 
-test('a thousand ids are looked up by index too', async () => {
+test('a thousand ids are also looked up by index', async () => {
   const ids = Array.from({ length: 1_000 }, () => randomUUID());
   const nodes = await functionPlanNodes(fixture.database, 'read_processed', ['g', arrayOf(ids)]);
 

@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 180_000 });
 let stage: InboxStage;
 afterEach(() => stage.end());
 
-test('consumers that join and leave while messages flow leave each effect once and in order', async () => {
+test('consumers that join and leave while messages flow have each effect once and in order', async () => {
   stage = await InboxStage.create(4);
   const load = startInboxLoad(stage, 4);
 
@@ -25,7 +25,7 @@ test('consumers that join and leave while messages flow leave each effect once a
   expect(third.counts().failedAttempts).toBe(0);
 });
 
-test('a consumer that stops lets the message in hand end, and the next one goes on behind it', async () => {
+test('a consumer that stops finishes the message in hand, and the next one continues behind it', async () => {
   stage = await InboxStage.create(1);
   await stage.publish(range(1, 3).map((n) => ({ n })));
   let release: () => void = () => undefined;

@@ -7,7 +7,7 @@ import { until } from '../../support/fixtures/until.ts';
 
 const of = ({ group }: KeptFixture, ...ids: readonly string[]) => ({ group, ids });
 
-test('the first try of a key that came back waits for handlers that began before, also while the retry ran', async (end) => {
+test('the first try of a key that is parked again waits for handlers that began before, also during the retry', async (end) => {
   const fixture = await keptFixture(end);
   const failed = await fixture.keep('1', { state: 'failed' });
   const arriving = (id: string) => [{ id, topic: 'orders', key: 'K' }];
@@ -45,7 +45,7 @@ test.each([
   { arriving: 'one message', keys: ['K'] },
   { arriving: 'a batch', keys: ['K', 'L'] },
 ])(
-  'the first try of a key that came back waits also for $arriving whose id could not be noted yet',
+  'the first try of a key that is parked again also waits for $arriving whose id could not be noted yet',
   async ({ keys }) => {
     const end = { onTestFinished };
     const fixture = await keptFixture(end);

@@ -81,7 +81,7 @@ test('a worker that dies between the commit and the note loses nothing: the data
   expect(await effects(id)).toBe(1);
 });
 
-test('a message whose first worker died in mid-work is handled by the second', async () => {
+test('a message whose first worker died during its work is handled by the second', async () => {
   const filter = openFilter();
   const id = randomUUID();
   await dieInMidWork(id);
@@ -90,7 +90,7 @@ test('a message whose first worker died in mid-work is handled by the second', a
   expect(await effects(id)).toBe(1);
 });
 
-test('the contrast: with a mark set before the work, that message is lost', async () => {
+test('in contrast, a mark set before the work loses that message', async () => {
   const redis = createClient({ url: inject('redisUrl') });
   await redis.connect();
   onTestFinished(() => redis.destroy());
@@ -104,7 +104,7 @@ test('the contrast: with a mark set before the work, that message is lost', asyn
   expect(await effects(id)).toBe(0);
 });
 
-test('two workers at once, both unknown to the filter, have one effect', async () => {
+test('two concurrent workers with an id unknown to the filter have one effect', async () => {
   const filter = openFilter();
   const id = randomUUID();
 
@@ -114,7 +114,7 @@ test('two workers at once, both unknown to the filter, have one effect', async (
   expect(await effects(id)).toBe(1);
 });
 
-test('a copied database has another epoch, in which the filter remembers nothing of the original', async () => {
+test('a copied database has another epoch, in which the filter knows nothing of the original', async () => {
   const shared = openFilter();
   const id = randomUUID();
   const epoch = await readDatabaseEpoch(made.database);

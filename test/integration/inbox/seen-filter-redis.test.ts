@@ -58,7 +58,7 @@ beforeAll(async () => {
   return () => shared.destroy();
 });
 
-test('what was noted is seen, by every consumer, and nothing else is', async () => {
+test('a noted id is seen by every consumer, and no other id is', async () => {
   const prefix = `test:${randomUUID()}`;
   const one = opened({ prefix });
   const other = opened({ prefix });
@@ -97,7 +97,7 @@ test('10,000 ids are noted and seen at once, and take at most 130 bytes each', a
   await until(async () => ((await used()) - before) / ids.length < 130);
 });
 
-test('an id is remembered for as long as was asked, and then it and its key are gone', async () => {
+test('an id is kept for the requested time, then it and its key are gone', async () => {
   const prefix = `test:${randomUUID()}`;
   const { filter } = opened({ prefix, keepFor: '2s' });
   const notedMs = performance.now();
@@ -125,7 +125,7 @@ test('an emptied Redis has seen nothing, and notes again', async () => {
   expect(events).toEqual([]);
 });
 
-test('a Redis that is killed has seen nothing and takes no time, is told once, and is used again when it is back', async () => {
+test('a killed Redis has seen nothing, costs no time, is reported once, and is used again when it is back', async () => {
   const server = await ownRedis();
   const events: RedisFilterEvent[] = [];
   let resting: Promise<number> | undefined;
@@ -154,7 +154,7 @@ test('a Redis that is killed has seen nothing and takes no time, is told once, a
   expect(await filter.seen('web', ['lost-0'])).toEqual(new Set());
 });
 
-test('a Redis that stops answering costs one bounded wait, and none while it is left alone', async () => {
+test('a Redis that stops answering costs one bounded wait, and none during the pause after it', async () => {
   const server = await ownRedis();
   const events: RedisFilterEvent[] = [];
   let resting: Promise<number> | undefined;
@@ -186,7 +186,7 @@ test('a Redis that stops answering costs one bounded wait, and none while it is 
   expect(events.at(-1)).toMatchObject({ type: 'redis-back' });
 });
 
-test('a Redis that is frozen from the beginning holds no question up longer than an answer may take', async () => {
+test('a Redis frozen from the beginning delays a question no longer than the limit of an answer', async () => {
   const server = await ownRedis();
   await frozen(server.node.pid);
   const { filter, events } = opened({ url: server.url, answerWithin: '100ms' });
@@ -199,7 +199,7 @@ test('a Redis that is frozen from the beginning holds no question up longer than
   thaw(server.node.pid);
 });
 
-test('a Redis that is full is left alone, and nobody is disturbed', async () => {
+test('a full Redis is left alone without any effect on others', async () => {
   const server = await ownRedis();
   const redis = await redisAt(server.url);
   await redis.configSet('maxmemory', '1');
@@ -211,7 +211,7 @@ test('a Redis that is full is left alone, and nobody is disturbed', async () => 
   expect(String(events[0]?.type === 'redis-away' && events[0].error)).toMatch(/OOM|EXECABORT/);
 });
 
-test('a connection that the server closed while nobody asked is made again at once', async () => {
+test('a connection that the server closed while idle is replaced at once', async () => {
   const { filter, events } = opened({ clientName: 'idle' });
   await filter.add('web', ['a']);
   const line = (await shared.clientList()).find(({ name }) => name === 'idle');
@@ -240,7 +240,7 @@ test('an answer that arrived while this process was busy is in time', async () =
   expect(events).toEqual([]);
 });
 
-test('a Redis that is away is tried once a rest, and told once', async () => {
+test('an unreachable Redis is tried once per pause and reported once', async () => {
   let connections = 0;
   const closing = createServer((socket) => {
     connections += 1;

@@ -18,7 +18,7 @@ function untilGivenUp({ signal }: HandlerContext): Promise<never> {
   });
 }
 
-test('the signal of a handler fires when its transaction has taken as long as it may', async () => {
+test('the signal of a handler fires at the limit of its transaction', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     transactionTimeout: 1_000,
@@ -39,7 +39,7 @@ test('the signal of a handler fires when its transaction has taken as long as it
   ]);
 });
 
-test('the signal of a handler fires when its partition is another consumer’s, and its message costs no try', async () => {
+test('the signal of a handler fires when its partition moves to another consumer, and its message uses up no try', async () => {
   inbox = await MemoryInbox.create({ partitions: 2 });
   const reasons: unknown[] = [];
   let begun = false;
@@ -70,7 +70,7 @@ test('the signal of a handler fires when its partition is another consumer’s, 
   expect(first.events.filter(({ type }) => type === 'attempt-failed')).toEqual([]);
 });
 
-test('the signal of a handler fires when the time of a stop is over, and its message is left to the next start', async () => {
+test('the signal of a handler fires at the end of the time of a stop, and its message is left to the next start', async () => {
   inbox = await MemoryInbox.create();
   let begun = false;
   const first = await inbox.consume({
@@ -94,7 +94,7 @@ test('the signal of a handler fires when the time of a stop is over, and its mes
   expect(await inbox.effects()).toEqual([1, 2]);
 });
 
-test('a stop leaves behind who does not heed the signal, and no effect of it comes beside the next one', async ({
+test('a stop abandons a handler that ignores the signal, and its effect does not occur besides that of the next one', async ({
   onTestFinished,
 }) => {
   inbox = await MemoryInbox.create();
@@ -121,7 +121,7 @@ test('a stop leaves behind who does not heed the signal, and no effect of it com
   expect(await inbox.kept()).toEqual([]);
 });
 
-test('a parked message that is in hand when the time of a stop is over loses no try', async () => {
+test('a parked message in hand at the end of the time of a stop uses up no try', async () => {
   inbox = await MemoryInbox.create();
   let parked = false;
   const first = await inbox.consume({
@@ -144,9 +144,7 @@ test('a parked message that is in hand when the time of a stop is over loses no 
   ]);
 });
 
-test('it loses no try either if Temporal is silent, for whose answer the stop waits', async ({
-  onTestFinished,
-}) => {
+test('it uses up no try either if the stop waits for a silent Temporal', async ({ onTestFinished }) => {
   let asked = false;
   const silent = createServer(() => (asked = true)).listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -177,7 +175,7 @@ test('it loses no try either if Temporal is silent, for whose answer the stop wa
   expect(key?.tries).toBeLessThanOrEqual(10);
 });
 
-test('a stop within no time, or a long one, is refused before anything is stopped', async () => {
+test('a stop with no time or too long a time is refused before anything is stopped', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume();
 

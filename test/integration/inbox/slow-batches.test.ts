@@ -9,7 +9,7 @@ afterEach(() => stage.end());
 /** Together they take longer than the source gives one partition at a time, 3 s at most. */
 const slow = { messages: 24, eachMs: 150 } as const;
 
-test('a batch that fails after more than its share of time is done singly, and told and tried together only once', async () => {
+test('a batch that fails after more than its share of time is handled singly, and reported and retried together only once', async () => {
   stage = await InboxStage.create(1);
   const poison = slow.messages + 1;
   await stage.publish(range(1, poison).map((n) => ({ n, key: `k${n}` })));
@@ -36,7 +36,7 @@ test('a batch that fails after more than its share of time is done singly, and t
   ]);
 });
 
-test('a batch that takes longer than a transaction may is done singly', async () => {
+test('a batch that exceeds the limit of a transaction is handled singly', async () => {
   stage = await InboxStage.create(1);
   // The 1 s of a partition that is alone is over by then, too.
   await stage.publish(range(1, 16).map((n) => ({ n, key: `k${n}` })));

@@ -19,7 +19,7 @@ async function nextTryInS(): Promise<number> {
   return row?.s ?? Number.NaN;
 }
 
-test('a message that its handler calls permanent is failed at once, in place and when it is parked, and its key goes on', async () => {
+test('a message that its handler calls permanent is failed at once, in place and when parked, and its key continues', async () => {
   inbox = await MemoryInbox.create();
   const tries: number[] = [];
   const running = await inbox.consume({
@@ -50,7 +50,7 @@ test('a message that its handler calls permanent is failed at once, in place and
   ]);
 });
 
-test('of a batch only the message that its handler calls permanent is failed, and under hold-key it holds its key', async () => {
+test('only the message of a batch that its handler calls permanent is failed, and under hold-key it holds its key', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     batch: { size: 10 },
@@ -73,7 +73,7 @@ test('of a batch only the message that its handler calls permanent is failed, an
   expect(running.counts()).toMatchObject({ failedAttempts: 2, failed: 1 });
 });
 
-test('a handler says when its message is tried again, in place of its rules, and each time is a try', async () => {
+test('a handler sets when its message is tried again instead of its rules, and each time is a try', async () => {
   inbox = await MemoryInbox.create();
   const attempts: number[] = [];
   const patience = new Error('the bank asks for patience');
@@ -116,7 +116,7 @@ test('a handler may ask for hours where its rules have moments', async () => {
   expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'parked', attempts: 2 }]);
 });
 
-test('what handlers have a word about says nothing of what may be away', async () => {
+test('verdicts of handlers do not count for the breaker', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     retry: ['50ms', '1h'],
@@ -133,7 +133,7 @@ test('what handlers have a word about says nothing of what may be away', async (
   expect(pauses()).toEqual([]);
 });
 
-test('a message that is called permanent by the try that was to end a pause is failed, and the pause goes on', async () => {
+test('a message called permanent by the probe of a pause is failed, and the pause continues', async () => {
   inbox = await MemoryInbox.create();
   let open = false;
   const running = await inbox.consume({

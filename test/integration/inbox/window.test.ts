@@ -27,7 +27,7 @@ test("with the window 'forever' a consumer needs no right to read the settings o
   expect(wire.requests(kafkaRequests.describeConfigs)).toHaveLength(1);
 });
 
-test('a consumer that may not read the retention of its topic says which right is missing, and waits for it', async () => {
+test('a consumer that may not read the retention of its topic reports the missing right and waits for it', async () => {
   refuseSettings(topicAuthorizationFailed);
   await stage.publish([{ n: 1 }]);
   const events: ConsumerEvent[] = [];

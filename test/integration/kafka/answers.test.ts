@@ -21,26 +21,29 @@ test.for([
   [42, 'INVALID_REQUEST'],
   [56, 'KAFKA_STORAGE_ERROR'],
   [12_345, 'a code of a broker to come'],
-] as const)('what is stored and answered with %i (%s) is never said to be not stored', async ([code]) => {
-  const wire = await answeringWire(brokers);
-  const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
-  const address = await createTopic(client);
-  const message = outgoing('a');
-  wire.answer(code);
+] as const)(
+  'a message that is stored and answered with %i (%s) is never reported as not stored',
+  async ([code]) => {
+    const wire = await answeringWire(brokers);
+    const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
+    const address = await createTopic(client);
+    const message = outgoing('a');
+    wire.answer(code);
 
-  const { outcomes } = await publishTo(transport, address, [message]);
+    const { outcomes } = await publishTo(transport, address, [message]);
 
-  expect((await readTopic(client, address)).map(({ id }) => id)).toEqual([message.id]);
-  const [outcome] = outcomes;
-  expect(
-    outcome?.kind === 'ambiguous' || (outcome?.kind === 'deferred' && outcome.onWire),
-    outcome?.kind,
-  ).toBe(true);
-  await transport.close();
-  await wire.close();
-});
+    expect((await readTopic(client, address)).map(({ id }) => id)).toEqual([message.id]);
+    const [outcome] = outcomes;
+    expect(
+      outcome?.kind === 'ambiguous' || (outcome?.kind === 'deferred' && outcome.onWire),
+      outcome?.kind,
+    ).toBe(true);
+    await transport.close();
+    await wire.close();
+  },
+);
 
-test('of a batch that is stored and answered with UNKNOWN_SERVER_ERROR, what is not sent again may be stored, too', async () => {
+test('of a batch that is stored and answered with UNKNOWN_SERVER_ERROR, the part that is not sent again counts as possibly stored', async () => {
   const wire = await answeringWire(brokers);
   const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
   const address = await createTopic(client);
@@ -60,7 +63,7 @@ test('of a batch that is stored and answered with UNKNOWN_SERVER_ERROR, what is 
   await wire.close();
 });
 
-test('F23: a clock that is two hours ahead burns no attempt: messages wait, and the hold names the clock', async () => {
+test('F23: a clock two hours ahead uses up no attempt: messages wait, and the hold names the clock', async () => {
   const transport = kafka({ brokers });
   const address = await createTopic(client);
   const messages = [outgoing('a'), outgoing('b')];
@@ -81,7 +84,7 @@ test('F23: a clock that is two hours ahead burns no attempt: messages wait, and 
   await transport.close();
 });
 
-test('a topic that has refused again and again, so that surely nothing is stored, does not rest', async () => {
+test('a topic that keeps refusing, so that certainly nothing is stored, is not paused', async () => {
   const transport = kafka({ brokers });
   const address = await createTopic(client);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 60 * 60_000 });
@@ -98,7 +101,7 @@ test('a topic that has refused again and again, so that surely nothing is stored
   await transport.close();
 });
 
-test('after the answer of a broker that no longer leads a partition the next publish asks who does', async () => {
+test('after the answer of a broker that no longer leads a partition the next publish looks up the leader', async () => {
   const wire = await answeringWire(brokers);
   const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
   const address = await createTopic(client);
@@ -118,7 +121,7 @@ test('after the answer of a broker that no longer leads a partition the next pub
   await wire.close();
 });
 
-test('what could not be sent does not clear the doubts of a partition', async () => {
+test('a message that could not be sent does not clear the doubts of a partition', async () => {
   // Rests last as long as this clock stands still.
   vi.useFakeTimers({ toFake: ['performance'] });
   const wire = await answeringWire(brokers);

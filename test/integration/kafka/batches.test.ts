@@ -13,7 +13,7 @@ const topicResource = kafkajs.ConfigResourceTypes.TOPIC;
 
 afterEach(() => transport.close());
 
-test('2,000 messages of 600 bytes, too many for one record batch, all arrive in order and none is refused', async () => {
+test('2,000 messages of 600 bytes, too many for one record batch, all arrive in order without a refusal', async () => {
   const address = await createTopic(client);
   const messages = Array.from({ length: 2_000 }, () => outgoing('one', 600));
 
@@ -23,7 +23,7 @@ test('2,000 messages of 600 bytes, too many for one record batch, all arrive in 
   expect((await readTopic(client, address)).map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
 });
 
-test('publishes that meet in one request store every message once, those of each publish in order', async () => {
+test('publishes that share a request store every message once, each publish in order', async () => {
   const topic = { numPartitions: 3 };
   const addresses = await Promise.all([createTopic(client, topic), createTopic(client, topic)]);
   const batches = Array.from({ length: 40 }, () =>
@@ -60,7 +60,7 @@ test('publishes that meet in one request store every message once, those of each
   }
 });
 
-test('of two topics whose batches share requests, each gets the answers to its own', async () => {
+test('two topics whose batches share requests each get their own answers', async () => {
   const open = await createTopic(client);
   const narrow = await createTopic(client, {
     configEntries: [{ name: 'max.message.bytes', value: '300' }],
@@ -86,7 +86,7 @@ test('of two topics whose batches share requests, each gets the answers to its o
     expect(outcome).toEqual({ kind: 'acknowledged', ...stored.get(message?.id ?? '') });
 });
 
-test('a limit that is lowered while batches are sent refuses no message that fits alone', async () => {
+test('a limit lowered while batches are sent refuses no message that fits alone', async () => {
   const address = await createTopic(client);
   await publishTo(transport, address, [outgoing('one')]);
   await setLimit(address, 20_000);
@@ -100,7 +100,7 @@ test('a limit that is lowered while batches are sent refuses no message that fit
   );
 });
 
-test('I15 F16: a message too large alone becomes permanent, its followers are held and its neighbours go', async () => {
+test('I15 F16: a message too large by itself becomes permanent, its followers are blocked and its neighbours are sent', async () => {
   const address = await createTopic(client, {
     configEntries: [{ name: 'max.message.bytes', value: '5000' }],
   });
@@ -115,7 +115,7 @@ test('I15 F16: a message too large alone becomes permanent, its followers are he
   expect(await readTopic(client, address)).toHaveLength(32);
 });
 
-test('a message without a key is permanent in a compacted topic, and the others go', async () => {
+test('a message without a key is permanent in a compacted topic, and the others are sent', async () => {
   const address = await createTopic(client, {
     configEntries: [{ name: 'cleanup.policy', value: 'compact' }],
   });
@@ -131,7 +131,7 @@ test('a message without a key is permanent in a compacted topic, and the others 
   ]);
 });
 
-test('partitions that were added after the first batch are used at once', async () => {
+test('partitions added after the first batch are used at once', async () => {
   const address = await createTopic(client);
   await publishTo(transport, address, [outgoing('a')]);
   const admin = client.admin();

@@ -38,7 +38,7 @@ async function looked(): Promise<Looked> {
   return { address, group, beginnings };
 }
 
-test('the start of a partition holds until it is committed, and not for a topic that takes its place', async () => {
+test('the start of a partition applies until it is committed, but not to a topic that replaces it', async () => {
   const { address, beginnings } = await looked();
   const partitions = [{ address, partition: 0 }];
   const places = await beginnings.of(partitions);
@@ -48,7 +48,7 @@ test('the start of a partition holds until it is committed, and not for a topic 
   expect(await beginnings.of(partitions)).toEqual([{ topic: address, partition: 0, offset: '0' }]);
 });
 
-test('a group that was set back to the oldest message has been here before', async () => {
+test('a group reset to the oldest message is not treated as new', async () => {
   const { address, group, beginnings } = await looked();
   const admin = kafka.admin();
   await admin.connect();
@@ -59,7 +59,7 @@ test('a group that was set back to the oldest message has been here before', asy
   expect(await beginnings.of([{ address, partition: 0 }])).toEqual([]);
 });
 
-test('a start is used up by what another member has committed', async () => {
+test('a commit of another member uses up the start', async () => {
   const { address, group, beginnings } = await looked();
   const partitions = [{ address, partition: 0 }];
   const admin = kafka.admin();

@@ -36,7 +36,7 @@ async function filledTopic(codec: string): Promise<string> {
   return topic;
 }
 
-test('topics in gzip, Snappy, LZ4, zstd and plain are read by one consumer, and by whoever reads the log', {
+test('a consumer and the verification of the log read topics in gzip, Snappy, LZ4, zstd and plain', {
   timeout: 60_000,
 }, async () => {
   const topics = await Promise.all(codecs.map(filledTopic));

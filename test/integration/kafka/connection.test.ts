@@ -46,7 +46,7 @@ async function expectToGoOn(): Promise<void> {
   expect(countKinds(await send())).toEqual({ acknowledged: 1 });
 }
 
-test('a request that was cut in its middle is maybe stored, although the broker never had all of it', async () => {
+test('a request cut in the middle counts as possibly stored, although the broker never had all of it', async () => {
   proxy.inject({ kind: 'cut', of: 'requests', afterBytes: 600 });
 
   expect((await send()).outcomes).toEqual([{ kind: 'deferred', onWire: true }]);
@@ -55,7 +55,7 @@ test('a request that was cut in its middle is maybe stored, although the broker 
   await expectToGoOn();
 });
 
-test('after half an answer the request is maybe stored, and the next answers are read from their beginning', async () => {
+test('after half an answer the request counts as possibly stored, and the next answers are read from their beginning', async () => {
   proxy.inject({ kind: 'cut', of: 'replies', afterBytes: 10 });
 
   expect((await send()).outcomes).toEqual([{ kind: 'deferred', onWire: true }]);
@@ -64,7 +64,7 @@ test('after half an answer the request is maybe stored, and the next answers are
   await expectToGoOn();
 });
 
-test('an answer that comes after it was given up disturbs no later request', async () => {
+test('an answer that arrives after its request was given up does not disturb later requests', async () => {
   proxy.inject({ kind: 'delay', ms: requestTimeoutMs });
 
   expect((await send()).outcomes).toEqual([{ kind: 'deferred', onWire: true }]);
@@ -73,7 +73,7 @@ test('an answer that comes after it was given up disturbs no later request', asy
   await expectToGoOn();
 });
 
-test('what waits behind a request that is given up is surely not stored', async () => {
+test('a request queued behind one that is given up is certainly not stored', async () => {
   proxy.inject({ kind: 'delay', ms: requestTimeoutMs });
 
   const results = await Promise.all([send(), send(), send(), send()]);
@@ -87,7 +87,7 @@ test('what waits behind a request that is given up is surely not stored', async 
   expect(await stored()).toBe(4);
 });
 
-test('a connection that is reset while nothing is asked ends nothing, and is replaced', async () => {
+test('a connection reset while idle fails nothing and is replaced', async () => {
   proxy.inject({ kind: 'reset' });
   await until(() => proxy.connections() === 0);
 
@@ -97,7 +97,7 @@ test('a connection that is reset while nothing is asked ends nothing, and is rep
   await expectToGoOn();
 });
 
-test('what cannot be written, because the connection ended a moment ago, is surely not stored', async () => {
+test('a request that cannot be written because the connection has just ended is certainly not stored', async () => {
   const replies = { kind: 'cut', of: 'replies', afterBytes: 0 } as const;
   proxy.inject(replies);
   const first = send();

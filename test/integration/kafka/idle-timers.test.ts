@@ -10,7 +10,7 @@ import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 
 const connection = kafkaConnection(inject('kafkaBrokers'));
 
-test('neither a relay nor a consumer nor an operator arms a timer for a moment that has passed, of which Node 24 warns', async ({
+test('neither a relay nor a consumer nor an operator sets a timer with a negative delay, of which Node 24 warns', async ({
   onTestFinished,
 }) => {
   const armed = vi.spyOn(globalThis, 'setTimeout');

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => stage.end());
 
-test('a handler whose member is out of its group is told, and the message is handled by the next stay', async () => {
+test('a handler is signaled when its member has left the group, and after rejoining its message is handled', async () => {
   const reasons: unknown[] = [];
   const begun: number[] = [];
   const failures: unknown[] = [];
@@ -50,7 +50,7 @@ test('a handler whose member is out of its group is told, and the message is han
   await running.stop();
 });
 
-test('a rebalance and a stop let a handler end, and do not fire its signal', async () => {
+test('a rebalance and a stop let a handler finish and do not fire its signal', async () => {
   const signals: AbortSignal[] = [];
   let ended = 0;
   const begin = (wait: () => Promise<void>) =>

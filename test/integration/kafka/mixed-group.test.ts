@@ -58,7 +58,7 @@ async function join(group: string, addresses: readonly string[]): Promise<Member
 
 const topicOf = (): Promise<string> => createTopic(kafka, { numPartitions: 3 });
 
-test('consumers with different handlers share one group: each topic is read by those that handle it, whoever leads', {
+test('consumers with different handlers share one group: members that handle a topic read it, whoever leads', {
   timeout: 90_000,
 }, async () => {
   const [a, b, both] = [await topicOf(), await topicOf(), await topicOf()];
@@ -83,7 +83,7 @@ test('consumers with different handlers share one group: each topic is read by t
   await until(() => third.texts.length === 3);
 });
 
-test('a consumer that is given what it does not handle, by a leader of another kind, tells which topics nobody reads', {
+test('a consumer assigned topics that it does not handle, by a leader of another kind, names the topics that nothing reads', {
   timeout: 90_000,
 }, async () => {
   const [a, b] = [await topicOf(), await topicOf()];

@@ -58,7 +58,7 @@ async function expectStored(address: string, ids: readonly string[]): Promise<vo
   expect(await stored(address)).toEqual(ids);
 }
 
-test('while the broker is stopped messages are held unsent, and they go when it is back', async () => {
+test('while the broker is stopped messages are held unsent, and they are sent when it is back', async () => {
   // Without the wire: it accepts connections while the broker does not.
   transport = kafkaOver(kafkaConnection({ brokers: servers.brokers }));
   const address = await topicInUse();
@@ -82,7 +82,7 @@ test('while the broker is stopped messages are held unsent, and they go when it 
   );
 });
 
-test('a broker that is frozen in mid-send holds what was sent as maybe stored', async () => {
+test('messages in flight to a broker that freezes are held as possibly stored', async () => {
   const address = await topicInUse();
   const pid = servers.nodes[0]?.pid;
   if (pid === undefined) throw new Error('The broker does not run.');
@@ -98,7 +98,7 @@ test('a broker that is frozen in mid-send holds what was sent as maybe stored', 
   await untilAcknowledged(address, 'a');
 });
 
-test('when only the answer is lost the messages are stored, and held as maybe stored', async () => {
+test('when only the answer is lost the messages are stored, and held as possibly stored', async () => {
   const address = await topicInUse();
   const message = outgoing('a');
   wire.set('drop-replies');
@@ -109,7 +109,7 @@ test('when only the answer is lost the messages are stored, and held as maybe st
   await expectStored(address, [message.id]);
 });
 
-test('when the connection is cut before the answer, and nothing can be reached after it, messages are maybe stored', async () => {
+test('when the connection is cut before the answer and nothing can be reached after it, messages are possibly stored', async () => {
   const address = await topicInUse();
   const message = outgoing('a');
   wire.set('cut-at-reply');
@@ -123,7 +123,7 @@ test('when the connection is cut before the answer, and nothing can be reached a
   await expectStored(address, [message.id]);
 });
 
-test('a batch of several chunks stops at the first failure, and only the chunk on the wire is maybe stored', async () => {
+test('a batch of several chunks stops at the first failure, and only the chunk on the wire is possibly stored', async () => {
   const address = await topicInUse();
   const messages = Array.from({ length: 3_000 }, () => outgoing('a', 1_000));
   wire.set('drop-replies');
@@ -141,7 +141,7 @@ test('a batch of several chunks stops at the first failure, and only the chunk o
   );
 });
 
-test('a broker address that is dead beside one that lives does no harm', async () => {
+test('a dead broker address next to a live one does no harm', async () => {
   const address = await topicInUse();
   const careful = kafkaOver(kafkaConnection({ brokers: ['127.0.0.1:1', ...servers.brokers] }));
 
@@ -150,7 +150,7 @@ test('a broker address that is dead beside one that lives does no harm', async (
   await careful.close();
 });
 
-test('a transport that is closed leaves no connection open, after a failure too', async () => {
+test('a closed transport leaves no connection open, also after a failure', async () => {
   const address = await topicInUse();
   wire.set('drop-replies');
   await publishTo(transport, address, [outgoing('a')]);

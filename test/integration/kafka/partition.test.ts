@@ -36,7 +36,7 @@ const kindsWithoutBroker2 = messages.map(({ key }) =>
   partitionOf(key ?? '', partitions) === 0 ? 'acknowledged' : 'deferred',
 );
 
-test('with one broker down its partition is held and the other goes on, for known, new and other connections', async () => {
+test('with one broker down its partition is held and the other continues, for known, new and other connections', async () => {
   const address = await twoBrokerTopic();
   const beside = await createTopic(observer(servers.brokers.join(',')), {
     replicaAssignment: [{ partition: 0, replicas: [1] }],
@@ -106,7 +106,7 @@ test('the contract holds for a partition whose broker is killed', async () => {
   expect(partitionCase).toBeDefined();
 });
 
-test('while a replica stands still, what is being sent is in the log a few times, not once for every time-out', async () => {
+test('while a replica is frozen, a message in flight is in the log a few times, not once per timeout', async () => {
   const client = observer(servers.brokers.join(','));
   const address = await createTopic(client, { replicaAssignment: [{ partition: 0, replicas: [1, 2] }] });
   const transport = kafka({ brokers: servers.brokers, requestTimeout: 200 });

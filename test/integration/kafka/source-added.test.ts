@@ -43,7 +43,7 @@ async function join(
   return { subscribed, stop };
 }
 
-test('what lies in a topic that is added to a group is not handled by a later member, whatever the first one commits of others', {
+test('messages in a topic before it is added to a group are not handled by a later member, whatever the first one commits of others', {
   timeout: 120_000,
 }, async () => {
   const [known, added] = [await createTopic(kafka), await createTopic(kafka)];

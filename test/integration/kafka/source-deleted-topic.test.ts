@@ -64,7 +64,7 @@ async function receive(
   return { texts, told, subscribed };
 }
 
-test.concurrent('a topic that is deleted is told and left out, the others go on, and it is received again once it exists', {
+test.concurrent('a deleted topic is reported and skipped, the others continue, and it is received again once it exists', {
   timeout: 180_000,
 }, async (context) => {
   const healthy = await createTopic(kafka);
@@ -95,7 +95,7 @@ for (const { others, when } of [
   { others: 0, when: 'while it is the only one' },
   { others: 1, when: 'while it is left out' },
 ])
-  test.concurrent(`of a topic that is made anew ${when}, a group that began with what arrived misses nothing`, {
+  test.concurrent(`of a topic that is created again ${when}, a group that began at the newest messages misses none`, {
     timeout: 180_000,
   }, async (context) => {
     const topic = await createTopic(kafka);
@@ -114,7 +114,7 @@ for (const { others, when } of [
     expect(new Set(texts)).toEqual(new Set(['five', 'four', 'one', 'three', 'two']));
   });
 
-test.concurrent('a topic that is missing at the start is told at once by its name, and received once it exists', async ({
+test.concurrent('a topic missing at the start is reported at once by name and received once it exists', async ({
   onTestFinished,
 }) => {
   const [known, late] = [await createTopic(kafka), `late-${randomUUID()}`];
@@ -151,7 +151,7 @@ test.concurrent('a topic that is missing at the start is told at once by its nam
   await until(() => texts.includes('one'));
 });
 
-test.concurrent('a topic that stays missing fails the first join, with its name', async () => {
+test.concurrent('a topic that stays missing fails the first join with its name', async () => {
   const missing = `missing-${randomUUID()}`;
   const joining = kafkaSource(kafkaConnection(brokers)).subscribe({
     addresses: [missing],

@@ -35,7 +35,7 @@ async function join(topic: string, consumption: Partial<KafkaConsumption>, messa
   return { group, counts };
 }
 
-test('the coordinator is told the timeouts of the configuration, and the broker how much to send', async () => {
+test('the coordinator gets the timeouts of the configuration, and the broker the fetch limits', async () => {
   const topic = await createTopic(kafka);
   const wire = watchWire();
   const { group } = await join(
@@ -56,7 +56,7 @@ test('the coordinator is told the timeouts of the configuration, and the broker 
   for (const body of wire.requests(kafkaRequests.fetch)) expect(body.readInt32BE(12)).toBe(3_000_000);
 });
 
-test('of one partition no more than the configuration says arrives at once', async () => {
+test('no more of one partition arrives at once than the configuration allows', async () => {
   const topic = await createTopic(kafka);
   const producer = kafka.producer({ allowAutoTopicCreation: false });
   await producer.connect();

@@ -46,7 +46,7 @@ async function subscribe(
   return subscribed;
 }
 
-test('the horizon of redelivery is the longest retention of the topics, without end where one keeps or only compacts', async () => {
+test('the redelivery horizon is the longest retention of the topics, and infinite where one keeps everything or only compacts', async () => {
   const hour = await topicWith({ 'retention.ms': '3600000' });
   const day = await topicWith({ 'retention.ms': '86400000' });
   const kept = await topicWith({ 'retention.ms': '-1' });
@@ -61,7 +61,7 @@ test('the horizon of redelivery is the longest retention of the topics, without 
   });
 });
 
-test('the lag of a group is told per partition, and is what it has not committed', async () => {
+test('the lag of a group is counted per partition from what it has not committed', async () => {
   const topic = await createTopic(kafka, { numPartitions: 3 });
   await publish(topic, [0, 0, 0, 1, 1, 2]);
   const open = new Set(['1', '4']);
@@ -77,7 +77,7 @@ test('the lag of a group is told per partition, and is what it has not committed
   await until(async () => (await lag()).join() === '0,0,0');
 });
 
-test('records that a transaction of their producer has undone leave gaps over which a group moves on', async () => {
+test('a group moves past the gaps of records that a transaction of their producer has undone', async () => {
   const topic = await createTopic(kafka);
   const producer = kafka.producer({
     transactionalId: randomUUID(),
@@ -129,7 +129,7 @@ test('a batch that takes longer than its share of time ends early, and its rest 
   expect(batches).toBeGreaterThan(1);
 });
 
-test('a batch whose share of time is over before its first message begins gets on by one message', async () => {
+test('a batch whose share of time ends before its first message begins advances by one message', async () => {
   const topic = await createTopic(kafka);
   await publish(topic, [0, 0]);
   const begun: string[][] = [];

@@ -66,7 +66,7 @@ async function join(
   return { texts, notices, subscribed };
 }
 
-test('a group that began with what arrived, and comes back after its place was deleted, goes on with the oldest message', {
+test('a group that began at the newest messages and returns after its offset was deleted continues with the oldest message', {
   timeout: 120_000,
 }, async () => {
   const topic = await createTopic(kafka);
@@ -104,7 +104,7 @@ test('a group that began with what arrived, and comes back after its place was d
   expect(first.notices).toEqual([]);
 });
 
-test('a group that began with what arrived, and falls behind what is kept, goes on with the oldest message', {
+test('a group that began at the newest messages and falls behind the retention continues with the oldest message', {
   timeout: 120_000,
 }, async () => {
   const topic = await createTopic(kafka);

@@ -37,7 +37,7 @@ function inSpan<Result>(name: string, work: (span: Span) => Promise<Result>): Pr
   return tracer.startActiveSpan(name, (span) => work(span).finally(() => span.end()));
 }
 
-test('one trace goes from the sender through Kafka to every try of the handler, parked ones included', async () => {
+test('one trace leads from the sender through Kafka to every try of the handler, also of parked messages', async () => {
   const stage = await InboxStage.create(1);
   onTestFinished(() => stage.end());
   const relay = startRelay(stage.config);

@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 180_000 });
 /** A relay takes up what an operator has left after five seconds, and looks every five. */
 const takenUpWithinMs = 40_000;
 
-test('a change of lanes that its operator left is finished by a relay that runs, in the name of the operator', async (context) => {
+test('a change of lanes abandoned by its operator is completed by a running relay, in the name of the operator', async (context) => {
   const stage = await openStage(context, { topics: [numbered('orders'), numbered('invoices')] });
   const relay = await stage.relay();
   const [row] = await stage.database.query<{ key: string }>(
@@ -41,7 +41,7 @@ test('a change of lanes that its operator left is finished by a relay that runs,
   expect(audit.at(-1)).toEqual({ actor: 'ann', result: 'done', reason: 'finished by a relay' });
 });
 
-test('a change of lanes of an operator who is still there is left to the operator', async (context) => {
+test('a change of lanes whose operator still runs is left to the operator', async (context) => {
   const stage = await openStage(context, { topics: [numbered('orders')] });
   await stage.relay();
 

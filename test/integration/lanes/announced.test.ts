@@ -45,7 +45,7 @@ async function drainAll(at: LaneFixture, lanes: readonly number[] = [3, 2, 1, 0]
   for (const lane of lanes) await at.drain({ lane: { topic: 'orders', lane } });
 }
 
-test('messages that were stored before their topic was announced keep the order of their key, delayed ones as well', async () => {
+test('messages stored before their topic was announced keep the order of their key, also delayed ones', async () => {
   const { at, key } = await unannounced();
   await at.send('K1', { key });
   await at.send('later', { key, afterMs: 3_600_000 });
@@ -58,7 +58,7 @@ test('messages that were stored before their topic was announced keep the order 
   expect(at.broker.labels).toEqual(['K1', 'K2', 'later']);
 });
 
-test('a message of a transaction that was open at the announcement is not overtaken', async () => {
+test('a message of a transaction open at the announcement is not overtaken', async () => {
   const { at, key } = await unannounced();
   const open = await at.begin();
   await at.send('K1', { key }, open);
@@ -74,7 +74,7 @@ test('a message of a transaction that was open at the announcement is not overta
   expect(at.broker.labels).toEqual(['K1', 'K2']);
 });
 
-test('many relays that complete one announcement do it once', async () => {
+test('of many relays that complete one announcement one does it', async () => {
   const { at, key } = await unannounced();
   const open = await at.begin();
   await at.send('K1', { key }, open);
@@ -89,7 +89,7 @@ test('many relays that complete one announcement do it once', async () => {
   expect(at.broker.labels).toEqual(['K1', 'K2']);
 });
 
-test('a call that was overtaken ends nothing and moves nothing of the change that followed', async () => {
+test('an overtaken call ends and moves nothing of the change that followed', async () => {
   const { at, key } = await unannounced();
   await upsertTopics(at.database, policies);
   const [overtaken] = await readOpenChanges(at.database, ['orders']);
@@ -117,7 +117,7 @@ test('a call that was overtaken ends nothing and moves nothing of the change tha
   expect(at.broker.labels).toEqual(['K1', 'K2']);
 });
 
-test('a relay that starts beside an open sender delivers its topic in order when that has ended, and says why not before', async (context) => {
+test('a relay that starts during an open sender delivers its topic in order once that has ended, and reports why not before', async (context) => {
   const stage = await openStage(context, {
     topics: [numbered('orders', { lanes: 4 }), numbered('invoices', { lanes: 2 })],
   });

@@ -3,7 +3,7 @@ import { changeCommand } from '../../../src/cli/change-command.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { written } from '../../support/fixtures/written.ts';
 
-test('a message that another transaction has locked counts as not done: exit code 1, and 4 beside one that is done', async (context) => {
+test('a message locked by another transaction counts as not done: exit code 1, and 4 together with one that is done', async (context) => {
   const fixture = await laneFixture();
   context.onTestFinished(() => fixture.drop());
   const locked = await fixture.send('locked', { afterMs: 3_600_000 });

@@ -62,7 +62,7 @@ function movingKey(lanes: number): Promise<string> {
   return keyOfLane(lanes - 1, lanes);
 }
 
-test('every key keeps its order while writers with long transactions go on and lanes become 4 and then 2', async () => {
+test('every key keeps its order while writers with long transactions continue and lanes become 4 and then 2', async () => {
   fixture = await laneFixture();
   const { url, topic, database, broker } = fixture;
   // Lanes that are differently slow, so that a key in two of them would lose its order.
@@ -96,7 +96,7 @@ test('every key keeps its order while writers with long transactions go on and l
     expect(broker.labels.filter((label) => label.startsWith(`${key}:`))).toEqual(labels);
 });
 
-test('a transaction that began before the change is waited for, and its message lies in the new lane of its key', async () => {
+test('the change waits for a transaction that began before it, whose message is in the new lane of its key', async () => {
   fixture = await laneFixture();
   const { database, topic } = fixture;
   const key = await movingKey(3);
@@ -118,7 +118,7 @@ test('a transaction that began before the change is waited for, and its message 
   expect(fixture.broker.labels).toEqual(['old', 'new']);
 });
 
-test('a transaction that has not written yet, but has seen the old number, is waited for', async () => {
+test('the change waits for a transaction that has read the old number but not written yet', async () => {
   fixture = await laneFixture();
   const { database, topic } = fixture;
   const key = await movingKey(2);
@@ -134,7 +134,7 @@ test('a transaction that has not written yet, but has seen the old number, is wa
   expect(await placeOf('old')).toMatchObject({ lane: 1, rightLane: 1 });
 });
 
-test('what waits, retries, is held or has failed moves with its key, and what is published stays published', async () => {
+test('waiting, retrying, blocked and failed messages move with their key, and published ones stay published', async () => {
   fixture = await laneFixture({ retry: ['1h'] });
   const { database, topic, broker } = fixture;
   const key = await movingKey(2);
@@ -221,7 +221,7 @@ test('a call that died after any of its steps is completed by the next one', asy
   ]);
 });
 
-test('the old number takes a change back', async () => {
+test('changing to the old number reverts a change', async () => {
   fixture = await laneFixture();
   const { database, topic } = fixture;
   const key = await movingKey(4);
@@ -235,7 +235,7 @@ test('the old number takes a change back', async () => {
   expect(fixture.broker.labels).toEqual(['old', 'between']);
 });
 
-test('a relay that is sending is waited for; what one that died may have sent is marked where it goes', async () => {
+test('the change waits for a relay that is sending; messages that a dead one may have sent are marked as suspect where they move', async () => {
   fixture = await laneFixture();
   const { database, topic, broker } = fixture;
   const key = await movingKey(2);
@@ -264,7 +264,7 @@ test('a relay that is sending is waited for; what one that died may have sent is
   expect(await fixture.row('sent')).toMatchObject({ state: 'ready', maybePublished: true });
 });
 
-test('a row that a transaction has locked is waited for', async () => {
+test('the change waits for a row that a transaction has locked', async () => {
   fixture = await laneFixture();
   const { database, topic } = fixture;
   const key = await movingKey(2);
@@ -282,7 +282,7 @@ test('a row that a transaction has locked is waited for', async () => {
   expect(await placeOf('waiting')).toMatchObject({ lane: 1 });
 });
 
-test('the command ends with 4 while something is waited for, and with 0 when the change is complete', async () => {
+test('the command exits with 4 while the change waits for something, and with 0 when it is complete', async () => {
   fixture = await laneFixture();
   const environment = { DATABASE_URL: fixture.url, USER: 'grace' };
   const open = await fixture.begin();

@@ -23,7 +23,7 @@ async function keyOfLane1(): Promise<string> {
   return row?.key ?? '';
 }
 
-test('a key that was freed during a change goes on in its new lane', async () => {
+test('a key freed during a change continues in its new lane', async () => {
   const { database, topic } = fixture;
   const key = await keyOfLane1();
   fixture.broker.judge = (message) => (labelOf(message) === 'head' ? 'reject' : 'store');

@@ -50,7 +50,7 @@ function counted(pages: number[]): Database {
   });
 }
 
-test('a change of lanes moves messages of every state, a thousand per transaction at most', async () => {
+test('a change of lanes moves messages of every state, at most a thousand per transaction', async () => {
   await fixture.database.query(`update outbox.lane set snapshot = pg_current_snapshot()`);
   // Committed behind the cursor.
   await store('ready');
@@ -84,7 +84,7 @@ test.each<readonly [message: string, state: State, confirmed: boolean]>([
   ['retrying message', 'retrying', false],
   ['failed message', 'failed', false],
   ['published message that may be sent again', 'published', true],
-])('a change is not complete while a %s lies in another lane', async (message, state, confirmed) => {
+])('a change is not complete while a %s is in another lane', async (message, state, confirmed) => {
   const change = await beginChange(fixture.database, { topic: 'orders', kind: 'lanes', wanted: lanes }, by);
   await switchLanes(fixture.database, change, by);
   await fixture.database.query(`update outbox.lane set snapshot = pg_current_snapshot()`);
@@ -99,7 +99,7 @@ test.each<readonly [message: string, state: State, confirmed: boolean]>([
   expect(await endLanesChange(fixture.database, change, by)).toBe(true);
 });
 
-test('what a lane has passed, and what nobody sends again, may stay where it is', async () => {
+test('messages that a lane has passed, and those that are never sent again, may stay in their lane', async () => {
   const change = await beginChange(fixture.database, { topic: 'orders', kind: 'lanes', wanted: lanes }, by);
   await switchLanes(fixture.database, change, by);
   await store('ready', false, 8);
@@ -112,7 +112,7 @@ test('what a lane has passed, and what nobody sends again, may stay where it is'
   expect(await endLanesChange(fixture.database, change, by)).toBe(true);
 });
 
-test('each step of a change is in the audit, with its author and reason, and once it is begun it is continued', async () => {
+test('each step of a change is in the audit with its author and reason, and a change that has begun is continued', async () => {
   const author = { actor: 'ada', reason: 'growth' };
   const begin = (wanted: number) =>
     beginChange(fixture.database, { topic: 'orders', kind: 'lanes', wanted }, author);

@@ -33,7 +33,7 @@ async function read(): Promise<number> {
   return row?.read ?? Number.NaN;
 }
 
-test('a change of lanes of a new topic reads none of the messages that others have published', async () => {
+test('changing the lanes of a new topic reads no published message of others', async () => {
   await database.query(
     `insert into outbox.message (id, topic, lane, key, payload, state, workflow_id)
      select gen_random_uuid(), 'orders', 0, 'k' || g % 100, '{}', 'ready', 'w' from generate_series(1, $1::integer) g`,

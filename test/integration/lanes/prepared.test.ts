@@ -12,7 +12,7 @@ import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-test('a transaction that is prepared while a change of lanes waits for it is waited for until its second phase', async (context) => {
+test('a change of lanes waits for a transaction prepared during it until its second phase', async (context) => {
   const { url } = await ownPostgres(context, ['max_prepared_transactions=4']);
   const database = openDatabase({ url });
   context.onTestFinished(() => database.close());

@@ -74,6 +74,6 @@ export const freedKeyMutations: readonly Mutation[] = [
     find: 'where topic = $1 and lane <> outbox.lane_of(key, null, $2)`,',
     replace: 'where topic = $1 and lane < 0 and lane <> outbox.lane_of(key, null, $2)`,',
     test: 'test/integration/lanes/freed-key.test.ts',
-    title: 'a key that was freed during a change goes on in its new lane',
+    title: 'a key freed during a change continues in its new lane',
   },
 ];

@@ -36,7 +36,7 @@ export const handlerMutations: readonly Mutation[] = [
     find: 'handlers.run(ready, lost, work, () => this.#proved(doubt));',
     replace: 'handlers.run(ready, lost, work);\n    await this.#proved(doubt);',
     test: 'test/integration/inbox/caught-errors.test.ts',
-    title: 'a middleware is told of a rollback that the client takes for a commit',
+    title: 'a middleware sees the rollback that the client takes for a commit',
   },
   {
     name: 'permanent-tried-quickly',
@@ -45,7 +45,8 @@ export const handlerMutations: readonly Mutation[] = [
     find: "        if (verdictOf(error) !== undefined) return this.#park(message, 'error', error);\n        let",
     replace: '        let',
     test: verdicts,
-    title: 'a message that its handler calls permanent is failed at once, in place and when it is parked',
+    title:
+      'a message that its handler calls permanent is failed at once, in place and when parked, and its key continues',
   },
   {
     name: 'permanent-parked',
@@ -54,7 +55,8 @@ export const handlerMutations: readonly Mutation[] = [
     find: "      verdict?.kind === 'permanent' ||\n",
     replace: '',
     test: verdicts,
-    title: 'of a batch only the message that its handler calls permanent is failed',
+    title:
+      'only the message of a batch that its handler calls permanent is failed, and under hold-key it holds its key',
   },
   {
     name: 'permanent-tried-again-when-parked',
@@ -63,7 +65,8 @@ export const handlerMutations: readonly Mutation[] = [
     find: 'final: permanent || isFinal(refusal)',
     replace: 'final: isFinal(refusal)',
     test: verdicts,
-    title: 'a message that its handler calls permanent is failed at once, in place and when it is parked',
+    title:
+      'a message that its handler calls permanent is failed at once, in place and when parked, and its key continues',
   },
   {
     name: 'parked-by-the-rules-in-place-of-the-word',
@@ -81,7 +84,7 @@ export const handlerMutations: readonly Mutation[] = [
     find: 'if (verdictOf(error) !== undefined) {',
     replace: 'if (verdictOf(error) === null) {',
     test: verdicts,
-    title: 'what handlers have a word about says nothing of what may be away',
+    title: 'verdicts of handlers do not count for the breaker',
   },
   {
     name: 'first-delay-of-the-consumer',
@@ -90,7 +93,7 @@ export const handlerMutations: readonly Mutation[] = [
     find: "const [firstMs] = delaysOf('retryMs', message.way, tries.retryMs);",
     replace: 'const [firstMs] = tries.retryMs;',
     test: 'test/integration/inbox/handler-options.test.ts',
-    title: 'the delays of a handler hold instead of those of its consumer',
+    title: 'the delays of a handler override those of its consumer, in place and for parked messages',
   },
   {
     name: 'given-up-without-its-handler',
@@ -108,7 +111,7 @@ export const handlerMutations: readonly Mutation[] = [
     find: 'setTimeout(() => this.giveUp(tooLong(this.#limitMs)), Math.max(0, leftMs))',
     replace: 'setTimeout(() => undefined, Math.max(0, leftMs))',
     test: signal,
-    title: 'the signal of a handler fires when its transaction has taken as long as it may',
+    title: 'the signal of a handler fires at the limit of its transaction',
   },
   {
     name: 'given-up-counts',
@@ -117,7 +120,7 @@ export const handlerMutations: readonly Mutation[] = [
     find: 'if (error instanceof GivenUp) return this.#giveBack(begun);',
     replace: '',
     test: signal,
-    title: 'a parked message that is in hand when the time of a stop is over loses no try',
+    title: 'a parked message in hand at the end of the time of a stop uses up no try',
   },
   {
     name: 'lost-member-not-told',
@@ -135,7 +138,7 @@ export const handlerMutations: readonly Mutation[] = [
     find: 'handlers.run(ready, undefined,',
     replace: 'handlers.run([], undefined,',
     test: 'test/integration/inbox/middleware.test.ts',
-    title: 'handlers find what a middleware has put around their transaction',
+    title: 'handlers see what a middleware set around their transaction, in place and for parked messages',
   },
   {
     name: 'middleware-swallows-a-failure',
@@ -153,6 +156,6 @@ export const handlerMutations: readonly Mutation[] = [
     find: 'if (!told && !isThenable(answer)) {',
     replace: 'if (told && !isThenable(answer)) {',
     test: 'test/integration/inbox/consumer-life.test.ts',
-    title: 'a handler that answers no promise is told once',
+    title: 'a handler that returns no promise is reported once, and its messages count as handled',
   },
 ];

@@ -19,7 +19,7 @@ export const inboxMutations: readonly Mutation[] = [
         noteArrivals(sqlOf(own), group, messages, client.limits),
       );\n`,
     test: 'test/integration/inbox/effect-once.test.ts',
-    title: 'a handler that throws leaves neither effect nor id',
+    title: 'a handler that throws leaves neither effect nor id and is tried again in place',
   },
   {
     name: 'filter-that-fails-has-seen',
@@ -37,7 +37,7 @@ export const inboxMutations: readonly Mutation[] = [
     find: '    const settled = await this.#settled(',
     replace: `    await this.#outcomes.note([message], [{ kind: 'handled' }]);\n    const settled = await this.#settled(`,
     test: 'test/integration/inbox/filter.test.ts',
-    title: 'ids are told to the filter only when their effects are committed',
+    title: 'ids are added to the filter only after their effects are committed,',
   },
   {
     name: 'broken-text-let-through',
@@ -55,7 +55,7 @@ export const inboxMutations: readonly Mutation[] = [
     find: '$6::integer from quick`;',
     replace: '$6::integer from quick where false`;',
     test: 'test/integration/inbox/marks.test.ts',
-    title: 'a message that was in hand alone when its consumer died, once too often',
+    title: 'a message in hand alone at one death of its consumer too many is failed without being started',
   },
   {
     name: 'marks-of-other-members-are-not-read',
@@ -64,7 +64,8 @@ export const inboxMutations: readonly Mutation[] = [
     find: 'and m.partition = $3 and m.owner <> $4::uuid',
     replace: 'and m.partition = $3 and m.owner = $4::uuid',
     test: 'test/integration/inbox/marks.test.ts',
-    title: 'of members that share a partition, those that die of a message',
+    title:
+      'when members that share a partition die of a message, it is failed while another member continues',
   },
   {
     name: 'acknowledged-before-it-is-settled',
@@ -73,7 +74,8 @@ export const inboxMutations: readonly Mutation[] = [
     find: `    if (settled.kind !== 'done') return false;\n`,
     replace: `    batch.acknowledge(message.incoming);\n    if (settled.kind !== 'done') return false;\n`,
     test: 'test/integration/inbox/consumer-life.test.ts',
-    title: 'a message that waits between two quick tries while its consumer stops stays open',
+    title:
+      'a message between two quick tries when its consumer stops stays open, and the next consumer handles it',
   },
   {
     name: 'batch-ends-before-its-receipts',
@@ -118,7 +120,7 @@ export const inboxMutations: readonly Mutation[] = [
     find: 'of layersOf(error)) {',
     replace: 'of layersOf(undefined)) {',
     test: 'test/integration/inbox/faults.test.ts',
-    title: 'is told as a fault',
+    title: 'is classified as a fault:',
   },
   {
     name: 'receive-without-limits',
@@ -128,7 +130,7 @@ export const inboxMutations: readonly Mutation[] = [
     || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true);`,
     replace: ';',
     test: 'test/integration/inbox/idle-limit.test.ts',
-    title: 'waits for nobody longer than it may take itself',
+    title: 'waits for others no longer than its own limit',
   },
   {
     name: 'join-without-limits',
@@ -137,7 +139,7 @@ export const inboxMutations: readonly Mutation[] = [
     find: '     from outbox.limit_transaction($6::integer, $7::integer)`,',
     replace: '     where $7::integer is not null`,',
     test: 'test/integration/inbox/idle-limit.test.ts',
-    title: 'waits for nobody longer than it may take itself',
+    title: 'waits for others no longer than its own limit',
   },
   {
     name: 'ids-of-two-sources-equal',
@@ -146,7 +148,8 @@ export const inboxMutations: readonly Mutation[] = [
     find: `if (source === undefined || source === '' ||`,
     replace: `if (source === undefined || source !== '' ||`,
     test: 'test/integration/inbox/foreign.test.ts',
-    title: 'every event is handled, and every repeat dropped',
+    title:
+      'of two systems that both count their events from 1 every event is handled and every repeat dropped',
   },
   {
     name: 'kept-ids-of-two-sources-equal',

@@ -53,7 +53,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'one.partition === partition && one.address === address',
     replace: `one.partition === partition && address !== ''`,
     test: 'test/integration/kafka/batches.test.ts',
-    title: 'of two topics whose batches share requests',
+    title: 'two topics whose batches share requests each get their own answers',
   },
   {
     name: 'batch-overwritten-while-compressed',
@@ -71,7 +71,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: `if (result.kind === 'hold' && result.stored)`,
     replace: `if (result.kind === 'hold')`,
     test: 'test/integration/kafka/answers.test.ts',
-    title: 'a topic that has refused again and again',
+    title: 'a topic that keeps refusing, so that certainly nothing is stored, is not paused',
   },
   {
     name: 'moved-leader-not-looked-for',
@@ -80,7 +80,8 @@ export const kafkaMutations: readonly Mutation[] = [
     find: `if (failure.kind === 'hold') this.#metadata.forget(address);`,
     replace: '',
     test: 'test/integration/kafka/answers.test.ts',
-    title: 'after the answer of a broker that no longer leads',
+    title:
+      'after the answer of a broker that no longer leads a partition the next publish looks up the leader',
   },
   {
     name: 'lost-answer-counts-as-unsent',
@@ -89,7 +90,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'socket.bytesWritten > before;',
     replace: 'socket.bytesWritten < before;',
     test: 'test/integration/kafka/connection.test.ts',
-    title: 'a request that was cut in its middle is maybe stored',
+    title: 'a request cut in the middle counts as possibly stored, although the broker never had all of it',
   },
   {
     name: 'unlisted-answer-counts-as-unsent',
@@ -107,7 +108,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: `  32: ['INVALID_TIMESTAMP', refusedTopic],\n`,
     replace: '',
     test: 'test/integration/kafka/answers.test.ts',
-    title: 'a clock that is two hours ahead burns no attempt',
+    title: 'F23: a clock two hours ahead uses up no attempt: messages wait, and the hold names the clock',
   },
   {
     name: 'doubtful-partition-never-rests',
@@ -134,7 +135,8 @@ export const kafkaMutations: readonly Mutation[] = [
     find: '    partitionAssigners: [assignerOver(connection)],\n',
     replace: '',
     test: 'test/integration/kafka/mixed-group.test.ts',
-    title: 'consumers with different handlers share one group',
+    title:
+      'consumers with different handlers share one group: members that handle a topic read it, whoever leads',
   },
   {
     name: 'missing-topic-left-to-kafkajs',
@@ -143,7 +145,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'if (!this.#reconnecting.everJoined) return error;',
     replace: 'if (!this.#reconnecting.everJoined) return addresses;',
     test: 'test/integration/kafka/source-deleted-topic.test.ts',
-    title: 'a topic that is missing at the start is told at once by its name',
+    title: 'a topic missing at the start is reported at once by name and received once it exists',
   },
   {
     name: 'deleted-messages-passed-in-silence',
@@ -152,7 +154,8 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'this.#reset.add(nameOf(topic, partition));',
     replace: 'nameOf(topic, partition);',
     test: 'test/integration/kafka/source-retention.test.ts',
-    title: 'a group that began with what arrived, and falls behind what is kept',
+    title:
+      'a group that began at the newest messages and falls behind the retention continues with the oldest message',
   },
   {
     name: 'first-header-of-its-name',
@@ -229,6 +232,6 @@ export const kafkaMutations: readonly Mutation[] = [
     find: `else if (result.kind !== 'hold') doubts.clear`,
     replace: 'else doubts.clear',
     test: 'test/integration/kafka/answers.test.ts',
-    title: 'what could not be sent does not clear',
+    title: 'a message that could not be sent does not clear the doubts of a partition',
   },
 ];

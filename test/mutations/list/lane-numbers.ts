@@ -11,7 +11,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     find: 'and a.usesysid is not null',
     replace: 'and a.usesysid is not null and a.backend_xid is not null',
     test: 'test/integration/lanes/change.test.ts',
-    title: 'a transaction that has not written yet, but has seen the old number, is waited for',
+    title: 'the change waits for a transaction that has read the old number but not written yet',
   },
   {
     name: 'changes-of-operators-left-alone',
@@ -20,7 +20,8 @@ export const laneNumberMutations: readonly Mutation[] = [
     find: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 ms')",
     replace: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 day')",
     test: 'test/integration/lanes/abandoned.test.ts',
-    title: 'a change of lanes that its operator left',
+    title:
+      'a change of lanes abandoned by its operator is completed by a running relay, in the name of the operator',
   },
   {
     name: 'lane-change-waits-for-autovacuum',
@@ -54,7 +55,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     find: 'from stored where fresh and lanes > 1',
     replace: 'from stored where false',
     test: 'test/integration/lanes/announced.test.ts',
-    title: 'messages that were stored before their topic was announced keep the order of their key',
+    title: 'messages stored before their topic was announced keep the order of their key, also delayed ones',
   },
   {
     name: 'sequences-stay-as-they-were-copied',

@@ -52,7 +52,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'coalesce(e.ended_at, e.begun_at)',
     replace: 'e.begun_at',
     test: 'test/integration/inbox/processed-epochs.test.ts',
-    title: 'an epoch lasts a quarter of the window',
+    title: 'an epoch lasts a quarter of the window, is dropped a window after its end, and at most six exist',
   },
   {
     name: 'epoch-ends-under-its-writers',
@@ -114,7 +114,8 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'p_patience_ms * 2 ^ least(p_old.tries, 10)',
     replace: 'p_patience_ms',
     test: 'test/integration/inbox/processed-keeper.test.ts',
-    title: 'a change of epochs is tried once a minute',
+    title:
+      'a change of epochs is tried once a minute, however many keepers ask, and waits twice as long each time',
   },
   {
     name: 'change-of-epochs-at-every-look',
@@ -123,7 +124,8 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: `if p_old.tried_at > clock_timestamp() - p_pause_ms * interval '1 ms' then return null; end if;`,
     replace: '',
     test: 'test/integration/inbox/processed-keeper.test.ts',
-    title: 'a change of epochs is tried once a minute',
+    title:
+      'a change of epochs is tried once a minute, however many keepers ask, and waits twice as long each time',
   },
   {
     name: 'failed-messages-stay-for-ever',

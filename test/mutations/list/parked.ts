@@ -48,7 +48,8 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'if k.unseen_before is not null and',
     replace: 'if k.unseen_before is null and',
     test: 'test/integration/inbox/redrive-fence.test.ts',
-    title: 'the first try of a key that came back waits for handlers that began before',
+    title:
+      'the first try of a key that is parked again waits for handlers that began before, also during the retry',
   },
   {
     name: 'redrive-does-not-wait-for-batches',
@@ -57,7 +58,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'perform pg_current_xact_id();',
     replace: 'perform 1;',
     test: 'test/integration/inbox/redrive-fence.test.ts',
-    title: 'the first try of a key that came back waits also for',
+    title: 'the first try of a key that is parked again also waits for',
   },
   {
     name: 'letters-behind-a-refused-one-wait',
@@ -66,7 +67,8 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'const next = away || held.length === left.length ? [] : held;',
     replace: 'const next: typeof held = away ? [] : [];',
     test: 'test/integration/inbox/letter-rounds.test.ts',
-    title: 'letters that are refused stay, and keep none of the others from being sent once',
+    title:
+      'refused dead letters stay, and keep none of the others from being sent once, not even of their keys',
   },
   {
     name: 'parked-queue-one-by-one',
@@ -175,7 +177,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'await Promise.all([watcher.stop(), standIns.stop(), hosted.stop()]);',
     replace: 'await watcher.stop(); await Promise.all([standIns.stop(), hosted.stop()]);',
     test: 'test/integration/inbox/signal.test.ts',
-    title: 'it loses no try either if Temporal is silent',
+    title: 'it uses up no try either if the stop waits for a silent Temporal',
   },
   {
     name: 'outage-without-a-failed-start-never-ends',

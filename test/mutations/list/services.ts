@@ -86,7 +86,7 @@ export const serviceMutations: readonly Mutation[] = [
     find: 'outbox.clock() - now() + interval',
     replace: 'interval',
     test: 'test/integration/inbox/memory-broker.test.ts',
-    title: 'skipTime takes a pool',
+    title: 'skipTime accepts a pool or a function, and refuses the transaction of a client',
   },
   {
     name: 'memory-broker-delivers-nothing',

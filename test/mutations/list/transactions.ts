@@ -169,7 +169,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: `  if (level === undefined) return 'begin';`,
     replace: `  return 'begin';`,
     test: 'test/integration/inbox/pool.test.ts',
-    title: 'by a pool, a transaction has the level and the limits that Prisma has',
+    title: 'with a pool, a transaction has the isolation level and the limits of Prisma',
   },
   {
     name: 'query-outside-of-a-transaction-taken',

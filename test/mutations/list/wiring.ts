@@ -45,6 +45,6 @@ export const wiringMutations: readonly Mutation[] = [
     find: `if (applied[n]?.kind === 'handled' && breaker.watches(batch.address))`,
     replace: `if (applied[n]?.kind === 'handled' && batch.address === '')`,
     test: 'test/integration/inbox/breaker.test.ts',
-    title: 'keys that succeed in batches outweigh a few bad ones',
+    title: 'keys that succeed in batches outweigh a few failing ones',
   },
 ];
