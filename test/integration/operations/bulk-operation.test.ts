@@ -72,7 +72,7 @@ test('2,500 failed messages are retried at a rate, with a pause in between, each
   expect(new Set((await stage.journal()).map((entry) => entry.id)).size).toBe(2_500);
 });
 
-test('an operation that is aborted ends, and leaves the rest alone', async (context) => {
+test('an aborted operation ends and leaves the remaining messages unchanged', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
   await storeFailed(stage, 'orders', 500);
@@ -96,7 +96,7 @@ test('an operation that is aborted ends, and leaves the rest alone', async (cont
   expect(await operator.bulk.resume(id, ada)).toEqual({ changed: false, state: 'aborted' });
 });
 
-test('Cancel in the Temporal UI aborts the operation, and the audit says so', async (context) => {
+test('Cancel in the Temporal UI aborts the operation, and the audit records it', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
   await storeFailed(stage, 'orders', 500);
@@ -122,7 +122,7 @@ test('Cancel in the Temporal UI aborts the operation, and the audit says so', as
   ]);
 });
 
-test('an operation whose workflow was terminated is started again, and repeats nothing', async (context) => {
+test('an operation whose workflow was terminated is started again and repeats nothing', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
   const ids = await storeFailed(stage, 'orders', 300);

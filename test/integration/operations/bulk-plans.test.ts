@@ -52,7 +52,7 @@ test.each<readonly [string, BulkFilter]>([
   ['failed messages of a topic', { topic: 'orders', states: ['failed'] }],
   ['failed messages', { states: ['retrying', 'failed'] }],
   ['what can be withdrawn', { topic: 'orders', states: ['waiting', 'ready', 'held', 'retrying'] }],
-])('a page of %s reads its rows and no others', async (_, filter) => {
+])('a page of %s reads only its rows', async (_, filter) => {
   const plan = await explain(filter);
 
   expect(fullScansOf(plan).filter((name) => name === 'message')).toEqual([]);
@@ -60,7 +60,7 @@ test.each<readonly [string, BulkFilter]>([
   expect(pagesOf(plan)).toBeLessThan(10_000);
 });
 
-test('a page of a search reads a bounded number of rows, without the log of what is published', async () => {
+test('a page of a search reads a bounded number of rows, and not the published messages', async () => {
   const plan = await explain({ key: 'k7', states: ['waiting', 'failed'] });
 
   expect(fullScansOf(plan).filter((name) => name === 'message')).toEqual([]);
@@ -69,7 +69,7 @@ test('a page of a search reads a bounded number of rows, without the log of what
   ).toBeLessThan(45_000);
 });
 
-test('rows that are asked once more whether they match are found by their ids', async () => {
+test('rows are found by their ids when the filter is evaluated again', async () => {
   const ids = (await fixture.database.query<{ id: string }>('select id from outbox.message limit 500')).map(
     ({ id }) => id,
   );

@@ -41,7 +41,7 @@ test('only the messages of the filter are changed, each with one audit entry', a
   expect(relay.workflows.bulkStarts).toMatchObject([{ id, replace: false }]);
 });
 
-test('published messages are in no selection, late rows behind the cursor are', async () => {
+test('no selection contains published messages, and one contains late rows behind the cursor', async () => {
   await failAll(fixture, ['F']);
   for (const label of ['P1', 'P2']) await fixture.send(label);
   const late = await fixture.begin();
@@ -71,7 +71,7 @@ test('published messages are in no selection, late rows behind the cursor are', 
   expect(sample.map((each) => each.id)).toEqual(operator.of('F', 'late', 'R1').ids);
 });
 
-test('a withdrawal of many cancels what was not published, and leaves no pause behind', async () => {
+test('a bulk withdraw cancels what was not published and leaves no pause behind', async () => {
   await operator.pause({ topic: 'orders' }, ada);
   const labels = Array.from({ length: 30 }, (_, n) => `R${n}`);
   for (const label of labels) await fixture.send(label);
@@ -91,7 +91,7 @@ test('a withdrawal of many cancels what was not published, and leaves no pause b
   await until(async () => String(await fixture.states('next')) === 'published');
 });
 
-test('a shift moves every due time once, by so much', async () => {
+test('a shift moves every due time once, by the given duration', async () => {
   for (const [n, label] of ['A', 'B', 'C'].entries())
     await fixture.send(label, { afterMs: (n + 1) * 3_600_000 });
   const dueTimes = async (): Promise<readonly number[]> =>

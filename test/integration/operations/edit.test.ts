@@ -32,7 +32,7 @@ async function holdingFixture(): Promise<void> {
   operator = operatorAt(fixture);
 }
 
-test('an edit sends a corrected copy in the place of the failed message', async () => {
+test('an edit sends a corrected copy in place of the failed message', async () => {
   await holdingFixture();
   await failHead(fixture);
   const before = await operator.show(fixture.idOf('K1'));
@@ -60,7 +60,7 @@ test('an edit sends a corrected copy in the place of the failed message', async 
   });
 });
 
-test('the audit of an edit holds hashes and never a payload', async () => {
+test('the audit of an edit has hashes and never a payload', async () => {
   await failAll(fixture, ['secret']);
   const { id: copy } = await operator.edit(fixture.idOf('secret'), { ...ada, payload: 'hidden' });
 
@@ -73,7 +73,7 @@ test('the audit of an edit holds hashes and never a payload', async () => {
   expect(JSON.stringify(entry)).not.toMatch(/secret|hidden/);
 });
 
-test('the text of an edited payload is stored byte by byte', async () => {
+test('the text of an edited payload is stored byte for byte', async () => {
   await failAll(fixture, ['A']);
   const text = '{ "big": 12345678901234567890,  "odd": "\\u0000" }';
 
@@ -82,7 +82,7 @@ test('the text of an edited payload is stored byte by byte', async () => {
   expect((await operator.show(id))?.message.payload).toBe(text);
 });
 
-test('of two operators who edit the same version one wins, and the other gets a conflict that is in the audit', async () => {
+test('of two operators who edit the same version one succeeds, and the conflict of the other is in the audit', async () => {
   await failAll(fixture, ['A']);
   const id = fixture.idOf('A');
   const { version } = (await operator.show(id))?.message ?? {};
@@ -99,7 +99,7 @@ test('of two operators who edit the same version one wins, and the other gets a 
   expect(fixture.broker.log).toHaveLength(1);
 });
 
-test('an edit of another version than the editor saw is a conflict', async () => {
+test('an edit of a version other than the one read is a conflict', async () => {
   await failAll(fixture, ['A']);
   const { version } = (await operator.show(fixture.idOf('A')))?.message ?? {};
   fixture.broker.judge = () => 'permanent';
@@ -134,7 +134,7 @@ test.each<readonly [string, Edit, string | undefined]>([
   ['other headers', { headers: { why: 'bug' } }, undefined],
   ['no headers', { headers: null }, undefined],
   ['the same headers', { payload: '1' }, undefined],
-])('the database itself judges a copy with %s', async (_, edit, code) => {
+])('the database itself checks a copy with %s', async (_, edit, code) => {
   await fixture.send('A', { headers: { old: 'yes' } });
   fixture.broker.judge = () => 'permanent';
   await fixture.drain();

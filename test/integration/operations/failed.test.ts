@@ -29,7 +29,7 @@ async function holdingFixture(): Promise<void> {
   operator = operatorAt(fixture);
 }
 
-test('a failed message that is retried goes again, and its tries start again', async () => {
+test('a failed message that is retried is sent again, with all its attempts', async () => {
   await failAll(fixture, ['A']);
 
   const answers = await operator.retry(operator.of('A'), ada);
@@ -53,7 +53,7 @@ test('a failed message that is retried goes again, and its tries start again', a
   ]);
 });
 
-test('a retrying message that is retried goes now, and keeps the count of its tries', async () => {
+test('a retrying message that is retried is sent at once and keeps its count of attempts', async () => {
   fixture.broker.judge = () => 'reject';
   await fixture.send('A');
   await fixture.drain();
@@ -66,7 +66,7 @@ test('a retrying message that is retried goes now, and keeps the count of its tr
   expect(await fixture.states('A')).toEqual(['published']);
 });
 
-test('a retried message that held its key goes before its held followers, and before what is sent meanwhile', async () => {
+test('a retried message that held its key goes before its blocked followers and later messages', async () => {
   await holdingFixture();
   await failHead(fixture);
 
@@ -77,7 +77,7 @@ test('a retried message that held its key goes before its held followers, and be
   expect(fixture.broker.labels).toEqual(['K1', 'K2', 'K3', 'K4']);
 });
 
-test('a retried message goes first also when its lane is drained one message at a time', async () => {
+test('a retried message also goes first when its lane is drained one message at a time', async () => {
   await holdingFixture();
   await failHead(fixture);
 
@@ -87,7 +87,7 @@ test('a retried message goes first also when its lane is drained one message at 
   expect(fixture.broker.labels).toEqual(['K1', 'K2', 'K3']);
 });
 
-test('a retried message that fails again holds its followers again', async () => {
+test('a retried message that fails again blocks its followers again', async () => {
   await holdingFixture();
   await failHead(fixture);
   fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'permanent' : 'store');
@@ -99,7 +99,7 @@ test('a retried message that fails again holds its followers again', async () =>
   expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['failed', 'held', 'held']);
 });
 
-test('a retry does not forget that a broker may hold the message', async () => {
+test('a retry keeps the mark that the broker may have the message', async () => {
   fixture.broker.judge = () => 'lose';
   await fixture.send('A');
   await fixture.drain();
@@ -129,7 +129,7 @@ test('only failed and retrying messages can be retried', async () => {
   expect(audit.map(({ result }) => result)).toEqual(['too-late', 'too-late', 'unknown']);
 });
 
-test('of many operators who retry the same messages at once, one does each', async () => {
+test('of many operators who retry the same messages at once, each message is retried by one', async () => {
   const labels = [...Array(20).keys()].map((n) => `A${n}`);
   await failAll(fixture, labels);
   const { ids } = operator.of(...labels);
@@ -153,7 +153,7 @@ test('of many operators who retry the same messages at once, one does each', asy
   expect(fixture.broker.log).toHaveLength(labels.length);
 });
 
-test('an open business transaction does not freeze an operator: its message is busy, and others are done', async () => {
+test('an open business transaction does not block an operator: its message is busy, the others are done', async () => {
   await failAll(fixture, ['A', 'B']);
   const business = await fixture.begin();
   await business.query('select from outbox.message where id = $1 for update', [fixture.idOf('A')]);
@@ -168,7 +168,7 @@ test('an open business transaction does not freeze an operator: its message is b
   await business.rollback();
 });
 
-test('a discarded message is never sent, and frees the key that it held', async () => {
+test('a discarded message is never sent and frees the key that it held', async () => {
   await holdingFixture();
   await failHead(fixture);
 
@@ -182,7 +182,7 @@ test('a discarded message is never sent, and frees the key that it held', async 
   expect(await operator.retry(operator.of('K1'), ada)).toMatchObject([{ result: 'too-late' }]);
 });
 
-test('a dry run answers what would happen, and writes nothing', async () => {
+test('a dry run answers what would happen and writes nothing', async () => {
   await failAll(fixture, ['A']);
   const dry = { ...ada, dryRun: true };
 

@@ -44,7 +44,7 @@ async function sendAll(): Promise<void> {
 
 const inOrder = ['ready', 'waiting', 'canceled', 'held', 'retrying', 'published', 'failed'];
 
-test('a list without a filter has all messages as people see them, newest first', async () => {
+test('a list without a filter has all messages with their visible states, newest first', async () => {
   await sendAll();
 
   const { messages, next } = await operator.list();
@@ -54,7 +54,7 @@ test('a list without a filter has all messages as people see them, newest first'
   expect(next).toBeNull();
 });
 
-test.each([1, 2, 3, 5, 200])('pages of %i miss nothing and repeat nothing', async (limit) => {
+test.each([1, 2, 3, 5, 200])('pages of %i miss and repeat nothing', async (limit) => {
   await sendAll();
   await fixture.send('one more');
   const all = (await operator.list()).messages.map(({ id }) => id);
@@ -94,7 +94,7 @@ async function publishMany(count: number): Promise<void> {
   await fixture.database.query('analyze outbox.message');
 }
 
-test('a search through many messages reads a bounded number of rows per page, and finds them all in order', async () => {
+test('a search through many messages reads a bounded number of rows per page and finds all in order', async () => {
   await failAll(fixture, ['oldest'], 'rare');
   await publishMany(50_000);
 
@@ -108,7 +108,7 @@ test('a search through many messages reads a bounded number of rows per page, an
   expect(found.length, 'pages of at most 10,000 rows of either kind').toBe(6);
 });
 
-test('no list, show or change of messages reads the table from end to end', async () => {
+test('no list, show or change of messages scans the whole table', async () => {
   await publishMany(50_000);
   await sendAll();
   const scans = async (): Promise<number> => {
@@ -150,7 +150,7 @@ test('no list, show or change of messages reads the table from end to end', asyn
   expect((await scans()) - before).toBe(0);
 });
 
-test('an archived message is found by its id and by its ref', async () => {
+test('an archived message is found by its id and its ref', async () => {
   await fixture.send('A', { ref: 'r' });
   await fixture.drain();
   await archive(fixture.idOf('A'));
@@ -192,7 +192,7 @@ test.each([
   await expect(operator.list(filter, page)).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
 });
 
-test('show tells what happened to a message, and what keeps it', async () => {
+test('show has what happened to a message and why it waits', async () => {
   await sendAll();
   await operator.cancel(operator.of('retrying', 'published'), { actor: 'bob' });
 
@@ -220,7 +220,7 @@ test('show tells what happened to a message, and what keeps it', async () => {
   expect(await operator.show('00000000-0000-4000-8000-000000000000')).toBeUndefined();
 });
 
-test('what waits in line is told how many go first', async () => {
+test('show counts the messages that go before a queued one', async () => {
   for (const label of ['A', 'B', 'C']) await fixture.send(label);
   await fixture.database.query(
     `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation()`,
@@ -233,7 +233,7 @@ test('what waits in line is told how many go first', async () => {
   expect((await operator.show(fixture.idOf('A')))?.why.code).toBe('next');
 });
 
-test('a passed message has the offset that the broker gave it', async () => {
+test('a passed message has the offset of the broker', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'refused' ? 'permanent' : 'store');
   for (const label of ['A', 'B', 'refused', 'C', 'D']) await fixture.send(label);
   await fixture.drain();
@@ -246,7 +246,7 @@ test('a passed message has the offset that the broker gave it', async () => {
   expect((await operator.show(fixture.idOf('refused')))?.delivery).toBeNull();
 });
 
-test('where the rank of a passed message is not certain, only its batch is told', async () => {
+test('where the position of a passed message within its batch is uncertain, only the batch is shown', async () => {
   const late = await fixture.begin();
   await fixture.send('first');
   await fixture.send('late', {}, late);

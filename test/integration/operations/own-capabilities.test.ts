@@ -53,7 +53,7 @@ async function configOf(transport: Transport): Promise<RelayConfig> {
   };
 }
 
-test('migrate creates addresses, and the topic of receipts, at every broker that declares its topics', async () => {
+test('migrate creates addresses and the topic of receipts at every broker that declares its topics', async () => {
   const topics = shelf();
   const config = await configOf(ownBroker({ source: () => memorySource(), topics, offsets }));
   await expect(requireReceiptTopics(config)).rejects.toMatchObject({
@@ -78,7 +78,7 @@ test.each([
   ['source', { topics: shelf(), offsets }],
   ['topics', { source: () => memorySource(), offsets }],
   ['offsets', { source: () => memorySource(), topics: shelf() }],
-] as const)('receipts over a broker without %s are refused, with what it lacks', async (lack, declared) => {
+] as const)('receipts over a broker without %s are refused, naming what it lacks', async (lack, declared) => {
   const config = await configOf(ownBroker(declared));
 
   await expect(requireReceiptTopics(config)).rejects.toMatchObject({
@@ -88,7 +88,7 @@ test.each([
   });
 });
 
-test('doctor leaves it to a broker to examine its addresses, and asks others whether each takes messages', async () => {
+test('doctor lets a broker examine its own addresses, and probes those of other brokers', async () => {
   const asked: Examined[] = [];
   const found = { check: 'shelf', state: 'warning', message: 'It bends.', next: 'Empty it.' } as const;
   const kept = { check: 'dust', state: 'ok', message: 'None.', next: null } as const;
@@ -118,7 +118,7 @@ test('doctor leaves it to a broker to examine its addresses, and asks others whe
   expect(await checksOf(gone)).toEqual(expect.arrayContaining(['own shop', 'own bills']));
 });
 
-test('a relay records missing addresses, and the lags of groups at those that are there', async () => {
+test('a relay records missing addresses, and the lag of groups at the existing ones', async () => {
   const topics = shelf();
   await topics.create('shop');
   const config = await configOf(ownBroker({ topics, offsets }));

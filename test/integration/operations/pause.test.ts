@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const topic = { topic: 'orders' };
 
-test('a pause is complete once the relay has let go, and nothing is delivered until the resume', async () => {
+test('a pause is complete once the relay has freed the lane, and nothing is delivered until the resume', async () => {
   const relay = await startTestRelay(fixture, { timings: { laneIdleTimeoutMs: 30_000 } });
   await fixture.send('before');
   await until(() => fixture.broker.labels.length === 1);
@@ -42,7 +42,7 @@ test('a pause is complete once the relay has let go, and nothing is delivered un
   ]);
 });
 
-test('a pause never claims to be complete while a relay is sending, and names its lane', async () => {
+test('a pause is never complete while a relay is sending, and names the lane', async () => {
   const sending = gate();
   fixture.broker.before = () => sending.opened;
   await fixture.send('A');
@@ -59,7 +59,7 @@ test('a pause never claims to be complete while a relay is sending, and names it
   expect(await fixture.states('A')).toEqual(['published']);
 });
 
-test('a lane whose owner died counts as let go when its lease is over', async () => {
+test('a lane whose owner died counts as freed once its lease has expired', async () => {
   // Before the lease begins: however slow this machine is, a pause that waits for its end takes longer than it.
   const startedAt = performance.now();
   await fixture.database.query(
@@ -70,7 +70,7 @@ test('a lane whose owner died counts as let go when its lease is over', async ()
   expect(performance.now() - startedAt).toBeGreaterThan(990);
 });
 
-test('a transport is paused with all its topics, and only a resume of the transport lets them go', async () => {
+test('a transport is paused with all its topics, and only a resume of the transport releases them', async () => {
   await fixture.send('A');
 
   expect(await operator.pause({ transport: 'scripted' }, ada)).toMatchObject({
@@ -87,7 +87,7 @@ test('a transport is paused with all its topics, and only a resume of the transp
   expect(fixture.broker.labels).toEqual(['A']);
 });
 
-test('what nobody has announced cannot be paused', async () => {
+test('an unannounced topic cannot be paused', async () => {
   await expect(operator.pause({ topic: 'ordres' }, ada)).rejects.toMatchObject({
     code: 'OUTBOX_TOPIC_UNKNOWN',
   });
@@ -97,7 +97,7 @@ test('what nobody has announced cannot be paused', async () => {
   expect(await auditOf(fixture)).toEqual([]);
 });
 
-test('a dry run of a pause tells who holds lanes, and pauses nothing', async () => {
+test('a dry run of a pause names the owners of lanes and pauses nothing', async () => {
   await fixture.database.query(
     `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation()`,
   );

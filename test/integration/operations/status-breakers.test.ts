@@ -23,7 +23,7 @@ async function countWrites(): Promise<() => Promise<number>> {
   return async () => (await inbox.database.query('select from breaker_write')).length;
 }
 
-test('what the breaker of a consumer pauses is told by status in another process, without payloads, and not when it has ended', async () => {
+test('status shows the pauses of a consumer’s breaker in another process, without payloads, until they end', async () => {
   inbox = await MemoryInbox.create();
   const writes = await countWrites();
   let open = true;
@@ -74,7 +74,7 @@ test('what the breaker of a consumer pauses is told by status in another process
   expect((await statusOf(inbox.database)).breakers).toEqual([]);
 });
 
-test('a consumer that stops takes its word back', async () => {
+test('a consumer that stops removes its pauses', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],
@@ -90,7 +90,7 @@ test('a consumer that stops takes its word back', async () => {
   expect(await inbox.database.query('select from outbox.breaker')).toEqual([]);
 });
 
-test('what the breaker of a consumer paused is told no more some seconds after the consumer was killed', async ({
+test('the pauses of a killed consumer disappear from status after some seconds', async ({
   onTestFinished,
 }) => {
   inbox = await MemoryInbox.create();
@@ -130,7 +130,7 @@ test('what the breaker of a consumer paused is told no more some seconds after t
   expect(await inbox.database.query('select from outbox.breaker')).toHaveLength(1);
 });
 
-test('status shows a row per group and address, in 80 columns, and who writes deletes what is long dead', async () => {
+test('status shows a row per group and address in 80 columns, and every write deletes expired rows', async () => {
   inbox = await MemoryInbox.create();
   const { database, url } = inbox;
   const pause = {

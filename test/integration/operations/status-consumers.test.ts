@@ -5,7 +5,7 @@ import { runCli } from '../../support/fixtures/cli.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
-test('status shows who consumes, where, in which version and which partitions, until the consumer stops', async (context) => {
+test('status shows consumers with host, version and partitions until they stop', async (context) => {
   const inbox = await MemoryInbox.create({ partitions: 4 });
   context.onTestFinished(() => inbox.end());
   inbox.feed({ n: 1 });
@@ -38,7 +38,7 @@ test('status shows who consumes, where, in which version and which partitions, u
   expect(await told()).toEqual([]);
 });
 
-test('a consumer repeats that it runs; of those that are gone one line is left, and nothing after an hour', async (context) => {
+test('a running consumer refreshes its record; one row remains of those that are gone, and none after an hour', async (context) => {
   const inbox = await MemoryInbox.create();
   context.onTestFinished(() => inbox.end());
   const { database } = inbox;

@@ -20,7 +20,7 @@ async function stranger(): Promise<OpenTransaction & { readonly pid: number }> {
   return { ...transaction, pid: row?.pid ?? 0 };
 }
 
-test('status names who has had a lane locked for some seconds, and waits for nobody', async () => {
+test('status names the process that has locked a lane for some seconds, without waiting for it', async () => {
   await fixture.send('due');
   const other = await stranger();
   await other.query(`update outbox.lane set cursor = cursor where n = 0`);
@@ -68,7 +68,7 @@ test('a business transaction locks no lane, whatever it does with its messages',
   await business.rollback();
 });
 
-test('a transaction whose lanes the server does not tell is named without them', async () => {
+test('a transaction whose lanes the server does not reveal is named without them', async () => {
   const other = await stranger();
   await other.query(`select from outbox.lane where n = 1 for key share`);
   await other.query(`savepoint s`);
@@ -78,7 +78,7 @@ test('a transaction whose lanes the server does not tell is named without them',
   await other.rollback();
 });
 
-test('a lock of the whole table is a lock of every lane, and one that lets nobody read is told at once', async () => {
+test('a lock of the whole table counts for every lane, and one that excludes readers is reported at once', async () => {
   const writer = await stranger();
   await writer.query(`lock table outbox.lane in exclusive mode`);
   expect(await readLaneLocks(fixture.database, 0)).toMatchObject([{ pid: writer.pid, all: true, lanes: [] }]);

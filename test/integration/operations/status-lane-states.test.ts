@@ -66,7 +66,7 @@ const cases: readonly (readonly [
   ['messages behind a failed one, and a ready one', [heldByFailed, ready], age, 'waits'],
 ];
 
-test.for(cases)('a lane with %s reads as it is', async ([, steps, oldestDueMs, state], context) => {
+test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs, state], context) => {
   const lanes = await laneFixture({ retry: ['1h'], exhausted: 'hold-key' });
   context.onTestFinished(() => lanes.drop());
   for (const step of steps) await step(lanes);
@@ -82,7 +82,7 @@ test.for(cases)('a lane with %s reads as it is', async ([, steps, oldestDueMs, s
   expect((await statusOf(lanes.database)).lanes).toMatchObject([{ owned: true }]);
 });
 
-test('a held message whose key is free is work for a relay', async (context) => {
+test('a blocked message whose key is free is work for a relay', async (context) => {
   const lanes = await laneFixture({ retry: ['1h'] });
   context.onTestFinished(() => lanes.drop());
   await held(lanes);

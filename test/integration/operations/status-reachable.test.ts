@@ -30,7 +30,7 @@ async function say(fixture: LaneFixture, id: string, error: string | null): Prom
   });
 }
 
-test('status and show tell a relay that is missing from a Temporal that is away, and never call a lane with work quiet', async ({
+test('status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet', async ({
   onTestFinished,
 }) => {
   const fixture = await laneFixture();
@@ -84,7 +84,7 @@ test('status and show tell a relay that is missing from a Temporal that is away,
   expect((await looked()).status).toMatch(/orders +0 .* quiet\n/);
 });
 
-test('a relay says that it runs, what it reaches, and how far groups are behind, and takes its word back when it stops', async (context) => {
+test('a relay records that it runs, what it reaches and how far groups are behind, and removes the record when it stops', async (context) => {
   quietTemporal();
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());

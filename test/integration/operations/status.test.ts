@@ -5,7 +5,7 @@ import { reconcileWorkflows } from '../../../src/relay/reconcile.ts';
 import { writeSettings } from '../../../src/store/installation/settings.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 
-test('the status tells lanes, limits, settings of the last relay, pauses, and how rows and workflows compare', async ({
+test('status shows lanes, limits, settings of the last relay, pauses, and the comparison of rows and workflows', async ({
   onTestFinished,
 }) => {
   const fixture = await laneFixture({

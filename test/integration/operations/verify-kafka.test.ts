@@ -35,7 +35,7 @@ async function readLog(since: Date | null): Promise<readonly LogRecord[]> {
   return records;
 }
 
-test('the log is read to where it ended when it was opened, per partition in order, and from a time on', async () => {
+test('the log is read to its end at the time of opening, per partition in order, and from a given time on', async () => {
   expect(await readLog(null)).toEqual([]);
   for (let n = 0; n < 60; n += 1) await world.fixture.send(`${n}`, { key: `k${n % 7}` });
   await world.deliver();
@@ -59,7 +59,7 @@ test('the log is read to where it ended when it was opened, per partition in ord
   expect((await readLog(since)).map(({ id }) => id)).toEqual([world.fixture.idOf('late')]);
 });
 
-test('a verification leaves no group behind and moves no offset', async () => {
+test('a verification leaves no group and moves no offset', async () => {
   await world.fixture.send('a');
   await world.deliver();
   const admin = world.broker.admin();
@@ -75,7 +75,7 @@ test('a verification leaves no group behind and moves no offset', async () => {
   await admin.disconnect();
 });
 
-test('the command says which promise is broken, and ends with 5', async () => {
+test('the command names the broken promise and exits with 5', async () => {
   const folder = await mkdtemp(path.join(import.meta.dirname, 'config-'));
   const config = path.join(folder, 'outbox.config.ts');
   await writeFile(

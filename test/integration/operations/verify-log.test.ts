@@ -9,7 +9,7 @@ beforeEach(async () => {
 
 afterEach(() => world.drop());
 
-test('a clean run keeps every promise, and says how much was looked at', async () => {
+test('a clean run keeps every promise and counts what was examined', async () => {
   for (const label of ['a', 'b', 'c']) await world.fixture.send(label, { key: 'k' });
   await world.fixture.send('delayed', { key: 'd', afterMs: 1_000 });
   await world.fixture.release('delayed');
@@ -34,7 +34,7 @@ test('a clean run keeps every promise, and says how much was looked at', async (
   ]);
 });
 
-test('I1: a message that is published and not in the log is lost, whether its lane passed it or its row says so', async () => {
+test('I1: a published message that is not in the log is lost, whether its lane passed it or its row is published', async () => {
   await world.fixture.send('passed');
   await world.fixture.send('stored', { afterMs: 1_000 });
   await world.fixture.release('stored');
@@ -64,7 +64,7 @@ test('I1: a message in the history that is not in the log is lost', async () => 
   expect(await world.broken('I1 no loss')).toMatchObject({ violations: 1 });
 });
 
-test('I1: what is due for long is late and not lost, and what the log no longer reaches is not judged', async () => {
+test('I1: an overdue message is late, not lost; messages older than the log are not judged', async () => {
   await world.fixture.send('old');
   await world.deliver();
   await world.fixture.send('overdue');
@@ -101,7 +101,7 @@ test('I2: a record without a row is a ghost, and so is one with another payload,
   );
 });
 
-test('I2: records of others are none of our business', async () => {
+test('I2: records of other systems are ignored', async () => {
   world.log.push({
     address: world.fixture.topic,
     partition: 0,
@@ -141,7 +141,7 @@ test('I3: an inversion of sends that may have overlapped is undecided, and count
   expect(report.invariants[2]).toMatchObject({ checked: 2, notes: { undecided: 1 } });
 });
 
-test('I3: a message that was overtaken after a failed attempt is out of order, unless an operator retried it', async () => {
+test('I3: a message overtaken after a failed attempt is out of order, unless an operator retried it', async () => {
   await world.fixture.send('first', { key: 'k' });
   world.fixture.broker.judge = () => 'reject';
   await world.deliver();
@@ -193,7 +193,7 @@ test('I5: a canceled message in the log is named', async () => {
   });
 });
 
-test('I6: a message that was published before it was due is early, by the clock of the database and by that of the log', async () => {
+test('I6: a message published before it was due is early, by the clock of the database and by that of the log', async () => {
   for (const label of ['by row', 'by log']) {
     await world.fixture.send(label, { afterMs: 1_000 });
     await world.fixture.release(label);
@@ -216,7 +216,7 @@ test('I6: a message that was published before it was due is early, by the clock 
   );
 });
 
-test('I11: duplicates are counted, and broken only beyond the share that is given', async () => {
+test('I11: duplicates are counted, and break the promise only above the given share', async () => {
   await world.fixture.send('a');
   await world.deliver();
   world.repeat();
@@ -226,7 +226,7 @@ test('I11: duplicates are counted, and broken only beyond the share that is give
   expect(await world.broken('I11 duplicates', { maxDuplicates: 0.4 })).toMatchObject({ violations: 1 });
 });
 
-test('a log that is silent for longer than other transactions may be is waited for', async () => {
+test('a verification waits for a log that stays silent longer than other transactions may', async () => {
   await world.fixture.send('a');
   await world.deliver();
   world.silentMs = 5_500;

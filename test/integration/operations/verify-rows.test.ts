@@ -77,7 +77,7 @@ test.each([
     'The snapshot of the lane belongs to another cluster.',
   ],
   ['update outbox.topic set lanes = 2', 'The lane does not exist.'],
-])('I9: after "%s" it is said what is wrong', async (change, what) => {
+])('I9: after "%s" the contradiction is named', async (change, what) => {
   await world.fixture.database.query(change);
   expect(await world.broken('I9 guards, indexes and lanes')).toMatchObject({
     violations: 1,

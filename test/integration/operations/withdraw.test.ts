@@ -28,7 +28,7 @@ async function isPaused(): Promise<boolean> {
   return row?.paused ?? false;
 }
 
-test('a ready message that no relay has in hand is withdrawn, and never sent', async () => {
+test('a ready message that no relay has in hand is withdrawn and never sent', async () => {
   await fixture.send('A');
   await fixture.send('B');
 
@@ -43,7 +43,7 @@ test('a ready message that no relay has in hand is withdrawn, and never sent', a
   ]);
 });
 
-test('what waits, retries or is held is withdrawn like a cancel', async () => {
+test('withdrawing a waiting, retrying or blocked message is a cancel', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'retrying' ? 'reject' : 'store');
   await fixture.send('retrying', { key: 'K' });
   await fixture.send('held', { key: 'K' });
@@ -54,7 +54,7 @@ test('what waits, retries or is held is withdrawn like a cancel', async () => {
   expect(await withdraw('retrying', 'held', 'waiting')).toEqual(['canceled', 'canceled', 'canceled']);
 });
 
-test('what was published, or may have been, is too late', async () => {
+test('withdrawing what was or may have been published is too late', async () => {
   await fixture.send('published');
   await fixture.drain();
   fixture.broker.judge = () => 'lose';
@@ -81,7 +81,7 @@ test('what was published, or may have been, is too late', async () => {
   expect(await withdraw('published', 'ambiguous', 'put back')).toEqual(['too-late', 'too-late', 'too-late']);
 });
 
-test('while a relay is sending, the topic is paused, and what the relay sent is too late and the rest is canceled', async () => {
+test('while a relay is sending, the topic is paused: what the relay sent is too late, the rest is canceled', async () => {
   const sending = gate();
   fixture.broker.before = () => sending.opened;
   await fixture.send('A');
@@ -105,7 +105,7 @@ test('while a relay is sending, the topic is paused, and what the relay sent is 
   ]);
 });
 
-test('a topic that somebody had paused before stays paused', async () => {
+test('a topic that was paused before stays paused', async () => {
   await operator.pause({ topic: 'orders' }, ada);
   await fixture.send('A');
 
@@ -114,7 +114,7 @@ test('a topic that somebody had paused before stays paused', async () => {
   expect(await isPaused()).toBe(true);
 });
 
-test('a topic that somebody pauses while a withdraw has it paused stays paused', async () => {
+test('a topic that an operator pauses during a withdraw stays paused', async () => {
   const own = await pauseIfRunning(fixture.database, 'orders', ada, { for: 'withdraw' });
   if (own === undefined) throw new Error('It was running.');
   await operator.pause({ topic: 'orders' }, { actor: 'bob' });
@@ -125,7 +125,7 @@ test('a topic that somebody pauses while a withdraw has it paused stays paused',
   expect((await auditOf(fixture)).at(-1)).toMatchObject({ action: 'resume', result: 'left-paused' });
 });
 
-test('a relay that does not let go in time leaves its messages busy, and the topic as it was', async () => {
+test('a relay that does not free the lane in time leaves its messages busy and the topic unpaused', async () => {
   const sending = gate();
   fixture.broker.before = () => sending.opened;
   await fixture.send('A');
@@ -141,7 +141,7 @@ test('a relay that does not let go in time leaves its messages busy, and the top
   expect(await fixture.states('A')).toEqual(['published']);
 });
 
-test('what an owner that died may have published is too late, and what was sent after the takeover is not', async () => {
+test('what a dead owner may have published is too late, what was sent after the takeover is not', async () => {
   for (const label of ['A', 'B', 'C']) await fixture.send(label);
   const database = new MortalDatabase(fixture.database);
   fixture.broker.after = () => database.kill();
@@ -160,7 +160,7 @@ test('what an owner that died may have published is too late, and what was sent 
   expect(fixture.broker.labels).toEqual(['A', 'B', 'A', 'B', 'C']);
 });
 
-test('an operator who dies with the lane in hand leaves nothing worse than a pause, and nothing unsure is canceled', async () => {
+test('an operator that dies while owning the lane leaves at most a pause, and nothing uncertain is canceled', async () => {
   const sending = gate();
   fixture.broker.before = () => sending.opened;
   await fixture.send('A');
@@ -182,7 +182,7 @@ test('an operator who dies with the lane in hand leaves nothing worse than a pau
   expect(fixture.broker.labels).toEqual(['A', 'B']);
 });
 
-test('a message of a topic that no relay has announced can be withdrawn', async () => {
+test('a message of an unannounced topic can be withdrawn', async () => {
   await fixture.database.query('delete from outbox.lane');
   await fixture.database.query('delete from outbox.topic');
   await fixture.send('A');

@@ -82,7 +82,7 @@ function isTimer(event: { readonly timerStartedEventAttributes?: object | null }
   return Boolean(event.timerStartedEventAttributes);
 }
 
-test('Cancel in the Temporal UI aborts an operation on kept messages, and the audit says so', async (context) => {
+test('Cancel in the Temporal UI aborts an operation on kept messages, and the audit records it', async (context) => {
   const { inbox, bulk, failed, workflowOf, answered } = await openInbox(context);
   await keepFailed(inbox, 500, 500);
   await inbox.consume();
@@ -109,7 +109,7 @@ test('Cancel in the Temporal UI aborts an operation on kept messages, and the au
   ]);
 });
 
-test('while Temporal is away nothing is lost: an operation begins, or goes on, when it is back', async (context) => {
+test('nothing is lost while Temporal is unreachable: an operation begins or continues when it is back', async (context) => {
   const { inbox, bulk, failed, answered, ended } = await openInbox(context);
   const proxy = await startFaultProxy(inject('temporalAddress'));
   context.onTestFinished(() => proxy.close());
@@ -134,7 +134,7 @@ test('while Temporal is away nothing is lost: an operation begins, or goes on, w
   await expectKeptOnce(inbox, id, ids);
 });
 
-test('what is in the hands of others is not overtaken by what comes later of its key, and what was edited meanwhile stays', async (context) => {
+test('a locked message is not overtaken by later ones of its key, and one that was edited in between stays', async (context) => {
   const { inbox, bulk, failed } = await openInbox(context);
   const [first = '', edited = '', second = ''] = await keepFailed(inbox, 3, 2);
   const { database, group, url } = inbox;

@@ -52,7 +52,7 @@ async function pages(): Promise<number> {
   return pagesOf(await planNodes(fixture.database, text, values));
 }
 
-test('messages that were discarded or superseded go after the window; failed and parked ones stay', async () => {
+test('discarded and superseded messages are deleted after the window; failed and parked ones stay', async () => {
   await keep(
     { id: 'discarded lately', state: 'discarded', days: 29 },
     { id: 'discarded long ago', state: 'discarded', days: 31 },
@@ -68,7 +68,7 @@ test('messages that were discarded or superseded go after the window; failed and
   expect(await fixture.keep(Number.POSITIVE_INFINITY)).toMatchObject({ deleted: 0 });
 });
 
-test('an original stays with its copy until that has ended longer ago than the window, or is gone', async () => {
+test('an original stays until its copy ended longer ago than the window or is gone', async () => {
   await keep(
     { id: 'a', state: 'superseded', days: 90, copy: 'a2' },
     { id: 'a2', state: 'failed', days: 60 },
@@ -87,7 +87,7 @@ test('an original stays with its copy until that has ended longer ago than the w
   expect(await kept()).toEqual([]);
 });
 
-test('what somebody has locked is passed over, and goes the next time', async () => {
+test('a locked message is skipped and deleted the next time', async () => {
   await keep({ id: 'free', state: 'discarded', days: 31 }, { id: 'locked', state: 'discarded', days: 31 });
   const open = await openTransaction(fixture.url);
   await open.query(`select from outbox.parked where message_id = 'locked' for update`);
@@ -98,7 +98,7 @@ test('what somebody has locked is passed over, and goes the next time', async ()
   expect(await fixture.keep(windowMs)).toMatchObject({ deleted: 1 });
 });
 
-test('many go in pages, behind as many that have to stay; a keeper that is stopped leaves the rest to the next one', async () => {
+test('many messages are deleted in pages, behind as many that have to stay; a stopped keeper leaves the rest to the next one', async () => {
   await fill(2_500, 'discarded');
   await fixture.database.query(
     `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at, updated_at, superseded_by)
@@ -120,7 +120,7 @@ test('many go in pages, behind as many that have to stay; a keeper that is stopp
   expect(await kept()).toHaveLength(3_000);
 });
 
-test('an id whose message was discarded goes with it, and within the window it does not', async () => {
+test('the id of a discarded message is deleted with it, but not within the window', async () => {
   await fixture.mark(['m']);
   await keep({ id: 'm', state: 'discarded', days: 0 });
   await fixture.roll();
@@ -133,7 +133,7 @@ test('an id whose message was discarded goes with it, and within the window it d
   expect(await fixture.mark(['m'])).toEqual(['m']);
 });
 
-test('a page reads little more than its rows among 100,000 failed messages, whatever the statistics say', async () => {
+test('a page reads little more than its rows among 100,000 failed messages, whatever the statistics', async () => {
   await fixture.database.query('analyze outbox.parked');
   await fill(100_000, 'failed');
   for (const statistics of ['stale', 'fresh']) {
@@ -148,7 +148,7 @@ test('a page reads little more than its rows among 100,000 failed messages, what
 
 const failedEnd = { group: 'g', ageMs: 90 * dayMs, copied: false } as const;
 
-test('failed messages go when their group asks for it; those that hold their key, and those of other groups, stay', async () => {
+test('failed messages are deleted when their group requests it; those that hold their key and those of other groups stay', async () => {
   await keep({ id: 'holds its key', state: 'failed', days: 400 });
   await keepFailed('failed lately', 89);
   await keepFailed('failed long ago', 91);
@@ -164,7 +164,7 @@ test('failed messages go when their group asks for it; those that hold their key
   });
 });
 
-test('where dead letters are asked for, a failed message stays until its copy is there', async () => {
+test('with dead letters, a failed message stays until its copy exists', async () => {
   await keepFailed('copied', 91, { copied: true });
   await keepFailed('not copied', 91);
 
@@ -172,7 +172,7 @@ test('where dead letters are asked for, a failed message stays until its copy is
   expect(await kept()).toEqual(['not copied']);
 });
 
-test('a failed message that somebody has locked is passed over, and 2,500 go in pages', async () => {
+test('a locked failed message is skipped, and 2,500 are deleted in pages', async () => {
   await fill(2_500, 'failed');
   const open = await openTransaction(fixture.url);
   await open.query(`select from outbox.parked where message_id = 'failed7' for update`);

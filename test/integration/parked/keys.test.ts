@@ -11,7 +11,7 @@ import { stopClock } from '../../support/fixtures/stop-clock.ts';
 
 const wantedOf = async (sql: Sql) => (await overdueKeys(sql, 'shop', null, 100)).keys;
 
-test('a key is looked at again when it is overdue and was not told lately, and replaced once a minute', async (context) => {
+test('an overdue key that was not started lately is started again, and replaced once a minute', async (context) => {
   const keys = await openKeyRows(context);
   const { database } = keys;
   await stopClock(database);
@@ -34,7 +34,7 @@ test('a key is looked at again when it is overdue and was not told lately, and r
   expect(await overdue(-121_000, 50_000)).toBe('if-idle');
 });
 
-test('a try that an operator has moved replaces the workflow at once, and a start under way does not hide it', async (context) => {
+test('a try moved by an operator replaces the workflow at once, also if a start is in progress', async (context) => {
   const keys = await openKeyRows(context);
   const { database } = keys;
   await keys.park(1, 3_600_000);
@@ -48,7 +48,7 @@ test('a try that an operator has moved replaces the workflow at once, and a star
   expect(await wantedOf(database)).toEqual([]);
 });
 
-test('a key that is being worked on is neither replaced nor waited for', async (context) => {
+test('a key being worked on is neither replaced nor waited for', async (context) => {
   const keys = await openKeyRows(context);
   const { database } = keys;
   const [id] = await keys.park(1, -90_000, 90_000);
@@ -63,7 +63,7 @@ test('a key that is being worked on is neither replaced nor waited for', async (
   expect(await wantedOf(database)).toMatchObject([{ keyId: id }]);
 });
 
-test('a walk in pages comes to every overdue key, whatever is between them', async (context) => {
+test('a walk in pages reaches every overdue key, whatever is between them', async (context) => {
   const keys = await openKeyRows(context);
   const { database } = keys;
   await stopClock(database);

@@ -27,7 +27,7 @@ async function rows(): Promise<readonly unknown[]> {
   );
 }
 
-test('a try whose process is dead ends at once: it counts as a kill, not as an attempt, and its key is due', async () => {
+test('a try of a dead process ends at once: it counts as a kill, not as an attempt, and its key is due', async () => {
   const keyId = await keys.park('k', '1');
   const [doomed, other] = [keys.process('1'), keys.process('2')];
   const begun = await doomed.begin(keyId);
@@ -45,7 +45,7 @@ test('a try whose process is dead ends at once: it counts as a kill, not as an a
   expect(await late).toBe(false);
 });
 
-test('a message with which a process has died is begun alone, and failed when that was its third death', async () => {
+test('a message in hand when a process died is tried alone, and failed at its third death', async () => {
   const keyId = await keys.park('k', '1');
   const next = await keys.park('next', '2');
   const last = keys.process('9');
@@ -64,7 +64,7 @@ test('a message with which a process has died is begun alone, and failed when th
   expect((await last.begin(next)).id).toBe('2');
 });
 
-test('what was in hand beside a message that kills loses no try, and is suspected once', async () => {
+test('messages in hand together with one that kills lose no try and are suspected once', async () => {
   const killer = await keys.park('killer', '1');
   const innocent = await keys.park('innocent', '2');
   const first = keys.process('1');
@@ -85,7 +85,7 @@ test('what was in hand beside a message that kills loses no try, and is suspecte
   expect((await last.begin(innocent, { alone: true })).attempts).toBe(2);
 });
 
-test('connections that end because the server was restarted are no kill, and cost no attempt', async () => {
+test('connections ended by a restart of the server are no kill and use up no attempt', async () => {
   const keyId = await keys.park('k', '1');
   const cut = keys.process('1');
   await cut.begin(keyId);
@@ -98,7 +98,7 @@ test('connections that end because the server was restarted are no kill, and cos
   expect(await rows()).toMatchObject([{ state: 'parked', attempts: 1, kills: 0 }]);
 });
 
-test('without a look at dead processes a try counts, and whoever begins the next one finds the kill', async () => {
+test('until dead processes are looked for, a try counts, and the next try detects the kill', async () => {
   const keyId = await keys.park('k', '1');
   const doomed = keys.process('1');
   await doomed.begin(keyId);
@@ -110,7 +110,7 @@ test('without a look at dead processes a try counts, and whoever begins the next
   expect(await rows()).toMatchObject([{ attempts: 2, kills: 1 }]);
 });
 
-test('a process that hides its death, or is frozen, uses up the tries of its message', async () => {
+test('a process that is frozen or hides its death uses up the tries of its message', async () => {
   const keyId = await keys.park('k', '1');
   const frozen = keys.process('1');
   for (const attempt of [2, 3, 4]) {
@@ -120,7 +120,7 @@ test('a process that hides its death, or is frozen, uses up the tries of its mes
   expect(await keys.answer(keyId)).toEqual({ kind: 'gone', gaveUp: '1' });
 });
 
-test('a process whose connections are replaced shows by its looks that it is alive', async () => {
+test('a process whose connections are replaced stays alive by its looks', async () => {
   const keyId = await keys.park('k', '1');
   const [before, after, other] = [keys.process('1'), keys.process('1'), keys.process('2')];
   const begun = await before.begin(keyId);
@@ -138,7 +138,7 @@ test('a process whose connections are replaced shows by its looks that it is ali
   expect(await joined).toBe(true);
 });
 
-test('whoever works on a key changes its messages, and no other', async () => {
+test('working on a key changes its messages and no others', async () => {
   const { database, group, rules, worker } = keys;
   const ids = ['1', '2'];
   const keyId = await keys.park('k', ...ids);

@@ -54,7 +54,7 @@ async function plan(work: (sql: Sql) => Promise<unknown>) {
 test.each([
   ['sleep', asleep],
   ['are due', due],
-])('a look reads next to nothing while 100,000 keys %s', async (_, nextAt) => {
+])('a look reads almost nothing while 100,000 keys %s', async (_, nextAt) => {
   await fill(nextAt, 'now()');
   for (const statistics of ['stale', 'fresh']) {
     if (statistics === 'fresh') await made.database.query('analyze outbox.parked_key');
@@ -69,7 +69,7 @@ test.each([
   }
 });
 
-test('each page of a walk through 100,000 overdue keys, and its note, reads little more than its rows', async () => {
+test('each page of a walk through 100,000 overdue keys, and its update, reads little more than its rows', async () => {
   await fill(due, `now() - interval '10 seconds'`);
   let after: KeyPlace | null = null;
   for (const statistics of ['stale', 'fresh']) {

@@ -36,7 +36,7 @@ test('the queue of a parked key is handled in order, many messages in one transa
   expect(running.counts()).toMatchObject({ handled: fed.length, failed: 0 });
 });
 
-test('a hot key leaves parking while its traffic goes on', async () => {
+test('a hot key leaves parking while its traffic continues', async () => {
   inbox = await MemoryInbox.create();
   let open = false;
   const running = await inbox.consume({
@@ -66,7 +66,7 @@ test('a hot key leaves parking while its traffic goes on', async () => {
   expect(await inbox.effects()).toEqual(range(1, fed));
 });
 
-test('one message of a queue that fails costs those behind it nothing but its own tries, and gets quick ones', async () => {
+test('one failing message of a queue uses up only its own tries, and gets quick ones', async () => {
   inbox = await MemoryInbox.create();
   let open = false;
   const attempts: number[] = [];
@@ -90,7 +90,7 @@ test('one message of a queue that fails costs those behind it nothing but its ow
   expect(attempts).toEqual([1, 1, 2, 3]);
 });
 
-test('a queue that has as many messages as it may have stops its partition, and no other, until it is shorter', async () => {
+test('a full queue stops its partition, and no other, until it is shorter', async () => {
   inbox = await MemoryInbox.create({ partitions: 2 });
   let open = false;
   const running = await inbox.consume({

@@ -42,7 +42,7 @@ test.for([
   ['is away', async () => '127.0.0.1:1'],
   ['accepts connections and never answers', mutePort],
 ] as const)(
-  'while Temporal %s, parked messages are tried in order when they are due, and a stop is quick',
+  'while Temporal %s, parked messages are tried in order when due, and a stop is quick',
   async ([, addressOf], context) => {
     const inbox = await openInbox(context);
     let open = false;
@@ -79,7 +79,7 @@ test.for([
   },
 );
 
-test('a start while Temporal is away finds what is parked, tells the outage once, and its end', async (context) => {
+test('a start while Temporal is unreachable finds parked messages and reports the outage and its end once', async (context) => {
   const inbox = await openInbox(context);
   const first = await inbox.consume({
     temporalAddress: '127.0.0.1:1',
@@ -108,7 +108,7 @@ test('a start while Temporal is away finds what is parked, tells the outage once
   expect(eventsOf(second, 'workflows-resumed')).toMatchObject([{ since: expect.any(Date) }]);
 });
 
-test('a workflow and a stand-in that come at once never try one key twice at a time, and keep its order', async (context) => {
+test('a concurrent workflow and stand-in never try one key twice at a time and keep its order', async (context) => {
   const inbox = await openInbox(context);
   const inHand = new Set<number>();
   const overlaps: number[] = [];

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => keys.drop());
 
-test('a try that is given back is not counted, and the next one is due when it was said', async () => {
+test('a returned try is not counted, and the next one is due at the given time', async () => {
   const { database, group } = keys;
   const keyId = await keys.park('k', '1');
   const first = await keys.begin(keyId);
@@ -24,7 +24,7 @@ test('a try that is given back is not counted, and the next one is due when it w
   expect((await keys.begin(keyId)).attempts).toBe(2);
 });
 
-test('a try is given back once, and not when another one has overtaken it', async () => {
+test('a try is returned at most once, and not after another one has overtaken it', async () => {
   const { database, group } = keys;
   const keyId = await keys.park('k', '1');
   const first = await keys.begin(keyId);
@@ -38,7 +38,7 @@ test('a try is given back once, and not when another one has overtaken it', asyn
   expect(await keys.attempts('1')).toBe(second.attempts);
 });
 
-test('a try that is given back is not joined any more, and giving it back waits for who has joined it', async () => {
+test('a returned try cannot be joined, and returning it waits for those that have joined it', async () => {
   const { database, group, url } = keys;
   const keyId = await keys.park('k', '1');
   const first = await keys.begin(keyId);
@@ -56,7 +56,7 @@ test('a try that is given back is not joined any more, and giving it back waits 
   expect(await database.transaction((sql) => joinTry(sql, group, keyId, [first], keys.worker))).toBe(false);
 });
 
-test('a try that another try has overtaken is not joined', async () => {
+test('an overtaken try cannot be joined', async () => {
   const { database, group } = keys;
   const keyId = await keys.park('k', '1');
   const first = await keys.begin(keyId);
@@ -67,7 +67,7 @@ test('a try that another try has overtaken is not joined', async () => {
   expect(await database.transaction((sql) => joinTry(sql, group, keyId, [second], keys.worker))).toBe(true);
 });
 
-test('messages that were never tried are begun and ended together, as many as may be, and cost no attempt', async () => {
+test('messages that were never tried are started and ended together, up to the limit, and use up no attempt', async () => {
   const { database, group, worker } = keys;
   const keyId = await keys.park('k', '1', '2', '3', '4');
   await database.query(`update outbox.parked set attempts = 0 where message_id <> '4'`);
@@ -95,7 +95,7 @@ test('messages that were never tried are begun and ended together, as many as ma
 });
 
 test.each(['wire', 'body'])(
-  'messages that are begun together have a mebibyte of bodies and headers beside the first: %s',
+  'messages started together have at most a mebibyte of bodies and headers besides the first: %s',
   async (of) => {
     const { database } = keys;
     const keyId = await keys.park('k', '1', '2', '3', '4');
@@ -112,7 +112,7 @@ test.each(['wire', 'body'])(
   },
 );
 
-test('a try of many of which a person has discarded one is not joined', async () => {
+test('a try of many messages cannot be joined once an operator has discarded one of them', async () => {
   const { database, group, worker } = keys;
   const keyId = await keys.park('k', '1', '2');
   await database.query('update outbox.parked set attempts = 0');
@@ -125,7 +125,7 @@ test('a try of many of which a person has discarded one is not joined', async ()
   expect(await database.transaction((sql) => joinTry(sql, group, keyId, messages, worker))).toBe(false);
 });
 
-test('a message that a person brings back to its old place in the queue comes before those behind it', async () => {
+test('a message returned to its old place in the queue comes before later ones', async () => {
   const { database, group, worker } = keys;
   const keyId = await keys.park('k', '1', '2', '3', '4');
   const end = (id: string) => database.transaction((sql) => endTry(sql, group, keyId, [id]));
@@ -153,7 +153,7 @@ test('a message that a person brings back to its old place in the queue comes be
   expect((await keys.begin(keyId)).id).toBe('4');
 });
 
-test('a message that was added late to a place before the beginning of the queue is not left behind', async () => {
+test('a message added late before the beginning of the queue is not left behind', async () => {
   const { database, group } = keys;
   const keyId = await keys.park('k', '1', '2', '3');
   // Of another partition, committed after the ones behind it had been handled.
@@ -169,7 +169,7 @@ test('a message that was added late to a place before the beginning of the queue
   expect(await database.transaction((sql) => endTry(sql, group, keyId, ['1']))).toBe('gone');
 });
 
-test('a try reads next to nothing of what was handled before it, while an old snapshot keeps that from being removed', async () => {
+test('a try reads almost nothing of what was handled before it, while an old snapshot prevents its removal', async () => {
   const { database, group, url } = keys;
   const count = 3_000;
   const keyId = await keys.park('k', '0');
@@ -198,7 +198,7 @@ test('a try reads next to nothing of what was handled before it, while an old sn
   await old.rollback();
 });
 
-test('a try begins by the delays of its topic, and none is given up by who has no handler for it', async () => {
+test('a try has the delays of its topic, and a consumer without its handler gives none up', async () => {
   const { database, rules } = keys;
   const hand = { worker: keys.worker, most: 1, alone: false };
   const begin = async (keyId: string, byTopic: object) => {
@@ -226,7 +226,7 @@ test('a try begins by the delays of its topic, and none is given up by who has n
   expect(await nextInS(elsewhere)).toBe(30);
 });
 
-test('what one process has begun no other begins for five seconds, however short the delays are', async () => {
+test('a try that one process has begun no other begins for five seconds, however short the delays', async () => {
   const { group } = keys;
   const [short, none] = [await keys.park('k', '1'), await keys.park('l', '2')];
   const other = keys.process('8');

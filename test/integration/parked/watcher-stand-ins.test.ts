@@ -76,7 +76,7 @@ async function pass({ database }: KeyRows, ms: number): Promise<void> {
   );
 }
 
-test('while Temporal answers, a due key has a moment for its workflow; then as many are stood in for as there is room, and asked for', async (context) => {
+test('while Temporal answers, a due key waits briefly for its workflow; then stand-ins drain as many keys as there are slots, and ask for their workflows', async (context) => {
   const keys = await openKeyRows(context);
   await stopClock(keys.database);
   const due = await keys.park(3, -5_000, 200);
@@ -92,7 +92,7 @@ test('while Temporal answers, a due key has a moment for its workflow; then as m
   await until(() => [first, second].every((id) => started.includes(id ?? '')));
 });
 
-test('while no worker of the process runs, a due key is stood in for at once', async (context) => {
+test('while no worker of the process runs, a stand-in drains a due key at once', async (context) => {
   const keys = await openKeyRows(context);
   await stopClock(keys.database);
   const due = await keys.park(3, -1, 0);
@@ -101,7 +101,7 @@ test('while no worker of the process runs, a due key is stood in for at once', a
   await expect.poll(() => [...new Set(offered)].toSorted(), within).toEqual(due.toSorted());
 });
 
-test('a start that does not answer keeps no key from being found and stood in for', async (context) => {
+test('a start that does not return delays neither finding nor draining other keys', async (context) => {
   const keys = await openKeyRows(context);
   const first = await keys.park(1, 0);
   let answer = (): void => undefined;
@@ -117,7 +117,7 @@ test('a start that does not answer keeps no key from being found and stood in fo
   expect(await keys.untold()).toHaveLength(2);
 });
 
-test('before it may start workflows it drains what is due, and starts nothing', async (context) => {
+test('until it may start workflows it drains what is due and starts nothing', async (context) => {
   const keys = await openKeyRows(context);
   const due = await keys.park(2, 0);
   let begin = (): void => undefined;
@@ -131,7 +131,7 @@ test('before it may start workflows it drains what is due, and starts nothing', 
   expect(started.toSorted()).toEqual(due.toSorted());
 });
 
-test('after an outage Temporal is asked until it answers, also when nothing is to be started', async (context) => {
+test('after an outage Temporal is asked until it answers, also with nothing to start', async (context) => {
   const keys = await openKeyRows(context);
   await keys.park(1, 60_000);
   let away = true;
@@ -147,7 +147,7 @@ test('after an outage Temporal is asked until it answers, also when nothing is t
   expect(checks()).toBe(2);
 });
 
-test('while Temporal counts as away although no start has failed, it is asked until that is over', async (context) => {
+test('while Temporal counts as unreachable without a failed start, it is asked until that ends', async (context) => {
   const keys = await openKeyRows(context);
   let away = true;
   const { answers, checks, looks } = watch(context, keys, { away: () => away });

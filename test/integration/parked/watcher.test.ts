@@ -48,7 +48,7 @@ function watch(
   return { watcher, starts, failures };
 }
 
-test('every parked key of the group is started once, with the time of its next try, and noted after that', async (context) => {
+test('every parked key of the group is started once, with the time of its next try, and then marked as started', async (context) => {
   const keys = await openKeyRows(context);
   const soon = await keys.park(3, 250_000);
   const late = await keys.park(2, -1_000);
@@ -84,7 +84,7 @@ test('a held key is not started', async (context) => {
   expect(await countParkedKeys(keys.database, 'nobody')).toEqual({ parked: 0, held: 0 });
 });
 
-test('many keys are started side by side, but not more than twenty, and without a pause between pages', async (context) => {
+test('many keys are started concurrently, at most twenty at a time, without a pause between pages', async (context) => {
   const keys = await openKeyRows(context);
   await keys.park(350, 60_000);
   let under = 0;
@@ -115,7 +115,7 @@ test('many keys are started side by side, but not more than twenty, and without 
   expect(most).toBe(20);
 });
 
-test('a nudge has it look at once', async (context) => {
+test('a nudge triggers a look at once', async (context) => {
   const keys = await openKeyRows(context);
   const looks: number[] = [];
   const { watcher, starts } = watch(context, keys, {
@@ -145,7 +145,7 @@ test('a nudge has it look at once', async (context) => {
   expect(starts).toMatchObject([{ keyId: id }]);
 });
 
-test('a key that another consumer has told is started once here too, so that this consumer hosts it', async (context) => {
+test('a key that another consumer has started is also started once here, so that this consumer hosts it', async (context) => {
   const keys = await openKeyRows(context);
   const [id] = await keys.park(1, 3_600_000, 1_000);
   await keys.park(1, 3_700_000, 1_000);
@@ -158,7 +158,7 @@ test('a key that another consumer has told is started once here too, so that thi
   expect(starts[0]).toMatchObject({ keyId: id, replace: 'never' });
 });
 
-test('while Temporal is away starts are tried again, less and less often, and a few at a time', async (context) => {
+test('while Temporal is unreachable starts are repeated ever less often, a few at a time', async (context) => {
   const keys = await openKeyRows(context);
   await keys.park(100, 60_000);
   let away = true;
@@ -183,7 +183,7 @@ test('while Temporal is away starts are tried again, less and less often, and a 
   expect(starts).toHaveLength(100);
 });
 
-test('a key whose start fails does not keep the others from theirs', async (context) => {
+test('a key whose start fails does not keep others from being started', async (context) => {
   const keys = await openKeyRows(context);
   const [bad] = await keys.park(1, 0);
   await keys.park(30, 60_000);
@@ -197,7 +197,7 @@ test('a key whose start fails does not keep the others from theirs', async (cont
   await until(() => failures.length > 0);
 });
 
-test('while the database is away it looks again, also after a nudge not before its time', async (context) => {
+test('while the database is unreachable looks are repeated, also after a nudge not before their time', async (context) => {
   const keys = await openKeyRows(context);
   await keys.park(1, 60_000);
   const looks: number[] = [];
@@ -216,7 +216,7 @@ test('while the database is away it looks again, also after a nudge not before i
   expect(next - failed).toBeGreaterThan(990);
 });
 
-test('a crash between the starts and their note has them started once more, and nothing else', async (context) => {
+test('a crash between the starts and their marks repeats the starts and nothing else', async (context) => {
   const keys = await openKeyRows(context);
   await keys.park(2, 60_000);
   const crashed = new Error('crashed');
@@ -236,7 +236,7 @@ test('a crash between the starts and their note has them started once more, and 
   expect(new Set(starts.map(({ keyId }) => keyId)).size).toBe(2);
 });
 
-test('a stop waits for the starts under way, notes them, and begins no other', async (context) => {
+test('a stop waits for the starts in progress, marks them, and begins no other', async (context) => {
   const keys = await openKeyRows(context);
   await keys.park(50, 60_000);
   let open = (): void => undefined;

@@ -68,7 +68,7 @@ async function partitionsOfReceipts(): Promise<number> {
   return topics[0]?.partitions.length ?? 0;
 }
 
-test('a relay refuses to start where a topic asks for receipts and there is no topic for them', async () => {
+test('a relay refuses to start if a topic asks for receipts and their topic does not exist', async () => {
   await expect(start().ready).rejects.toMatchObject({
     code: 'OUTBOX_RECEIPTS_MISSING',
     details: { address: receiptsAddress },
@@ -76,7 +76,7 @@ test('a relay refuses to start where a topic asks for receipts and there is no t
   expect(await made.database.query('select name from outbox.topic')).toEqual([]);
 });
 
-test('migrate --topics makes the topic of receipts and writes the policies; again it changes nothing', async () => {
+test('migrate --topics creates the topic of receipts and writes the policies; a second run changes nothing', async () => {
   expect(await migrateTopicsByCommand()).toMatchObject({
     ok: true,
     topics: ['orders'],
@@ -91,7 +91,7 @@ test('migrate --topics makes the topic of receipts and writes the policies; agai
   await start().ready;
 });
 
-test('migrate --topics begins with the schema, at the address that it was given', async () => {
+test('migrate --topics applies the migrations first, at the given address', async () => {
   const empty = await createEmptyDatabase();
   const answer = await migrateTopicsByCommand(empty.url);
   const topics = await empty.database.query('select name from outbox.topic');
@@ -101,14 +101,14 @@ test('migrate --topics begins with the schema, at the address that it was given'
   expect(topics).toEqual([{ name: 'orders' }]);
 });
 
-test('migrate --create creates the topics that Kafka lacks; again it changes nothing', async () => {
+test('migrate --create creates the topics missing in Kafka; a second run changes nothing', async () => {
   expect(await migrateTopicsByCommand()).toMatchObject({ created: [] });
 
   expect(await migrateTopicsByCommand(made.url, true)).toMatchObject({ created: ['orders'] });
   expect(await migrateTopicsByCommand(made.url, true)).toMatchObject({ created: [] });
 });
 
-test('a broker that is away keeps no relay from starting; receipts are read when it is back', async () => {
+test('an unreachable broker keeps no relay from starting; receipts are read when it is back', async () => {
   await migrateTopicsByCommand();
   const [node] = servers.nodes;
   await node?.stop();

@@ -16,7 +16,7 @@ async function passedWithoutWord(...labels: readonly string[]): Promise<void> {
   fixture.passed = '100';
 }
 
-test('a message that is sent again is ready for everybody, wanted, and can no longer be canceled', async () => {
+test('a resent message is ready, visible, wanted, and can no longer be canceled', async () => {
   await passedWithoutWord('A');
 
   await fixture.overdue();
@@ -32,7 +32,7 @@ test('a message that is sent again is ready for everybody, wanted, and can no lo
   expect(fixture.events).toEqual([{ type: 'messages-resent', topic: 'orders', count: 1 }]);
 });
 
-test('each send gives the receipt the time that its number has', async () => {
+test('each send sets the receipt timeout of its number', async () => {
   await passedWithoutWord('A');
   await fixture.overdue();
   await fixture.lanes.drain();
@@ -45,7 +45,7 @@ test('each send gives the receipt the time that its number has', async () => {
   expect(await fixture.row('A')).toMatchObject({ state: 'published', sends: 3, withinS: 30, offset: '2' });
 });
 
-test('messages of a key that are sent again go in their order, and before new ones of the key', async () => {
+test('resent messages of a key go in order, before new ones of the key', async () => {
   await passedWithoutWord('A', 'B', 'C');
   await fixture.lanes.send('D', { key: 'K' });
   fixture.lanes.broker.log.length = 0;
@@ -56,7 +56,7 @@ test('messages of a key that are sent again go in their order, and before new on
   expect(fixture.lanes.broker.labels).toEqual(['A', 'B', 'C', 'D']);
 });
 
-test('a message does not overtake an earlier one of its key that somebody has locked', async () => {
+test('a message does not overtake an earlier locked one of its key', async () => {
   await passedWithoutWord('A', 'B');
   fixture.lanes.broker.log.length = 0;
   const other = await fixture.lanes.begin();
@@ -71,7 +71,7 @@ test('a message does not overtake an earlier one of its key that somebody has lo
   expect(fixture.lanes.broker.labels).toEqual(['A', 'B']);
 });
 
-test('a message waits for an earlier one of its key that is due later, and goes with it', async () => {
+test('a message waits for an earlier one of its key that is due later, and is resent with it', async () => {
   await passedWithoutWord('A', 'B');
   await fixture.lanes.database.query(
     `update outbox.message set confirm_by = outbox.clock() + interval '1 hour' where id = $1`,
@@ -84,7 +84,7 @@ test('a message waits for an earlier one of its key that is due later, and goes 
   expect((await fixture.row('B')).withinS).toBeCloseTo(3_600, -2);
 });
 
-test('a message whose earlier one is confirmed or given up does not wait', async () => {
+test('a message does not wait for an earlier one that is confirmed or given up', async () => {
   await passedWithoutWord('A', 'B', 'C');
   await fixture.lanes.database.query('update outbox.message set sends = 3 where id = $1', [
     fixture.lanes.idOf('B'),
@@ -96,7 +96,7 @@ test('a message whose earlier one is confirmed or given up does not wait', async
   expect(await fixture.lanes.states('A', 'B', 'C')).toEqual(['confirmed', 'failed', 'ready']);
 });
 
-test('a repeat that is refused keeps later ones of its key behind it, and can still be confirmed', async () => {
+test('a refused resend blocks later messages of its key and can still be confirmed', async () => {
   await passedWithoutWord('A');
   fixture.lanes.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
   await fixture.overdue();
@@ -112,7 +112,7 @@ test('a repeat that is refused keeps later ones of its key behind it, and can st
   expect(await fixture.lanes.states('A', 'B')).toEqual(['confirmed', 'published']);
 });
 
-test('a repeat behind a retrying message of its key is held, and released in order', async () => {
+test('a resend behind a retrying message of its key is blocked, and released in order', async () => {
   fixture.lanes.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
   const late = await fixture.lanes.begin();
   await fixture.lanes.send('A', { key: 'K' }, late);
@@ -132,7 +132,7 @@ test('a repeat behind a retrying message of its key is held, and released in ord
   expect(await fixture.row('B')).toMatchObject({ state: 'published', sends: 2 });
 });
 
-test('a receipt between the decision and the claim spares the repeat', async () => {
+test('a receipt between the decision and the claim prevents the resend', async () => {
   await passedWithoutWord('A');
   await fixture.overdue();
 
@@ -143,7 +143,7 @@ test('a receipt between the decision and the claim spares the repeat', async () 
   expect(await fixture.lanes.states('A')).toEqual(['confirmed']);
 });
 
-test('a hold during a repeat keeps it ready, and counts no send', async () => {
+test('a hold during a resend keeps it ready and counts no send', async () => {
   await passedWithoutWord('A');
   await fixture.overdue();
   fixture.lanes.broker.judge = () => 'hold';
@@ -167,7 +167,7 @@ test('a hold during a repeat keeps it ready, and counts no send', async () => {
   expect(await fixture.row('A')).toMatchObject({ state: 'published', sends: 2 });
 });
 
-test('a message that is given up says why, is alerted, and a late receipt still confirms it', async () => {
+test('a message that is given up has a reason and an alert, and a late receipt still confirms it', async () => {
   await passedWithoutWord('A');
   await fixture.lanes.database.query('update outbox.message set sends = 3');
 
@@ -215,7 +215,7 @@ test('where failed messages hold their key, one that is given up holds it until 
   expect(await fixture.lanes.states('A', 'B')).toEqual(['confirmed', 'published']);
 });
 
-test('many relays at once send each overdue message once', async () => {
+test('many relays together resend each overdue message once', async () => {
   const labels = Array.from({ length: 30 }, (_, n) => `m${n}`);
   await passedWithoutWord(...labels);
   fixture.lanes.broker.log.length = 0;
@@ -229,7 +229,7 @@ test('many relays at once send each overdue message once', async () => {
   expect(resent.reduce((sum, count) => sum + count, 0)).toBe(30);
 });
 
-test('a backlog of more messages than one transaction takes is worked through in one round', async () => {
+test('a backlog larger than one transaction is processed in one round', async () => {
   await fixture.publish('K', 'A');
   await fixture.lanes.database.query(
     `insert into outbox.message (id, topic, lane, payload, state, workflow_id)

@@ -78,7 +78,7 @@ async function plan(work: (sql: Sql) => Promise<unknown>): Promise<readonly Plan
 test.each([
   ['the question for overdue topics', (sql: Sql) => overdueTopics(sql, ['orders', 'payments'])],
   ['the search for overdue messages', (sql: Sql) => lockOverdue(sql, 'orders', 500)],
-])('%s reads next to nothing while many messages wait for receipts that are not overdue', async (_, work) => {
+])('%s reads almost nothing while many messages wait for receipts that are not overdue', async (_, work) => {
   const nodes = await plan(work);
 
   expect(indexesOf(nodes)).toContain('message_overdue');
@@ -101,7 +101,7 @@ test.each([
   ['a resend of messages behind tens of thousands of their key', (sql: Sql) => resend(sql, ids, [])],
   ['a postponement', (sql: Sql) => postpone(sql, ids)],
   ['giving up', (sql: Sql) => giveUp(sql, ids, 'shop')],
-])('%s of 500 finds each row by its key, whatever stale statistics say', async (_, work) => {
+])('%s of 500 finds each row by its key, however stale the statistics', async (_, work) => {
   const nodes = await plan(work);
 
   expect(fullScansOf(nodes)).not.toContain('message');

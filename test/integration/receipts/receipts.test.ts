@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.lanes.drop());
 
-test('an acknowledged message says where it is, how often it was sent, and when its receipt is overdue', async () => {
+test('an acknowledged message has its offset, its number of sends and the time when its receipt is overdue', async () => {
   await fixture.publish('K', 'A', 'B');
 
   expect(await fixture.row('B')).toMatchObject({
@@ -21,7 +21,7 @@ test('an acknowledged message says where it is, how often it was sent, and when 
   });
 });
 
-test('a message that was refused before counts as sent once, and its first receipt has the first time', async () => {
+test('a message that was refused before counts as sent once and has the first receipt timeout', async () => {
   fixture.lanes.broker.judge = () => 'reject';
   await fixture.publish('K', 'A');
   fixture.lanes.broker.judge = () => 'store';
@@ -31,7 +31,7 @@ test('a message that was refused before counts as sent once, and its first recei
   expect(await fixture.row('A')).toMatchObject({ state: 'published', sends: 1, withinS: 10 });
 });
 
-test('a receipt confirms published messages, and may come twice', async () => {
+test('a receipt confirms published messages and may be repeated', async () => {
   await fixture.publish('K', 'A', 'B', 'C');
 
   expect(await fixture.receipt(['A', 'B'])).toBe(true);
@@ -42,7 +42,7 @@ test('a receipt confirms published messages, and may come twice', async () => {
   expect(fixture.events).toEqual([{ type: 'messages-confirmed', topic: 'orders', count: 2 }]);
 });
 
-test('a receipt before the settle is not undone by it, and the row still learns where it was published', async () => {
+test('the settle does not undo an earlier receipt, and the row still gets its offset', async () => {
   fixture.lanes.broker.after = async () => void (await fixture.receipt(['A']));
   for (const label of ['A', 'B']) await fixture.lanes.send(label, { key: 'K' });
   // A settle that is refused would be said again for a minute.
@@ -88,7 +88,7 @@ test('a receipt that meets a settle in progress waits for it', async () => {
   expect(await fixture.lanes.states('A', 'B')).toEqual(['confirmed', 'confirmed']);
 });
 
-test('a receipt whose row stays locked is offered again, and confirms what is free meanwhile', async () => {
+test('a receipt whose row stays locked is offered again, after confirming the unlocked rows', async () => {
   await fixture.publish('K', 'A', 'B');
   const other = await fixture.lanes.begin();
   await other.query(`update outbox.message set updated_at = outbox.clock() where id = $1`, [
@@ -103,7 +103,7 @@ test('a receipt whose row stays locked is offered again, and confirms what is fr
   expect(await fixture.lanes.states('A')).toEqual(['confirmed']);
 });
 
-test('a receipt of an ambiguous send confirms the message, and its key goes on', async () => {
+test('a receipt of an ambiguous send confirms the message, and its key continues', async () => {
   fixture.lanes.broker.judge = () => 'store-silently';
   await fixture.publish('K', 'A', 'B');
   fixture.lanes.broker.judge = () => 'store';
@@ -116,7 +116,7 @@ test('a receipt of an ambiguous send confirms the message, and its key goes on',
   expect(fixture.lanes.broker.labels).toEqual(['A', 'B']);
 });
 
-test('only the group that the topic asks can confirm', async () => {
+test('only the group that the topic requires can confirm', async () => {
   await fixture.publish('K', 'A');
 
   expect(await fixture.receipt(['A'], { group: 'audit' })).toBe(true);
@@ -124,7 +124,7 @@ test('only the group that the topic asks can confirm', async () => {
   expect(await fixture.lanes.states('A')).toEqual(['published']);
 });
 
-test('ids of another installation, of nobody and of other forms confirm nothing and stop nothing', async () => {
+test('foreign, unknown and malformed ids confirm nothing and stop nothing', async () => {
   await fixture.publish('K', 'A', 'B');
   const [a, b] = [fixture.lanes.idOf('A'), fixture.lanes.idOf('B')];
 
@@ -134,7 +134,7 @@ test('ids of another installation, of nobody and of other forms confirm nothing 
   expect(await fixture.lanes.states('A', 'B')).toEqual(['published', 'confirmed']);
 });
 
-test('a canceled message stays canceled, whatever receipt comes', async () => {
+test('a canceled message stays canceled, whatever receipt arrives', async () => {
   await fixture.lanes.send('A', { afterMs: 60_000 });
   await fixture.lanes.cancel('A');
 
@@ -143,14 +143,14 @@ test('a canceled message stays canceled, whatever receipt comes', async () => {
   expect(await fixture.lanes.states('A')).toEqual(['canceled']);
 });
 
-test('a record that is no receipt is passed over, and told', async () => {
+test('a record that is no receipt is skipped and reported', async () => {
   expect(await fixture.offer('{')).toBe(true);
   expect(await fixture.offer('')).toBe(true);
 
   expect(fixture.events).toMatchObject([{ type: 'receipt-unreadable' }, { type: 'receipt-unreadable' }]);
 });
 
-test('a message that its consumer keeps parked is never given up, however often it is asked', async () => {
+test('a message parked by its consumer is never given up, however often it is resent', async () => {
   await fixture.publish('K', 'A');
   for (let round = 1; round <= 5; round += 1) {
     await fixture.receipt(['A'], { state: 'parked' });
@@ -164,7 +164,7 @@ test('a message that its consumer keeps parked is never given up, however often 
   expect(await fixture.row('A')).toMatchObject({ state: 'confirmed' });
 });
 
-test('a parked receipt gives the message its time once more, and confirms nothing', async () => {
+test('a parked receipt restarts the receipt timeout and confirms nothing', async () => {
   await fixture.publish('K', 'A');
   await fixture.publish('L', 'B');
   await fixture.expire('A', 'B');

@@ -70,7 +70,7 @@ async function anotherIsSentAgain(n: number): Promise<void> {
   expect(await stub(n)).toMatchObject({ sends: 2 });
 }
 
-test('the stub has the content, the number of sends, its place and its time; the log has the id once', async () => {
+test('the stub has the content, the number of sends, the offset and the time; the log has the id once', async () => {
   await stage.send(1);
   await confirmed(1);
 
@@ -79,7 +79,7 @@ test('the stub has the content, the number of sends, its place and its time; the
   expect(await stage.effects()).toEqual([1]);
 });
 
-test('rule 1: only what is unconfirmed is sent again', async () => {
+test('rule 1: only unconfirmed messages are resent', async () => {
   await stage.expire(1);
 
   await anotherIsSentAgain(2);
@@ -87,7 +87,7 @@ test('rule 1: only what is unconfirmed is sent again', async () => {
   expect(await stub(1)).toMatchObject({ state: 'confirmed', sends: 1 });
 });
 
-test('rule 2: at the largest number of sends a message is failed and a person is told; its receipt still counts', async () => {
+test('rule 2: at the maximum number of sends a message is failed and an operator alerted; its receipt still counts', async () => {
   await processedInSilence(3);
   for (const sends of [2, 3]) {
     await stage.expire(3);
@@ -105,7 +105,7 @@ test('rule 2: at the largest number of sends a message is failed and a person is
   await confirmed(3);
 });
 
-test('rule 3: only what is due is sent again: its time has passed, not: is yet to come', async () => {
+test('rule 3: only due messages are resent, whose time has passed, not those whose time is yet to come', async () => {
   await processedInSilence(4);
 
   await anotherIsSentAgain(5);
@@ -115,7 +115,7 @@ test('rule 3: only what is due is sent again: its time has passed, not: is yet t
   await confirmed(4);
 });
 
-test('rule 4: only what the consumer has passed is sent again; while it is behind, the time begins anew', async () => {
+test('rule 4: only messages that the consumer has passed are resent; while it is behind, the timeout restarts', async () => {
   receipts = 'kept';
   // A group that has committed nothing is behind in any case.
   await stage.send(60);
@@ -139,14 +139,14 @@ test('rule 4: only what the consumer has passed is sent again; while it is behin
   expect([await stub(6), await stub(7)]).toMatchObject([{ sends: 1 }, { sends: 1 }]);
 });
 
-test('rule 5: what the log has is not done again: the repeat is dropped, and answered', async () => {
+test('rule 5: a message in the log is not handled again: the repeat is dropped and gets its receipt', async () => {
   await anotherIsSentAgain(8);
 
   expect((await stage.effects()).filter((n) => n === 8)).toEqual([8]);
   await until(() => stage.consumerEvents.some(({ type }) => type === 'duplicate'));
 });
 
-test('a repeat has its count, its next time by the rule, and its new offset', async () => {
+test('a repeat has its count, its next timeout by the rule, and its new offset', async () => {
   await processedInSilence(9);
   const first = await stub(9);
   await stage.expire(9);
@@ -160,7 +160,7 @@ test('a repeat has its count, its next time by the rule, and its new offset', as
   await confirmed(9);
 });
 
-test('a handler that fails leaves no log and no receipt: neither says that it is done before it is', async () => {
+test('a failing handler leaves no log and no receipt until it succeeds', async () => {
   receipts = 'kept';
   failingOnce.add(10);
   const before = await stage.log();

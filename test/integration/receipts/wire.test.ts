@@ -11,7 +11,7 @@ import { runConfirmRelay } from '../../support/processes/confirm-relay-process.t
 // Each test starts relays and joins groups of the broker, some of them twice.
 vi.setConfig({ testTimeout: 180_000 });
 
-test('what a consumer has processed becomes confirmed, and its receipts name group, installation and ids', async (context) => {
+test('processed messages become confirmed, and their receipts name group, installation and ids', async (context) => {
   const stage = await confirmStage(context, { receiptTimeout: '1h' });
   await stage.relay();
   await stage.send(1, 2, 3);
@@ -33,7 +33,7 @@ test('what a consumer has processed becomes confirmed, and its receipts name gro
     expect(receipt).toEqual({ version: 1, group, installation, state: 'processed', ids: receipt.ids });
 });
 
-test('messages that are consumed at once are confirmed, whichever comes first, receipt or settle', async (context) => {
+test('messages consumed at once are confirmed, whichever comes first, receipt or settle', async (context) => {
   const stage = await confirmStage(context, { receiptTimeout: '1h' });
   await stage.relay();
   await stage.consume();
@@ -47,7 +47,7 @@ test('messages that are consumed at once are confirmed, whichever comes first, r
   expect(stage.told('messages-resent')).toBe(0);
 });
 
-test('a lost receipt costs a repeat: it is dropped by the inbox, its receipt confirms, the effect is there once', async (context) => {
+test('a lost receipt costs a repeat: the inbox drops it, its receipt confirms, and the effect occurs once', async (context) => {
   const stage = await confirmStage(context, { receiptTimeout: '1h' });
   let receipts: ReceiptFate = 'refused';
   await stage.relay();
@@ -68,7 +68,7 @@ test('a lost receipt costs a repeat: it is dropped by the inbox, its receipt con
   expect(await stage.stubs()).toMatchObject([{ sends: 2, offset: '1' }]);
 });
 
-test('a receipt that cannot be sent stops no message, and goes later', async (context) => {
+test('a receipt that cannot be sent blocks no message and is sent later', async (context) => {
   const stage = await confirmStage(context, { receiptTimeout: '1h' });
   let receipts: ReceiptFate = 'refused';
   await stage.relay();
@@ -88,7 +88,7 @@ test('a receipt that cannot be sent stops no message, and goes later', async (co
 });
 
 // These wait for Kafka most of the time, one until the group of a killed relay has missed it for ten seconds.
-test.concurrent('a relay that was away reads the receipts of that time before it sends anything again', async (context) => {
+test.concurrent('a relay that was away reads the receipts of that time before it resends anything', async (context) => {
   const stage = await confirmStage(context);
   const before = await stage.relay();
   await stage.send(1, 2, 3);
@@ -145,7 +145,7 @@ test.concurrent('another group that consumes the topic confirms nothing', async 
   expect(await stage.states()).toEqual(['published']);
 });
 
-test('a topic that asks for receipts over a transport that cannot bring them back refuses the start', async (context) => {
+test('a topic that asks for receipts over a transport without receipts refuses the start', async (context) => {
   const stage = await confirmStage(context);
 
   const relay = startRelay({ ...stage.config, transports: { memory: memoryTransport() } });

@@ -62,7 +62,7 @@ test('while a full batch is on the wire the next one is claimed, once', async ()
   ]);
 });
 
-test('behind a batch that is not full the next one is claimed when that is acknowledged, if somebody has rung', async () => {
+test('behind a partial batch the next one is claimed at its acknowledgement if a ring has come', async () => {
   await sendAll('a1');
   const wake = new Wake();
   const onTheWire: number[] = [];
@@ -93,7 +93,7 @@ test('behind a batch that is not full the next one is claimed when that is ackno
   expect(claims.begun).toBe(3);
 });
 
-test('what was rung for and claimed behind a batch that is not full is sent at once, not at the next check', async () => {
+test('what was rung for and claimed behind a partial batch is sent at once, not at the next check', async () => {
   await sendAll('a1');
   const wake = new Wake();
   const stop = new AbortController();
@@ -116,7 +116,7 @@ test('what was rung for and claimed behind a batch that is not full is sent at o
   expect(fixture.broker.labels).toEqual(['a1', 'a2']);
 });
 
-test('a lane that is caught up is not claimed from until somebody rings', async () => {
+test('a lane that has caught up is not claimed from until a ring', async () => {
   await sendAll('a1');
   const wake = new Wake();
   const stop = new AbortController();
@@ -139,7 +139,7 @@ test('a lane that is caught up is not claimed from until somebody rings', async 
   expect(claims.begun).toBe(2);
 });
 
-test('what is claimed behind an acknowledged batch after a pause is nothing', async () => {
+test('claims nothing once the topic is paused', async () => {
   await sendAll('a1', 'b1');
   fixture.broker.after = async () => {
     fixture.broker.after = () => undefined;
@@ -152,7 +152,7 @@ test('what is claimed behind an acknowledged batch after a pause is nothing', as
   expect(await fixture.states('b1')).toEqual(['ready']);
 });
 
-test('what was claimed behind a batch with a refused message is claimed again: its key waits', async () => {
+test('a claim behind a batch with a refused message is repeated: the key of that message waits', async () => {
   await sendAll('a1', 'b1', 'a2', 'b2');
   fixture.broker.judge = (message) => (labelOf(message) === 'a1' ? 'reject' : 'store');
   whileOnTheWire();
@@ -163,7 +163,7 @@ test('what was claimed behind a batch with a refused message is claimed again: i
   expect(await fixture.states('a1', 'a2', 'b2')).toEqual(['retrying', 'held', 'published']);
 });
 
-test('what was claimed behind a batch that a hold kept back is not sent before it', async () => {
+test('a claim behind a batch that a hold kept back is not sent before it', async () => {
   await sendAll('a1', 'b1', 'a2', 'b2');
   let holding = true;
   fixture.broker.judge = (message) => (holding && labelOf(message) === 'a1' ? 'hold' : 'store');
@@ -174,7 +174,7 @@ test('what was claimed behind a batch that a hold kept back is not sent before i
   expect(fixture.broker.labels).toEqual(['b1', 'a1', 'a2', 'b2']);
 });
 
-test('what was claimed before a pause is not sent after it', async () => {
+test('a claim made before a pause is not sent after it', async () => {
   await sendAll('a1', 'b1', 'a2', 'b2');
   whileOnTheWire(() => setPaused(fixture.database, { topic: fixture.topic }, true, author));
 
@@ -185,7 +185,7 @@ test('what was claimed before a pause is not sent after it', async () => {
   expect(await fixture.laneRow()).toMatchObject({ owner: null });
 });
 
-test('what was claimed by an owner that lost the lane meanwhile is not sent', async () => {
+test('a claim of an owner that has lost the lane is not sent', async () => {
   await sendAll('a1', 'b1', 'a2', 'b2');
   whileOnTheWire(() => fixture.database.query('update outbox.lane set owner = gen_random_uuid()'));
 
@@ -195,7 +195,7 @@ test('what was claimed by an owner that lost the lane meanwhile is not sent', as
   expect(fixture.events).toContainEqual({ type: 'lane-lost', ...fixture.lane });
 });
 
-test('what commits after the claim, at a lower position, is sent once and behind no later one of its key', async () => {
+test('a message that commits at a lower position after the claim is sent once, and behind no later one of its key', async () => {
   const late = await fixture.begin();
   await fixture.send('c0', { key: 'c' }, late);
   await sendAll('a1', 'b1', 'a2', 'b2', 'a3');
@@ -209,7 +209,7 @@ test('what commits after the claim, at a lower position, is sent once and behind
   expect(fixture.broker.labels).toEqual(['a1', 'b1', 'a2', 'b2', 'c0', 'a3', 'c1']);
 });
 
-test('a claim ahead that fails is made again', async () => {
+test('a failed claim ahead is repeated', async () => {
   await sendAll('a1', 'b1', 'a2', 'b2');
   const database = counting();
   const failing: Database = {

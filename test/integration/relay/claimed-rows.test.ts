@@ -57,7 +57,7 @@ const message: fc.Arbitrary<NewMessage> = fc
     ...(contentType !== undefined && { contentType }),
   }));
 
-test('a claim answers what was stored, whatever its characters, keys and headers', async () => {
+test('a claim returns messages as they were stored, whatever their characters, keys and headers', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 8 }), async (messages) => {
       const cursor = await end();
@@ -106,7 +106,7 @@ test('only a message with a workflow of its own names it', async () => {
   expect(messages.map(({ ownWorkflow }) => ownWorkflow)).toEqual([null, row?.workflowId]);
 });
 
-test('a claim says that it left rows unread at either limit, and only then', async () => {
+test('a claim reports unread rows at either limit, and only then', async () => {
   const cursor = await end();
   for (const label of ['a', 'b', 'c']) await fixture.send(label);
   const told = ({ truncated, messages }: Claim) => [truncated, messages.length];
@@ -121,7 +121,7 @@ test('a claim says that it left rows unread at either limit, and only then', asy
   expect(told(await claimFrom(cursor, { bytes: 1 }))).toEqual([true, 1]);
 });
 
-test('headers count towards the bytes of a claim as they are stored', async () => {
+test('headers count towards the bytes of a claim as stored', async () => {
   const cursor = await end();
   // {"a": "ž"}: 11 bytes as text, however the row keeps them; payloads of three.
   for (const label of ['a', 'b', 'c']) await fixture.send(label, { headers: { a: 'ž' } });

@@ -32,7 +32,7 @@ async function cancels(names: readonly string[]): Promise<readonly string[]> {
   return Promise.all(names.map((name) => fixture.cancel(name)));
 }
 
-test('what a dead owner published is published again, and every message stays in its state until then', async () => {
+test('what a dead owner published is published again, and every message keeps its state until then', async () => {
   await sendAll(['A', 'B']);
   await publishAndDie();
   expect(await fixture.states('A', 'B')).toEqual(['ready', 'ready']);
@@ -43,7 +43,7 @@ test('what a dead owner published is published again, and every message stays in
   expect(await fixture.states('A', 'B')).toEqual(['published', 'published']);
 });
 
-test('nothing that a dead owner may have published can be canceled, also when the broker refuses it now', async () => {
+test('nothing that a dead owner may have published can be canceled, even if the broker refuses it now', async () => {
   const names = labels('A', 3);
   await sendAll(names);
   await publishAndDie();
@@ -55,7 +55,7 @@ test('nothing that a dead owner may have published can be canceled, also when th
   expect(await cancels(names)).toEqual(Array(3).fill('too-late'));
 });
 
-test('a first claim smaller than that of the dead owner still covers all that it may have published', async () => {
+test('a smaller first claim than that of the dead owner still covers all that it may have published', async () => {
   const names = labels('A', 9);
   await sendAll(names);
   await publishAndDie();
@@ -66,7 +66,7 @@ test('a first claim smaller than that of the dead owner still covers all that it
   expect(await cancels(names)).toEqual(Array(9).fill('too-late'));
 });
 
-test('messages sent after the takeover can be canceled as ever', async () => {
+test('messages sent after the takeover can be canceled as usual', async () => {
   await sendAll(['old']);
   await publishAndDie();
   fixture.broker.judge = () => 'reject';
@@ -82,7 +82,7 @@ test('messages sent after the takeover can be canceled as ever', async () => {
   expect(await cancels(['old', 'new'])).toEqual(['too-late', 'canceled']);
 });
 
-test('a follower that becomes held, or is put back, remembers what the dead owner may have done', async () => {
+test('a follower that becomes blocked or is put back keeps the mark of what the dead owner may have done', async () => {
   await fixture.send('K1', { key: 'K' });
   await fixture.send('K2', { key: 'K' });
   await fixture.send('held back', { key: 'L' });
@@ -102,7 +102,7 @@ test('a follower that becomes held, or is put back, remembers what the dead owne
   expect(await cancels(['K1', 'K2', 'held back'])).toEqual(Array(3).fill('too-late'));
 });
 
-test('the suspicion outlives the run that learned it', async () => {
+test('the suspicion outlives the run that detected it', async () => {
   const names = labels('A', 6);
   await sendAll(names);
   await publishAndDie();
@@ -120,7 +120,7 @@ test('the suspicion outlives the run that learned it', async () => {
   expect(await cancels(names)).toEqual(Array(6).fill('too-late'));
 });
 
-test('after two deaths in a row, what either of them may have published is too late to cancel', async () => {
+test('after two deaths in a row, canceling what either owner may have published is too late', async () => {
   const names = labels('A', 4);
   await sendAll(names);
   await publishAndDie();
@@ -133,7 +133,7 @@ test('after two deaths in a row, what either of them may have published is too l
   expect(await cancels([...names, 'later'])).toEqual(Array(5).fill('too-late'));
 });
 
-test('a takeover that is stopped before its first claim leaves the suspicion to the next owner', async () => {
+test('a takeover stopped before its first claim leaves the suspicion to the next owner', async () => {
   await sendAll(['A']);
   await publishAndDie();
   expect(await fixture.drain({ signal: AbortSignal.abort() })).toBe('more');
@@ -144,7 +144,7 @@ test('a takeover that is stopped before its first claim leaves the suspicion to 
   expect(await fixture.cancel('A')).toBe('too-late');
 });
 
-test('a settle that the database refuses to the end leaves a lane of which the batch may be published', async () => {
+test('a settle that the database refuses until the run ends leaves its batch suspect', async () => {
   await sendAll(['A']);
   await fixture.database.query(`alter table outbox.batch add constraint refuse check (count < 0)`);
   // Long enough for a slow machine to come to the settle.
@@ -159,7 +159,7 @@ test('a settle that the database refuses to the end leaves a lane of which the b
   expect(await fixture.cancel('A')).toBe('too-late');
 });
 
-test('a settle that the database refuses for a while is said again, and nothing is sent twice', async () => {
+test('a settle that the database refuses for a while is repeated, and nothing is sent twice', async () => {
   await sendAll(['A']);
   await fixture.database.query(`alter table outbox.batch add constraint refuse check (count < 0)`);
   const draining = fixture.drain();
@@ -171,7 +171,7 @@ test('a settle that the database refuses for a while is said again, and nothing 
   expect(await fixture.laneRow()).toMatchObject({ hold: null, owner: null });
 });
 
-test('the suspicion ends with a quiet end: what is rejected afterwards can be canceled', async () => {
+test('the suspicion ends once the lane is quiet: what is rejected afterwards can be canceled', async () => {
   await sendAll(['A']);
   await publishAndDie();
   expect(await fixture.drain()).toBe('quiet');
@@ -184,7 +184,7 @@ test('the suspicion ends with a quiet end: what is rejected afterwards can be ca
   expect(await fixture.cancel('B')).toBe('canceled');
 });
 
-test('a process that dies in the middle of a settle has written all of it or nothing', async () => {
+test('a process that dies during a settle has written all of it or nothing', async () => {
   fixture.broker.judge = (message) => (message.key === 'A0' ? 'reject' : 'store');
   const names = labels('A', 4);
   await sendAll(names);

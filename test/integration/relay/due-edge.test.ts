@@ -69,7 +69,7 @@ async function moveBack(label: string, sql: Sql = fixture.database): Promise<voi
   ]);
 }
 
-test('what is committed late is released at once, though everything that was due before it is released', async () => {
+test('a message that commits late is released at once, although everything due before it is released', async () => {
   const late = await fixture.begin();
   await fixture.send('late', { afterMs: 60_000 }, late);
   await moveBack('late', late);
@@ -87,7 +87,7 @@ test('what is committed late is released at once, though everything that was due
   expect(await fixture.states('late')).toEqual(['ready']);
 });
 
-test('what was locked when its time came stops nobody, and is released by the next walk from the start', async () => {
+test('a message locked when due blocks no other and is released by the next walk from the start', async () => {
   await fixture.send('locked', { afterMs: 60_000 });
   await moveBack('locked');
   const canceling = await fixture.begin();
@@ -103,7 +103,7 @@ test('what was locked when its time came stops nobody, and is released by the ne
   expect(await fixture.states('locked')).toEqual(['ready']);
 });
 
-test('what a slow transaction has moved to an earlier time is released within a second or two', async () => {
+test('a message that a slow transaction has moved to an earlier time is released within two seconds', async () => {
   await fixture.send('moved', { afterMs: 60_000 });
   const edge = new DueEdge();
   const { snapshot } = await look(fixture.database, null, edge);

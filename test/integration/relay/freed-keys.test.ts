@@ -82,12 +82,12 @@ async function due(id: string): Promise<void> {
   await fixture.database.query('update outbox.message set due_at = outbox.clock() where id = $1', [id]);
 }
 
-test('the search for lanes reads a few pages beside 20,000 blocked keys', async () => {
+test('the search for lanes reads a few pages with 20,000 blocked keys', async () => {
   expect(await pages((sql) => wantedLanes(sql, ['orders']))).toBeLessThan(fewPages);
   expect(await wanted()).toBe(0);
 });
 
-test('a message of another key is claimed at the cost of itself beside 20,000 blocked keys', async () => {
+test('claiming a message of another key costs the same with 20,000 blocked keys', async () => {
   await fixture.send('other', { key: 'other' });
   await acquireLane(fixture.database, fixture.lane, me);
   const { cursor, snapshot } = await fixture.laneRow();
@@ -139,7 +139,7 @@ const ways: readonly (readonly [
 test.each(
   ways.map(([way, state, act], n) => [way, state, `${state}${String(n + 1).padStart(5, '0')}`, act] as const),
 )(
-  '%s of a %s message lets its key go on at once, beside 20,000 blocked keys',
+  '%s of a %s message lets its key continue at once with 20,000 blocked keys',
   async (_way, _state, key, act) => {
     const { head, follower } = await ofKey(key);
 
@@ -152,7 +152,7 @@ test.each(
   },
 );
 
-test('a drain that waits for news finds a key that was freed without news', async () => {
+test('a drain that waits for a ring finds a key freed without one', async () => {
   const { head, follower } = await ofKey('failed05000');
   const abort = new AbortController();
   const { timings } = fixture.drainInput();
@@ -169,7 +169,7 @@ test('a drain that waits for news finds a key that was freed without news', asyn
   await drained;
 });
 
-test('a cancel that began before its follower was held, and commits after it, frees the key', async () => {
+test('a cancel that begins before its follower is blocked and commits after it frees the key', async () => {
   const judge = fixture.broker.judge;
   fixture.broker.judge = () => 'reject';
   await fixture.send('A1', { key: 'A' });
@@ -195,7 +195,7 @@ async function discardUnnoted(id: string): Promise<void> {
   await fixture.database.query('alter table outbox.message enable trigger message_freed');
 }
 
-test('what was freed in any other way is found by turns, at the cost of some hundred keys each', async () => {
+test('keys freed in any other way are found by turns, at the cost of some hundred keys each', async () => {
   const { head, follower } = await ofKey('failed09000');
   await discardUnnoted(head);
   expect(await wanted()).toBe(0);
@@ -212,7 +212,7 @@ test('what was freed in any other way is found by turns, at the cost of some hun
   expect(fixture.broker.log.map(({ id }) => id)).toContain(follower);
 });
 
-test('a starter looks at the keys with held messages by turns', async () => {
+test('a starter checks the keys with blocked messages by turns', async () => {
   const { head, follower } = await ofKey('failed09001');
   await discardUnnoted(head);
   const report = () => undefined;
@@ -230,7 +230,7 @@ test('a starter looks at the keys with held messages by turns', async () => {
   await starter.stop();
 });
 
-test('keys that a new policy of their topic frees are found by turns', async () => {
+test('keys freed by a new policy of their topic are found by turns', async () => {
   await fixture.database.query(`update outbox.topic set exhausted = 'release-key'`);
   expect(await wanted()).toBe(0);
 

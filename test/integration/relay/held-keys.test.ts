@@ -25,7 +25,7 @@ async function blockedKey(): Promise<void> {
   fixture.broker.log.length = 0;
 }
 
-test('a cancel of the head frees its key in order', async () => {
+test('canceling the head frees its key in order', async () => {
   await blockedKey();
 
   expect(await fixture.cancel('K1')).toBe('canceled');
@@ -34,7 +34,7 @@ test('a cancel of the head frees its key in order', async () => {
   expect(fixture.broker.labels).toEqual(['K2', 'K3']);
 });
 
-test('a release of the head delivers it before its followers', async () => {
+test('releasing the head delivers it before its followers', async () => {
   await blockedKey();
 
   await fixture.release('K1');
@@ -43,7 +43,7 @@ test('a release of the head delivers it before its followers', async () => {
   expect(fixture.broker.labels).toEqual(['K1', 'K2', 'K3']);
 });
 
-test('while the head retries nothing of its key is sent, however often the lane is drained', async () => {
+test('while the head is retrying nothing of its key is sent, however often the lane is drained', async () => {
   await blockedKey();
 
   await fixture.drain();
@@ -53,7 +53,7 @@ test('while the head retries nothing of its key is sent, however often the lane 
   expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['retrying', 'held', 'held']);
 });
 
-test('a head released between the held release and the claim goes alone; its followers come after it', async () => {
+test('a head released between the release of blocked messages and the claim goes alone, and its followers after it', async () => {
   await blockedKey();
   await fixture.drain();
   // The drain's own two statements, with the release of the head in between.
@@ -66,7 +66,7 @@ test('a head released between the held release and the claim goes alone; its fol
   expect(fixture.broker.labels).toEqual(['K1', 'K2', 'K3', 'K4']);
 });
 
-test('a head that vanishes between the held release and the claim lets nobody overtake its followers', async () => {
+test('a head that vanishes between the release of blocked messages and the claim lets nothing overtake its followers', async () => {
   await blockedKey();
   // K2 is held already and K3 is not; only K2 in the same snapshot tells the claim that K3 has to wait.
   let canceled = '';
@@ -84,7 +84,7 @@ test('a head that vanishes between the held release and the claim lets nobody ov
   expect(fixture.broker.labels).toEqual(['K2', 'K3']);
 });
 
-test('a follower that is being canceled keeps those behind it held, and the release does not wait for it', async () => {
+test('a follower that is being canceled keeps later ones blocked, and the release does not wait for it', async () => {
   await blockedKey();
   await fixture.drain();
   const canceling = await fixture.begin();
@@ -119,7 +119,7 @@ test('a follower whose cancel commits is skipped', async () => {
   expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['canceled', 'canceled', 'published']);
 });
 
-test('followers of a permanent failure in the same batch wait until it is settled, then go on', async () => {
+test('followers of a permanent failure in the same batch wait until it is settled, then continue', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'permanent' : 'store');
   for (const label of ['K1', 'K2', 'K3']) await fixture.send(label, { key: 'K' });
   let atSecondBatch: readonly string[] = [];
@@ -133,7 +133,7 @@ test('followers of a permanent failure in the same batch wait until it is settle
   expect(fixture.broker.labels).toEqual(['K2', 'K3']);
 });
 
-test('keys do not wait for each other: a retrying key leaves the others alone', async () => {
+test('a retrying key does not block other keys', async () => {
   await blockedKey();
   for (let n = 0; n < 3; n += 1) await fixture.send(`free-${n}`, { key: `free-${n}` });
   await fixture.send('no-key');
@@ -153,7 +153,7 @@ test('a message without a key blocks nothing', async () => {
   expect(await fixture.states('bad')).toEqual(['retrying']);
 });
 
-test('tries used up fail the message, and under release-key its followers go on', async () => {
+test('a message that has used up its attempts is failed, and under release-key its followers continue', async () => {
   await fixture.drop();
   fixture = await laneFixture({ retry: ['10ms'], exhausted: 'release-key' });
   fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');

@@ -39,7 +39,7 @@ async function stillHeld(): Promise<readonly number[]> {
   return rows.map(({ n }) => n);
 }
 
-test('thousands held of one key are released from the first on, a thousand at a time, each at the same cost', async () => {
+test('thousands of blocked messages of one key are released from the first on, a thousand at a time, each at the same cost', async () => {
   await hold(1, 3_500, 'held');
 
   const costs: number[] = [];
@@ -57,7 +57,7 @@ test('thousands held of one key are released from the first on, a thousand at a 
   });
 });
 
-test('what is released in parts is delivered in order, beside what comes later', async () => {
+test('what is released in parts is delivered in order, among later messages', async () => {
   await hold(1, 2_500, 'held');
   await fixture.send('later', { key: 'K00001' });
 
@@ -69,7 +69,7 @@ test('what is released in parts is delivered in order, beside what comes later',
   expect(fixture.broker.log.map(({ id }) => id)).toEqual(positions.map(({ id }) => id));
 });
 
-test('a walk over keys that are all blocked goes on where it was, and leaves none out', async () => {
+test('a walk over keys that are all blocked continues where it was and skips none', async () => {
   await hold(2_500, 2, 'retrying');
   await fixture.database.query(
     `update outbox.message set state = 'canceled' where state = 'retrying' and key in ('K00001', 'K02400')`,
@@ -106,7 +106,7 @@ test('a key whose first message is locked does not keep a thousand others from b
   expect(row).toEqual({ held: 1_200 });
 });
 
-test('a lane with thousands of blocked messages of one key is found to have no work at a glance', async () => {
+test('the search finds cheaply that a lane with thousands of blocked messages of one key has no work', async () => {
   await hold(1, 20_000, 'retrying');
   // What was ready before is another matter.
   await fixture.database.query('vacuum outbox.message');

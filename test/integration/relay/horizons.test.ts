@@ -53,7 +53,7 @@ const plan = () => functionPlanNodes(fixture.database, 'untold_messages', ['200'
 const untold = async (limit = 100, without: readonly string[] = []) =>
   (await untoldMessages(fixture.database, limit, without)).map(({ id }) => id);
 
-test('a message is found once its own topic wants it, in the order of due times, also of a topic that is unknown', async () => {
+test('a message is found once within the horizon of its topic, in the order of due times, also of an unknown topic', async () => {
   const late = await storeOf('rare', 20 * dayMs);
   const unknown = await storeOf('unknown', 20 * hourMs);
   const soon = await storeOf('orders', 240_000);
@@ -76,7 +76,7 @@ test('a message is found once its own topic wants it, in the order of due times,
 });
 
 test.each(['before they were counted', 'once they were counted'])(
-  '200,000 messages beyond the horizon of their topic cost a search nothing beside a topic of a longer one: %s',
+  '200,000 messages beyond the horizon of their topic add no cost to a search for a topic with a longer one: %s',
   async (when) => {
     await fixture.database.query('truncate outbox.message');
     await fixture.database.query('analyze outbox.message, outbox.topic');

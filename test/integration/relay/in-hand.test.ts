@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { LaneDrains } from '../../../src/relay/lane-drains.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 
-test('a batch is in hand from its claim until it is settled, and nothing is before and after', async () => {
+test('a batch is in hand from its claim until it is settled, and nothing before and after', async () => {
   const fixture = await laneFixture();
   onTestFinished(() => fixture.drop());
   await fixture.send('a');

@@ -76,7 +76,7 @@ test.each([
   expect(await pages((sql) => work(sql, { ...fixture.lane }))).toBeGreaterThan(2 * fewPages);
 });
 
-test('an owner finds its lane again after somebody else has written it', async () => {
+test('an owner finds its lane again after another process has written it', async () => {
   expect(await renewed(fixture.database)).toBe(true);
   await fixture.database.query('update outbox.lane set started_at = null');
 
@@ -85,7 +85,7 @@ test('an owner finds its lane again after somebody else has written it', async (
   expect(await renewed(fixture.database)).toBe(true);
 });
 
-test('knowing where its row was does not make a former owner an owner', async () => {
+test('a former owner stays fenced although it remembers where the row was', async () => {
   expect(await renewed(fixture.database)).toBe(true);
   await fixture.lapse();
   const next = randomUUID();
@@ -97,7 +97,7 @@ test('knowing where its row was does not make a former owner an owner', async ()
   expect(await fixture.laneRow()).toMatchObject({ owner: next });
 });
 
-test('dead owners are looked for less often when the answer takes its time', async () => {
+test('dead owners are looked for less often when the query is slow', async () => {
   let asked = 0;
   const slow: Database = {
     ...fixture.database,

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.drop());
 
-test('a message that commits late goes before the next one of its key, though the lane has passed its place', async () => {
+test('a message that commits late goes before the next one of its key, although the lane has passed its position', async () => {
   const late = await fixture.begin();
   await fixture.send('T1', { key: 'K' }, late);
   for (let n = 0; n < 10; n += 1) await fixture.send(`other-${n}`, { key: 'L' });
@@ -44,7 +44,7 @@ test('many late transactions are each read once, whatever the order of their com
   expect(fixture.broker.labels.toSorted()).toEqual(expected.toSorted());
 });
 
-test('a rolled back savepoint leaves no message, and the rest of its transaction is delivered', async () => {
+test('a savepoint that is rolled back leaves no message, and the rest of its transaction is delivered', async () => {
   const writer = await fixture.begin();
   await fixture.send('before', {}, writer);
   await writer.query('savepoint s');
@@ -124,7 +124,7 @@ test('the first transaction that a claim could not see is read by the next one',
   expect(await behind(`${xid - 1n}:${xid + 1n}:${xid - 1n}`)).toEqual([]);
 });
 
-test('a batch is bounded by bytes, and a message larger than the bound goes alone', async () => {
+test('a batch is limited by bytes, and a message larger than the limit goes alone', async () => {
   for (const label of ['a', 'b', 'x'.repeat(2_000), 'c']) await fixture.send(label);
 
   await fixture.drain({ batch: { bytes: 100 } });

@@ -98,7 +98,7 @@ test('a dead owner keeps its lane for ten seconds and no longer', async () => {
   expect(await acquireLane(fixture.database, fixture.lane, next)).toMatchObject({ lapsed: true });
 });
 
-test('a lease is kept to its last second', async () => {
+test('a lease lasts to its last second', async () => {
   await acquireLane(fixture.database, fixture.lane, randomUUID());
   const lastsMs = 2_000;
 
@@ -138,7 +138,7 @@ test('an owner that lost its lane claims nothing, settles nothing, renews nothin
   expect(await fixture.laneRow()).toMatchObject({ owner: next, cursor: '0', live: true });
 });
 
-test('a lane that was taken before the server was started again has to be taken anew', async () => {
+test('a lane taken before a restart of the server has to be taken anew', async () => {
   await fixture.send('A');
   const owner = randomUUID();
   await acquireLane(fixture.database, fixture.lane, owner);
@@ -149,7 +149,7 @@ test('a lane that was taken before the server was started again has to be taken 
   expect(await acquireLane(fixture.database, fixture.lane, randomUUID())).toMatchObject({ lapsed: true });
 });
 
-test('an owner whose session has ended is followed half a second after its last renewal', async () => {
+test('an owner whose session has ended is replaced half a second after its last renewal', async () => {
   const session = await fixture.begin();
   await session.query('select pg_advisory_xact_lock(4711)');
   await acquireLane(fixture.database, fixture.lane, randomUUID(), { session: '4711' });
@@ -169,7 +169,7 @@ test('an owner whose session has ended is followed half a second after its last 
   expect(await acquireLane(fixture.database, fixture.lane, randomUUID())).toMatchObject({ lapsed: true });
 });
 
-test('a new owner waits for a settle that is under way, and claims only what it left', async () => {
+test('a new owner waits for a settle in progress and claims only what it left', async () => {
   await fixture.send('A');
   await fixture.send('B');
   const old = randomUUID();
@@ -209,7 +209,7 @@ test('a new owner waits for a settle that is under way, and claims only what it 
   }
 });
 
-test('an owner that was frozen past its lease settles nothing when it wakes up', async () => {
+test('an owner frozen past its lease settles nothing when it resumes', async () => {
   await fixture.send('A', { key: 'A' });
   const frozen = new MortalDatabase(fixture.database);
   let thaw: () => void = () => undefined;
@@ -236,7 +236,7 @@ test('an owner that was frozen past its lease settles nothing when it wakes up',
   expect(await fixture.cancel('A')).toBe('too-late');
 });
 
-test('a settle whose answer was lost is said again and writes its batch once', async () => {
+test('a settle whose answer was lost is repeated and writes its batch once', async () => {
   await fixture.send('A');
   const database = new MortalDatabase(fixture.database);
   let lost = 0;
@@ -259,7 +259,7 @@ test('a settle whose answer was lost is said again and writes its batch once', a
   expect(await fixture.database.query(`select count from outbox.batch`)).toEqual([{ count: 1 }]);
 });
 
-test('a lease that was given before the clock was set back keeps nobody out', async () => {
+test('a lease granted before the clock was set back excludes no other owner', async () => {
   expect(await acquireLane(fixture.database, fixture.lane, randomUUID())).toBeDefined();
   await fixture.database.query(`update outbox.lane set alive_until = alive_until + interval '1 hour'`);
 

@@ -45,14 +45,14 @@ function consumerOf(context: TestContext, { url = made.url, brokers = inject('ka
 
 const ready = (running: CliProcess) => () => /Delivering|ready/.test(running.stdout());
 
-test('a relay with nothing in hand leaves within a second of SIGTERM', async (context) => {
+test('a relay with nothing in hand exits within a second of SIGTERM', async (context) => {
   const running = await relay(context);
   await until(ready(running), 120_000);
 
   expect(await leave(running)).toBeLessThan(withinMs);
 });
 
-test('a relay whose database has just vanished leaves within a second', async (context) => {
+test('a relay whose database has just vanished exits within a second', async (context) => {
   const { proxy, url } = await proxiedDatabase(context, made.url, 1);
   const running = await relay(context, { url });
   await until(ready(running), 120_000);
@@ -62,7 +62,7 @@ test('a relay whose database has just vanished leaves within a second', async (c
   expect(await leave(running)).toBeLessThan(withinMs);
 });
 
-test('a relay whose Temporal has just vanished leaves within a second', async (context) => {
+test('a relay whose Temporal has just vanished exits within a second', async (context) => {
   const proxy = await startFaultProxy(inject('temporalAddress'));
   context.onTestFinished(() => proxy.close());
   const running = await relay(context, { temporal: proxy.address });
@@ -72,14 +72,14 @@ test('a relay whose Temporal has just vanished leaves within a second', async (c
   expect(await leave(running)).toBeLessThan(withinMs);
 });
 
-test('a consumer with nothing in hand leaves within a second of SIGTERM', async (context) => {
+test('a consumer with nothing in hand exits within a second of SIGTERM', async (context) => {
   const running = consumerOf(context);
   await until(ready(running), 120_000);
 
   expect(await leave(running)).toBeLessThan(withinMs);
 });
 
-test('a consumer that waits for its database leaves within a second', async (context) => {
+test('a consumer that waits for its database exits within a second', async (context) => {
   const database = await refusingServer(context);
   const url = new URL(made.url);
   url.host = database.address;
@@ -89,7 +89,7 @@ test('a consumer that waits for its database leaves within a second', async (con
   expect(await leave(running)).toBeLessThan(withinMs);
 });
 
-test('a consumer that waits for a database that says nothing tells so, and leaves within a second', async (context) => {
+test('a consumer that waits for a silent database reports it and exits within a second', async (context) => {
   const { proxy, url } = await proxiedDatabase(context, made.url, 1);
   proxy.inject({ kind: 'blackhole' });
   const running = consumerOf(context, { url });
@@ -101,7 +101,7 @@ test('a consumer that waits for a database that says nothing tells so, and leave
   expect(await leave(running)).toBeLessThan(withinMs);
 });
 
-test('a consumer that waits for its broker says so, and leaves within a second', async (context) => {
+test('a consumer that waits for its broker reports it and exits within a second', async (context) => {
   const broker = await refusingServer(context);
   const running = consumerOf(context, { brokers: broker.address });
   await until(() => running.stderr().includes('waits for kafka'), 120_000);
@@ -109,7 +109,7 @@ test('a consumer that waits for its broker says so, and leaves within a second',
   expect(await leave(running)).toBeLessThan(withinMs);
 });
 
-test('a consumer whose database has just vanished leaves within a second', async (context) => {
+test('a consumer whose database has just vanished exits within a second', async (context) => {
   const { proxy, url } = await proxiedDatabase(context, made.url, 1);
   const running = consumerOf(context, { url });
   await until(ready(running), 120_000);

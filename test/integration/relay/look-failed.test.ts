@@ -34,7 +34,7 @@ class TooMuchNews {
   }
 }
 
-test('a relay whose look takes too long once sends, releases and starts all the same', {
+test('a relay with one look that takes too long still sends, releases and starts', {
   timeout: 90_000,
 }, async (context) => {
   const fixture = await laneFixture();
@@ -62,7 +62,7 @@ test('a relay whose look takes too long once sends, releases and starts all the 
   expect(relay.events).toContainEqual(expect.objectContaining({ type: 'error', during: 'look' }));
 });
 
-test('a look names the transactions of few new messages, and none where there are many', async (context) => {
+test('a look names the transactions of few new messages, and none of many', async (context) => {
   const fixture = await laneFixture({ lanes: 2 });
   context.onTestFinished(() => fixture.drop());
   const { database } = fixture;

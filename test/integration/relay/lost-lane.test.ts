@@ -32,7 +32,7 @@ function drainSlowly(fixture: LaneFixture, meanwhile: () => unknown): Promise<un
   return fixture.drain({ route: { name: fixture.topic, rules: fixture.rules, transport } });
 }
 
-test.concurrent('a lane that is taken during a slow publish stops the publish', async (context) => {
+test.concurrent('losing the lane during a slow publish stops the publish', async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;
   let stopped: unknown;
@@ -51,7 +51,7 @@ test.concurrent('a lane that is taken during a slow publish stops the publish', 
   expect(fixture.events).toContainEqual({ type: 'lane-lost', ...fixture.lane });
 });
 
-test.concurrent('a claim that is old is not sent when the lane was taken since', async (context) => {
+test.concurrent('an old claim is not sent when the lane has been taken since', async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;
 
@@ -61,7 +61,7 @@ test.concurrent('a claim that is old is not sent when the lane was taken since',
   expect(fixture.events).toContainEqual({ type: 'lane-lost', ...fixture.lane });
 });
 
-test.concurrent('a claim that is old is sent, once, where the lane is ours still', async (context) => {
+test.concurrent('an old claim is sent once if the lane is still owned', async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;
 

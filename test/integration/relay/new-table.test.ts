@@ -58,17 +58,17 @@ async function pagesAfterwards(work: (sql: Sql) => Promise<unknown>): Promise<nu
   });
 }
 
-test('a claim on a table that was never analyzed does not read what its lane has published', async () => {
+test('on a table that was never analyzed, a claim does not read what its lane has published', async () => {
   await acquireLane(fixture.database, fixture.lane, me);
   expect(await pagesAfterwards(claimNothing)).toBeLessThan(fewPages);
   await freeLease(fixture.database, fixture.lane, me, true);
 });
 
-test('the search for lanes with work on such a table does not, either', async () => {
+test('on a table that was never analyzed, neither does the search for lanes with work', async () => {
   expect(await pagesAfterwards((sql) => wantedLanes(sql, ['orders']))).toBeLessThan(fewPages);
 });
 
-test('nor does a look', async () => {
+test('on a table that was never analyzed, neither does a look', async () => {
   const lookOn = async (sql: Sql): Promise<unknown> => {
     const [now] = await fixture.database.query<{ snapshot: string }>(
       'select pg_current_snapshot()::text as snapshot',

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.drop());
 
-test('who keeps the row of a lane locked is told once, by process and application', async () => {
+test('a process that keeps the row of a lane locked is reported once, with its application', async () => {
   const events: RelayEvent[] = [];
   const blockers = new LaneBlockers(fixture.database, (event) => events.push(event), {
     tellAfterMs: 0,
@@ -42,7 +42,7 @@ test('who keeps the row of a lane locked is told once, by process and applicatio
   ]);
 });
 
-test('a lane whose row somebody has locked is neither waited for nor taken', async () => {
+test('a lane whose row is locked is neither waited for nor taken', async () => {
   await fixture.send('A');
   const stranger = await fixture.begin();
   await stranger.query(`update outbox.lane set cursor = cursor`);
@@ -54,7 +54,7 @@ test('a lane whose row somebody has locked is neither waited for nor taken', asy
   expect(fixture.broker.labels).toEqual(['A']);
 });
 
-test('a transaction of a relay gives up a lock that it does not get, and its connection is as good as before', async () => {
+test('a transaction of a relay gives up on a lock that it does not get, and its connection stays usable', async () => {
   const database = openDatabase({
     url: fixture.url,
     connections: 1,
@@ -71,7 +71,7 @@ test('a transaction of a relay gives up a lock that it does not get, and its con
   await database.close();
 });
 
-test('a transaction that is silent is ended with its locks, whatever became of its process', async () => {
+test('a silent transaction is ended with its locks, whatever happened to its process', async () => {
   const limits = await fixture.database.transaction((sql) =>
     sql.query<{ name: string; setting: string }>(
       `select name, setting from pg_settings where name = 'idle_in_transaction_session_timeout'`,
@@ -81,7 +81,7 @@ test('a transaction that is silent is ended with its locks, whatever became of i
   expect(limits).toEqual([{ name: 'idle_in_transaction_session_timeout', setting: '5000' }]);
 });
 
-test('while somebody has the row of a lane locked, its slow publish keeps one connection waiting at a time', async (context) => {
+test('while the row of a lane is locked, its slow publish keeps one connection waiting at a time', async (context) => {
   const pool = openDatabase({ url: fixture.url, limits: { ...relayLimits, lockMs: 500 } });
   context.onTestFinished(() => pool.close());
   let running = 0;
@@ -117,7 +117,7 @@ test('while somebody has the row of a lane locked, its slow publish keeps one co
   expect(fixture.events.map(({ type }) => type)).not.toContain('lane-lost');
 });
 
-test('messages whose row somebody has locked are neither waited for nor forgotten when workflows were started', {
+test('locked messages are neither waited for nor forgotten after their workflows were started', {
   timeout: 60_000,
 }, async () => {
   for (const label of ['locked', 'free']) await fixture.send(label, { afterMs: 3_600_000 });
@@ -144,7 +144,7 @@ test('messages whose row somebody has locked are neither waited for nor forgotte
   expect(await untold()).toEqual([]);
 });
 
-test('workflows of waiting messages are started although a business transaction has more of them locked than are read at once', {
+test('workflows of waiting messages are started although a business transaction has locked more of them than are read at once', {
   timeout: 150_000,
 }, async () => {
   for (let n = 0; n < 250; n += 1) await fixture.send(`locked ${n}`, { afterMs: 3_600_000 });

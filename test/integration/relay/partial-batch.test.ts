@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.drop());
 
-test('when part of a batch cannot be sent, it goes with the next and the rest is not repeated', async () => {
+test('when part of a batch cannot be sent, it is sent with the next one and the rest is not repeated', async () => {
   let failing = true;
   fixture.broker.judge = (message) => (failing && message.key === 'unreachable' ? 'hold' : 'store');
   fixture.broker.after = () => void (failing = false);
@@ -26,7 +26,7 @@ test('when part of a batch cannot be sent, it goes with the next and the rest is
   expect(await fixture.row('U1')).toMatchObject({ attempts: 0, maybePublished: false });
 });
 
-test('what was on the wire when a hold began can no longer be canceled, and is sent again', async () => {
+test('what was on the wire when a hold began can no longer be canceled and is sent again', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'hold-on-wire' : 'hold');
   fixture.broker.after = () => {
     fixture.broker.judge = () => 'store';
@@ -41,7 +41,7 @@ test('what was on the wire when a hold began can no longer be canceled, and is s
   expect(await fixture.row('B')).toMatchObject({ attempts: 0, maybePublished: false });
 });
 
-test('a lane that is given up while it is on hold tells the end of its hold, and the next owner one of its own', async () => {
+test('giving up a lane on hold reports the end of the hold, and the next owner reports its own', async () => {
   fixture.broker.judge = () => 'hold';
   fixture.broker.probe = () => Promise.reject(new Error('away'));
   await fixture.send('A');
@@ -60,7 +60,7 @@ test('a lane that is given up while it is on hold tells the end of its hold, and
   }
 });
 
-test('a hold spends no attempt, shows its reason on the lane, and ends when the address answers', async () => {
+test('a hold uses up no attempt, shows its reason on the lane, and ends when the address answers', async () => {
   fixture.broker.judge = () => 'hold';
   fixture.broker.reachable = false;
   await fixture.send('A');
@@ -78,7 +78,7 @@ test('a hold spends no attempt, shows its reason on the lane, and ends when the 
   expect((await fixture.row('A')).attempts).toBe(0);
 });
 
-test('a hold that outlasts the run hands the lane back with its messages as they were', async () => {
+test('a hold that outlasts the run frees the lane with its messages unchanged', async () => {
   fixture.broker.judge = () => 'hold';
   fixture.broker.probe = () => Promise.reject(new Error('still down'));
   await fixture.send('A');

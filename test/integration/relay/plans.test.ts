@@ -127,7 +127,7 @@ const eachBranch = ['message_lane_position', 'message_lane_xid', 'message_lane_x
 const laneIndexesOf = (nodes: readonly PlanNode[]): readonly string[] =>
   indexesOf(nodes).filter((name) => name.startsWith('message_lane'));
 
-test('each branch of a claim reads its own index, and no claim reads the table from end to end', async () => {
+test('each branch of a claim reads its own index, and no claim scans the table', async () => {
   const nodes = await explainClaim(await request());
 
   expect(fullScansOf(nodes)).not.toContain('message');
@@ -138,7 +138,7 @@ test('each branch of a claim reads its own index, and no claim reads the table f
   expect(walked).not.toContain('message_blocking');
 });
 
-test('the search for what is blocked reads the same indexes', async () => {
+test('the search for blocked messages reads the same indexes', async () => {
   const { cursor, limit, snapshot } = await request();
   const { topic, lane } = fixture.lane;
   const nodes = await functionPlanNodes(
@@ -197,7 +197,7 @@ test('the search for lanes with work is quick when there is none', async () => {
   expect(await fastest(() => wantedLanes(fixture.database, ['orders']))).toBeLessThan(quickMs);
 });
 
-test('a sweep and the search for untold messages are quick beside 200,000 waiting messages', async () => {
+test('a sweep and the search for messages without a workflow are quick with 200,000 waiting messages', async () => {
   for (const work of [
     (sql: Sql) => sweep(sql, ['orders'], 2_000),
     (sql: Sql) => untoldMessages(sql, 200),

@@ -28,14 +28,14 @@ async function preparedNames(database: Database): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-test('a statement that is repeated is parsed once', async () => {
+test('a repeated statement is parsed once', async () => {
   const database = await oneConnection();
 
   expect([await ask(database), await ask(database)]).toEqual([2, 2]);
   expect(await preparedNames(database)).toHaveLength(1);
 });
 
-test('one that the connection no longer has is answered all the same, as behind a pooler', async () => {
+test('a statement that the connection no longer has is still answered, as behind a pooler', async () => {
   const database = await oneConnection();
   await ask(database);
   await database.query('deallocate all');
@@ -44,7 +44,7 @@ test('one that the connection no longer has is answered all the same, as behind 
   expect(await preparedNames(database)).toEqual([]);
 });
 
-test('one that somebody else has prepared on the connection is answered, too', async () => {
+test('a statement whose name another client has prepared on the connection is still answered', async () => {
   const database = await oneConnection();
   await ask(database);
   const [name = ''] = await preparedNames(database);
@@ -54,7 +54,7 @@ test('one that somebody else has prepared on the connection is answered, too', a
   expect(await ask(other)).toBe(2);
 });
 
-test('one whose columns a migration has changed is answered with the new ones', async () => {
+test('a statement whose columns a migration has changed is answered with the new ones', async () => {
   const database = await oneConnection();
   await database.query('create table place (n integer)');
   const wide = (): Promise<readonly unknown[]> => database.query('select * from place', [], 'repeated');

@@ -101,7 +101,7 @@ test('rows and workflows that agree are left alone', async () => {
   expect(workflows.ended).toEqual([]);
 });
 
-test('a message without a workflow is handed to the starter again, one that only the index misses is not', async () => {
+test('a message without a workflow is passed to the starter again, one that only the index lacks is not', async () => {
   const ids = await told(5);
   const workflows = new Workflows(ids);
   workflows.running.delete(ids[3] ?? '');
@@ -111,7 +111,7 @@ test('a message without a workflow is handed to the starter again, one that only
   expect(await untold()).toEqual([ids[3]]);
 });
 
-test('a workflow whose message is finished or gone is ended, once it had time to notice', async () => {
+test('a workflow whose message is finished or gone is ended after it had time to notice', async () => {
   const ids = await told(9);
   const workflows = new Workflows([...ids, crypto.randomUUID()]);
   const [canceled, justCanceled, failed, justFailed] = ids;
@@ -133,7 +133,7 @@ test('a workflow whose message is finished or gone is ended, once it had time to
   );
 });
 
-test('a difference of the counts has everything compared', async () => {
+test('a difference of the counts leads to a full comparison', async () => {
   const workflows = new Workflows(await told(4));
   await run(workflows);
   workflows.running.add(crypto.randomUUID());
@@ -149,7 +149,7 @@ test('everything is compared once an hour', async () => {
   expect(await run(workflows)).toMatchObject({ thorough: true });
 });
 
-test('a comparison that is too long for one run goes on in the next', async () => {
+test('a comparison too long for one run continues in the next', async () => {
   const ids = await told(10);
   const workflows = new Workflows(ids);
   workflows.running.delete(ids[9] ?? '');
@@ -167,7 +167,7 @@ test('a comparison that is too long for one run goes on in the next', async () =
   expect(workflows.pages).toEqual(['', '3', '6', '9']);
 });
 
-test('a page that the engine no longer knows begins anew', async () => {
+test('a page that the engine no longer knows restarts the comparison', async () => {
   const workflows = new Workflows(await told(4));
   await run(workflows);
   await fixture.database.query(
@@ -177,7 +177,7 @@ test('a page that the engine no longer knows begins anew', async () => {
   expect(await run(workflows)).toMatchObject({ thorough: true, resume: null, checkedWorkflows: 4 });
 });
 
-test('the last hundred results are kept, and the youngest can be read', async () => {
+test('the last hundred results are kept, and the latest can be read', async () => {
   const workflows = new Workflows(await told(1));
   for (let n = 0; n < 103; n += 1) await run(workflows);
   const last = await run(workflows);

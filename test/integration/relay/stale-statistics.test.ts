@@ -54,17 +54,17 @@ async function someWaiting(): Promise<{ id: string; dueAt: string }> {
   return row;
 }
 
-test('a release reads its own row, not all that wait', async () => {
+test('a release reads its own row, not all waiting ones', async () => {
   const { id } = await someWaiting();
   expect(await wasted((sql) => releaseMessage(sql, id))).toBeLessThan(10);
 });
 
-test('what workflows were told is written by id, not by walking all that wait', async () => {
+test('marks of started workflows are written by id, not by a scan of all waiting messages', async () => {
   const told = await someWaiting();
   expect(await wasted((sql) => markTold(sql, [told]))).toBeLessThan(10);
 });
 
-test('a sweep reads what it releases once', async () => {
+test('a sweep reads once what it releases', async () => {
   const nodes = await functionPlanNodes(fixture.database, 'sweep', ['{orders}', '1000', '200 ms', null]);
   expect(wastedBy(nodes)).toBe(0);
 });

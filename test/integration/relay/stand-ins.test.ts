@@ -32,7 +32,7 @@ const told = ({ events }: TestRelay, type: 'temporal-away' | 'temporal-back'): n
   events.filter((event) => event.type === type).length;
 const lingering = { laneIdleTimeoutMs: 60_000 };
 
-test('a lane whose workflow was asked for and does not come is drained by the relay that has asked', async () => {
+test('a lane whose workflow does not come is drained by the relay that asked for it', async () => {
   const relay = await start({ running: false });
   await fixture.send('A');
 
@@ -58,7 +58,7 @@ test('a lane that its workflow drains has no stand-in', async () => {
   expect(drainedBy(relay)).toEqual(['workflow']);
 });
 
-test('a relay without a workflow engine drains what was there, and is supervised later', async () => {
+test('a relay without a workflow engine drains existing messages and is supervised later', async () => {
   await fixture.send('before');
   const relay = await start({ supervised: false, timings: lingering });
   await relay.relay.begun();
@@ -74,7 +74,7 @@ test('a relay without a workflow engine drains what was there, and is supervised
   expect(relay.events.filter(({ type }) => type === 'lane-lost')).toEqual([]);
 });
 
-test('an engine that refuses is told once, nothing waits for it, and the lane returns to its workflow when it is back', async () => {
+test('an engine that refuses is reported once and delays nothing, and the lane returns to its workflow when it is back', async () => {
   const relay = await start({ timings: { laneIdleTimeoutMs: 50 } });
   relay.workflows.gate = () => Promise.reject(new Error('unavailable'));
   for (const label of ['A', 'B', 'C']) {
@@ -94,7 +94,7 @@ test('an engine that refuses is told once, nothing waits for it, and the lane re
   expect(fixture.broker.labels).toEqual(['A', 'B', 'C', 'D']);
 });
 
-test('an engine that answers nothing delays one message by a second, and is asked by one request at a time', async () => {
+test('an engine that does not answer delays one message by a second and is asked by one request at a time', async () => {
   let open = 0;
   let most = 0;
   const relay = await start({ timings: { laneIdleTimeoutMs: 50 } });
@@ -118,7 +118,7 @@ test('an engine that answers nothing delays one message by a second, and is aske
   await until(() => told(relay, 'temporal-back') === 1);
 });
 
-test('a stand-in lets go of its lane for a workflow in another process', async () => {
+test('a stand-in frees its lane for a workflow in another process', async () => {
   const relay = await start({ running: false, timings: lingering });
   await fixture.send('A');
   await until(arrived('A'));
@@ -137,7 +137,7 @@ test('a stand-in lets go of its lane for a workflow in another process', async (
   await drained;
 });
 
-test('a stand-in that ends while messages come is followed by the next one at once', async () => {
+test('a stand-in that ends while messages arrive is followed by the next one at once', async () => {
   const relay = await start({ supervised: false, timings: { ...lingering, drainTimeoutMs: 300 } });
   for (let n = 0; n < 40; n += 1) {
     await fixture.send(`m-${n}`);
@@ -149,7 +149,7 @@ test('a stand-in that ends while messages come is followed by the next one at on
   await until(() => drainedBy(relay).length > 3);
 });
 
-test('a stop ends a stand-in: the batch in hand is settled, and the lane is free', async () => {
+test('a stop ends a stand-in: the batch in hand is settled and the lane is free', async () => {
   const relay = await start({ supervised: false, timings: lingering });
   await fixture.send('A');
   await until(arrived('A'));
@@ -161,7 +161,7 @@ test('a stop ends a stand-in: the batch in hand is settled, and the lane is free
   expect(await fixture.laneRow()).toMatchObject({ owner: null });
 });
 
-test('a workflow stays wanted while a stand-in drains in its place, and is replaced after a minute', async () => {
+test('a workflow stays wanted while a stand-in drains in its place and is replaced after a minute', async () => {
   const relay = await start({ running: false });
   await fixture.send('A');
   await until(() => relay.events.some((event) => event.type === 'lane-freed' && event.quiet));
@@ -175,7 +175,7 @@ test('a workflow stays wanted while a stand-in drains in its place, and is repla
   expect(await wantedLanes(fixture.database, ['orders'])).toMatchObject([{ replace: true }]);
 });
 
-test('lanes beyond ten have stand-ins without a warning of Node', async ({ onTestFinished }) => {
+test('stand-ins of more than ten lanes cause no warning of Node', async ({ onTestFinished }) => {
   const warnings: string[] = [];
   const warned = ({ stack = '' }: Error): void => void warnings.push(stack);
   process.on('warning', warned);

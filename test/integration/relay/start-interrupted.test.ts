@@ -101,7 +101,7 @@ test.concurrent.for(['transaction_isolation', 'outbox.migration', 'outbox.instal
   },
 );
 
-describe('a server that is restarted', () => {
+describe('a server that restarts', () => {
   /** Restarted by one test after the other, each with a database of its own. */
   let server: OwnPostgres;
   let url: string;
@@ -118,7 +118,7 @@ describe('a server that is restarted', () => {
   });
 
   test.for([1, 2, 3, 4])(
-    'a relay starts although PostgreSQL restarts meanwhile: seed %i',
+    'a relay starts although PostgreSQL restarts during the start: seed %i',
     async (seed, context) => {
       const { relay } = relayOn(context, url);
       await restart(server, seededRandom(seed));
@@ -130,7 +130,7 @@ describe('a server that is restarted', () => {
   );
 
   test.for(['ended', 'recovering'])(
-    'the first operation of a process waits some seconds for a PostgreSQL that starts: %s',
+    'the first operation of a process waits some seconds for a starting PostgreSQL: %s',
     async (how, { onTestFinished }) => {
       await server.stopAtOnce();
       const outbox = operations({ database: { url } });
@@ -147,7 +147,7 @@ describe('a server that is restarted', () => {
   );
 
   test.for([1, 2, 3])(
-    'a consumer starts although PostgreSQL restarts meanwhile: seed %i',
+    'a consumer starts although PostgreSQL restarts during the start: seed %i',
     async (seed, context) => {
       const random = seededRandom(seed);
       const { starting } = consumerOn(context, url);
@@ -161,7 +161,7 @@ describe('a server that is restarted', () => {
   );
 
   test.for([1, 2, 3])(
-    'a migration is applied although PostgreSQL restarts meanwhile: seed %i',
+    'a migration is applied although PostgreSQL restarts during it: seed %i',
     async (seed, context) => {
       const empty = await anotherDatabase(context, server.url, false);
       const applied = applyMigrations({ url: empty });
@@ -172,7 +172,7 @@ describe('a server that is restarted', () => {
     },
   );
 
-  test('a check and a preparation of topics wait some seconds for a PostgreSQL that starts', async () => {
+  test('a check of migrations and a preparation of topics wait some seconds for a starting PostgreSQL', async () => {
     await server.stopAtOnce();
     const checked = migrationState({ url });
     const prepared = migrateTopics({

@@ -35,7 +35,7 @@ function movedTo(address: string): string {
   return url.href;
 }
 
-test('a relay without Temporal says what it waits for, goes on asking, and leaves when it is told to', async (context) => {
+test('a relay without Temporal reports what it waits for, keeps asking, and exits when stopped', async (context) => {
   const temporal = await refusingServer(context);
   const config = await configFile(context, { url: made.url, temporal: temporal.address });
   const relay = startCli(context, ['relay', '--config', config]);
@@ -52,7 +52,7 @@ test('a relay without Temporal says what it waits for, goes on asking, and leave
   expect(performance.now() - told).toBeLessThan(leaveWithinMs);
 });
 
-test('a relay that starts before its database waits for it, and then delivers', async (context) => {
+test('a relay started before its database waits for it and then delivers', async (context) => {
   const database = await refusingServer(context, startingUp());
   const url = movedTo(database.address);
   const config = await configFile(context, { url, temporal: inject('temporalAddress') });
@@ -74,7 +74,7 @@ test('a relay that starts before its database waits for it, and then delivers', 
   await until(() => second.stdout().includes('Delivering'), 120_000);
 });
 
-test('a relay that waits for a database that answers nothing leaves when it is told to', async (context) => {
+test('a relay that waits for a silent database exits when stopped', async (context) => {
   const { createServer } = await import('node:net');
   const silent = createServer();
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -121,7 +121,7 @@ test('an unreachable or refusing database is named with its address, without the
   expect(JSON.stringify(all)).not.toContain('not-to-be-seen');
 });
 
-test('a consumer that starts before its database says so, waits for it, and then handles; a wrong password is told at once', async (context) => {
+test('a consumer started before its database reports it, waits and then handles; a wrong password fails at once', async (context) => {
   quietTemporal();
   const database = await refusingServer(context, startingUp());
   const url = new URL(made.url);

@@ -32,7 +32,7 @@ function stuck(what: string) {
   };
 }
 
-test.concurrent('a publish that never settles is asked to stop, told, and costs its lane, which sends the batch again', async (context) => {
+test.concurrent('a publish that never settles is aborted, reported, and costs its lane, which sends the batch again', async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;
   let asked = false;
@@ -57,7 +57,7 @@ test.concurrent('a publish that never settles is asked to stop, told, and costs 
   expect(fixture.broker.labels).toEqual(['A']);
 });
 
-test.concurrent('a slow publish that stops when it is asked keeps its lane, and what it has sent is settled', async (context) => {
+test.concurrent('a slow publish that stops when aborted keeps its lane, and what it has sent is settled', async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;
   fixture.broker.before = ({ signal }) =>
@@ -80,7 +80,7 @@ test.concurrent('a probe that never settles costs the lane', async (context) => 
   expect(await endOf(fixture.drain({ timings }))).toMatchObject(stuck('a probe'));
 });
 
-test.concurrent('a broker that never tells its number of partitions is a hold', async (context) => {
+test.concurrent('a broker that never reveals its number of partitions is a hold', async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;
   const transport = Object.assign(fixture.broker, { partitionCount: never });
@@ -97,7 +97,7 @@ test.concurrent('a broker that never tells its number of partitions is a hold', 
   expect(fixture.events).toContainEqual(expect.objectContaining({ type: 'error', during: 'publish' }));
 });
 
-test.concurrent('a lane that is given to its relay once more is drained although the publish of the drain before never settles', async (context) => {
+test.concurrent('a lane offered to its relay again is drained although the publish of the previous drain never settles', async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;
   const drains = new LaneDrains(() => undefined);

@@ -36,7 +36,7 @@ async function dieAt(point: CrashPoint): Promise<void> {
   await fixture.lapse();
 }
 
-test('each failed try is told once, with message, key, reason and place; the last one as a failure for good', async () => {
+test('each failed attempt is reported once with message, key, reason and offset, the last one as a final failure', async () => {
   const a = await fixture.send('A', { key: 'K' });
   const b = await fixture.send('B');
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'permanent');
@@ -65,7 +65,7 @@ test('each failed try is told once, with message, key, reason and place; the las
   expect(told()).toEqual([{ ...lost, type: 'failed', error: 'lost by the script' }]);
 });
 
-test('what is acknowledged, held back or put behind another message is told as no failure', async () => {
+test('acknowledged, held back and blocked messages are not reported as failures', async () => {
   for (const label of ['A', 'B', 'C']) await fixture.send(label, { key: label === 'C' ? 'L' : 'K' });
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
   await fixture.drain();
@@ -74,7 +74,7 @@ test('what is acknowledged, held back or put behind another message is told as n
   expect(told().map(({ id }) => id)).toEqual([fixture.idOf('A')]);
 });
 
-test('the key of a topic that does not show keys is not told', async () => {
+test('the key of a topic that does not show keys is not reported', async () => {
   await fixture.drop();
   fixture = await laneFixture({ retry: [], visible: false });
   await fixture.send('A', { key: 'secret' });
@@ -85,7 +85,7 @@ test('the key of a topic that does not show keys is not told', async () => {
   expect(JSON.stringify(fixture.events)).not.toContain('secret');
 });
 
-test('what a relay has settled when it dies, and has not told, is told by the next owner of its lane, once', async () => {
+test('failures that a dead relay has settled but not reported are reported once by the next owner of its lane', async () => {
   const ids = [await fixture.send('A', { key: 'K' }), await fixture.send('B', { key: 'L' })];
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'permanent');
   await dieAt('relay:settled');
@@ -101,7 +101,7 @@ test('what a relay has settled when it dies, and has not told, is told by the ne
   ]);
 });
 
-test('a lane that has nothing left but failures of a dead relay is taken to tell them', async () => {
+test('a lane with nothing but failures of a dead relay is taken to report them', async () => {
   const id = await fixture.send('A');
   fixture.broker.judge = () => 'permanent';
   await dieAt('relay:settled');
@@ -116,7 +116,7 @@ test('a lane that has nothing left but failures of a dead relay is taken to tell
   expect(told(relay.events)).toMatchObject([{ type: 'failed', id }]);
 });
 
-test('a relay that dies after it has told, and before that is noted, is the one case of telling twice', async () => {
+test('a relay that dies after reporting and before recording that is the only case of a repeated report', async () => {
   const id = await fixture.send('A');
   fixture.broker.judge = () => 'permanent';
   await dieAt('relay:told');
@@ -129,7 +129,7 @@ test('a relay that dies after it has told, and before that is noted, is the one 
   ]);
 });
 
-test('a settle whose answer is lost is repeated, and its failures are told once', async () => {
+test('a settle whose answer is lost is repeated, and its failures are reported once', async () => {
   const id = await fixture.send('A');
   fixture.broker.judge = () => 'permanent';
   const { database } = fixture;
@@ -152,7 +152,7 @@ test('a settle whose answer is lost is repeated, and its failures are told once'
   expect(told()).toMatchObject([{ type: 'failed', id, attempt: 1 }]);
 });
 
-test('a failure that the database does not keep is not told: a receipt came first', async () => {
+test('a failure that the database does not keep is not reported: a receipt came first', async () => {
   const id = await fixture.send('A');
   fixture.broker.judge = () => 'store-silently';
   fixture.broker.after = async () => {
@@ -164,7 +164,7 @@ test('a failure that the database does not keep is not told: a receipt came firs
   expect(told()).toEqual([]);
 });
 
-test('what could not be told, because the database was away, is left to the next owner', async () => {
+test('what could not be reported because the database was unreachable is left to the next owner', async () => {
   const id = await fixture.send('A');
   fixture.broker.judge = () => 'permanent';
   const database = new MortalDatabase(fixture.database);

@@ -26,7 +26,7 @@ const inTransaction: RunTransaction = (work) => byPg(fixture.database)(work);
 /** What each record in the broker's log says of its version. */
 const published = () => fixture.broker.log.map(({ headers }) => headers['outbox-version'] ?? 'none');
 
-test('what is published says the version in which it was sent, whatever the relay knows', async () => {
+test('a published message names the version in which it was sent, whatever version the relay has', async () => {
   await inTransaction(async (tx) => {
     await send(tx, first, { title: 'a' });
     await send(tx, third, { name: 'b', total: 1 }, { headers: { tenant: 'blue' } });
@@ -51,7 +51,7 @@ test('callers in other languages name the version as a header of outbox.send', a
   expect(published()).toEqual(['2', '1000000']);
 });
 
-test('SQL refuses what is no version, and every other reserved name', async () => {
+test('SQL refuses an invalid version and every other reserved name', async () => {
   const refused = [
     '{"outbox-version":"0"}',
     '{"outbox-version":"01"}',
@@ -73,7 +73,7 @@ test('SQL refuses what is no version, and every other reserved name', async () =
   }
 });
 
-test('the headers with the version are refused beyond 32 KiB, and the transaction goes on', async () => {
+test('the headers with the version are refused beyond 32 KiB, and the transaction continues', async () => {
   // {"a": "x…", "outbox-version": "3"} has 32 bytes beside the letters.
   const headersOf = (bytes: number) => ({ headers: { a: 'x'.repeat(bytes - 32) } });
 
@@ -89,7 +89,7 @@ test('the headers with the version are refused beyond 32 KiB, and the transactio
   expect(published()).toEqual(['3']);
 });
 
-test('an edit keeps the version, and judges the payload as consumers will', async () => {
+test('an edit keeps the version and checks the payload as consumers will', async () => {
   fixture.broker.judge = () => 'permanent';
   const { id } = await inTransaction((tx) => send(tx, first, { title: 'a' }));
   const { id: newer } = await inTransaction((tx) => send(tx, third, { name: 'b', total: 1 }));

@@ -75,7 +75,7 @@ test('a sweep names the lanes of what it releases, so that they are woken withou
   expect((await sweep(fixture.database, ['orders'], 100)).lanes).toEqual([{ topic: 'orders', lane: 0 }]);
 });
 
-test('nothing is released 30 ms before its time, and nothing waits at its time', async () => {
+test('a message is released at its due time, not 30 ms earlier', async () => {
   await stopClock(fixture.database);
   const id = await fixture.send('A', { afterMs: 60_000 });
 
@@ -90,7 +90,7 @@ test('nothing is released 30 ms before its time, and nothing waits at its time',
   expect(await releaseMessage(fixture.database, id)).toEqual({ kind: 'ready' });
 });
 
-test('a sweep takes the longest overdue first, and passes by what a transaction has locked', async () => {
+test('a sweep releases the longest overdue messages first and skips locked ones', async () => {
   const labels = ['a', 'b', 'c', 'd'];
   for (const label of labels.toReversed()) await fixture.send(label, { afterMs: 60_000 });
   await makeDue(labels, 1_000);
@@ -114,7 +114,7 @@ test('a sweep takes the longest overdue first, and passes by what a transaction 
   expect(fixture.broker.labels).toEqual(['a', 'c', 'b', 'd']);
 });
 
-test('a release answers what its workflow is to do: wait, ask again, or end', async () => {
+test('a release answers what its workflow should do: wait, ask again, or end', async () => {
   const id = await fixture.send('A', { afterMs: 60_000 });
   const early = await releaseMessage(fixture.database, id);
   expect(early).toMatchObject({ kind: 'waiting' });
@@ -146,7 +146,7 @@ test('a release after a committed cancel changes nothing', async () => {
   expect((await sweep(fixture.database, ['orders'], 10)).released).toBe(0);
 });
 
-test('a ref may be used again while an older message of it retries, and neither stops the settle', async () => {
+test('a ref may be reused while an older message of it is retrying, and neither stops the settle', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'old' ? 'reject' : 'store');
   await fixture.send('old', { ref: 'order-1' });
   await fixture.send('new', { ref: 'order-1', afterMs: 60_000 });
@@ -161,7 +161,7 @@ test('a ref may be used again while an older message of it retries, and neither 
   expect(await fixture.states('old', 'new')).toEqual(['retrying', 'canceled']);
 });
 
-test('a retried message keeps its place and is delivered by its own workflow', async () => {
+test('a retried message keeps its position and is delivered by its own workflow', async () => {
   await fixture.drop();
   fixture = await laneFixture({ retry: ['50ms', '50ms'] });
   let refusals = 0;

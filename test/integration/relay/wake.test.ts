@@ -7,7 +7,7 @@ import { until } from '../../support/fixtures/until.ts';
 
 const orders = numbered('orders');
 
-test('a message whose transaction its sender opened leaves at once with wake, and at the next look without', async (context) => {
+test('with wake a message whose sender opened the transaction is sent at once, without it at the next look', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const prisma = openPrisma(stage.url);
   context.onTestFinished(() => prisma.$disconnect());
@@ -36,7 +36,7 @@ test('a message whose transaction its sender opened leaves at once with wake, an
   expect(middle(woken)).toBeLessThan(middle(left) / 2);
 });
 
-test('wake refuses what belongs to a transaction, and takes extended clients and pools', async (context) => {
+test('wake refuses a client within a transaction, and accepts extended clients and pools', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const prisma = openPrisma(stage.url);
   context.onTestFinished(() => prisma.$disconnect());

@@ -25,7 +25,7 @@ const wanted = async (): Promise<number> => {
   return (await wantedLanes(fixture.database, ['orders'])).length;
 };
 
-test('a message that is sent is delivered, and its lane ends when it is quiet', async () => {
+test('a message is delivered, and its lane ends when quiet', async () => {
   relay = await startTestRelay(fixture);
 
   await fixture.send('A');
@@ -34,7 +34,7 @@ test('a message that is sent is delivered, and its lane ends when it is quiet', 
   await until(() => relay?.events.some((event) => event.type === 'lane-freed' && event.quiet) ?? false);
 });
 
-test('what was there before the relay started is delivered', async () => {
+test('messages stored before the relay started are delivered', async () => {
   for (let n = 0; n < 5; n += 1) await fixture.send(`before-${n}`);
 
   relay = await startTestRelay(fixture);
@@ -42,7 +42,7 @@ test('what was there before the relay started is delivered', async () => {
   await until(() => fixture.broker.log.length === 5);
 });
 
-test('messages that cannot be sent do not restart their lane: blocked, held, waiting, paused', async () => {
+test('messages that cannot be sent do not restart their lane: retrying, blocked, waiting, paused', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
   await fixture.send('waits', { afterMs: 3_600_000 });
   expect(await wanted()).toBe(0);
@@ -62,7 +62,7 @@ test('messages that cannot be sent do not restart their lane: blocked, held, wai
   expect(await wanted()).toBe(1);
 });
 
-test('a lane is wanted when its held messages are free, and when rows committed late', async () => {
+test('a lane is wanted when its blocked messages are free, and when rows committed late', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
   await fixture.send('K1', { key: 'K' });
   await fixture.send('K2', { key: 'K' });
@@ -118,7 +118,7 @@ test('a lane is started at most once a second, and replaced when starts have not
   expect(lane).toEqual({ wanted_since: null });
 });
 
-test('a relay beside the one that drains a lane asks for its start a few times a second, however many messages come', async () => {
+test('a relay other than the one that drains a lane asks for its start a few times a second, however many messages arrive', async () => {
   relay = await startTestRelay(fixture, { timings: { laneIdleTimeoutMs: 60_000 } });
   await fixture.send('first');
   await until(() => fixture.broker.labels.length === 1);
@@ -149,7 +149,7 @@ test('a relay beside the one that drains a lane asks for its start a few times a
   }
 });
 
-test('a look tells what became visible since the last one, late commits included, each once', async () => {
+test('a look returns what became visible since the last one, late commits included, each once', async () => {
   const late = await fixture.begin();
   await fixture.send('late', {}, late);
   const first = await look(fixture.database, null);
@@ -163,7 +163,7 @@ test('a look tells what became visible since the last one, late commits included
   expect((await look(fixture.database, third.snapshot)).news).toEqual([]);
 });
 
-test('waiting messages are told to a workflow once, again when they move, and never beyond the horizon', async () => {
+test('a waiting message gets its workflow once, again when it moves, and never beyond the horizon', async () => {
   relay = await startTestRelay(fixture, { running: false });
   await fixture.send('soon', { afterMs: 60_000 });
   await fixture.send('far', { afterMs: 30 * 86_400_000 });

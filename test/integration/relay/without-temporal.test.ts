@@ -58,7 +58,7 @@ test.for([
   expect(lanes).toEqual({ owned: 0 });
 });
 
-test('a relay that started without Temporal is supervised as soon as that answers, without a restart', async (context) => {
+test('a relay started without Temporal is supervised as soon as that answers, without a restart', async (context) => {
   const temporal = await refusingServer(context);
   const stage = await openStage(context, { topics });
   const relay = await stage.relay({
@@ -84,7 +84,7 @@ test('a relay that started without Temporal is supervised as soon as that answer
   expect(await stage.arrived()).toBe(3);
 });
 
-test('a relay on a restarted PostgreSQL asks nobody while Temporal is away, and delivers', async (context) => {
+test('a relay on a restarted PostgreSQL skips the check for a twin while Temporal is unreachable, and delivers', async (context) => {
   const temporal = await refusingServer(context);
   const stage = await openStage(context, { topics });
   await stage.database.query(`update outbox.installation set served_since = now() - interval '1 day'`);

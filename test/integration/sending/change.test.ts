@@ -64,7 +64,7 @@ describe.each([
   ['Prisma', (): RunTransaction => byPrisma(prisma)],
   ['pg', (): RunTransaction => byPg(made.database)],
 ])('through %s', (_, way) => {
-  test('a waiting message is canceled by its ref or its id, and once more without harm', async () => {
+  test('a waiting message is canceled by its ref or its id, and a second cancel is harmless', async () => {
     const byRef = await waiting();
     const byId = await waiting();
 
@@ -75,7 +75,7 @@ describe.each([
     expect(await way()((tx) => cancel(tx, orders, byRef.ref))).toBe('canceled');
   });
 
-  test('a cancel that is rolled back never happened', async () => {
+  test('a cancel that is rolled back has no effect', async () => {
     const { id, ref } = await waiting();
     const undone = way()(async (tx) => {
       expect(await cancel(tx, orders, ref)).toBe('canceled');
@@ -85,7 +85,7 @@ describe.each([
     expect((await read(id)).state).toBe('waiting');
   });
 
-  test('a message that nobody sent, or that belongs to another topic, is unknown', async () => {
+  test('a message that was never sent or belongs to another topic is unknown', async () => {
     const { id, ref } = await waiting();
     const answers = await way()(async (tx) => [
       await cancel(tx, orders, 'never'),
@@ -159,7 +159,7 @@ test.each(Object.keys(answerOf).filter((state) => state !== 'waiting'))(
   },
 );
 
-test('a ref means the waiting message before newer ones, else the newest', async () => {
+test('a ref means the waiting message before newer ones, otherwise the newest', async () => {
   const ref = randomUUID();
   const run = byPg(made.database);
   const [first] = await run((tx) => sendBatch(tx, orders, [{ payload: 1, ref, after: '1 hour' }]));
@@ -191,7 +191,7 @@ test('a canceled message is written with the transaction that canceled it', asyn
   ).toEqual(mine);
 });
 
-test('rescheduling makes the starter tell the workflow of the message again', async () => {
+test('rescheduling makes the starter start the workflow of the message again', async () => {
   const { id } = await waiting();
   await made.database.query('update outbox.message set workflow_due_at = due_at where id = $1', [id]);
   await byPg(made.database)((tx) => reschedule(tx, orders, { id }, { after: '2 hours' }));
@@ -203,7 +203,7 @@ test('rescheduling makes the starter tell the workflow of the message again', as
   expect(row).toEqual({ untold: true });
 });
 
-test('rescheduling a message that waits in its lane leaves nobody to be told', async () => {
+test('rescheduling a message that waits in its lane needs no starter', async () => {
   await made.database.query(
     `insert into outbox.topic (name, transport, address, retry_ms, timer) values ('in-lane', 'kafka', 'a', '{}', 'lane')`,
   );
@@ -246,7 +246,7 @@ async function overlap<Answer>(
   return waiter;
 }
 
-test('of two reschedules at once, the one that commits last wins', async () => {
+test('of two concurrent reschedules the one that commits last wins', async () => {
   const { id, ref } = await waiting();
   const answer = await overlap(
     (tx) => reschedule(tx, orders, ref, { after: '10 hours' }),
@@ -256,7 +256,7 @@ test('of two reschedules at once, the one that commits last wins', async () => {
   expect((await read(id)).in_s).toBeCloseTo(18_000, -2);
 });
 
-test('a cancel that waits for a release that commits is too late', async () => {
+test('a cancel that waits for a release is too late once that commits', async () => {
   const { id, ref } = await waiting();
   const answer = await overlap(
     (tx) =>
@@ -269,7 +269,7 @@ test('a cancel that waits for a release that commits is too late', async () => {
   expect((await read(id)).state).toBe('ready');
 });
 
-test('a reschedule that waits for a cancel that commits is too late', async () => {
+test('a reschedule that waits for a cancel is too late once that commits', async () => {
   const { id, ref } = await waiting();
   const answer = await overlap(
     (tx) => cancel(tx, orders, ref),

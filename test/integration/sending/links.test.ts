@@ -27,7 +27,7 @@ function clientAt(connectionString: string): PrismaClient {
   });
 }
 
-test('a client with limits outlives links that vanish without a word, at rest and within a transaction', async (context) => {
+test('a client with limits survives connections that vanish silently, while idle and within a transaction', async (context) => {
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());
   const { proxy, url } = await proxiedDatabase(context, made.url, 1);

@@ -65,7 +65,7 @@ async function committed(): Promise<{ readonly orders: number; readonly messages
 }
 
 for (const { by, open } of clients) {
-  test(`what is sent last and not awaited commits with its order: ${by}`, async () => {
+  test(`a last send that is not awaited commits with its order: ${by}`, async () => {
     await open()(async (tx) => {
       await order(tx);
       void send(tx, orders, { n: 1 });
@@ -94,7 +94,7 @@ for (const { by, open } of clients) {
     expect(await committed()).toEqual({ orders: 0, messages: 0 });
   });
 
-  test(`an order whose send was refused, and the refusal caught, commits: ${by}`, async () => {
+  test(`an order commits although its send was refused and the refusal caught: ${by}`, async () => {
     await open()(async (tx) => {
       await order(tx);
       await send(tx, orders, { n: 'one' } as unknown as { n: number }).catch(() => undefined);

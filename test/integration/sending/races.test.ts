@@ -54,18 +54,18 @@ async function race(ref: string, end: 'commit' | 'rollback'): Promise<unknown> {
   return second;
 }
 
-test('a ref that an open transaction takes makes a second sender wait, and refuses it when that one commits', async () => {
+test('a ref taken by an open transaction makes a second sender wait, and refuses it when that one commits', async () => {
   expect(await race('raced', 'commit')).toMatchObject({ code: 'OUTBOX_REF_TAKEN' });
   expect(await made.database.query(`select from public.note where text = 'raced'`)).toHaveLength(1);
   expect(await made.database.query(`select from outbox.message where ref = 'raced'`)).toHaveLength(1);
 });
 
-test('a ref that an open transaction takes goes to the second sender when the first is rolled back', async () => {
+test('a ref taken by an open transaction goes to the second sender when the first is rolled back', async () => {
   expect(await race('given-back', 'rollback')).toMatchObject({ state: 'waiting', duplicate: false });
   expect(await made.database.query(`select from outbox.message where ref = 'given-back'`)).toHaveLength(1);
 });
 
-test('two senders of one id at once store one message, and the second is told of it', async () => {
+test('two concurrent senders of one id store one message, and the second gets a duplicate', async () => {
   const id = randomUUID();
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => byPg(made.database)((tx) => send(tx, orders, text, { id }))),

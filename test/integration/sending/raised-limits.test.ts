@@ -9,7 +9,7 @@ import { byPg } from '../../support/fixtures/transaction-ways.ts';
 const withLimits = (limits: TopicOptions['limits']): Topic =>
   topic('orders', z.unknown(), { ...(limits && { limits }) });
 
-test('raised limits apply once they are announced; until then a refusal says which count, and how to announce', async () => {
+test('raised limits apply once announced; until then a refusal names the limit in force and how to announce', async () => {
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   const announce = (orders: Topic) =>

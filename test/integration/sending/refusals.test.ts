@@ -232,7 +232,7 @@ describe.each([
   );
 });
 
-test('the refusal of a batch says which message, whoever refuses it', async () => {
+test('the refusal of a batch names the message, whoever refuses it', async () => {
   const byCode = await refused(byPg(made.database), (tx) =>
     sendBatch(tx, orders, [{ payload: text }, { payload: text, key: '' }]),
   );
@@ -243,7 +243,7 @@ test('the refusal of a batch says which message, whoever refuses it', async () =
   expect(byDatabase).toMatchObject({ details: { index: 1, topic: 'orders' } });
 });
 
-test('the refusal of a payload names the paths, and never holds the payload', async () => {
+test('the refusal of a payload names the paths and never contains the payload', async () => {
   const secret = 'correct horse battery staple';
   const failure = await refused(byPg(made.database), (tx) => send(tx, orders, { txt: secret } as never));
 
@@ -251,7 +251,7 @@ test('the refusal of a payload names the paths, and never holds the payload', as
   expect(JSON.stringify([failure.message, failure.details])).not.toContain(secret);
 });
 
-test('the limits themselves are allowed', async () => {
+test('values at the limits are allowed', async () => {
   const run = byPg(made.database);
   const padding = 32_768 - '{"a": ""}'.length;
   await run(async (tx) => {
@@ -268,7 +268,7 @@ test('the limits themselves are allowed', async () => {
   expect((await tooMuch).code).toBe('OUTBOX_HEADER_INVALID');
 });
 
-test('a ref is free again once its message no longer waits, and is apart in every topic', async () => {
+test('a ref is free again once its message no longer waits, and is separate per topic', async () => {
   await byPg(made.database)(async (tx) => {
     await send(tx, orders, text, { ref: 'again', after: '1 hour' });
     await send(tx, anything, text, { ref: 'again', after: '1 hour' });

@@ -33,7 +33,7 @@ async function rowsOf(ref: string): Promise<readonly Record<string, unknown>[]> 
   );
 }
 
-test('a message that replaces takes the place of the waiting one of its ref: content, headers and time', async () => {
+test('a replacing message takes the place of the waiting one of its ref: content, headers and time', async () => {
   const first = await run((tx) => send(tx, searches, { text: 'a' }, { ref: 'r', key: 'k', after: '1 hour' }));
 
   const second = await run((tx) =>
@@ -56,7 +56,7 @@ test('a message that replaces takes the place of the waiting one of its ref: con
   ]);
 });
 
-test('where none waits, a message that replaces is stored as any other', async () => {
+test('a replacing message is stored like any other if none waits', async () => {
   const first = await run((tx) => send(tx, searches, { text: 'now' }, { ref: 'none', replace: true }));
   const second = await run((tx) =>
     send(tx, searches, { text: 'later' }, { ref: 'none', after: '1 hour', replace: true }),
@@ -70,7 +70,7 @@ test('where none waits, a message that replaces is stored as any other', async (
   ]);
 });
 
-test('without a delay, a message that replaces makes the waiting one due', async () => {
+test('a replacing message without a delay makes the waiting one due', async () => {
   const first = await run((tx) => send(tx, searches, { text: 'a' }, { ref: 'due', after: '1 hour' }));
   const second = await run((tx) => send(tx, searches, { text: 'b' }, { ref: 'due', replace: true }));
 
@@ -78,7 +78,7 @@ test('without a delay, a message that replaces makes the waiting one due', async
   expect(await rowsOf('due')).toMatchObject([{ payload: '{"text":"b"}', seconds: 0 }]);
 });
 
-test('a replacement that is rolled back leaves the waiting message as it was', async () => {
+test('a replacement that is rolled back leaves the waiting message unchanged', async () => {
   await run((tx) => send(tx, searches, { text: 'kept' }, { ref: 'back', after: '1 hour' }));
   const undone = run(async (tx) => {
     await send(tx, searches, { text: 'gone' }, { ref: 'back', after: '2 hours', replace: true });
@@ -89,7 +89,7 @@ test('a replacement that is rolled back leaves the waiting message as it was', a
   expect(await rowsOf('back')).toMatchObject([{ payload: '{"text":"kept"}', seconds: 3_600 }]);
 });
 
-test('a ref that waits with another key is refused, and the transaction stays usable', async () => {
+test('a ref waiting with another key is refused, and the transaction stays usable', async () => {
   await run((tx) => send(tx, searches, { text: 'a' }, { ref: 'other', key: 'k', after: '1 hour' }));
   const stored = await run(async (tx) => {
     const refused = send(
@@ -125,7 +125,7 @@ test.each<[string, (tx: Transaction) => Promise<unknown>]>([
   });
 });
 
-test('plain SQL replaces as the library does, and refuses what it refuses', async () => {
+test('plain SQL replaces and refuses as the library does', async () => {
   const [first] = await made.database.query<{ id: string }>(
     `select id from outbox.send('searches', '1', ref => 'sql', after => '1 hour')`,
   );

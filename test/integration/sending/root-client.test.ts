@@ -37,7 +37,7 @@ async function count(): Promise<number> {
   return row?.count ?? -1;
 }
 
-test('a client outside of a transaction is refused, plain or extended; inside one both are taken', async () => {
+test('a client outside of a transaction is refused, plain or extended; inside one both are accepted', async () => {
   const extended = prisma.$extends({ client: { $hello: () => 'hello' } });
   const outside = { code: 'OUTBOX_NOT_IN_TRANSACTION' };
   const before = await count();
@@ -55,7 +55,7 @@ test('a client outside of a transaction is refused, plain or extended; inside on
   expect(await count()).toBe(before + 2);
 });
 
-test('a query without an open transaction is refused by every call, whatever its client makes of the error', async () => {
+test('every call refuses a query without an open transaction, however its client treats the error', async () => {
   const { database } = made;
   const autocommit = fromQuery((statement, values) => database.query(statement, values));
   const wrapped = fromQuery((statement, values) =>

@@ -61,7 +61,7 @@ describe.each([
     ]);
   });
 
-  test('a message that waits has a workflow of its own', async () => {
+  test('a waiting message has a workflow of its own', async () => {
     const orders = await fresh();
     const stored = await way()((tx) => send(tx, orders, 1, { after: '15 minutes' }));
 
@@ -71,7 +71,7 @@ describe.each([
     expect(stored.dueAt?.getTime()).toBe(row?.due_at?.getTime());
   });
 
-  test('a message that waits in a topic whose timer is its lane belongs to its lane, and nobody has to be told', async () => {
+  test("a message waiting in a topic with timer 'lane' belongs to its lane and needs no start", async () => {
     const orders = await fresh({ timer: 'lane' });
     const stored = await way()((tx) => send(tx, orders, 1, { after: 60_000 }));
 
@@ -107,7 +107,7 @@ describe.each([
     expect(all.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
   });
 
-  test('a batch mixes options, and answers in the order of the call', async () => {
+  test('a batch mixes options and answers in the order of the call', async () => {
     const orders = await fresh();
     const id = randomUUID();
     const stored = await way()((tx) =>
@@ -124,7 +124,7 @@ describe.each([
     expect(await way()((tx) => sendBatch(tx, orders, []))).toEqual([]);
   });
 
-  test('the same id, topic, key and payload answer the stored message, and write nothing', async () => {
+  test('repeating id, topic, key and payload answers the stored message and writes nothing', async () => {
     const orders = await fresh();
     const id = randomUUID();
     const first = await way()((tx) => send(tx, orders, { a: 1 }, { id, key: 'k', after: '1 hour' }));
@@ -148,7 +148,7 @@ describe.each([
     expect((await rows(orders.name)).map(({ payload }) => payload)).toEqual(['1', '0', '2']);
   });
 
-  test('NUL and half characters in a payload arrive as they were written', async () => {
+  test('NUL and lone surrogates in a payload arrive as written', async () => {
     const orders = await fresh();
     const payload = {
       text: 'a\u0000b',
@@ -166,7 +166,7 @@ describe.each([
   });
 });
 
-test('transaction commits, answers what the work answers, and names the lanes it filled to who listens', async () => {
+test('transaction commits, answers the result of its work, and names the filled lanes to listeners', async () => {
   const orders = await fresh();
   const woken: string[] = [];
   const listener = await made.database.openSession(nudgeChannel, (payload) => {

@@ -151,7 +151,7 @@ test.each(refusals)('plain SQL raises OB002 for %s, with %s as the detail', asyn
   expect(await made.database.query('select count(*) from outbox.message')).toEqual(before);
 });
 
-test('plain SQL takes every JSON, anything of another type, and an instant in the past', async () => {
+test('plain SQL accepts any JSON, any type of value, and a past timestamp', async () => {
   const stored = await made.database.query<{ state: string }>(
     `select * from outbox.send('forms', '"\\u0000\\ud800"') union all select * from outbox.send('forms', ' null ')
      union all select * from outbox.send('forms', '1', at => now() - interval '1 day')
@@ -161,7 +161,7 @@ test('plain SQL takes every JSON, anything of another type, and an instant in th
   expect(stored.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => 'ready'));
 });
 
-test('days of a delay have 24 hours, also where the clocks change', async () => {
+test('a day of a delay has 24 hours, also across a change of the clocks', async () => {
   const [row] = await made.database.transaction(async (sql) => {
     await sql.query(`set local timezone = 'America/New_York'`);
     // 400 days of the calendar end an hour earlier: winter time begins them, summer time ends them.
@@ -174,7 +174,7 @@ test('days of a delay have 24 hours, also where the clocks change', async () => 
   expect(row).toEqual({ longest: null, longer: 'OUTBOX_DELAY_OUT_OF_RANGE' });
 });
 
-test('the database accepts exactly the transitions of the table, of all pairs', async () => {
+test('of all pairs of states the database accepts exactly the transitions of the table', async () => {
   const legal = new Set(transitions.map(({ from, to }) => `${from} → ${to}`));
   const accepted = new Set<string>();
   for (const from of states) {
@@ -185,7 +185,7 @@ test('the database accepts exactly the transitions of the table, of all pairs', 
   expect([...accepted].toSorted()).toEqual([...legal].toSorted());
 });
 
-test('the guard of the database is the one that is made of the table', async () => {
+test('the guard of the database is the one generated from the table', async () => {
   const guard = async (sql: Sql): Promise<unknown> =>
     sql.query(`select pg_get_triggerdef(oid) as text from pg_trigger where tgname = 'message_transition'`);
   const undo = new Error('undo');
@@ -239,7 +239,7 @@ test.each(states.filter((state) => state !== 'ready' && state !== 'waiting'))(
   },
 );
 
-test('an id is a UUID of version 7 with the time of its making, and ids of later statements are greater', async () => {
+test('an id is a UUID of version 7 with its creation time, and ids of later statements are greater', async () => {
   const { database } = made;
   const clock = '(extract(epoch from clock_timestamp()) * 1000)::float8';
   const seen: { id: string; before: number; after: number }[] = [];
@@ -260,7 +260,7 @@ test('an id is a UUID of version 7 with the time of its making, and ids of later
   expect(ids).toEqual(ids.toSorted());
 });
 
-test('10,000 ids differ, and every random bit of them is used', async () => {
+test('10,000 ids differ and use every random bit', async () => {
   const rows = await made.database.query<{ id: string }>(
     `select outbox.uuid_v7()::text as id from generate_series(1, 10000)`,
   );

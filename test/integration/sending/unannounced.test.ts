@@ -17,7 +17,7 @@ const ways: readonly (readonly [name: string, sending: Sending])[] = [
   ['send-batch-by-ref', (tx, to) => sendBatch(tx, to, [{ payload: 1, ref: 'r' }, { payload: 2 }])],
 ];
 
-test('a topic that no relay has announced is warned of once, by every way to send, at the cost of no statement', async (context) => {
+test('an unannounced topic is warned of once, by every way to send, without an extra statement', async (context) => {
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());
   const warned: string[] = [];

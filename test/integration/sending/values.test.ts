@@ -27,7 +27,7 @@ afterAll(async () => {
 const fresh = (row?: Parameters<typeof freshTopic>[1]) => freshTopic(made.database, row);
 const rows = (name: string) => storedRows(made.database, name);
 
-test('any JSON value is stored as the text that JSON.stringify makes of it', async () => {
+test('any JSON value is stored as the text of JSON.stringify', async () => {
   const orders = await fresh();
   const values = fc.jsonValue({ stringUnit: 'binary' });
   await fc.assert(
@@ -49,7 +49,7 @@ test('any JSON value is stored as the text that JSON.stringify makes of it', asy
   );
 });
 
-test('keys and headers of any text arrive as they were', async () => {
+test('keys and headers of any text arrive unchanged', async () => {
   const orders = await fresh();
   const text = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 60 })
@@ -67,7 +67,7 @@ test('keys and headers of any text arrive as they were', async () => {
   );
 });
 
-test('a batch stores and answers each message as send does, whatever it has', async () => {
+test('a batch stores and answers each message as send does, whatever its options', async () => {
   const orders = await fresh({ lanes: 7 });
   const text = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 20 })
@@ -126,7 +126,7 @@ test('a batch stores and answers each message as send does, whatever it has', as
   );
 });
 
-test('a key keeps its lane, whoever sends it and in whatever batch, and lanes follow the md5 of the key', async () => {
+test('a key keeps its lane, whatever its sender and batch, and lanes follow the md5 of the key', async () => {
   const orders = await fresh({ lanes: 7 });
   const keys = Array.from({ length: 200 }, (_, index) => `key-${index}`);
   await byPg(made.database)((tx) =>
@@ -214,7 +214,7 @@ test('a delay of the length of a long transaction still waits', async () => {
   expect(stored.state).toBe('waiting');
 });
 
-test('an instant in the past means at once, however long ago', async () => {
+test('a past timestamp means at once, however long ago', async () => {
   const orders = await fresh();
   for (const at of [new Date(Date.now() - 1_000), new Date(0), new Date('-000500-01-01T00:00:00Z')]) {
     const stored = await byPrisma(prisma)((tx) => send(tx, orders, 1, { at }));
@@ -222,7 +222,7 @@ test('an instant in the past means at once, however long ago', async () => {
   }
 });
 
-test('a repeat of a message that its lane has passed says published', async () => {
+test('repeating a message that its lane has passed answers published', async () => {
   const orders = await fresh();
   const id = randomUUID();
   await byPg(made.database)((tx) => send(tx, orders, 1, { id }));

@@ -57,7 +57,7 @@ async function sendSleeping(): Promise<{ readonly id: string; readonly workflowI
 const arrivalsOf = async (id: string): Promise<number> =>
   (await shared.journal()).filter((entry) => entry.id === id).length;
 
-test('Cancel in the Temporal UI cancels the message, and the audit says so', async () => {
+test('Cancel in the Temporal UI cancels the message, and the audit records it', async () => {
   const { id, workflowId } = await sendSleeping();
 
   await shared.temporal.workflow.getHandle(workflowId).cancel();
@@ -71,7 +71,7 @@ test('Cancel in the Temporal UI cancels the message, and the audit says so', asy
   expect(await arrivalsOf(id)).toBe(0);
 });
 
-test('Cancel in the Temporal UI that comes too late goes on as a new run, which ends with the outcome', async (context) => {
+test('Cancel in the Temporal UI that comes too late continues as a new run, which ends with the outcome', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -97,7 +97,7 @@ test('Cancel in the Temporal UI that comes too late goes on as a new run, which 
   expect(await stage.journal()).toMatchObject([{ id }]);
 });
 
-test('a message whose workflow was terminated is delivered at its time all the same', async () => {
+test('a message whose workflow was terminated is still delivered on time', async () => {
   const { id, workflowId } = await sendSleeping();
 
   await shared.temporal.workflow.getHandle(workflowId).terminate('a test');

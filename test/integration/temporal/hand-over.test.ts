@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const orders = numbered('orders');
 
-test('a relay that is stopped under load hands its lane over in less than a second, without a duplicate', async (context) => {
+test('a relay stopped under load hands its lane over in less than a second, without a duplicate', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   let owner = await stage.relay({}, { publisher: 'relay 0' });
   const load = startLoad(stage, orders, { perSecond: 200 });
@@ -37,7 +37,7 @@ test('a relay that is stopped under load hands its lane over in less than a seco
   expect(Math.min(...gapsMs)).toBeLessThan(1_000);
 });
 
-test('a relay that is alone hands its lane back to itself every 300 ms without a pause', async (context) => {
+test('a lone relay hands its lane to itself every 300 ms without a pause', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const relay = await stage.relay({ settings: { drainTimeout: 300 } });
   const load = startLoad(stage, orders, { perSecond: 200 });
@@ -75,7 +75,7 @@ test('two relays under load deliver once and in order', async (context) => {
   }
 });
 
-test('six lanes of one relay are drained at the same time', async (context) => {
+test('six lanes of one relay are drained concurrently', async (context) => {
   const topics = Array.from({ length: 6 }, (_, index) => numbered(`lane-${index}`));
   const stage = await openStage(context, { topics });
   const inside = new Set<string>();

@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 180_000 });
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];
 
-test('a consumer that stops hands a key in hand over at once', async (context) => {
+test('a consumer that stops hands over a key in hand at once', async (context) => {
   const stage = await openParkedStage(context);
   const { workflowId } = await stage.park('k', 0);
   let begun = 0;
@@ -40,7 +40,7 @@ function waitedForTheDead(event: HistoryEvent): boolean {
   );
 }
 
-test.concurrent('a consumer killed in mid-drain is followed by another soon after its missed heartbeats', async (context) => {
+test.concurrent('a consumer killed during a drain is replaced soon after its missed heartbeats', async (context) => {
   const stage = await openParkedStage(context);
   await stage.park('k', 0);
   const doomed = startHandlerProcess(stage);
@@ -57,7 +57,7 @@ test.concurrent('a consumer killed in mid-drain is followed by another soon afte
   expect(performance.now() - killedAt).toBeLessThan(45_000);
 });
 
-test.concurrent('a consumer that dies between the start of a workflow and its note leaves nothing behind', async (context) => {
+test.concurrent('a consumer that dies between the start of a workflow and its mark leaves nothing behind', async (context) => {
   const stage = await openParkedStage(context);
   const { workflowId } = await stage.park('k', 4_000);
   const doomed = startHandlerProcess(stage, { point: 'inbox:key-started', pass: 1 });
@@ -72,7 +72,7 @@ test.concurrent('a consumer that dies between the start of a workflow and its no
   expect((await stage.handleOf(workflowId).describe()).runId).toBe(runId);
 });
 
-test.concurrent('hundreds of parked keys have their workflows soon', async (context) => {
+test.concurrent('hundreds of parked keys soon have their workflows', async (context) => {
   const stage = await openParkedStage(context);
   await stage.park('first', 3_600_000);
   const { hosting, watcher } = stage.host();
@@ -99,7 +99,7 @@ async function openDeadEnd({ onTestFinished }: { onTestFinished: (work: () => Pr
   return { temporal: { address: `127.0.0.1:${port}`, namespace: 'default' }, asked: () => asked };
 }
 
-test.concurrent('nothing is connected before the first start, and without Temporal a start rejects and can be made again', async (context) => {
+test.concurrent('nothing connects before the first start, and without Temporal a start rejects and can be repeated', async (context) => {
   const { asked, temporal } = await openDeadEnd(context);
   const elsewhere = await openDeadEnd(context);
   const handlers = startParkedKeys({

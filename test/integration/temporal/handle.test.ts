@@ -40,7 +40,7 @@ test('a parked key waits in its workflow, is drained when due, and its history h
   expect(history).not.toContain(Buffer.from('a secret').toString('base64'));
 });
 
-test('what must not or cannot be shown of a key does not keep its workflow from starting', async (context) => {
+test('a key that must not or cannot be shown does not prevent the start of its workflow', async (context) => {
   const stage = await openParkedStage(context);
   const keyless = await stage.park(null, 0);
   const long = await stage.park('k'.repeat(3 * 1_024), 0);
@@ -72,7 +72,7 @@ test('a group may have any name of 512 bytes', async (context) => {
   expect(failures).toEqual([]);
 });
 
-test('a key that a failed message holds ends its workflow, and has one again when a person has decided', async (context) => {
+test('the workflow of a key held by a failed message ends, and a new one starts after an operator’s decision', async (context) => {
   const stage = await openParkedStage(context);
   const { keyId, workflowId } = await stage.park('k', 0);
   const failing: KeyDrains = {
@@ -94,7 +94,7 @@ test('a key that a failed message holds ends its workflow, and has one again whe
 });
 
 test.for(['cancel', 'terminate'] as const)(
-  'a key whose workflow somebody ends with %s has another one when its try is overdue',
+  'a key whose workflow was ended by %s gets another one when its try is overdue',
   async (action, context) => {
     const stage = await openParkedStage(context);
     const { workflowId } = await stage.park('k', 3_600_000);
@@ -113,7 +113,7 @@ test.for(['cancel', 'terminate'] as const)(
 );
 
 test.for(['cancel', 'terminate'] as const)(
-  'a drain in hand is told of %s, and the key is drained later',
+  'a drain in progress is notified of %s, and the key is drained later',
   async (action, context) => {
     const stage = await openParkedStage(context);
     const { workflowId } = await stage.park('k', 0);
@@ -136,7 +136,7 @@ test.for(['cancel', 'terminate'] as const)(
   },
 );
 
-test('a try that was made earlier is not kept waiting by the workflow that sleeps until later', async (context) => {
+test('a try moved to an earlier time does not wait for the workflow that sleeps until later', async (context) => {
   const stage = await openParkedStage(context);
   const { workflowId } = await stage.park('k', 3_600_000);
   stage.host();
@@ -149,7 +149,7 @@ test('a try that was made earlier is not kept waiting by the workflow that sleep
   expect(await stage.handleOf(workflowId).result()).toEqual({ state: 'drained' });
 });
 
-test('a key that was told but has no workflow gets one, and one whose workflow hangs gets another', async (context) => {
+test('a started key without a workflow gets one, and one whose workflow hangs gets another', async (context) => {
   const stage = await openParkedStage(context);
   const lost = await stage.park('lost', 0);
   const hanging = await stage.park('hanging', 0);
@@ -171,7 +171,7 @@ test('a key that was told but has no workflow gets one, and one whose workflow h
   expect((await first.describe()).status.name).toBe('TERMINATED');
 });
 
-test('a drain that fails is tried again within seconds, and the others go on', async (context) => {
+test('a failed drain is tried again within seconds, and the others continue', async (context) => {
   const stage = await openParkedStage(context);
   const failing = await stage.park('failing', 0);
   await stage.park('other', 0);

@@ -48,7 +48,7 @@ async function waiting(stage: Stage): Promise<number> {
   return rows.length;
 }
 
-test('a relay that started with one lane drains 40 side by side when there are so many, each over a connection of its own', async (context) => {
+test('a relay that started with one lane drains 40 concurrently once they exist, each over its own connection', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   await stage.relay({ settings: lingering });
   await drainSideBySide(stage, 40);
@@ -63,7 +63,7 @@ test('a relay that started with one lane drains 40 side by side when there are s
   expect(most, 'statements that wait side by side').toBeGreaterThanOrEqual(40);
 });
 
-test('a relay that was told how many connections to take takes no more for the lanes that are added', async (context) => {
+test('a relay with a set number of connections opens no more for added lanes', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const url = new URL(stage.url);
   url.searchParams.set('application_name', 'told');

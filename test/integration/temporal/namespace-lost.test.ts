@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 400_000 });
 
 const reminders = numbered('reminders');
 
-test.concurrent('after the namespace was deleted and made again, everything that waits gets its workflow and is delivered on time', async (context) => {
+test.concurrent('after the namespace was deleted and created again, everything waiting gets its workflow and is delivered on time', async (context) => {
   const namespace = `lost-${randomUUID()}`;
   await registerNamespace(namespace);
   const stage = await openStage(context, { topics: [reminders], namespace });
@@ -59,7 +59,7 @@ test.concurrent('after the namespace was deleted and made again, everything that
   });
 });
 
-test.concurrent('a namespace that was deleted and made again gets the workflows back', async (context) => {
+test.concurrent('a namespace that was deleted and created again gets its workflows back', async (context) => {
   const namespace = `handle-${randomUUID()}`;
   await registerNamespace(namespace);
   const stage = await openParkedStage(context, { namespace });

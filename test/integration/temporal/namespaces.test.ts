@@ -49,7 +49,7 @@ test('a relay refuses a copied database before it writes anything', async (conte
   expect(await stage.database.query('select name from outbox.topic')).toEqual([]);
 });
 
-test('without registered search attributes workflows start all the same, and say it in their memo', async (context) => {
+test('without registered search attributes workflows still start and have a memo that says so', async (context) => {
   const namespace = `bare-${randomUUID()}`;
   await registerNamespace(namespace);
   const stage = await openStage(context, { topics: [orders], namespace });
@@ -100,7 +100,7 @@ test('a topic that is not visible shows neither key nor ref', async (context) =>
   expect(JSON.stringify(history)).not.toContain(Buffer.from('order-42').toString('base64'));
 });
 
-test('a lane whose running workflow does nothing is drained all the same, and has it replaced after a minute', async (context) => {
+test('a lane whose running workflow does nothing is still drained, and gets a new workflow after a minute', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const workflowId = `${stage.installation}/lane/orders/0`;
   // Nobody works on this queue: the workflow runs for ever and never drains.

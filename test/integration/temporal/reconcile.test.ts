@@ -74,7 +74,7 @@ test('workflows that vanished are back within a run of the schedule, and others 
   }
 });
 
-test('the workflow of a canceled or deleted message is ended, with the reason in its history', async (context) => {
+test('the workflow of a canceled or deleted message is ended with the reason in its history', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   const relay = await stage.relay();
   const [canceled, deleted, kept] = await waiting(stage, 3);
@@ -114,7 +114,7 @@ test('a comparison right after many starts restarts none of them, although the i
   await relay.stop();
 });
 
-test('the results show in Temporal as those of the workflows', async (context) => {
+test('the results are shown in Temporal as those of the workflows', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   const relay = await stage.relay({ settings: often });
   await waiting(stage, 1);

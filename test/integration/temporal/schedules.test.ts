@@ -19,7 +19,7 @@ const exists = (stage: Stage, name: 'reconcile' | 'archive') =>
 const everyMs = async (stage: Stage, name: 'reconcile' | 'archive') =>
   (await scheduleOf(stage, name).describe()).spec.intervals?.[0]?.every;
 
-test('several relays make each schedule once, each minute and each five minutes, without overlap', async (context) => {
+test('several relays create each schedule once, for every minute and every five minutes, without overlap', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   const relays = await Promise.all([stage.relay(), stage.relay()]);
 
@@ -35,7 +35,7 @@ test('several relays make each schedule once, each minute and each five minutes,
   expect(failures).toEqual([]);
 });
 
-test('a schedule that was deleted is made again', async (context) => {
+test('a deleted schedule is created again', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   await stage.relay({ settings: { scheduleCheckInterval: 100 } });
   for (const name of ['reconcile', 'archive'] as const) {
@@ -49,7 +49,7 @@ test('a schedule that was deleted is made again', async (context) => {
   }
 });
 
-test('a changed interval changes the schedule, which stays paused when an operator has paused it', async (context) => {
+test('a changed interval updates the schedule, which stays paused if an operator has paused it', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   const first = await stage.relay();
   await until(() => exists(stage, 'archive'));

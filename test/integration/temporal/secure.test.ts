@@ -44,7 +44,7 @@ test.each<[string, TemporalConfig['tls'] & object]>([
   ['as bytes', { serverRootCACertificate: Buffer.from(authority.ca), clientCertPair: client }],
   ['and another name of the server', { ...right, serverNameOverride: 'temporal.test' }],
   ['from a function, as from files that are read when needed', () => right],
-])('Temporal is reached by TLS with a CA and a client certificate %s', async (_how, tls) => {
+])('connects to Temporal by TLS with a CA and a client certificate %s', async (_how, tls) => {
   const gate = await temporalGate(context, { server, clientsOf: authority.ca });
 
   expect(await connect({ address: gate.address, tls })).toBe('default');
@@ -77,7 +77,7 @@ test.each<[string, TemporalConfig['tls'], RegExp]>([
   expect(error.next).toContain('tls.serverRootCACertificate');
 });
 
-test('TLS with a server that has none is told as that', async () => {
+test('TLS to a server without TLS is reported as such', async () => {
   const address = inject('temporalAddress');
 
   expect(await failure({ address, tls: true })).toMatchObject({
@@ -86,7 +86,7 @@ test('TLS with a server that has none is told as that', async () => {
   });
 });
 
-test('an API key asks for TLS, is told to the server, and a wrong one is refused with the address', async () => {
+test('an API key requires TLS and is sent to the server, and a wrong one is refused with the address', async () => {
   const gate = await temporalGate(context, { server, admits: (sent) => sent === 'Bearer right-key' });
   const tls = { serverRootCACertificate: authority.ca };
   const { address } = gate;
@@ -102,7 +102,7 @@ test('an API key asks for TLS, is told to the server, and a wrong one is refused
   expect(await failure({ address, apiKey: 'right-key' })).toMatchObject({ code: 'OUTBOX_TLS_FAILED' });
 });
 
-test('a key that changes is taken over by the connection that is open', async () => {
+test('an open connection adopts a changed key', async () => {
   let key = 'first';
   const gate = await temporalGate(context, { server, admits: (sent) => sent === `Bearer ${key}` });
   const tls = { serverRootCACertificate: authority.ca };
@@ -130,7 +130,7 @@ test('a key that changes is taken over by the connection that is open', async ()
   await until(works);
 });
 
-test('a function that answers no key says so, and one that fails may be asked again', async () => {
+test('a function that returns no key is an error, and one that failed is called again', async () => {
   const fails = () => Promise.reject(new Error('the vault is sealed'));
   expect(await failure({ apiKey: fails })).toMatchObject({
     code: 'OUTBOX_SERVER_UNAVAILABLE',
@@ -173,7 +173,7 @@ test('relay and consumer deliver, park and try again through TLS with client cer
   expect(gate.passed()).toBeGreaterThan(before);
 });
 
-test('a connection that is given is used and left open, one that a function makes is closed', async () => {
+test('a given connection is used and left open, one that a function made is closed', async () => {
   const address = inject('temporalAddress');
   const given = await NativeConnection.connect({ address });
   onTestFinished(() => given.close());

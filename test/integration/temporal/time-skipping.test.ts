@@ -95,7 +95,7 @@ test.for([
   },
 );
 
-test('a message that is canceled while it waits is never published, and its workflow ends', async (context) => {
+test('a message canceled while it waits is never published, and its workflow ends', async (context) => {
   const stage = await skippingStage(context);
   const { id, workflowId } = await stage.commit((tx) =>
     send(tx, orderTimeout, { n: 1 }, { after: '15 minutes', ref: 'order-42' }),

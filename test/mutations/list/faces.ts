@@ -78,7 +78,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'key: visible(topic) ? key : null, group',
     replace: 'key, group',
     test: 'test/integration/temporal/handle.test.ts',
-    title: 'what must not or cannot be shown of a key',
+    title: 'a key that must not or cannot be shown does not prevent the start of its workflow',
   },
   {
     name: 'hidden-names-can-be-searched',
@@ -96,7 +96,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'key !== null && visible(topic) && Buffer',
     replace: 'key !== null && Buffer',
     test: 'test/integration/temporal/handle.test.ts',
-    title: 'what must not or cannot be shown of a key',
+    title: 'a key that must not or cannot be shown does not prevent the start of its workflow',
   },
   {
     name: 'lane-with-work-is-quiet',
@@ -105,7 +105,8 @@ export const faceMutations: readonly Mutation[] = [
     find: 'if (!lane.hasWork) return lane.held',
     replace: 'if (lane.hold === null) return lane.held',
     test: 'test/integration/operations/status-reachable.test.ts',
-    title: 'status and show tell a relay that is missing from a Temporal that is away',
+    title:
+      'status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet',
   },
   {
     name: 'uncounted-selection-is-the-expected-number',
@@ -130,7 +131,8 @@ export const faceMutations: readonly Mutation[] = [
     find: 'export const relayStaleMs = 15_000;',
     replace: 'export const relayStaleMs = 15_000_000;',
     test: 'test/integration/operations/status-reachable.test.ts',
-    title: 'status and show tell a relay that is missing from a Temporal that is away',
+    title:
+      'status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet',
   },
   {
     name: 'operators-wait-for-a-server-that-is-gone',
@@ -187,7 +189,8 @@ export const faceMutations: readonly Mutation[] = [
     find: 'bodies.map(valueOf)',
     replace: 'bodies.map(() => null)',
     test: 'test/integration/operations/status-breakers.test.ts',
-    title: 'what the breaker of a consumer pauses is told by status in another process',
+    title:
+      'status shows the pauses of a consumer’s breaker in another process, without payloads, until they end',
   },
   {
     name: 'dead-consumer-pauses-on',
@@ -196,7 +199,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'const staleMs = 6_000;',
     replace: 'const staleMs = 6_000_000;',
     test: 'test/integration/operations/status-breakers.test.ts',
-    title: 'what the breaker of a consumer paused is told no more some seconds after the consumer was killed',
+    title: 'the pauses of a killed consumer disappear from status after some seconds',
   },
   {
     name: 'stopped-consumer-runs-on',
@@ -205,7 +208,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'removeConsumer(sqlOf(tx), this.#id)',
     replace: 'removeConsumer(sqlOf(tx), randomUUID())',
     test: 'test/integration/operations/status-consumers.test.ts',
-    title: 'status shows who consumes, where, in which version and which partitions',
+    title: 'status shows consumers with host, version and partitions until they stop',
   },
   {
     name: 'consumer-seen-once',
@@ -214,7 +217,8 @@ export const faceMutations: readonly Mutation[] = [
     find: 'do update set seen_at = clock_timestamp(), partitions',
     replace: 'do update set partitions',
     test: 'test/integration/operations/status-consumers.test.ts',
-    title: 'a consumer repeats that it runs',
+    title:
+      'a running consumer refreshes its record; one row remains of those that are gone, and none after an hour',
   },
   {
     name: 'locks-of-milliseconds-told',
@@ -223,7 +227,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'openMs !== null && openMs >= afterMs',
     replace: 'openMs !== null',
     test: 'test/integration/operations/status-lane-locks.test.ts',
-    title: 'status names who has had a lane locked for some seconds, and waits for nobody',
+    title: 'status names the process that has locked a lane for some seconds, without waiting for it',
   },
   {
     name: 'command-before-the-server',
@@ -232,7 +236,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'return mayBeStarting(error) && performance',
     replace: 'return heardAt < 0 && mayBeStarting(error) && performance',
     test: 'test/integration/relay/start-interrupted.test.ts',
-    title: 'the first operation of a process waits',
+    title: 'the first operation of a process waits some seconds for a starting PostgreSQL:',
   },
   {
     name: 'lock-of-the-table-untold',
@@ -241,7 +245,8 @@ export const faceMutations: readonly Mutation[] = [
     find: `const all = extent === 'table';`,
     replace: `const all = extent === 'reads';`,
     test: 'test/integration/operations/status-lane-locks.test.ts',
-    title: 'a lock of the whole table is a lock of every lane',
+    title:
+      'a lock of the whole table counts for every lane, and one that excludes readers is reported at once',
   },
   {
     name: 'bad-json-stored-by-sql',
@@ -268,6 +273,6 @@ export const faceMutations: readonly Mutation[] = [
     find: 'if (!unproven.has(tx)) return',
     replace: 'if (!unproven.has(tx) || run.length > 0) return',
     test: 'test/integration/sending/root-client.test.ts',
-    title: 'a query without an open transaction is refused by every call',
+    title: 'every call refuses a query without an open transaction, however its client treats the error',
   },
 ];

@@ -11,7 +11,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     find: `when (old.state in ('retrying', 'failed') and new.state`,
     replace: `when (old.state in ('retrying') and new.state`,
     test: 'test/integration/relay/freed-keys.test.ts',
-    title: 'message lets its key go on at once',
+    title: 'message lets its key continue at once with 20,000 blocked keys',
   },
   {
     name: 'cancel-behind-its-follower-unnoted',
@@ -20,7 +20,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     find: `if new.state = 'canceled' or (select`,
     replace: 'if (select',
     test: 'test/integration/relay/freed-keys.test.ts',
-    title: 'a cancel that began before its follower was held',
+    title: 'a cancel that begins before its follower is blocked and commits after it frees the key',
   },
   {
     name: 'freed-key-is-no-work',
@@ -29,7 +29,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     find: 'f.topic = p_lane.topic and f.lane = p_lane.n)',
     replace: 'f.topic = p_lane.topic and f.lane = -1)',
     test: 'test/integration/relay/freed-keys.test.ts',
-    title: 'message lets its key go on at once',
+    title: 'message lets its key continue at once with 20,000 blocked keys',
   },
   {
     name: 'held-behind-nothing-unnoted',
@@ -38,7 +38,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     find: `filter(({ to }) => to === 'held')`,
     replace: `filter(({ to, attempt }) => to === 'held' && attempt !== undefined)`,
     test: 'test/integration/relay/held-keys.test.ts',
-    title: 'followers of a permanent failure in the same batch',
+    title: 'followers of a permanent failure in the same batch wait until it is settled, then continue',
   },
   {
     name: 'freed-key-forgotten-while-locked',
@@ -47,7 +47,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     find: 'where not exists (select from outbox.free_held(p_topic, p_lane, s.key',
     replace: 'where true or not exists (select from outbox.free_held(p_topic, p_lane, s.key',
     test: 'test/integration/relay/held-keys.test.ts',
-    title: 'a follower that is being canceled keeps those behind it held',
+    title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait for it',
   },
   {
     name: 'walk-ends-with-its-first-turn',
@@ -56,7 +56,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     find: 'walkHeld(this.#database, this.#walkedTo)',
     replace: 'walkHeld(this.#database)',
     test: 'test/integration/relay/freed-keys.test.ts',
-    title: 'a starter looks at the keys with held messages by turns',
+    title: 'a starter checks the keys with blocked messages by turns',
   },
   {
     name: 'release-before-every-claim',
@@ -65,7 +65,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     find: 'this.#freed = claimed.freed;',
     replace: 'this.#freed = true;',
     test: 'test/integration/relay/freed-keys.test.ts',
-    title: 'a message of another key is claimed at the cost of itself',
+    title: 'claiming a message of another key costs the same with 20,000 blocked keys',
   },
   {
     name: 'freed-key-of-another-lane',

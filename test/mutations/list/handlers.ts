@@ -102,7 +102,7 @@ export const handlerMutations: readonly Mutation[] = [
     find: 'array_fill($2::float8, array[${moreTriesThanAny}])',
     replace: 'array_fill($2::float8, array[1])',
     test: 'test/integration/parked/tries.test.ts',
-    title: 'a try begins by the delays of its topic',
+    title: 'a try has the delays of its topic, and a consumer without its handler gives none up',
   },
   {
     name: 'limit-not-told',

@@ -74,7 +74,8 @@ export const laneNumberMutations: readonly Mutation[] = [
     find: 'maxConcurrentActivityTaskExecutions: topics * maxLanes,',
     replace: 'maxConcurrentActivityTaskExecutions: topics * Math.min(maxLanes, 8),',
     test: 'test/integration/temporal/lanes-grow.test.ts',
-    title: 'a relay that started with one lane drains 40 side by side',
+    title:
+      'a relay that started with one lane drains 40 concurrently once they exist, each over its own connection',
   },
   {
     name: 'added-lanes-share-connections',
@@ -83,7 +84,8 @@ export const laneNumberMutations: readonly Mutation[] = [
     find: 'Math.min(Math.max(lanes, draining), mostForLanes) + spareConnections',
     replace: 'lanes + spareConnections',
     test: 'test/integration/temporal/lanes-grow.test.ts',
-    title: 'a relay that started with one lane drains 40 side by side',
+    title:
+      'a relay that started with one lane drains 40 concurrently once they exist, each over its own connection',
   },
   {
     name: 'told-connections-not-heeded',
@@ -92,6 +94,6 @@ export const laneNumberMutations: readonly Mutation[] = [
     find: 'return database.connections ?? Math.min(',
     replace: 'return Math.min(',
     test: 'test/integration/temporal/lanes-grow.test.ts',
-    title: 'a relay that was told how many connections to take takes no more',
+    title: 'a relay with a set number of connections opens no more for added lanes',
   },
 ];

@@ -34,7 +34,8 @@ export const laneMutations: readonly Mutation[] = [
     find: `o.state in ('retrying', 'held') order by`,
     replace: `o.state in ('retrying', 'held') and o.state = 'retrying' order by`,
     test: 'test/integration/relay/held-keys.test.ts',
-    title: 'a head that vanishes between the held release and the claim',
+    title:
+      'a head that vanishes between the release of blocked messages and the claim lets nothing overtake its followers',
   },
   {
     name: 'late-news-taken-for-sent',
@@ -43,7 +44,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'BigInt(xid) < BigInt(xmax) && !inProgress.has(xid)',
     replace: `BigInt(xid) < BigInt(xmax) && !inProgress.has('')`,
     test: 'test/integration/relay/caught-up.test.ts',
-    title: 'a look that finds what was committed late wakes the lane',
+    title: 'a look that finds what committed late wakes the lane',
   },
   {
     name: 'claim-ahead-behind-exceptions',
@@ -52,7 +53,7 @@ export const laneMutations: readonly Mutation[] = [
     find: `settled?.changes.every(({ to }) => to === 'published') === true`,
     replace: 'settled !== undefined',
     test: 'test/integration/relay/claim-ahead.test.ts',
-    title: 'behind a batch with a refused message is claimed again',
+    title: 'a claim behind a batch with a refused message is repeated: the key of that message waits',
   },
   {
     name: 'claim-ahead-of-a-pause',
@@ -61,7 +62,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'claimed?.owned === true && !paused ?',
     replace: 'claimed?.owned === true && paused !== undefined ?',
     test: 'test/integration/relay/claim-ahead.test.ts',
-    title: 'what was claimed before a pause is not sent after it',
+    title: 'a claim made before a pause is not sent after it',
   },
   {
     name: 'claim-ahead-reads-what-is-on-the-wire',
@@ -79,7 +80,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'where o.key = f.key and o.position < f.position',
     replace: 'where o.key = f.key and o.position < 0',
     test: 'test/integration/relay/held-keys.test.ts',
-    title: 'a follower that is being canceled keeps those behind it held',
+    title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait for it',
   },
   {
     name: 'lease-taken-early',
@@ -88,7 +89,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'l.alive_until between clock_timestamp() and',
     replace: `l.alive_until between clock_timestamp() + interval '5 s' and`,
     test: 'test/integration/relay/lease.test.ts',
-    title: 'a lease is kept to its last second',
+    title: 'a lease lasts to its last second',
   },
   {
     name: 'renewal-ignores-the-loss',
@@ -97,7 +98,7 @@ export const laneMutations: readonly Mutation[] = [
     find: '    else this.lose();\n',
     replace: '',
     test: 'test/integration/relay/lost-lane.test.ts',
-    title: 'a lane that is taken during a slow publish stops the publish',
+    title: 'losing the lane during a slow publish stops the publish',
   },
   {
     name: 'stale-claim-sent-unasked',
@@ -106,7 +107,7 @@ export const laneMutations: readonly Mutation[] = [
     find: '    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;\n',
     replace: '',
     test: 'test/integration/relay/lost-lane.test.ts',
-    title: 'a claim that is old is not sent when the lane was taken since',
+    title: 'an old claim is not sent when the lane has been taken since',
   },
   {
     name: 'suspect-mark-unknown-to-claims',
@@ -124,7 +125,7 @@ export const laneMutations: readonly Mutation[] = [
     find: ' or outbox.session_lives(l.session)',
     replace: ' or true',
     test: 'test/integration/relay/lease.test.ts',
-    title: 'an owner whose session has ended is followed half a second after its last renewal',
+    title: 'an owner whose session has ended is replaced half a second after its last renewal',
   },
   {
     name: 'session-dead-to-its-own-connection',
@@ -133,7 +134,8 @@ export const laneMutations: readonly Mutation[] = [
     find: '\n      or outbox.session_here(l.session)',
     replace: '',
     test: 'test/integration/relay/lease-session.test.ts',
-    title: 'a lane is also held where the question shares its connection',
+    title:
+      'a lane also counts as owned when the query shares its connection with the session, as behind a pooler:',
   },
   {
     name: 'lane-waited-for',
@@ -142,7 +144,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'where topic = $1 and n = $2 for update skip locked',
     replace: 'where topic = $1 and n = $2 for update',
     test: 'test/integration/relay/lease.test.ts',
-    title: 'a new owner waits for a settle that is under way',
+    title: 'a new owner waits for a settle in progress and claims only what it left',
   },
   {
     name: 'lane-owned-across-a-restart',
@@ -151,7 +153,7 @@ export const laneMutations: readonly Mutation[] = [
     find: ' and l.incarnation = outbox.incarnation()',
     replace: '',
     test: 'test/integration/relay/lease.test.ts',
-    title: 'a lane that was taken before the server was started again',
+    title: 'a lane taken before a restart of the server has to be taken anew',
   },
   {
     name: 'lapse-ignored',
@@ -160,7 +162,7 @@ export const laneMutations: readonly Mutation[] = [
     find: '(b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed',
     replace: 'false as lapsed',
     test: 'test/integration/relay/dead-owner.test.ts',
-    title: 'nothing that a dead owner may have published can be canceled',
+    title: 'nothing that a dead owner may have published can be canceled, even if the broker refuses it now',
   },
   {
     name: 'lane-freed-after-an-error',
@@ -169,7 +171,7 @@ export const laneMutations: readonly Mutation[] = [
     find: '(clean ? this.#lease.free(quiet) : this.#lease.abandon())',
     replace: 'this.#lease.free(quiet)',
     test: 'test/integration/relay/dead-owner.test.ts',
-    title: 'a settle that the database refuses to the end',
+    title: 'a settle that the database refuses until the run ends leaves its batch suspect',
   },
   {
     name: 'idle-connections-outlive-a-silent-session',
@@ -186,7 +188,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'if (renewing) return;',
     replace: '',
     test: 'test/integration/relay/outside-locks.test.ts',
-    title: 'while somebody has the row of a lane locked, its slow publish keeps one connection waiting',
+    title: 'while the row of a lane is locked, its slow publish keeps one connection waiting at a time',
   },
   {
     name: 'stuck-publish-keeps-its-lane',
@@ -195,7 +197,8 @@ export const laneMutations: readonly Mutation[] = [
     find: 'return await Promise.race([call(asked.signal), givenUp]);',
     replace: 'return await call(asked.signal);',
     test: 'test/integration/relay/stuck-transport.test.ts',
-    title: 'a publish that never settles',
+    title:
+      'a publish that never settles is aborted, reported, and costs its lane, which sends the batch again',
   },
   {
     name: 'failed-look-begins-where-it-began',
@@ -204,7 +207,7 @@ export const laneMutations: readonly Mutation[] = [
     find: '    this.#snapshot = null;\n    return look(',
     replace: '    return look(',
     test: 'test/integration/relay/look-failed.test.ts',
-    title: 'a relay whose look takes too long once',
+    title: 'a relay with one look that takes too long still sends, releases and starts',
   },
   {
     name: 'told-messages-are-waited-for',
@@ -213,7 +216,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'for no key update skip locked`',
     replace: 'for no key update`',
     test: 'test/integration/relay/outside-locks.test.ts',
-    title: 'messages whose row somebody has locked',
+    title: 'locked messages are neither waited for nor forgotten after their workflows were started',
   },
   {
     name: 'locked-messages-hide-the-others',
@@ -222,7 +225,8 @@ export const laneMutations: readonly Mutation[] = [
     find: 'untoldMessages(this.#database, messagesPerRound, left)',
     replace: 'untoldMessages(this.#database, messagesPerRound)',
     test: 'test/integration/relay/outside-locks.test.ts',
-    title: 'workflows of waiting messages are started although',
+    title:
+      'workflows of waiting messages are started although a business transaction has locked more of them than are read at once',
   },
   {
     name: 'claims-count-no-headers',
@@ -231,7 +235,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'octet_length(c.payload) + coalesce(octet_length(c.headers::text), 0) as size',
     replace: 'octet_length(c.payload) as size',
     test: 'test/integration/relay/claimed-rows.test.ts',
-    title: 'headers count towards the bytes of a claim',
+    title: 'headers count towards the bytes of a claim as stored',
   },
   {
     name: 'horizon-of-another-topic',
@@ -240,7 +244,8 @@ export const laneMutations: readonly Mutation[] = [
     find: `coalesce(t.horizon, interval '24 hours') and u.id`,
     replace: `(select max(horizon) from outbox.topic) and u.id`,
     test: 'test/integration/relay/horizons.test.ts',
-    title: '200,000 messages beyond the horizon',
+    title:
+      '200,000 messages beyond the horizon of their topic add no cost to a search for a topic with a longer one:',
   },
   {
     name: 'claim-of-a-standby',
@@ -258,7 +263,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'if (!isRefusal(error)) throw error;',
     replace: 'if (!isRefusal(error) || !this.#refused) throw error;',
     test: 'test/integration/relay/prepared-statements.test.ts',
-    title: 'one that the connection no longer has is answered all the same',
+    title: 'a statement that the connection no longer has is still answered, as behind a pooler',
   },
   {
     name: 'silent-transaction-keeps-its-locks',
@@ -267,7 +272,7 @@ export const laneMutations: readonly Mutation[] = [
     find: '    idle_in_transaction_session_timeout: idleMs,\n',
     replace: '',
     test: 'test/integration/relay/outside-locks.test.ts',
-    title: 'a transaction that is silent is ended with its locks',
+    title: 'a silent transaction is ended with its locks, whatever happened to its process',
   },
   {
     name: 'holds-of-lanes-that-are-given-up-never-end',
@@ -276,6 +281,6 @@ export const laneMutations: readonly Mutation[] = [
     find: `    report({ type: 'hold-ended',`,
     replace: `    if (!stop.aborted) report({ type: 'hold-ended',`,
     test: 'test/integration/relay/partial-batch.test.ts',
-    title: 'a lane that is given up while it is on hold',
+    title: 'giving up a lane on hold reports the end of the hold, and the next owner reports its own',
   },
 ];

@@ -43,7 +43,8 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'if (!(await census.isRunning(id))) missing.push(id);',
     replace: 'await census.isRunning(id);',
     test: 'test/integration/relay/reconcile-pages.test.ts',
-    title: 'a message without a workflow is handed to the starter again',
+    title:
+      'a message without a workflow is passed to the starter again, one that only the index lacks is not',
   },
   {
     name: 'epoch-aged-from-its-begin',
@@ -134,7 +135,8 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'and k.updated_at < outbox.clock()',
     replace: 'and false and k.updated_at < outbox.clock()',
     test: 'test/integration/parked/kept-retention.test.ts',
-    title: 'failed messages go when their group asks for it',
+    title:
+      'failed messages are deleted when their group requests it; those that hold their key and those of other groups stay',
   },
   {
     name: 'failed-message-goes-that-holds-its-key',
@@ -143,7 +145,8 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: ` and k.state = 'failed' and k.key_id is null`,
     replace: ` and k.state = 'failed'`,
     test: 'test/integration/parked/kept-retention.test.ts',
-    title: 'failed messages go when their group asks for it',
+    title:
+      'failed messages are deleted when their group requests it; those that hold their key and those of other groups stay',
   },
   {
     name: 'lane-row-by-its-key',

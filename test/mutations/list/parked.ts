@@ -95,7 +95,8 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'if v_key = any (v_busy) then',
     replace: 'if false then',
     test: 'test/integration/parked/kept-bulk.test.ts',
-    title: 'what is in the hands of others is not overtaken',
+    title:
+      'a locked message is not overtaken by later ones of its key, and one that was edited in between stays',
   },
   {
     name: 'filter-not-asked-under-the-lock',
@@ -123,7 +124,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'free: answering ? late : due.idle',
     replace: 'free: late',
     test: 'test/integration/parked/watcher-stand-ins.test.ts',
-    title: 'while no worker of the process runs',
+    title: 'while no worker of the process runs, a stand-in drains a due key at once',
   },
   {
     name: 'key-stand-in-gives-its-workflow-no-time',
@@ -132,7 +133,8 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'free: answering ? late : due.idle',
     replace: 'free: due.idle',
     test: 'test/integration/parked/watcher-stand-ins.test.ts',
-    title: 'while Temporal answers, a due key has a moment for its workflow',
+    title:
+      'while Temporal answers, a due key waits briefly for its workflow; then stand-ins drain as many keys as there are slots, and ask for their workflows',
   },
   {
     name: 'key-outage-unnoticed-while-nothing-starts',
@@ -141,7 +143,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'if (this.#toBeAsked && isEmpty(wanted))',
     replace: 'if (!this.#toBeAsked && isEmpty(wanted))',
     test: 'test/integration/parked/watcher-stand-ins.test.ts',
-    title: 'after an outage Temporal is asked until it answers',
+    title: 'after an outage Temporal is asked until it answers, also with nothing to start',
   },
   {
     name: 'key-begun-try-is-taken-away',
@@ -150,7 +152,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'cardinality(p_retry_ms))], 5000)',
     replace: 'cardinality(p_retry_ms))], 0)',
     test: 'test/integration/parked/tries.test.ts',
-    title: 'what one process has begun no other begins for five seconds',
+    title: 'a try that one process has begun no other begins for five seconds, however short the delays',
   },
   {
     name: 'key-stand-in-beside-its-workflow',
@@ -186,6 +188,6 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'return this.#away || this.#input.away();',
     replace: 'return this.#away;',
     test: 'test/integration/parked/watcher-stand-ins.test.ts',
-    title: 'while Temporal counts as away although no start has failed',
+    title: 'while Temporal counts as unreachable without a failed start, it is asked until that ends',
   },
 ];

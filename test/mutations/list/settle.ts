@@ -61,7 +61,8 @@ export const settleMutations: readonly Mutation[] = [
     find: 'this.#untold = at.untold;',
     replace: 'this.#untold = at.untold && false;',
     test: 'test/integration/relay/told-failures.test.ts',
-    title: 'is told by the next owner',
+    title:
+      'failures that a dead relay has settled but not reported are reported once by the next owner of its lane',
   },
   {
     name: 'lane-without-messages-tells-nothing',
@@ -70,7 +71,7 @@ export const settleMutations: readonly Mutation[] = [
     find: 'p_lane.untold_from is not null',
     replace: 'p_lane.untold_from is not null and false',
     test: 'test/integration/relay/told-failures.test.ts',
-    title: 'a lane that has nothing left',
+    title: 'a lane with nothing but failures of a dead relay is taken to report them',
   },
   {
     name: 'truncated-batch-moves-the-cursor',
@@ -131,7 +132,7 @@ export const settleMutations: readonly Mutation[] = [
     find: `state = case when m.state = 'ready' then c.state else m.state end,`,
     replace: 'state = c.state,',
     test: 'test/integration/receipts/receipts.test.ts',
-    title: 'a receipt before the settle is not undone by it',
+    title: 'the settle does not undo an earlier receipt, and the row still gets its offset',
   },
   {
     name: 'overdue-at-the-first-offset-not-passed',
@@ -158,6 +159,6 @@ export const settleMutations: readonly Mutation[] = [
     find: 'from due d where m.id = d.id and d.confirm_by is null\n',
     replace: 'from due d where m.id = d.id\n',
     test: 'test/integration/receipts/overdue.test.ts',
-    title: 'a message does not overtake an earlier one of its key',
+    title: 'a message does not overtake an earlier locked one of its key',
   },
 ];

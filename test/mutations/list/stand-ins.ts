@@ -30,7 +30,7 @@ export const standInMutations: readonly Mutation[] = [
     find: 'wanted_since = case when $6 then l.wanted_since end,',
     replace: 'wanted_since = case when not $6 then l.wanted_since end,',
     test,
-    title: 'a workflow stays wanted while a stand-in drains in its place, and is replaced after a minute',
+    title: 'a workflow stays wanted while a stand-in drains in its place and is replaced after a minute',
   },
   {
     name: 'engine-asked-for-every-lane',
@@ -40,7 +40,7 @@ export const standInMutations: readonly Mutation[] = [
     replace: 'false',
     test,
     title:
-      'an engine that answers nothing delays one message by a second, and is asked by one request at a time',
+      'an engine that does not answer delays one message by a second and is asked by one request at a time',
   },
   {
     name: 'outage-told-again-and-again',
@@ -50,7 +50,7 @@ export const standInMutations: readonly Mutation[] = [
     replace: `this.#report({ type: 'temporal-away', error });`,
     test,
     title:
-      'an engine that refuses is told once, nothing waits for it, and the lane returns to its workflow when it is back',
+      'an engine that refuses is reported once and delays nothing, and the lane returns to its workflow when it is back',
   },
   {
     name: 'stand-ins-left-at-a-stop',
@@ -59,7 +59,7 @@ export const standInMutations: readonly Mutation[] = [
     find: 'await Promise.all([...this.#running.values()].map(({ done }) => done));',
     replace: '',
     test,
-    title: 'a stop ends a stand-in: the batch in hand is settled, and the lane is free',
+    title: 'a stop ends a stand-in: the batch in hand is settled and the lane is free',
   },
   {
     name: 'begun-before-the-first-batch',
@@ -68,6 +68,6 @@ export const standInMutations: readonly Mutation[] = [
     find: 'await this.#standIns.begun();',
     replace: '',
     test,
-    title: 'a relay without a workflow engine drains what was there, and is supervised later',
+    title: 'a relay without a workflow engine drains existing messages and is supervised later',
   },
 ];

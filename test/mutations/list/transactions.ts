@@ -16,7 +16,8 @@ export const transactionMutations: readonly Mutation[] = [
     find: "  nudge(through, runQueryOf(through, 'wake'), []);",
     replace: "  runQueryOf(through, 'wake');",
     test: 'test/integration/relay/wake.test.ts',
-    title: 'a message whose transaction its sender opened leaves at once with wake',
+    title:
+      'with wake a message whose sender opened the transaction is sent at once, without it at the next look',
   },
   {
     name: 'wake-in-a-transaction',
@@ -25,7 +26,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: ` && '$connect' in through && typeof through.$connect === 'function'`,
     replace: '',
     test: 'test/integration/relay/wake.test.ts',
-    title: 'wake refuses what belongs to a transaction',
+    title: 'wake refuses a client within a transaction, and accepts extended clients and pools',
   },
   {
     name: 'wake-in-a-transaction-of-a-pool',
@@ -52,7 +53,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: 'dueAt, duplicate: false, unannounced, refusal',
     replace: 'dueAt, duplicate: false, unannounced: false, refusal',
     test: 'test/integration/sending/unannounced.test.ts',
-    title: 'a topic that no relay has announced is warned of once',
+    title: 'an unannounced topic is warned of once, by every way to send, without an extra statement',
   },
   {
     name: 'any-topic-is-taken',

@@ -16,7 +16,8 @@ export const tryMutations: readonly Mutation[] = [
     find: 'where x.key_id = p_id and x.position > k.ended order by',
     replace: 'where x.key_id = p_id order by',
     test: tries,
-    title: 'a try reads next to nothing of what was handled before it',
+    title:
+      'a try reads almost nothing of what was handled before it, while an old snapshot prevents its removal',
   },
   {
     name: 'dead-processes-not-looked-for',
@@ -25,7 +26,7 @@ export const tryMutations: readonly Mutation[] = [
     find: 'continue when not pg_try_advisory_xact_lock(w);',
     replace: 'continue;',
     test: kills,
-    title: 'a try whose process is dead ends at once',
+    title: 'a try of a dead process ends at once: it counts as a kill, not as an attempt, and its key is due',
   },
   {
     name: 'dead-try-keeps-its-time',
@@ -34,7 +35,7 @@ export const tryMutations: readonly Mutation[] = [
     find: 'tries = k.tries + 1, next_at = outbox.clock() where',
     replace: 'tries = k.tries + 1 where',
     test: kills,
-    title: 'a try whose process is dead ends at once',
+    title: 'a try of a dead process ends at once: it counts as a kill, not as an attempt, and its key is due',
   },
   {
     name: 'parked-deaths-not-counted',
@@ -43,7 +44,7 @@ export const tryMutations: readonly Mutation[] = [
     find: 'kills = x.kills + v_killed::integer',
     replace: 'kills = x.kills',
     test: kills,
-    title: 'failed when that was its third death',
+    title: 'a message in hand when a process died is tried alone, and failed at its third death',
   },
   {
     name: 'death-counts-as-an-attempt',
@@ -52,7 +53,7 @@ export const tryMutations: readonly Mutation[] = [
     find: 'set attempts = greatest(x.attempts - 1, 0), kills',
     replace: 'set kills',
     test: kills,
-    title: 'what was in hand beside a message that kills loses no try',
+    title: 'messages in hand together with one that kills lose no try and are suspected once',
   },
   {
     name: 'overtaken-try-joined',
@@ -61,7 +62,7 @@ export const tryMutations: readonly Mutation[] = [
     find: ' and k.tries = p_number',
     replace: '',
     test: tries,
-    title: 'a try that another try has overtaken is not joined',
+    title: 'an overtaken try cannot be joined',
   },
   {
     name: 'overtaken-try-given-back',
@@ -70,7 +71,7 @@ export const tryMutations: readonly Mutation[] = [
     find: ' and x.tries = p_number',
     replace: '',
     test: tries,
-    title: 'a try is given back once, and not when another one has overtaken it',
+    title: 'a try is returned at most once, and not after another one has overtaken it',
   },
   {
     name: 'try-given-back-counts',
@@ -79,7 +80,7 @@ export const tryMutations: readonly Mutation[] = [
     find: 'set attempts = greatest(p.attempts - 1, 0), updated_at',
     replace: 'set updated_at',
     test: tries,
-    title: 'a try that is given back is not counted',
+    title: 'a returned try is not counted, and the next one is due at the given time',
   },
   {
     name: 'missing-handler-counts-as-a-try',

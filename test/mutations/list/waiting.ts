@@ -12,7 +12,7 @@ export const waitingMutations: readonly Mutation[] = [
     find: `state::text in ('waiting', 'retrying') and due_at <= outbox.clock()`,
     replace: `state::text in ('waiting', 'retrying') and due_at <= outbox.clock() + interval '50 ms'`,
     test,
-    title: 'nothing is released 30 ms before its time',
+    title: 'a message is released at its due time, not 30 ms earlier',
   },
   {
     name: 'release-places-by-position',
@@ -30,7 +30,7 @@ export const waitingMutations: readonly Mutation[] = [
     find: 'and m.due_at <= outbox.clock() and m.due_at >=',
     replace: `and m.due_at <= outbox.clock() + interval '50 ms' and m.due_at >=`,
     test,
-    title: 'nothing is released 30 ms before its time',
+    title: 'a message is released at its due time, not 30 ms earlier',
   },
   {
     name: 'sweep-waits-for-locks',
@@ -39,7 +39,7 @@ export const waitingMutations: readonly Mutation[] = [
     find: 'limit p_limit for update skip locked',
     replace: 'limit p_limit for update',
     test,
-    title: 'a sweep takes the longest overdue first, and passes by what a transaction has locked',
+    title: 'a sweep releases the longest overdue messages first and skips locked ones',
   },
   {
     name: 'look-begins-behind-what-was-committed-late',
@@ -48,7 +48,7 @@ export const waitingMutations: readonly Mutation[] = [
     find: 'ceil(extract(epoch from least(one.due, min(x.due) over ())',
     replace: 'ceil(extract(epoch from least(one.due, null)',
     test: 'test/integration/relay/due-edge.test.ts',
-    title: 'what is committed late is released at once',
+    title: 'a message that commits late is released at once, although everything due before it is released',
   },
   {
     name: 'sweep-leaves-the-locked-for-ever',
@@ -57,7 +57,7 @@ export const waitingMutations: readonly Mutation[] = [
     find: 'return now >= this.#restsUntil ? null : this.#from;',
     replace: 'return this.#from;',
     test: 'test/integration/relay/due-edge.test.ts',
-    title: 'what a slow transaction has moved to an earlier time',
+    title: 'a message that a slow transaction has moved to an earlier time is released within two seconds',
   },
   {
     name: 'sweep-after-two-seconds',
@@ -75,7 +75,7 @@ export const waitingMutations: readonly Mutation[] = [
     find: `if ((await cancelMessage(id)) === 'canceled') throw`,
     replace: `if (id !== '' || (await cancelMessage(id)) === 'canceled') throw`,
     test: 'test/integration/temporal/cancel.test.ts',
-    title: 'Cancel in the Temporal UI cancels the message, and the audit says so',
+    title: 'Cancel in the Temporal UI cancels the message, and the audit records it',
     built: true,
   },
 ];

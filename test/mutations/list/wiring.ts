@@ -18,7 +18,7 @@ export const wiringMutations: readonly Mutation[] = [
     find: 'onceStarted(() => work(database))',
     replace: 'work(database)',
     test: 'test/integration/relay/start-interrupted.test.ts',
-    title: 'a check and a preparation of topics wait',
+    title: 'a check of migrations and a preparation of topics wait some seconds for a starting PostgreSQL',
   },
   {
     name: 'claimed-ahead-and-waits-to-be-rung',
@@ -27,7 +27,7 @@ export const wiringMutations: readonly Mutation[] = [
     find: 'ahead === undefined && hold === undefined && !claimed.truncated',
     replace: 'hold === undefined && !claimed.truncated',
     test: 'test/integration/relay/claim-ahead.test.ts',
-    title: 'behind a batch that is not full is sent at once, not at the next check',
+    title: 'what was rung for and claimed behind a partial batch is sent at once, not at the next check',
   },
   {
     name: 'replaced-session-not-noticed',

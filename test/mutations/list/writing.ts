@@ -83,7 +83,7 @@ export const writingMutations: readonly Mutation[] = [
     find: '       and not coalesce(pg_visible_in_snapshot(m.xid, l.suspect), false)\n',
     replace: '',
     test: 'test/integration/operations/withdraw.test.ts',
-    title: 'what an owner that died may have published is too late',
+    title: 'what a dead owner may have published is too late, what was sent after the takeover is not',
   },
   {
     name: 'reschedule-only-to-later',
@@ -101,7 +101,7 @@ export const writingMutations: readonly Mutation[] = [
     find: `old.state = 'held'      and new.state in ('ready', 'canceled')`,
     replace: `old.state = 'held'      and new.state in ('ready', 'canceled', 'published')`,
     test: 'test/integration/sending/sql.test.ts',
-    title: 'the database accepts exactly the transitions of the table',
+    title: 'of all pairs of states the database accepts exactly the transitions of the table',
   },
   {
     name: 'edit-of-an-old-version',
@@ -110,7 +110,7 @@ export const writingMutations: readonly Mutation[] = [
     find: 'm.updated_at = $2::text::timestamptz',
     replace: 'm.updated_at >= $2::text::timestamptz',
     test: 'test/integration/operations/edit.test.ts',
-    title: 'an edit of another version than the editor saw is a conflict',
+    title: 'an edit of a version other than the one read is a conflict',
   },
   {
     name: 'refusal-not-audited',
