@@ -36,7 +36,7 @@ for (const [of, open] of bulkBenches) {
     expect(await bench.auditedActions()).toEqual([]);
   });
 
-  test(`${of}: a filter that matches nothing is done at once, and audited`, async (end) => {
+  test(`${of}: a filter that matches nothing ends at once and is audited`, async (end) => {
     const bench = await open(end);
     await bench.fail(['A']);
 

@@ -5,7 +5,7 @@ const timeout = 300_000;
 const named = (some: readonly Example[]) => some.map((one) => [one.name, one] as const);
 
 test.each(named(examples))(
-  '%s runs by one command and says what it shows',
+  '%s runs by one command and prints what it promises',
   { timeout },
   async (_, example) => {
     const { code, output, result } = await runScript(example, 'start');

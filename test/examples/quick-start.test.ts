@@ -11,7 +11,7 @@ const withinMs = 60_000;
 const kinds: readonly Kind[] = ['With Prisma', 'In NestJS'];
 
 test.each(kinds)(
-  'a newcomer has a message of their own handled by the steps of the quick start: %s',
+  'a newcomer’s own message is handled by the steps of the quick start: %s',
   { timeout: 180_000 },
   async (kind) => {
     const { drop, url } = await createEmptyDatabase();

@@ -203,7 +203,7 @@ async function allTogether(context: TestContext, seed: number): Promise<void> {
 }
 
 test.for(faultSeeds(31))(
-  'I1 I2 I3 I4 I5 I13 F29: whatever is killed, frozen, cut off or failed over together, every promise is kept (seed %i)',
+  'I1 I2 I3 I4 I5 I13 F29: whatever is killed, frozen, cut off or failed over at once, every promise is kept (seed %i)',
   { timeout: 600_000 + faultMinutes * 120_000 },
   (seed, context) => allTogether(context, seed),
 );

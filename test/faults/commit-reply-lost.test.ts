@@ -37,7 +37,7 @@ test.for([
   ['pg', 'commit\0'],
   ['prisma', 'COMMIT'],
 ] as const)(
-  'I2 I4 F08: a %s client that never hears of its commit sends again with the same id, and it is stored and delivered once',
+  'I2 I4 F08: a %s client that never gets the answer to its commit sends again with the same id, and it is stored and delivered once',
   { timeout: faultTimeoutMs(180_000) },
   async ([way, statement], context) => {
     const stage = await openStage(context, { topics: [orders] });
@@ -67,7 +67,7 @@ test.for([
   },
 );
 
-test('I5 F08: a cancel whose commit was not heard of stands, and says so when it is asked again', async (context) => {
+test('I5 F08: a cancel whose commit was not answered holds, and repeating it says so', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   await stage.relay();
   const { proxy, url } = await proxiedDatabase(context, stage.url, 1);
@@ -109,7 +109,7 @@ async function relayBehindProxy(context: TestContext, seed: number) {
   return { proxy, relay, finish };
 }
 
-test('I1 I3 I11 F08: a relay whose settles do not arrive, or are not answered, says them again, and sends nothing twice', {
+test('I1 I3 I11 F08: a relay whose settles are lost or not answered repeats them and sends nothing twice', {
   timeout: faultTimeoutMs(400_000),
 }, async (context) => {
   const { proxy, relay, finish } = await relayBehindProxy(context, 8);

@@ -14,7 +14,7 @@ afterEach(async () => {
   await stage.end();
 });
 
-test('I4 I5 F17: a consumer frozen past the session of its group does no effect twice when it thaws, and joins again', {
+test('I4 I5 F17: a consumer frozen past the session of its group repeats no effect when it resumes, and rejoins', {
   timeout: 600_000,
 }, async () => {
   stage = await InboxStage.create(partitions);

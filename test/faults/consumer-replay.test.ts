@@ -17,7 +17,7 @@ async function rateUntil(count: () => number, total: number): Promise<number> {
   return ((total - before) * 1_000) / (performance.now() - startedAt);
 }
 
-test(`I4 I12 F18: a group that is set back to the beginning of ${messages} messages does nothing twice, and is five times as fast as with new ones`, {
+test(`I4 I12 F18: a group reset to the beginning of ${messages} messages repeats nothing and is five times as fast as with new ones`, {
   timeout: 1_200_000,
 }, async ({ onTestFinished }) => {
   const stage = await InboxStage.create(partitions);

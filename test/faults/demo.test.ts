@@ -9,7 +9,7 @@ const main = fileURLToPath(new URL('../../dist/bin/temporal-outbox.js', import.m
 /** Servers included, on a machine that does other things as well. */
 const withinMs = 600_000;
 
-test('the demo loses, invents, hastens and disorders nothing while a relay is killed and Kafka is stopped', {
+test('the demo loses, invents, hastens and reorders nothing while a relay is killed and Kafka is stopped', {
   timeout: withinMs,
 }, async ({ signal }) => {
   const child = spawn(process.execPath, [main, 'demo', '--json'], { signal, killSignal: 'SIGTERM' });

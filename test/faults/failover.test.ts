@@ -111,7 +111,7 @@ test.for(['idle', 'before a batch is sent', 'before a batch is settled'] as cons
 );
 
 test.for(['the server', 'one backend'] as const)(
-  'I1 nothing is lost that commits after a crash which forgot the last commits (%s)',
+  'I1 nothing that commits after a crash without its last commits is lost (%s)',
   { timeout: 120_000 },
   async (victim, context) => {
     const server = await ownPostgres(context);

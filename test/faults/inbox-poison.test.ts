@@ -46,7 +46,7 @@ test.for([
   },
 );
 
-test('a parked message that kills whoever tries it is failed after three deaths, and no key beside it loses a try', {
+test('a parked message that kills its consumers is failed after three deaths, and no key in hand with it loses a try', {
   timeout: 300_000,
 }, async ({ onTestFinished }) => {
   const inbox = await MemoryInbox.create();

@@ -49,7 +49,7 @@ async function reasonOf({ stage, inbox }: KafkaFaultFixture): Promise<string> {
 }
 
 test.for(faultSeeds(12))(
-  'I1 I3 I13 F12: a broker killed under load burns no attempt, and delivery is going again within seconds of its return (seed %i)',
+  'I1 I3 I13 F12: a broker killed under load uses up no attempt, and delivery continues within seconds of its return (seed %i)',
   { timeout: faultTimeoutMs(400_000) },
   async (seed, context) => {
     const fixture = await kafkaFaultFixture(context, { kafka, seed });
@@ -71,7 +71,7 @@ test.for(faultSeeds(12))(
 );
 
 test.for(faultSeeds(13))(
-  'I1 I3 I11 F13: a broker frozen beyond the request timeout loses nothing when it thaws (seed %i)',
+  'I1 I3 I11 F13: a broker frozen beyond the request timeout loses nothing when it resumes (seed %i)',
   { timeout: 400_000 },
   async (seed, context) => {
     const fixture = await kafkaFaultFixture(context, { kafka, seed, requestTimeoutMs: 5_000 });
@@ -93,7 +93,7 @@ test.for(faultSeeds(13))(
 );
 
 test.for(faultSeeds(14))(
-  'I1 I3 I4 I13 F14: when answers of the broker are lost its lane waits, and no effect happens twice though messages do (seed %i)',
+  'I1 I3 I4 I13 F14: when answers of the broker are lost its lane waits, and no effect occurs twice although messages do (seed %i)',
   { timeout: faultTimeoutMs(400_000) },
   async (seed, context) => {
     const proxy = await startFaultProxy(node.address, seed);
@@ -132,7 +132,7 @@ test.for(faultSeeds(14))(
 );
 
 test.for(faultSeeds(15))(
-  'I1 I3 I13 F15: a broker that swallows everything is on hold, with the reason in sight, within 15 s (seed %i)',
+  'I1 I3 I13 F15: a broker that swallows everything is on hold with a visible reason within 15 s (seed %i)',
   { timeout: 400_000 },
   async (seed, context) => {
     const proxy = await startFaultProxy(node.address, seed);

@@ -36,7 +36,7 @@ async function leaderOf(address: string): Promise<number> {
 }
 
 test.for(faultSeeds(12))(
-  'I1 I3 I13 F12: of three brokers the leader may be killed, and with two gone messages wait and burn no attempt (seed %i)',
+  'I1 I3 I13 F12: the leader of three brokers may be killed, and with two gone messages wait and use up no attempt (seed %i)',
   { timeout: 500_000 },
   async (seed, context) => {
     const client = observer(kafka.brokers.join(','));
@@ -94,7 +94,7 @@ async function sendAlone(
   }
 }
 
-test('I1 I3 F12: leaders that move under load lose nothing and disorder no key, where kafkajs alone loses', {
+test('I1 I3 F12: leaders that move under load lose nothing and reorder no key, where kafkajs alone loses messages', {
   timeout: 240_000,
 }, async ({ onTestFinished }) => {
   const client = observer(kafka.brokers.join(','));

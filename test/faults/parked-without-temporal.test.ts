@@ -14,7 +14,7 @@ const keys = 10;
 const saw = ({ events }: FedConsumer, type: string): number =>
   events.filter((event) => event.type === type).length;
 
-test('F19 keys are parked, and leave parking, while Temporal is away, also at a consumer that never saw it', {
+test('F19 keys are parked and leave parking while Temporal is unreachable, also at a consumer that never reached it', {
   timeout: faultTimeoutMs(240_000),
 }, async ({ onTestFinished }) => {
   const temporal = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });

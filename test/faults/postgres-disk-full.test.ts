@@ -63,7 +63,7 @@ async function fillUnderLoad(context: TestContext, seed: number): Promise<void> 
 }
 
 test.for(faultSeeds(6))(
-  'I1 I2 I3 I5 I13 F06: while the disk of PostgreSQL is full commits fail, and all goes on once there is room (seed %i)',
+  'I1 I2 I3 I5 I13 F06: commits fail while the disk of PostgreSQL is full, and everything continues once there is room (seed %i)',
   { timeout: 300_000 },
   (seed, context) => fillUnderLoad(context, seed),
 );

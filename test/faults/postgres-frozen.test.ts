@@ -60,7 +60,7 @@ async function freezeUnderLoad(context: TestContext, seed: number): Promise<void
 }
 
 test.for(faultSeeds(7))(
-  'I1 I3 I5 I6 I13 F07: PostgreSQL frozen past a lease is told as silent, and all goes on when it thaws (seed %i)',
+  'I1 I3 I5 I6 I13 F07: PostgreSQL frozen past a lease is reported as silent, and everything continues when it resumes (seed %i)',
   { timeout: 300_000 },
   (seed, context) => freezeUnderLoad(context, seed),
 );

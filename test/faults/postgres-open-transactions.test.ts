@@ -12,7 +12,7 @@ import { until } from '../support/fixtures/until.ts';
 const orders = numbered('orders');
 const openMs = 5_000;
 
-test('I1 I3 I11 F05: a transaction that stays open with a lower position, beside one idle elsewhere, keeps no other key waiting', {
+test('I1 I3 I11 F05: a transaction that stays open with a lower position, with another one idle elsewhere, delays no other key', {
   timeout: 240_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

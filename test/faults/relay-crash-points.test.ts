@@ -42,12 +42,12 @@ async function diesAt(context: TestContext, point: CrashPoint, repeated: boolean
 }
 
 test.concurrent.for([...repeats])(
-  'I1 I3 I11 I13 F02 F03: a relay that dies at %s loses nothing, and repeats its last batch only when that was not settled: %s',
+  'I1 I3 I11 I13 F02 F03: a relay that dies at %s loses nothing, and repeats its last batch only if that was not settled: %s',
   { timeout: 400_000 },
   ([point, repeated], context) => diesAt(context, point, repeated),
 );
 
-test.concurrent('I5 F02: what a relay may have published before it died can no longer be canceled, even when it is refused afterwards', {
+test.concurrent('I5 F02: what a relay may have published before it died can no longer be canceled, even if it is refused afterwards', {
   timeout: 400_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

@@ -12,7 +12,7 @@ const orders = numbered('orders');
 const exitsWithinMs = 40_000;
 const restarts = faultRounds(5);
 
-test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load repeat nothing, and each ends by itself`, {
+test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load repeat nothing, and each exits by itself`, {
   timeout: faultTimeoutMs(600_000),
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

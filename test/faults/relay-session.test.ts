@@ -14,7 +14,7 @@ import { until } from '../support/fixtures/until.ts';
 const orders = numbered('orders');
 const blips = faultRounds(6);
 
-test('I1 I3: a relay that loses its session while it sends costs repeats only', {
+test('I1 I3: a relay that loses its session while it sends only repeats messages', {
   timeout: faultTimeoutMs(300_000),
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
@@ -42,7 +42,7 @@ test('I1 I3: a relay that loses its session while it sends costs repeats only', 
   await Promise.all(relays.map((relay) => relay.stop()));
 });
 
-test('I1 I3 I13: a relay whose connections die without a word goes on over new ones', {
+test('I1 I3 I13: a relay whose connections die silently continues over new ones', {
   timeout: 200_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
@@ -71,7 +71,7 @@ test('I1 I3 I13: a relay whose connections die without a word goes on over new o
   expect(silentMs).toBeLessThan(45_000);
 });
 
-test('I1 I3 I13: a relay that is frozen within a settle keeps its lane no longer than its lease', {
+test('I1 I3 I13: a relay frozen during a settle keeps its lane no longer than its lease', {
   timeout: 200_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

@@ -5,7 +5,7 @@ import type { Database } from '../../src/store/database/database.ts';
 import { leaseMs } from '../../src/store/lane/lease.ts';
 import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 
-test('I13: a lane whose claims take longer than half a lease is drained all the same', async (context) => {
+test('I13: a lane whose claims take longer than half a lease is still drained', async (context) => {
   const fixture = await laneFixture();
   context.onTestFinished(() => fixture.drop());
   const slow: Database = {

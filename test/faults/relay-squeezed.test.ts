@@ -11,7 +11,7 @@ const messages = 400;
 /** Stored compressed, so that the backlog is large for the relay alone. */
 const text = 'x'.repeat(800_000);
 
-test('I1 I3 I13 F27: a relay whose heap is smaller than its backlog, on a slow wire, delivers all of it in order', {
+test('I1 I3 I13 F27: a relay whose heap is smaller than its backlog delivers all of it in order over a slow connection', {
   timeout: 240_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

@@ -19,7 +19,7 @@ const awayMs = Math.max(24_000, faultMinutes * 20_000);
 /** On two processors that this test shares with others. Alone it is 0.05 and 0.3 s; without stand-ins the whole outage. */
 const lateWithinMs = 6_000;
 
-test('I1 I3 I6 I7 F01 F19: while Temporal is away whoever is alive delivers on time, also a relay that never saw it', {
+test('I1 I3 I6 I7 F01 F19: while Temporal is unreachable every live relay delivers on time, also one that never reached it', {
   timeout: faultTimeoutMs(300_000) + awayMs,
 }, async (context) => {
   const server = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });

@@ -9,7 +9,7 @@ import { until } from '../support/fixtures/until.ts';
 const orders = numbered('orders');
 const reminders = numbered('reminders');
 
-test('I1 I6 I7 F19: after Temporal was killed and restarted, messages go on and waiting ones are delivered on time', {
+test('I1 I6 I7 F19: after Temporal was killed and restarted, messages continue and waiting ones are delivered on time', {
   timeout: 240_000,
 }, async (context) => {
   const server = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });

@@ -37,7 +37,7 @@ async function buildsOf(stage: Stage, workflowId: string): Promise<ReadonlySet<s
   );
 }
 
-test('I1 I3 I11 F24 F26: relays of two builds deliver side by side behind a compatible migration, and the new one ends what the old one has begun', {
+test('I1 I3 I11 F24 F26: relays of two builds deliver concurrently after a compatible migration, and the new one completes what the old one began', {
   timeout: 300_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders, reminders] });

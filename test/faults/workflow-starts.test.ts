@@ -113,7 +113,7 @@ test('I1 F21: a message whose relay died between the commit and the start of its
   await until(told);
 });
 
-test('I2 F21: a workflow for a message that nobody knows, or whose transaction is rolled back, ends silently', async (context) => {
+test('I2 F21: a workflow for a message that is unknown or rolled back ends silently', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   await stage.relay();
   expect(await byHand(stage, randomUUID())).toMatchObject({ state: 'unknown' });
@@ -134,7 +134,7 @@ test('I2 F21: a workflow for a message that nobody knows, or whose transaction i
   expect((await stage.journal()).map((entry) => entry.id)).toEqual([later.id]);
 }, 120_000);
 
-test('I1 F21: a workflow that ran before its transaction had committed does not keep the message from being delivered', async (context) => {
+test('I1 F21: a workflow that ran before the commit of its transaction does not prevent the delivery of its message', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   await stage.relay();
   const id = randomUUID();

@@ -61,7 +61,7 @@ test('I14 every operation leaves exactly one entry per message, with actor, reas
   }
 });
 
-test('I14 refusals of single messages are entered as well', async () => {
+test('I14 refusals of single messages are recorded as well', async () => {
   await prepareAll();
   const nobody = '00000000-0000-4000-8000-000000000000';
   const target = { ids: [fixture.idOf('published'), nobody] };
@@ -90,7 +90,7 @@ test('I14 refusals of single messages are entered as well', async () => {
 });
 
 test.each(Object.keys(operationsByName))(
-  'I14 %s does not happen when it cannot be entered into the audit',
+  'I14 %s does not happen if it cannot be recorded in the audit',
   async (name) => {
     await prepareAll();
     if (name === 'resume') await operator.pause({ topic: 'orders' }, ada);
@@ -105,7 +105,7 @@ test.each(Object.keys(operationsByName))(
   },
 );
 
-test('a dry run of every operation changes nothing and enters nothing', async () => {
+test('a dry run of every operation changes and records nothing', async () => {
   await prepareAll();
   const before = await world();
   for (const operate of Object.values(operationsByName)) await operate(true);

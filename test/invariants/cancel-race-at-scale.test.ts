@@ -19,7 +19,7 @@ const perSecond = { least: 50, most: 500 };
 const aroundMs = 50;
 
 test.for(faultSeeds(22))(
-  `I5 F22: ${messages} cancels within 50 ms of the due times, from two clients, contradict nothing that was delivered (seed %i)`,
+  `I5 F22: ${messages} cancels within 50 ms of the due times, from two clients, never contradict what was delivered (seed %i)`,
   { timeout: faultTimeoutMs(300_000) },
   async (seed, context) => {
     const random = seededRandom(seed);

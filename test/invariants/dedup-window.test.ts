@@ -52,7 +52,7 @@ async function twice(): Promise<readonly unknown[]> {
 }
 
 test.each([1, 2, 3])(
-  'I12: no id is new twice while epochs roll under a crowd of transactions (seed %i)',
+  'I12: no id is new twice while epochs change under many transactions (seed %i)',
   async (seed) => {
     const tally: Tally = { committed: 0, refused: 0 };
     let id = 30;
@@ -79,7 +79,7 @@ test.each([1, 2, 3])(
   2 * raceWithinMs,
 );
 
-test('I12: a transaction that took its snapshot before the end of an epoch cannot write into it', async () => {
+test('I12: a transaction whose snapshot is from before the end of an epoch cannot write into it', async () => {
   await fixture.mark(['before']);
   for (const isolation of ['repeatable read', 'serializable']) {
     const old = await openTransaction(fixture.url);
@@ -123,7 +123,7 @@ async function noteOn(
   }
 }
 
-test('I12: within its window an id is refused, however often epochs end and are dropped under load; after it, it is free', async () => {
+test('I12: within its window an id is refused, however often epochs end and are dropped under load; after it, it is new again', async () => {
   const days = 4;
   let day = 0;
   const over = new AbortController();

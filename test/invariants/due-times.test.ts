@@ -49,7 +49,7 @@ test.for([
   ['ahead', 3_600_000],
   ['behind', -3_600_000],
 ] as const)(
-  'I6 F23 a relay whose clock is an hour %s sends no message early, and waits for none',
+  'I6 F23 a relay whose clock is an hour %s sends no message early and none late',
   async ([, skewMs]) => {
     const Right = Date;
     class Skewed extends Right {
@@ -72,7 +72,7 @@ test.for([
   },
 );
 
-test('I7 where lanes wait, half of the messages are less than 100 ms late, and none a second', async () => {
+test('I7 where lanes wait, half of the messages are less than 100 ms late, and none by a second', async () => {
   // What else a machine does makes single tries later, but a relay that looks too seldom is late in all of them.
   const tries: { readonly half: number; readonly last: number }[] = [];
   const kept = (): boolean => tries.some(({ half, last }) => half < 100 && last < 1_000);

@@ -82,7 +82,7 @@ async function failed(): Promise<readonly string[]> {
   return (await stage.kept()).flatMap(({ id, state }) => (state === 'failed' ? [id] : []));
 }
 
-test('I3 messages that operators retry under load come in their order, before what arrives later, beside nothing of their key, once', async () => {
+test('I3 messages that operators retry under load are handled once, in order, before later arrivals, and never together with one of their key', async () => {
   const handler = new Handler();
   await consumeTwice(handler, 'release-key');
   let round = 0;
@@ -139,7 +139,7 @@ test('I3 messages that operators retry under load come in their order, before wh
   expect(await stage.kept()).toEqual([]);
 }, 600_000);
 
-test('I3 a key that a failed message holds waits as a whole, and comes in its full order after a retry, while others flow', async () => {
+test('I3 a key that a failed message holds waits as a whole and is handled in its full order after a retry, while others continue', async () => {
   const handler = new Handler();
   await consumeTwice(handler, 'hold-key');
   const rounds = 8;

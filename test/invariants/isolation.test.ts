@@ -114,7 +114,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-test('I15 beside a poison key, a topic that refuses everything and one on hold, others keep nine tenths of their rate', {
+test('I15 with a poison key, a topic that refuses everything and one on hold, other topics keep nine tenths of their rate', {
   timeout: 600_000,
 }, async (context) => {
   const scene = await setScene(context);
@@ -152,7 +152,7 @@ function isKept({ quiet, disturbed }: Compared): boolean {
   return isOffered && disturbed.perSecond > 0.9 * quiet.perSecond && disturbed.lateMs < quiet.lateMs + 100;
 }
 
-test('I13 a hold ends within 2 s of the recovery of its broker, and what waited goes at once', {
+test('I13 a hold ends within 2 s of the recovery of its broker, and waiting messages are sent at once', {
   timeout: 120_000,
 }, async (context) => {
   const { stage, broker, relay } = await setScene(context);

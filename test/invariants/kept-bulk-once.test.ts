@@ -6,7 +6,7 @@ import { ada } from '../support/fixtures/operator.ts';
 import { until } from '../support/fixtures/until.ts';
 import { runFedProcess, startFedProcess } from '../support/processes/fed-process.ts';
 
-test('I14 F01 a bulk operation on 900 kept messages goes on when its consumers are killed, and changes each exactly once', async (context) => {
+test('I14 F01 a bulk operation on 900 kept messages continues when its consumers are killed and changes each exactly once', async (context) => {
   const inbox = await MemoryInbox.create();
   context.onTestFinished(() => inbox.end());
   const operator = operatorOf(inbox, context);

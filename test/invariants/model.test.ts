@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => made.drop());
 
 test.each(['release-key', 'hold-key'] as const)(
-  `I9 whatever is done to a lane (%s), every message is in the state that the rules say (seed ${seed})`,
+  `I9 after any sequence of changes to a lane (%s), every message is in the state given by the rules (seed ${seed})`,
   { timeout: 300_000 },
   async (exhausted) => {
     let done = 0;

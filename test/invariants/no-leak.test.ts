@@ -59,7 +59,7 @@ async function quietly(stage: Stage, relay: RelayProcess, upTo: number) {
   return { ...now, ...(await relay.held()) };
 }
 
-test('I16: of a load that has come to its end a relay keeps no memory, connection, lock, timer or workflow', {
+test('I16: after a load has ended a relay keeps no memory, connection, lock, timer or workflow of it', {
   timeout: 240_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

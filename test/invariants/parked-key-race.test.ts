@@ -73,7 +73,7 @@ const waits = () =>
     )
     .then((rows) => rows.length > 0);
 
-test('I3: a message that queues while its key is drained keeps the key parked, and follows in order', async () => {
+test('I3: a message that queues while its key is drained keeps the key parked and follows in order', async () => {
   const { keyId, five } = await fiveBegun();
 
   // The consumer sees the key parked and adds 6, but has not committed.
@@ -107,7 +107,7 @@ test('while a key is parked, only messages of that key queue: not those of other
   expect(arrivals).toEqual(['behind', 'new', 'new', 'new']);
 });
 
-test('a key whose queue has become empty is ended by its next try', async () => {
+test('the next try of a key whose queue has become empty ends the key', async () => {
   const { keyId, five } = await fiveBegun();
   const consumer = await openTransaction(made.url);
   expect(await receiveNext(consumer, '6')).toBe('behind');
@@ -125,7 +125,7 @@ test.each([
   ['parked', kept('1', 1)],
   ['failed, to hold its key', { ...kept('1', 1), state: 'failed' as const, hold: true }],
 ])(
-  'a batch that waited for a message which another consumer %s is refused, so that nothing overtakes it',
+  'a batch that waited for a message that another consumer %s is refused, so that nothing overtakes it',
   async (_, one) => {
     // Frozen with the first message of the key parked, but not committed.
     const frozen = await openTransaction(made.url);
@@ -146,7 +146,7 @@ test.each([
   },
 );
 
-test('I3, the other order: a message that arrives while its key ends is handled, after the last one is committed', async () => {
+test('I3, in the other order: a message that arrives while its key ends is handled after the last one is committed', async () => {
   const { keyId, five } = await fiveBegun();
 
   // The retry has finished 5 and ended the key, but has not committed.
@@ -167,7 +167,7 @@ test('I3, the other order: a message that arrives while its key ends is handled,
   expect(await made.database.query('select from outbox.parked_key')).toEqual([]);
 });
 
-test('I3, when the drain is rolled back: what waited for it queues', async () => {
+test('I3, when the drain is rolled back: a message that waited for it queues', async () => {
   const { keyId, five } = await fiveBegun();
   const drain = await openTransaction(made.url);
   expect(await joinTry(drain, group, keyId, [five], hand.worker)).toBe(true);

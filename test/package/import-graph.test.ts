@@ -29,11 +29,11 @@ const heavy = [
   '@opentelemetry/api',
 ];
 
-test('importing the library, as a sender does, loads neither a client of a server nor anything of the command', async () => {
+test('importing the library as a sender loads neither a client of a server nor anything of the commands', async () => {
   expect(await chainsTo([...heavy, 'pg', 'fzstd'], './dist/src/index.js')).toEqual([]);
 });
 
-test('no other entry but that of the workflows loads an optional package before it is used', async () => {
+test('only the entry point of the workflows loads an optional package before it is used', async () => {
   for (const entry of entries.filter(({ name }) => name !== './workflows'))
     expect(await chainsTo(heavy, entry.default), entry.name).toEqual([]);
 });
@@ -45,7 +45,7 @@ test('the types of a sender, of an operator and of tests name no optional packag
   }
 });
 
-test('a package that is loaded is named with the files on the way to it', async () => {
+test('a loaded package is named with the files that lead to it', async () => {
   const chains = await chainsTo(['@temporalio/workflow'], './dist/workflows/index.js');
   expect(chains[0]).toMatch(
     /^dist\/workflows\/index\.js -> dist\/workflows\/\S+\.js -> node_modules\/@temporalio\//,

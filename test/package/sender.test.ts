@@ -85,13 +85,13 @@ test.each([
     'Receiving over HTTP',
     'standardwebhooks@1',
   ],
-])('%s says which command installs what it needs', async (_what, code, who, packages) => {
+])('%s names the command that installs what it needs', async (_what, code, who, packages) => {
   expect(await thrownBy(code)).toBe(
     `OUTBOX_PACKAGE_MISSING ${who} needs packages that are not installed: npm install ${packages}\n`,
   );
 });
 
-test('the command runs, and says for servers and the demo what is missing', async () => {
+test('the command runs, and for servers and the demo names what is missing', async () => {
   expect(await sender.node([main, '--version'])).toMatchObject({ code: 0, stderr: '' });
   for (const command of ['servers', 'demo'])
     expect((await sender.node([main, command])).stderr).toContain(

@@ -92,7 +92,7 @@ describe.each([
   });
 });
 
-test('the older resolution of TypeScript finds every entry', async () => {
+test('the older module resolution of TypeScript finds every entry point', async () => {
   const names = [
     '',
     '/consumer',
@@ -117,7 +117,7 @@ test('the older resolution of TypeScript finds every entry', async () => {
   expect(printed(await service.node(['node_modules/typescript/bin/tsc', ...options, 'entries.ts']))).toBe('');
 });
 
-test('a NestJS application sends and consumes, in Jest as NestJS sets it up', async (context) => {
+test('a NestJS application sends and consumes, in Jest as NestJS configures it', async (context) => {
   const database = await createTestDatabase();
   context.onTestFinished(() => database.drop());
   const env = { DATABASE_URL: database.url };

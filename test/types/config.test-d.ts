@@ -35,7 +35,7 @@ test('a misspelt setting does not compile, at any depth', () => {
   defineConfig({ topics, transports, temporal: { tls: { serverName: 'x' } } });
 });
 
-test('keys, passwords and certificates may come from functions', () => {
+test('keys, passwords and certificates may be functions', () => {
   defineConfig({
     database: { url: env('DATABASE_URL'), password: async () => 'secret', tls: () => ({ ca: 'x' }) },
     temporal: {

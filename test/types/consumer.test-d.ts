@@ -38,7 +38,7 @@ interface Client extends Overloaded, Pick<Transaction, '$queryRawUnsafe'> {
 }
 declare const overloaded: Client;
 
-test('a handler has the models of the generated client, and the output of the schema', () => {
+test('a handler has the models of the generated client and the output of the schema', () => {
   consumer(prisma, options).on(orderTimeout, (tx, message) => {
     expectTypeOf(message.payload).toEqualTypeOf<{ orderId: string; at: Date }>();
     return tx.order.updateMany({ where: { id: message.payload.orderId }, data: { status: 'CANCELED' } });
@@ -60,13 +60,13 @@ test('a handler has the models of an extended client', () => {
   });
 });
 
-test('the transaction is found behind the overload for arrays', () => {
+test('the transaction is inferred behind the overload for arrays', () => {
   const made = consumer(overloaded, options);
   expectTypeOf(made).toEqualTypeOf<Consumer<Omit<Client, '$connect' | '$transaction'>>>();
   made.on(orderTimeout, (tx, { payload }) => tx.order.cancel(payload.orderId));
 });
 
-test('handlers of several topics follow each other', () => {
+test('handlers of several topics can be chained', () => {
   const other = topic('other', z.object({ n: z.number() }));
   consumer(prisma, options)
     .on(orderTimeout, async () => undefined)
@@ -83,7 +83,7 @@ test('a handler of many gets an array of the output of the schema', () => {
   });
 });
 
-test('an id is told by the key, a header or a function of the message, and by nothing else', () => {
+test('an id comes from the key, a header or a function of the message, and from nothing else', () => {
   const one = consumer(prisma, options);
   one.on(orderTimeout, async () => undefined, { id: 'key' });
   one.on(orderTimeout, async () => undefined, { id: { header: 'x-request-id' } });
@@ -101,7 +101,7 @@ test('an id is told by the key, a header or a function of the message, and by no
   one.on(orderTimeout, async () => undefined, { id: async (message) => message.offset });
 });
 
-test('an upcaster knows nothing of what it gets, and the schema judges what it makes', () => {
+test('an upcaster gets unknown input, and the schema checks its result', () => {
   topic('versioned', z.object({ n: z.number() }), {
     version: 3,
     upcast: {
@@ -126,7 +126,7 @@ test('the payload of a topic with older versions is that of the current one', ()
   );
 });
 
-test('once gives back what the work answers, and only when it was done', async () => {
+test('once returns the result of the work only if it was done', async () => {
   const tx = fromQuery(async () => []);
   const answer = await once(tx, 'web', 'id', async () => 42);
   if (!answer.duplicate) expectTypeOf(answer.result).toEqualTypeOf<number>();
@@ -139,7 +139,7 @@ test('once refuses the client itself', () => {
   void once(prisma, 'web', 'id', async () => 42);
 });
 
-test('what answers no promise is no handler: nobody would wait for what it begins', () => {
+test('a function that returns no promise is not a handler: nothing would await it', () => {
   const one = consumer(prisma, options);
   const data = { status: 'CANCELED' } as const;
   // @ts-expect-error the return is forgotten, and a lazy promise never runs
@@ -175,7 +175,7 @@ test('a handler has a signal, and delays of its own', () => {
   consumer(prisma, options).on(orderTimeout, async () => undefined, { retry: ['soon'] });
 });
 
-test('a middleware has the messages of its transaction, at least one, and must wait', () => {
+test('a middleware gets at least one message of its transaction and must return a promise', () => {
   const one = consumer(prisma, options);
   one.use(({ group, messages: [message, ...others] }, next) => {
     expectTypeOf(group).toBeString();

@@ -31,11 +31,11 @@ const orders = topic(
   z.object({ orderId: z.string(), at: z.string().transform((text) => new Date(text)) }),
 );
 
-test('a topic knows what is sent and what a consumer receives', () => {
+test('a topic has the types of what is sent and what a consumer receives', () => {
   expectTypeOf(orders).toEqualTypeOf<Topic<{ orderId: string; at: string }, { orderId: string; at: Date }>>();
 });
 
-test('the payload is what the schema takes', () => {
+test('the payload is the input of the schema', () => {
   expectTypeOf(send(tx, orders, { orderId: '1', at: '2026-01-01' })).toEqualTypeOf<Promise<Stored>>();
   // @ts-expect-error a field is missing
   void send(tx, orders, { orderId: '1' });
@@ -52,7 +52,7 @@ test('the payload is what the schema takes', () => {
   ).toEqualTypeOf<Promise<readonly Stored[]>>();
 });
 
-test('options are known by their names', () => {
+test('unknown and contradictory options do not compile', () => {
   const payload = { orderId: '1', at: '' };
   void send(tx, orders, payload, { key: 'k', ref: 'r', id: 'i', headers: { a: 'b' }, after: '15 minutes' });
   // @ts-expect-error no such option
@@ -68,7 +68,7 @@ test('options are known by their names', () => {
   expectTypeOf<SendOptions['after']>().toEqualTypeOf<Duration | undefined>();
 });
 
-test('durations are numbers and texts with a unit', () => {
+test('durations are numbers and strings with a unit', () => {
   expectTypeOf<15>().toExtend<Duration>();
   expectTypeOf<'15 minutes'>().toExtend<Duration>();
   expectTypeOf<'30 days'>().toExtend<Duration>();
@@ -88,7 +88,7 @@ test('answers are closed sets', () => {
   void cancel(tx, orders, { ref: 'r' });
 });
 
-test('a transaction of Prisma is taken, the client itself is not', () => {
+test('a transaction of Prisma is accepted, the client itself is not', () => {
   const payload = { orderId: '1', at: '' };
   void prisma.$transaction((inside) => send(inside, orders, payload));
   void prisma
@@ -113,12 +113,12 @@ test('a transaction of Prisma is taken, the client itself is not', () => {
   void sendBatch(prisma, orders, []);
 });
 
-test('any function that runs SQL makes a transaction', () => {
+test('any function that runs SQL can be a transaction', () => {
   expectTypeOf(fromQuery(async () => [])).toEqualTypeOf<Transaction>();
   expectTypeOf(fromQuery).parameter(0).parameters.toEqualTypeOf<[text: string, values: unknown[]]>();
 });
 
-test('wake takes clients, pools and functions, and nothing that belongs to a transaction', () => {
+test('wake accepts clients, pools and functions, but nothing within a transaction', () => {
   expectTypeOf(wake(prisma)).toEqualTypeOf<void>();
   wake(prisma.$extends({ client: { $hello: () => 1 } }));
   wake(pool);

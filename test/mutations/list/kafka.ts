@@ -62,7 +62,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'const batch = Buffer.from(this.#encode(request));',
     replace: 'const batch = this.#encode(request);',
     test: 'test/transports/kafka/compression.test.ts',
-    title: 'batches of several partitions',
+    title: 'batches of several partitions that are compressed concurrently are sent as written',
   },
   {
     name: 'sure-refusal-counts-as-doubt',

@@ -62,7 +62,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: '    lock table only outbox.processed in share row exclusive mode;\n',
     replace: '',
     test: 'test/invariants/dedup-window.test.ts',
-    title: 'I12: no id is new twice',
+    title: 'I12: no id is new twice while epochs change under many transactions (seed',
   },
   {
     name: 'lanes-of-another-cluster-are-served',
@@ -98,7 +98,8 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'select exists (select from answered) as known',
     replace: 'select true as known',
     test: 'test/faults/installation-twice.test.ts',
-    title: 'a relay of a clone refuses to start beside the living original',
+    title:
+      'a relay of a clone refuses to start while the original runs, and starts once the clone has an id of its own',
   },
   {
     name: 'epoch-dropped-with-ids-of-kept-messages',

@@ -30,7 +30,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: `case when behind[u.n] then 'behind' else 'new' end`,
     replace: `'new'`,
     test: 'test/invariants/parked-key-race.test.ts',
-    title: 'a message that queues while its key is drained',
+    title: 'I3: a message that queues while its key is drained keeps the key parked and follows in order',
   },
   {
     name: 'batch-overtakes-a-key-just-parked',
@@ -39,7 +39,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'if cardinality(p_ids) > 1 and exists (',
     replace: 'if cardinality(p_ids) < 1 and exists (',
     test: 'test/invariants/parked-key-race.test.ts',
-    title: 'a batch that waited for a message which another consumer',
+    title: 'a batch that waited for a message that another consumer',
   },
   {
     name: 'redrive-does-not-wait-for-older-handlers',
@@ -114,7 +114,8 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'const counts = add(bulk.counts, answers);',
     replace: 'const counts = add(bulk.counts, bulk.group === null ? answers : []);',
     test: 'test/invariants/kept-bulk-once.test.ts',
-    title: 'I14 F01 a bulk operation on 900 kept messages',
+    title:
+      'I14 F01 a bulk operation on 900 kept messages continues when its consumers are killed and changes each exactly once',
     built: true,
   },
   {

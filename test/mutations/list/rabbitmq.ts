@@ -12,7 +12,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
     find: 'if (this.#rules.declare) kept.push',
     replace: 'if (!this.#rules.declare) kept.push',
     test: 'test/transports/rabbitmq/bindings.test.ts',
-    title: 'an exchange that is deleted and made again is bound again, while its queue is consumed from',
+    title: 'an exchange that is deleted and created again is bound again, while its queue is consumed',
   },
   {
     name: 'rabbitmq-prefetches-without-end',
@@ -75,7 +75,8 @@ export const rabbitmqMutations: readonly Mutation[] = [
     find: 'const closed = channel.close().catch(() => undefined);',
     replace: 'const closed = Promise.resolve();',
     test: 'test/transports/rabbitmq/server-answers.test.ts',
-    title: 'a consumer from which the server takes single messages back',
+    title:
+      'a consumer from which the server takes single messages returns the others before it gets later ones',
   },
   {
     name: 'queue-of-an-older-server-is-not-received-from',
@@ -84,7 +85,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
     find: 'unlimited && codeOf(error) === otherArguments',
     replace: '!unlimited && codeOf(error) === otherArguments',
     test: 'test/transports/rabbitmq/server-answers.test.ts',
-    title: 'a queue that was declared before the server limited deliveries',
+    title: 'a queue declared before the server limited deliveries is consumed and reported',
   },
   {
     name: 'an-address-that-is-gone-stops-all',
@@ -93,7 +94,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
     find: 'everJoined || link.reason !== undefined) throw error;',
     replace: 'everJoined || link.reason === undefined) throw error;',
     test: 'test/transports/rabbitmq/source.test.ts',
-    title: 'after a lost connection, an address that is gone stops no other',
+    title: 'after a lost connection, a missing address stops no other, and is consumed when it is back',
   },
   {
     name: 'messages-are-held-until-the-server-takes-them',

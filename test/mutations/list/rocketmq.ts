@@ -12,7 +12,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     find: '        if (failures > 0) this.#answersAgain();\n',
     replace: '',
     test: 'test/transports/rocketmq/faults.test.ts',
-    title: 'a consumer tells a frozen server',
+    title: 'a consumer reports a frozen server, and all its queues again when it receives from them',
   },
   {
     name: 'missing-topic-fails-its-messages',
@@ -30,7 +30,8 @@ export const rocketmqMutations: readonly Mutation[] = [
     find: 'if (maxAttempts === 0 || maxAttempts >= leastAttempts) return;',
     replace: 'if (maxAttempts > 0 || maxAttempts >= leastAttempts) return;',
     test: 'test/transports/rocketmq/receiving.test.ts',
-    title: 'a group that is missing, or puts messages aside after few deliveries, is reported',
+    title:
+      'a group that is missing or puts messages aside after few deliveries is reported, and joined once corrected',
   },
   {
     name: 'messages-behind-a-lost-one-are-kept',
@@ -56,7 +57,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     find: 'await this.#leases.renew(shares.flatMap((share) => share.held()));',
     replace: 'await this.#leases.renew([]);',
     test: 'test/transports/rocketmq/receiving.test.ts',
-    title: 'a handler may take longer than the invisible time',
+    title: ': a handler may take longer than the invisible time and keeps its messages',
   },
   {
     name: 'a-stop-ends-the-renewal-first',
@@ -69,7 +70,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     await Promise.all([...this.#polls, ...this.#handing]);
 `,
     test: 'test/transports/rocketmq/receiving.test.ts',
-    title: 'a member that is told to stop keeps what it has in hand',
+    title: 'a member told to stop keeps what it has in hand until its handler has ended',
   },
   {
     name: 'a-lost-message-is-overtaken',

@@ -77,7 +77,8 @@ export const serviceMutations: readonly Mutation[] = [
     find: 'requestId: message.id',
     replace: 'requestId: `${Math.random()}`',
     test: 'test/transports/workflow/delivery.test.ts',
-    title: 'calls of signal-with-start start one workflow',
+    title:
+      'signal-with-start starts one workflow, and each signal arrives once, in order, however often it is sent',
   },
   {
     name: 'skipped-time-does-not-add-up',

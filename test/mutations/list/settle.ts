@@ -96,7 +96,7 @@ export const settleMutations: readonly Mutation[] = [
     find: 'probeIntervalMs: 1_000,',
     replace: 'probeIntervalMs: 8_000,',
     test: 'test/invariants/isolation.test.ts',
-    title: 'I13 a hold ends within 2 s of the recovery of its broker',
+    title: 'I13 a hold ends within 2 s of the recovery of its broker, and waiting messages are sent at once',
   },
   {
     name: 'failure-rests-its-lane',
@@ -106,7 +106,8 @@ export const settleMutations: readonly Mutation[] = [
     replace: `this.#at = settlement;
     if (settlement.changes.some((change) => change.to === 'retrying')) await rest(600, this.#stop);`,
     test: 'test/invariants/isolation.test.ts',
-    title: 'I15 beside a poison key',
+    title:
+      'I15 with a poison key, a topic that refuses everything and one on hold, other topics keep nine tenths of their rate',
   },
   {
     name: 'hold-burns-an-attempt',

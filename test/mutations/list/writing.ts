@@ -119,6 +119,6 @@ export const writingMutations: readonly Mutation[] = [
     find: `answered.map(({ answer: { id, topic, result }, details }) => {`,
     replace: `answered.filter(({ answer }) => answer.result !== 'too-late').map(({ answer: { id, topic, result }, details }) => {`,
     test: 'test/invariants/audit.test.ts',
-    title: 'I14 refusals of single messages',
+    title: 'I14 refusals of single messages are recorded as well',
   },
 ];

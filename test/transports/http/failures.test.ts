@@ -253,7 +253,7 @@ test.each([
   await expect(transport.probe(address)).rejects.toThrow('is not an address of the public internet');
 });
 
-test('an allowed host name is connected to', async () => {
+test('an allowed host name may be connected to', async () => {
   const { port } = await endpointOf();
   const transport = transportOf({ allow: ['localhost'] });
   expect(countKinds(await publishTo(transport, `http://localhost:${port}/`, [outgoing('a')]))).toEqual({
@@ -262,7 +262,7 @@ test('an allowed host name is connected to', async () => {
   await transport.probe(`http://localhost:${port}/`);
 });
 
-test('an invalid URL or a missing secret holds the address and spends no attempt', async () => {
+test('an invalid URL or a missing secret holds the address and uses up no attempt', async () => {
   const none = await publishTo(transportOf(), 'orders', [outgoing('a')]);
   expect(none).toMatchObject({
     outcomes: [{ kind: 'deferred', onWire: false }],

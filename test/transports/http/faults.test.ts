@@ -17,7 +17,7 @@ function transportOf() {
 
 const batch = () => [outgoing('a'), outgoing('a'), outgoing('b')];
 
-test('a receiver that freezes leaves what was under way in doubt, and keys wait; it goes on afterwards', async () => {
+test('a frozen receiver leaves messages in flight ambiguous and keys wait, and delivery continues afterwards', async () => {
   const port = await freePort();
   const address = `http://127.0.0.1:${port}/hook`;
   const receiver = await startHttpReceiver({ port });
@@ -38,7 +38,7 @@ test('a receiver that freezes leaves what was under way in doubt, and keys wait;
   expect(countKinds(await publishTo(transport, address, batch()))).toEqual({ acknowledged: 3 });
 });
 
-test('a receiver that is killed holds its address, burns no attempt while it is away, and is used when it is back', async () => {
+test('a killed receiver holds its address, uses up no attempt while it is down, and is used when it is back', async () => {
   const port = await freePort();
   const address = `http://127.0.0.1:${port}/hook`;
   const receiver = await startHttpReceiver({ port });
@@ -63,7 +63,7 @@ test('a receiver that is killed holds its address, burns no attempt while it is 
 });
 
 test.each(['blackhole', 'reset'] as const)(
-  'a network that meets requests with %s leaves them in doubt, and the next ones arrive',
+  'a network that answers requests with %s makes them ambiguous, and the next ones arrive',
   async (kind) => {
     const endpoint = await httpEndpoint();
     onTestFinished(() => endpoint.stop());
@@ -83,7 +83,7 @@ test.each(['blackhole', 'reset'] as const)(
   },
 );
 
-test('a handshake that nobody answers holds the address: the request has not left', async () => {
+test('an unanswered TLS handshake holds the address: the request was not sent', async () => {
   const endpoint = await httpEndpoint();
   onTestFinished(() => endpoint.stop());
   const proxy = await startFaultProxy(`127.0.0.1:${endpoint.port}`);

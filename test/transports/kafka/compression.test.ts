@@ -55,7 +55,7 @@ test('batches are compressed with gzip for a topic that stores gzip', async () =
   expect(await bytesSent('gzip')).toBeLessThan(plainBytes / 20);
 });
 
-test('batches are sent uncompressed for other codecs, with which the broker compresses them', async () => {
+test('batches are sent uncompressed for other codecs, and the broker compresses them', async () => {
   for (const codec of ['snappy', 'lz4', 'zstd'])
     expect(await bytesSent(codec)).toBeGreaterThan(count * payload.length);
 });
@@ -85,7 +85,7 @@ function batchesIn(request: Buffer): readonly SentBatch[] {
   return batches;
 }
 
-test('batches of several partitions that are compressed at the same time leave as they were written', async () => {
+test('batches of several partitions that are compressed concurrently are sent as written', async () => {
   const kafka = observer(plain);
   const partitions = 4;
   const address = await createTopic(kafka, {

@@ -47,7 +47,7 @@ async function partitionsRead(
 }
 
 test.for([1_048_588, 3_000_000])(
-  'partitions full of batches of up to %i bytes are read side by side',
+  'partitions full of batches of up to %i bytes are read concurrently',
   async (limit) => {
     const batches = 6;
     const order = await partitionsRead(limit, batches);

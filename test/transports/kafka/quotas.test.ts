@@ -27,7 +27,7 @@ async function limited(bytesPerSecond: number): Promise<string> {
   return clientId;
 }
 
-test('a quota that keeps a broker from answering in time leaves no doubt, and no copy', {
+test('a quota that delays the answers of a broker leaves no doubt and no copy', {
   timeout: 180_000,
 }, async () => {
   const transport = kafka({ brokers, clientId: await limited(150_000), requestTimeout: '1s' });

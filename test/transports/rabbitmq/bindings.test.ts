@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { until } from '../../support/fixtures/until.ts';
 import { idsOf, stage } from './source-stage.ts';
 
-test('an exchange that is deleted and made again is bound again, while its queue is consumed from', async () => {
+test('an exchange that is deleted and created again is bound again, while its queue is consumed', async () => {
   const { address, broker, join, offered, send, troubles } = await stage({}, { bindEveryMs: 200 });
   await join();
   send('before');
@@ -21,7 +21,7 @@ test('an exchange that is deleted and made again is bound again, while its queue
   expect(troubles).toEqual([]);
 });
 
-test('an exchange that is missing for a time stops nobody from receiving what is in the queue', async () => {
+test('an exchange that is missing for a time does not stop consumers of its queue', async () => {
   const { address, broker, join, offered, troubles } = await stage({}, { bindEveryMs: 50 });
   await join();
   await broker.channel.deleteExchange(address);

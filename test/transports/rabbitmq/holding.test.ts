@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { until } from '../../support/fixtures/until.ts';
 import { idsOf, stage } from './source-stage.ts';
 
-test('what a consumer has held for too long goes back all together, and to the next consumer in its order', async () => {
+test('messages that a consumer has held for too long return together, and go to the next consumer in order', async () => {
   const { join, offered, send, troubles } = await stage({}, { holdForMs: 1_000 });
   let rejected = 0;
   await join({

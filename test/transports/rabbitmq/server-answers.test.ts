@@ -44,7 +44,7 @@ async function stage(version: string, state = { down: false, rejected: 0 }) {
   return { applied, broker, join, notices, troubles };
 }
 
-test('a consumer from which the server takes single messages back gives back the others before it gets later ones', async () => {
+test('a consumer from which the server takes single messages returns the others before it gets later ones', async () => {
   const state = { down: true, rejected: 0 };
   const { applied, broker, join, troubles } = await stage('4.3.7', state);
   await join();
@@ -64,7 +64,7 @@ test('a consumer from which the server takes single messages back gives back the
   expect(broker.channels.size).toBe(1);
 });
 
-test('a consumer whose queue is deleted says so, keeps no channel, and declares it again', async () => {
+test('a consumer whose queue is deleted reports it, keeps no channel, and declares it again', async () => {
   const { applied, broker, join, troubles } = await stage('4.3.7');
   await join();
 
@@ -77,7 +77,7 @@ test('a consumer whose queue is deleted says so, keeps no channel, and declares 
   expect(broker.channels.size).toBe(1);
 });
 
-test('a queue that was declared before the server limited deliveries is received from, and reported', async () => {
+test('a queue declared before the server limited deliveries is consumed and reported', async () => {
   const { applied, broker, join, notices, troubles } = await stage('4.0.1');
   broker.arguments = unlimited;
   broker.publish('m1');
@@ -113,7 +113,7 @@ test('a queue of RabbitMQ 4 that a consumer declares has no limit of deliveries,
   expect(notices).toEqual([]);
 });
 
-test('a queue of RabbitMQ 4 that differs in more than its limit is not received from', async () => {
+test('a queue of RabbitMQ 4 that differs in more than its limit is not consumed', async () => {
   const { applied, broker, join, notices } = await stage('4.0.1');
   broker.arguments = { 'x-queue-type': 'classic' };
   broker.publish('m1');

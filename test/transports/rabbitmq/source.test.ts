@@ -132,7 +132,7 @@ test('a deleted queue is declared again while the others continue', async () => 
   await expect.poll(sent, { timeout: 10_000 }).toContain('again');
 });
 
-test('after a lost connection, an address that is gone stops no other, and is received from when it is back', async () => {
+test('after a lost connection, a missing address stops no other, and is consumed when it is back', async () => {
   const { address, broker, join, offered, proxy, send, troubles } = await stage();
   const other = `${address}-other`;
   await broker.channel.assertExchange(other, 'fanout');

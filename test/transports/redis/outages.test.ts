@@ -89,7 +89,7 @@ test.each(kinds)(
   },
 );
 
-test.each(kinds)('a silent network before a %s does the same', async (_kind, make) => {
+test.each(kinds)('a silent network before a %s has the effect of a frozen server', async (_kind, make) => {
   const { proxy, url } = await proxied();
   onTestFinished(() => proxy.close());
   const transport = ending(make(url));

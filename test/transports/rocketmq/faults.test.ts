@@ -79,7 +79,7 @@ test('a frozen server holds the transport, messages in flight may be stored, and
   expect((await transport.publish(batchOf(address, { key: 'a' }))).hold).toBeUndefined();
 });
 
-test('a consumer tells a frozen server, and all its queues again when it receives from them', async () => {
+test('a consumer reports a frozen server, and all its queues again when it receives from them', async () => {
   const { address, transport } = await stage();
   const told: string[] = [];
   await receiving(transport.source(), {

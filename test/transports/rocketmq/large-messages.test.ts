@@ -28,7 +28,7 @@ async function counted() {
   return { address: `127.0.0.1:${address.port}`, bytes: () => bytes };
 }
 
-test('of large messages a member holds about 64 MiB, and leaves the others to the next one', async () => {
+test('a member holds about 64 MiB of large messages, and leaves the others to the next one', async () => {
   const count = 160;
   const address = await newTopic('NORMAL', 2);
   const group = `${address}-group`;

@@ -34,7 +34,7 @@ async function stage(type: 'FIFO' | 'NORMAL', count: number) {
 }
 
 test.each(kinds)(
-  '%s: a handler may take longer than the invisible time, and keeps its messages',
+  '%s: a handler may take longer than the invisible time and keeps its messages',
   async (type) => {
     const place = await stage(type, 1);
     let release: () => void = () => undefined;
@@ -65,7 +65,7 @@ test.each(kinds)(
   },
 );
 
-test('a member that is told to stop keeps what it has in hand until its handler has ended', async () => {
+test('a member told to stop keeps what it has in hand until its handler has ended', async () => {
   const place = await stage('FIFO', 1);
   let release: () => void = () => undefined;
   const released = new Promise<void>((resolve) => {
@@ -121,7 +121,7 @@ test.each(kinds)(
   },
 );
 
-test('a message that is rejected again and again is not counted as delivered again, and never becomes a dead letter', async () => {
+test('a message that is rejected repeatedly is not counted as delivered again and never becomes a dead letter', async () => {
   const address = await newTopic('FIFO', 1);
   const group = `${address}-group`;
   await admin.createGroup(group, true);
@@ -175,7 +175,7 @@ test('a missing group, or one without order for a FIFO topic, is reported, and j
     });
 });
 
-test('a group that is missing, or puts messages aside after few deliveries, is reported, and joined once it does not', async () => {
+test('a group that is missing or puts messages aside after few deliveries is reported, and joined once corrected', async () => {
   const told: unknown[] = [];
   const group = randomUUID();
   const address = await newTopic('NORMAL', 1);

@@ -46,7 +46,7 @@ test('a message starts its workflow once, with the id of the message as the firs
   expect((await handle.describe()).runId).toBe(runId);
 });
 
-test('calls of signal-with-start start one workflow, and each signal arrives once, in order, however often it is sent', async () => {
+test('signal-with-start starts one workflow, and each signal arrives once, in order, however often it is sent', async () => {
   const workflowId = `basket-${randomUUID()}`;
   const transport = transportTo({ ...start, id: () => workflowId, signal: 'added' });
   const messages = Array.from({ length: 20 }, () => message('basket'));
@@ -96,7 +96,7 @@ test.each<[string, () => string]>([
   expect(outcomes).toMatchObject([{ kind: 'permanent' }, { kind: 'acknowledged' }]);
 });
 
-test('a missing namespace holds everything, and spends no attempt', async () => {
+test('a missing namespace holds everything and uses up no attempt', async () => {
   const transport = transportTo({ ...start, id: () => 'a', namespace: 'not-there' });
   expect(await publishTo(transport, 'orders', [message('a'), message('b')])).toMatchObject({
     outcomes: [

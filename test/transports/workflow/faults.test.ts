@@ -45,7 +45,7 @@ async function untilDelivered(transport: Transport, messages: readonly ReturnTyp
   });
 }
 
-test('a server that is killed, and one that is frozen, hold everything; nothing is lost, and nothing comes twice', async () => {
+test('a killed server and a frozen one hold everything, and nothing is lost or repeated', async () => {
   const server = await ownTemporal();
   const { transport, workflowId } = signaling(server.address);
   const [before, frozen, killed] = [message(), message(), message()];
@@ -77,7 +77,7 @@ test('a server that is killed, and one that is frozen, hold everything; nothing 
   expect(ids).toEqual([before.id, frozen.id, killed.id]);
 });
 
-test('a network that swallows everything holds everything, whether a connection was there or not', async () => {
+test('a network that swallows everything holds everything, with or without an existing connection', async () => {
   const proxy = await startFaultProxy(inject('ownTemporal'));
   onTestFinished(() => proxy.close());
   const { transport, workflowId } = signaling(proxy.address);
@@ -110,7 +110,7 @@ test('a network that swallows everything holds everything, whether a connection 
 });
 
 test.each([2_500_000, 5_000_000])(
-  'a message of %s bytes, which Temporal does not take, fails for ever, and others go on',
+  'a message of %s bytes, which Temporal refuses, is failed, and others continue',
   async (bytes) => {
     const transport = transportTo({ ...start, id: () => `large-${randomUUID()}`, concurrency: 1 });
     const large = { ...message(), payload: JSON.stringify('x'.repeat(bytes)) };

@@ -20,7 +20,7 @@ const gateOf = (options: Partial<GateOptions> = {}) =>
 const transportAt = (address: string, options: Partial<WorkflowOptions>) =>
   transportTo({ type: 'order', taskQueue: 'nobody', id: () => `order-${randomUUID()}`, address, ...options });
 
-test('messages arrive by TLS with an own CA, and with an API key that is asked for', async () => {
+test('messages arrive over TLS with a private CA, and with a required API key', async () => {
   const { address } = await gateOf({ admits: (sent) => sent === 'Bearer right-key' });
   const transport = transportAt(address, {
     tls: { serverRootCACertificate },
@@ -64,14 +64,14 @@ const wrong: readonly [string, Partial<GateOptions>, Partial<WorkflowOptions>, s
 ];
 
 test.each(wrong)(
-  'with %s messages wait, and both probe and hold say why',
+  'with %s, messages wait; probe and hold give the reason',
   async (_what, gate, options, code, reason) => {
     const { address } = await gateOf(gate);
     await expectHold(address, options, code, reason);
   },
 );
 
-test('with a port without TLS messages wait, and both probe and hold say why', () =>
+test('with a port without TLS, messages wait; probe and hold give the reason', () =>
   expectHold(inject('ownTemporal'), { tls: true }, 'OUTBOX_TLS_FAILED', /does not speak TLS/));
 
 async function expectHold(

@@ -13,7 +13,7 @@ const keys = 3;
 const count = 60;
 const dieAtAnswer = 20;
 
-test('each effect happens once and in order, though the receiver is killed with an effect committed and nothing answered', async () => {
+test('each effect occurs once and in order, although the receiver is killed with an effect committed and nothing answered', async () => {
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   await made.database.query('create table effect (seq bigserial, n int, consumer text)');

@@ -10,7 +10,7 @@ const rabbitmqUrl = inject('rabbitmqUrl');
 const address = 'numbers';
 const deadly = 20;
 
-test('F28 of two consumers that share a queue, each of which a message kills, three die, and every other message is handled', {
+test('F28 with a message that kills each of two consumers of a queue, three die and every other message is handled', {
   timeout: 180_000,
 }, async () => {
   const inbox = await MemoryInbox.create();

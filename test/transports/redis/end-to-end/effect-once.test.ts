@@ -7,7 +7,7 @@ test.each([
   ['redis-stream', 7],
   ['redis-list', 11],
 ] as const)(
-  'F17: over a %s each effect happens once and in order, although consumer and server die before the acknowledgement',
+  'F17: over a %s each effect occurs once and in order, although consumer and server die before the acknowledgement',
   async (kind, pass) => {
     const redis = await ownRedis(['--appendfsync', 'always']);
     const place = { kind, url: redis.url };

@@ -2,7 +2,7 @@ import { test } from 'vitest';
 import { group, openEffectOnceStage } from '../../../support/faults/effect-once.ts';
 import { admin, newTopic, options } from '../rocketmq-stage.ts';
 
-test('F17: over RocketMQ each effect happens once and in order, although a consumer dies before it acknowledges', async () => {
+test('F17: over RocketMQ each effect occurs once and in order, although a consumer dies before it acknowledges', async () => {
   const address = await newTopic('FIFO', 2);
   await admin.createGroup(group, true);
   const place = { kind: 'rocketmq', options: { ...options, invisibleTime: '10s' } } as const;

@@ -27,7 +27,7 @@ describe('OutboxModule', () => {
     await service.pool.query('create table paid (id text primary key)');
   }, 30_000);
 
-  it('is not ready before the application runs, and ready then', async () => {
+  it('is ready only once the application runs', async () => {
     expect(consumer.ready()).toMatchObject({ outbox: { status: 'down', joined: false } });
     await app.init();
     await consumer.started;
@@ -35,20 +35,20 @@ describe('OutboxModule', () => {
     expect(consumer.live()).toMatchObject({ outbox: { status: 'up' } });
   }, 30_000);
 
-  it('hands messages to decorated methods, each once, in the transaction of the handler', async () => {
+  it('passes messages to decorated methods, each once, in the transaction of the handler', async () => {
     const message = envelope('order-1');
     broker.append(orderPaid.name, message, message, envelope('order-2'));
     await until(async () => (await consumer.status()).duplicates === 1 && (await paid()).length === 2);
     expect(await paid()).toEqual(['order-1', 'order-2']);
   }, 30_000);
 
-  it('takes the errors of handlers as they are, also of an inherited one', async () => {
+  it('throws the errors of handlers unchanged, also of an inherited one', async () => {
     broker.append(orderLost.name, envelope('order-3'));
     await until(async () => (await consumer.status()).failed === 1);
     expect(app.get(OrderHandlers, { strict: false }).lost).toEqual(['order-3']);
   }, 30_000);
 
-  it('stops with the application, before what its handlers use is closed', async () => {
+  it('stops with the application, before anything that its handlers use is closed', async () => {
     broker.append(orderPaid.name, envelope('order-4'));
     await app.close();
     expect(consumer.health().state).toBe('stopped');

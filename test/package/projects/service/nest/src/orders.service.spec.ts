@@ -18,7 +18,7 @@ describe('OrdersService', () => {
     expect(rows).toEqual([{ topic: 'order-placed' }]);
   });
 
-  it('gets errors that it can tell by their class', async () => {
+  it('gets errors that it can distinguish by their class', async () => {
     const error: unknown = await orders.place(1 as unknown as string).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(OutboxError);
     expect(error).toMatchObject({ code: 'OUTBOX_KEY_INVALID' });
