@@ -44,7 +44,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'together.has(name) ||',
     replace: '',
     test: 'test/unit/brokers/kafka/produce-queue.test.ts',
-    title: 'no request has two batches of one partition',
+    title: 'no request has two batches of one partition, and these are sent in order',
   },
   {
     name: 'answer-found-by-partition-alone',
@@ -99,7 +99,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: `const unlisted: Answer = { kind: 'split', single: 'ambiguous' };`,
     replace: `const unlisted: Answer = { kind: 'split', single: 'rejected' };`,
     test: failures,
-    title: 'an answer of a broker to come concerns a message',
+    title: 'an error code unknown to this version concerns a message, which may be stored nevertheless',
   },
   {
     name: 'refused-time-blames-the-message',
@@ -117,7 +117,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'const free = 3;',
     replace: 'const free = 3_000;',
     test: 'test/unit/brokers/kafka/doubts.test.ts',
-    title: 'after each unclear answer the partition rests longer',
+    title: 'after each unclear answer the partition is paused longer, at most a minute',
   },
   {
     name: 'partition-given-to-who-has-no-handler',
@@ -164,7 +164,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: '      if (same) {',
     replace: '      if (same && begin < 0) {',
     test: 'test/unit/brokers/kafka/fetch-response.test.ts',
-    title: 'an answer is read as by kafkajs, wherever it is cut off',
+    title: 'a fetch response is read as by kafkajs, wherever it is cut off',
   },
   {
     name: 'emptied-batch-not-passed',
@@ -181,7 +181,7 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'inTransaction: (attributes & attribute.transactional) !== 0,',
     replace: 'inTransaction: (attributes & attribute.transactional) < 0,',
     test: 'test/unit/brokers/kafka/fetch-response.test.ts',
-    title: 'an answer is read as by kafkajs, wherever it is cut off',
+    title: 'a fetch response is read as by kafkajs, wherever it is cut off',
   },
   {
     name: 'old-format-dropped',

@@ -40,7 +40,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     find: 'for (const message of row.slice(first)) message.lost = true;',
     replace: 'for (const message of row.slice(first, first + 1)) message.lost = true;',
     test: 'test/unit/brokers/rocketmq/share.test.ts',
-    title: 'with order, what waits behind a message that is lost',
+    title: 'with order, messages waiting behind one that is lost',
   },
   {
     name: 'messages-of-any-size-are-held',
@@ -79,7 +79,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     find: 'if (this.#ordered) loseBehind(',
     replace: 'if (!this.#ordered) loseBehind(',
     test: 'test/unit/brokers/rocketmq/share.test.ts',
-    title: 'those behind a lost one are lost with it if order is kept',
+    title: 'waiting messages behind a lost one are lost with it if order is kept:',
   },
   {
     name: 'what-is-behind-an-open-message-is-acknowledged',

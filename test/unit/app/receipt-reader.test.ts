@@ -77,7 +77,7 @@ async function reading() {
   return { source, events, reader };
 }
 
-test('a receipt counts as read when it is applied', async () => {
+test('a receipt counts as read once it is applied', async () => {
   const { source, reader } = await reading();
 
   await source.offer('applied', 'applied');
@@ -88,7 +88,7 @@ test('a receipt counts as read when it is applied', async () => {
   expect(source.stopped).toBe(true);
 });
 
-test('a receipt whose rows are locked is not read: it, and what follows, is offered again after a pause', async () => {
+test('a receipt with locked rows is not read: it and the following ones are offered again after a pause', async () => {
   const { source, reader } = await reading();
 
   await source.offer('applied', 'locked', 'applied');
@@ -98,7 +98,7 @@ test('a receipt whose rows are locked is not read: it, and what follows, is offe
   await reader.stop();
 });
 
-test('a receipt that the database could not take is not read, and the failure is told', async () => {
+test('a receipt that the database could not apply is not read, and the failure is reported', async () => {
   const { source, events, reader } = await reading();
 
   await source.offer('broken', 'applied');

@@ -13,7 +13,7 @@ function config(lanes: readonly number[], connections?: number): RelayConfig {
   };
 }
 
-test('a relay opens a connection per lane and some to spare', () => {
+test('a relay opens a connection per lane and some in reserve', () => {
   expect(relayConnections(config([1, 4]), 0)).toBe(11);
   expect(relayConnections(config([1]), 8)).toBe(14);
 });
@@ -22,6 +22,6 @@ test('a relay of 200 topics leaves some of the hundred connections of PostgreSQL
   expect(relayConnections(config(Array.from({ length: 200 }, () => 1)), 0)).toBe(70);
 });
 
-test('the number in the configuration is what is opened', () => {
+test('the configured number of connections overrides the computed one', () => {
   expect(relayConnections(config([64, 64], 5), 100)).toBe(5);
 });

@@ -7,6 +7,6 @@ test.each([
   [{ address: '127.0.0.1:7233' }, 'http://localhost:8233'],
   [{ address: 'temporal.example:7233' }, 'unknown'],
   [{ address: 'temporal.example:7233', ui: 'https://ui.example' }, 'https://ui.example'],
-])('of %o the UI is at %s', (temporal, ui) => {
+])('the UI of Temporal %o is at %s', (temporal, ui) => {
   expect(temporalInWords(temporalOf(temporal))).toContainEqual({ name: 'temporal.ui', value: ui });
 });

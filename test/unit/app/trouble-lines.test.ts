@@ -17,7 +17,7 @@ function listening() {
   return { told, logger };
 }
 
-test('a logger is told each trouble of a consumer with its facts, what goes well is none', () => {
+test('a logger gets each problem of a consumer with its facts, and nothing that succeeds', () => {
   const { told, logger } = listening();
   const report = consumerTroubleLines('billing', logger);
   report?.({ type: 'handled', attempt: 1, id: 'm-1', offset: '1', ...place });
@@ -43,7 +43,7 @@ test('a logger is told each trouble of a consumer with its facts, what goes well
   ]);
 });
 
-test('what a handler threw is told with the place where it was thrown, without frames of packages', () => {
+test('an error of a handler is logged with the place where it was thrown, without frames of packages', () => {
   const { told, logger } = listening();
   const report = consumerTroubleLines('billing', logger);
   const readMeter = (): Error => new Error('meter 7 reads -1');
@@ -62,7 +62,7 @@ test('what a handler threw is told with the place where it was thrown, without f
   expect(stacks[0]?.filter((frame) => /node_modules|node:/.test(frame))).toEqual([]);
 });
 
-test('an error of this library is told with its code and the next step, and as an error when time does not mend it', () => {
+test('an error of this library is logged with its code and the next step, and at error level if it is not temporary', () => {
   const { told, logger } = listening();
   const report = relayTroubleLines(logger);
   const away = new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'It is away.');
@@ -80,7 +80,7 @@ test('an error of this library is told with its code and the next step, and as a
   ]);
 });
 
-test('the same trouble is told once in five seconds, wherever and to whichever message it happens', () => {
+test('the same problem is logged once in five seconds, wherever and for whichever message it occurs', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   try {
     const { told, logger } = listening();
@@ -107,7 +107,7 @@ test('the same trouble is told once in five seconds, wherever and to whichever m
   }
 });
 
-test('a pool that is too small is told with what to write', () => {
+test('a pool that is too small is logged with the setting to write', () => {
   const { told, logger } = listening();
   consumerTroubleLines('orders', logger)?.({ type: 'pool-small', connections: 10, needed: 15 });
 
@@ -124,7 +124,7 @@ test('a pool that is too small is told with what to write', () => {
   ]);
 });
 
-test('without a logger each trouble is one line of JSON on standard error', () => {
+test('without a logger each problem is one line of JSON on standard error', () => {
   const lines: string[] = [];
   const write = vi.spyOn(process.stderr, 'write').mockImplementation((line) => {
     lines.push(String(line));
@@ -149,7 +149,7 @@ test('without a logger each trouble is one line of JSON on standard error', () =
   });
 });
 
-test('console shows a trouble in one line, however long it is', () => {
+test('console prints a problem in one line, however long', () => {
   const lines: string[] = [];
   const stderr = new Writable({
     write: (line, _encoding, done) => {
@@ -167,7 +167,7 @@ test('console shows a trouble in one line, however long it is', () => {
   expect(message).toContain(error.message);
 });
 
-test('a logger that throws harms nobody, false tells nobody, and what is no logger is refused', () => {
+test('errors of a logger are ignored, false logs nothing, and anything else is refused', () => {
   const broken: Logger = {
     warn: () => {
       throw new Error('the disk is full');

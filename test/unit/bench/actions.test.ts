@@ -48,7 +48,7 @@ function activity(seconds: number, attempt = 1): HistoryEvent[] {
   ];
 }
 
-test('a lane is billed for its start and its drain, and for a heartbeat every four seconds at most', () => {
+test('a lane is billed for its start and its drain, and for at most one heartbeat every four seconds', () => {
   const events = [{ workflowExecutionStartedEventAttributes: {} }, ...activity(60)];
   expect(actionsOf({ events })).toEqual({
     ...nothing,

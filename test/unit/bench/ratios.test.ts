@@ -4,7 +4,7 @@ import { workflowRates } from '../../../bench/workflows.ts';
 
 const size = (name: string) => ({ name, backlog: 10_000, log: 0, history: 0 });
 
-test('cases are compared with the first of the same minutes, quiet and with a reader', () => {
+test('cases are compared with the first one of the same minutes, quiet and with a reader', () => {
   const rows = rowsOf([size('small'), size('history')], [10, 11], [20, 30]);
   expect(rows).toEqual([
     { ...size('small'), quietMs: 10, pinnedMs: 20, quietRatio: 1, pinnedRatio: 1 },
@@ -18,12 +18,12 @@ test('the lower quartile has a quarter of the values below it, compared as numbe
 
 const span = { beganAtMs: 0, dueAtMs: 10_000 };
 
-test('the sleep is no part of the rate of workflows', () => {
+test('the sleep does not count for the rate of workflows', () => {
   const rates = workflowRates({ ...span, starts: [500, 1_000], closes: [10_500, 11_000] });
   expect(rates).toEqual({ started: 2, ended: 2, whole: 1 });
 });
 
-test('a rate is refused when a workflow ended before it was due, or started after', () => {
+test('a rate is refused if a workflow ended before it was due or started after', () => {
   expect(() => workflowRates({ ...span, starts: [1, 2], closes: [9_999, 11_000] })).toThrow('ended before');
   expect(() => workflowRates({ ...span, starts: [1, 10_000], closes: [11_000, 11_000] })).toThrow(
     'after they',

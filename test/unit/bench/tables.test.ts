@@ -31,7 +31,7 @@ test('a part that was not measured has no heading', () => {
   expect(headings({ commit, memory })).toEqual(['## Committing beside a relay', '## Memory of the relay']);
 });
 
-test('commits beside a relay are divided by those without, and the log of a message is summed', () => {
+test('commits with a relay are divided by those without, and the log of a message is summed', () => {
   const lines = page({ commit });
   expect(lines).toContain('| commits/s by 16 connections | 800 | 1000 | 0.80 |');
   expect(lines).toContain('| temporal-outbox | 800 | 1 | 801 |');
@@ -54,7 +54,7 @@ test('claims show both ratios, without and with a reader', () => {
   expect(page({ size })).toContain('| 10000 | 1000000 | 0 | 11 | 1.1 | 14 | 1.4 |');
 });
 
-test('a drain is compared with ours, and says its setting and its rounds', () => {
+test('a drain is compared with ours, and names its setting and its rounds', () => {
   const row = (name: 'ours' | 'pgBoss', median: number) => ({
     name,
     label: name,

@@ -33,7 +33,7 @@ test('records without an id do not count as different messages', () => {
   expect(() => timesOfEachOnce('topic', appended([null, 1], [null, 2]), 2)).toThrow('2 records with 1 ids');
 });
 
-test('lateness counts from the due instant, and at that instant nobody is late', () => {
+test('lateness counts from the due time, where it is zero', () => {
   expect(lateness('ours', [1_000, 1_000, 1_250], 1_000)).toEqual([0, 0, 250]);
 });
 

@@ -76,7 +76,7 @@ test('a copy of a message counts as that message, one of another partition does 
   expect(open.done().at(-1)?.offset).toBe('6');
 });
 
-test('any order of acknowledgements ends with everything done, and never with a message that is open', () => {
+test('any order of acknowledgements ends with everything done, and never with an open message', () => {
   const messages = messagesAt(...Array.from({ length: 60 }, (_, index) => index * 3));
   const order = messages.map((_, index) => (index * 23) % 60);
   const acknowledged = new Set<number>();
@@ -112,7 +112,7 @@ test('without order each message that was acknowledged and not rejected is done'
   expect(batch.mayBegin()).toBe(true);
 });
 
-test('two messages of one offset are two messages', () => {
+test('two messages with one offset are two messages', () => {
   const twins = messagesAt(7, 7, 8);
   const [first, second] = twins as [IncomingMessage, IncomingMessage];
   const batch = offer(twins, { ordered: false });
@@ -122,7 +122,7 @@ test('two messages of one offset are two messages', () => {
   expect(batch.restOf(first)).toBe(20);
 });
 
-test('nothing begins behind a rejected message, at the end of the batch, or when its source says so', () => {
+test('nothing begins behind a rejected message, at the end of the batch, or when its source stops it', () => {
   const [first] = gappy as [IncomingMessage];
   const giveUp = new AbortController();
   let open = true;

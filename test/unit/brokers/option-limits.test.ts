@@ -61,7 +61,7 @@ const limits: readonly (readonly [
 ];
 
 test.each(limits)(
-  '%s takes of %s what is within its limits, and refuses the rest by its name',
+  '%s accepts values of %s within its limits and refuses others by the name of the option',
   (...given) => {
     const [maker, option, taken, refused] = given;
     const [make, needed] = makers[maker] ?? [];

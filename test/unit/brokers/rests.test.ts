@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Rests } from '../../../src/brokers/rests.ts';
 
-test('an address without clear answers rests longer each time, up to a minute, until it acknowledges a message', () => {
+test('an address without clear answers is paused longer each time, up to a minute, until it acknowledges a message', () => {
   let nowMs = 0;
   const rests = new Rests(() => nowMs);
   const restedMs: number[] = [];

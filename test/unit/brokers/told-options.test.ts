@@ -130,7 +130,7 @@ function replaced(options: Readonly<Record<string, unknown>>, name: string, valu
 }
 
 for (const [maker, make, options] of makers)
-  test.for(Object.keys(options))(`what ${maker}() refuses about %s repeats no secret`, (name) => {
+  test.for(Object.keys(options))(`no error of ${maker}() about %s repeats a secret`, (name) => {
     const refusals = secrets.flatMap((value) => {
       try {
         make(replaced(options, name, value) as never);
@@ -149,7 +149,7 @@ for (const [maker, make, options] of makers)
     }
   });
 
-test.for(makers)('%s() takes every option that it knows', ([, make, options]) => {
+test.for(makers)('%s() accepts each of its options', ([, make, options]) => {
   const plain = Object.fromEntries(Object.entries(options).filter(([name]) => !name.includes('.')));
 
   expect(() => make(plain as never)).not.toThrow();

@@ -78,7 +78,7 @@ function resolved(by: AddressGuard, host: string, all: boolean) {
   });
 }
 
-test('a name is checked by the addresses that it resolves to, however the lookup is called', async () => {
+test('a name is checked by its resolved addresses, whichever form of lookup is called', async () => {
   await expect(resolved(guard, 'localhost', true)).rejects.toThrow(
     /localhost \(.*\) is not an address of the public/,
   );
@@ -117,6 +117,6 @@ test.each([
   );
 });
 
-test('the path and the query of an address are sent, its fragment is not', () => {
+test('the path and the query of an address are sent, the fragment is not', () => {
   expect(httpTarget('https://a.test:8443/b?c=d#e')).toMatchObject({ path: '/b?c=d', server: 'a.test:8443' });
 });

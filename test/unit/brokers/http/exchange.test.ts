@@ -41,7 +41,7 @@ const failed = (written: boolean, message: string) => ({
   value: { kind: 'failed', written, error: { message } },
 });
 
-test('a response is its status, what it says of when and where, and the first kilobyte of its body', async () => {
+test('a response is its status, Retry-After, Location and the first kilobyte of its body', async () => {
   const { sent, result, start, answer, data, end } = exchange();
   start();
   answer(103, { location: 'early' });
@@ -64,7 +64,7 @@ test('a response is its status, what it says of when and where, and the first ki
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a body is read up to 64 KiB, and the status counts whatever becomes of it', async () => {
+test('a body is read up to 64 KiB, and the status counts whatever happens to it', async () => {
   for (const more of [false, true]) {
     const { result, start, answer, data } = exchange();
     start();
@@ -77,7 +77,7 @@ test('a body is read up to 64 KiB, and the status counts whatever becomes of it'
   }
 });
 
-test('time counts from the connection on, and a request without a connection was not written', async () => {
+test('time counts from the connection, and a request without a connection was not written', async () => {
   const { result, start, fail } = exchange();
   await pass(60_000);
   expect(result.state).toBe('open');
@@ -95,7 +95,7 @@ test('time counts from the connection on, and a request without a connection was
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an answer that ends without a status is none', async () => {
+test('an answer that ends without a status is a failure', async () => {
   const { result, start, answer, end } = exchange();
   start();
   answer(100);

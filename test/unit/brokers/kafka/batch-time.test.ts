@@ -4,7 +4,7 @@ import { acknowledge, sessionTimeoutMs, stage, tick } from './batch-stage.ts';
 
 const answer = (type: string): Error => Object.assign(new Error(type), { type });
 
-test('alone, a partition begins messages for a second, counted only once the first is done', async () => {
+test('a single partition begins messages for a second, which counts only once the first is done', async () => {
   const { batches, take } = stage();
   await take(0, '1', '2');
   const [batch] = batches;
@@ -22,7 +22,7 @@ test('alone, a partition begins messages for a second, counted only once the fir
   expect(second?.mayBegin()).toBe(true);
 });
 
-test('a partition has a second alone, and three while others are in hand', async () => {
+test('a partition has a second by itself, and three while others are in hand', async () => {
   const { batches, context, end, take } = stage();
   await take(0, '1', '2');
   const [first] = batches;
@@ -44,7 +44,7 @@ test('a partition has a second alone, and three while others are in hand', async
   expect(context.inHand.size).toBe(1);
 });
 
-test('a batch begins nothing more when kafkajs is stopping, or the consumer is', async () => {
+test('a batch begins nothing more when kafkajs or the consumer is stopping', async () => {
   const { batches, stopping, take } = stage();
   const { payload } = await take(0, '1');
   const [batch] = batches;
@@ -60,7 +60,7 @@ test('a batch begins nothing more when kafkajs is stopping, or the consumer is',
   expect(batches[1]?.signal.aborted).toBe(true);
 });
 
-test('the coordinator hears of a batch twice a second until it ends, of which nothing is left then', async () => {
+test('a batch sends a heartbeat twice a second until it ends, and leaves no timer or listener', async () => {
   const { end, stopping, take } = stage();
   const { payload } = await take(0, '1');
 
@@ -76,7 +76,7 @@ test('the coordinator hears of a batch twice a second until it ends, of which no
   expect([vi.getTimerCount(), getEventListeners(stopping.signal, 'abort')]).toEqual([0, []]);
 });
 
-test('a rebalance ends the batch soon: what is done is committed, and kafkajs joins again', async () => {
+test('a rebalance ends the batch soon: what is done is committed, and kafkajs rejoins', async () => {
   const { batches, end, take } = stage();
   const { payload, taking } = await take(0, '1', '2');
   payload.sick = { error: answer('REBALANCE_IN_PROGRESS') };
@@ -93,7 +93,7 @@ test('a rebalance ends the batch soon: what is done is committed, and kafkajs jo
   expect([taking.state, String(taking.error)]).toEqual(['rejected', 'Error: REBALANCE_IN_PROGRESS']);
 });
 
-test('a heartbeat that rejects with nothing is a failure, too', async () => {
+test('a heartbeat that rejects with undefined is a failure, too', async () => {
   const { end, take } = stage();
   const { payload, taking } = await take(0, '1');
   payload.sick = { error: undefined };
@@ -103,7 +103,7 @@ test('a heartbeat that rejects with nothing is a failure, too', async () => {
   expect(taking.state).toBe('rejected');
 });
 
-test('a member that is out of its group has lost the batch in hand', async () => {
+test('a member that has left the group has lost the batch in hand', async () => {
   const { batches, take } = stage();
   const { payload } = await take(0, '1');
   payload.sick = { error: answer('UNKNOWN_MEMBER_ID') };
@@ -112,7 +112,7 @@ test('a member that is out of its group has lost the batch in hand', async () =>
   expect(batches[0]?.lost.aborted).toBe(true);
 });
 
-test('a member whose coordinator is away has lost the batch in hand when its session has expired', async () => {
+test('a member whose coordinator is unreachable has lost the batch in hand once its session has expired', async () => {
   const { batches, take } = stage();
   const { payload } = await take(0, '1');
   await tick(sessionTimeoutMs);

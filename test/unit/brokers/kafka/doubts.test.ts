@@ -19,11 +19,11 @@ function rests(count: number): readonly number[] {
   });
 }
 
-test('after each unclear answer the partition rests longer, a minute at most', () => {
+test('after each unclear answer the partition is paused longer, at most a minute', () => {
   expect(rests(12)).toEqual([0, 0, 0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
 });
 
-test('a clear answer ends the rest, and resets the count', () => {
+test('a clear answer ends the pause and resets the count', () => {
   const { doubts } = setup();
   for (let n = 0; n < 5; n += 1) doubts.add('orders', 1, 'late');
   expect(doubts.restOf('orders', 1)).toMatchObject({
@@ -35,7 +35,7 @@ test('a clear answer ends the rest, and resets the count', () => {
   expect(doubts.restOf('orders', 1)).toBeUndefined();
 });
 
-test('only the partition without a clear answer rests, and its topic is unreachable meanwhile', () => {
+test('only the partition without a clear answer is paused, and its topic is unreachable until then', () => {
   const { doubts, pass } = setup();
   for (let n = 0; n < 4; n += 1) doubts.add('a/b', 11, 'late');
   expect(doubts.restOf('a/b', 1)).toBeUndefined();

@@ -73,13 +73,13 @@ test('every answer in the table has the name that Kafka gives its code', () => {
   expect(named).toEqual(listed.map(([code, type]) => [code, type]));
 });
 
-test('what a broker says itself stands in the reason', () => {
+test('the reason includes the error message of the broker', () => {
   expect(answerFailure({ code: 87, message: 'One or more records have been rejected' }).reason).toBe(
     'INVALID_RECORD: One or more records have been rejected',
   );
 });
 
-test('an answer of a broker to come concerns a message, which may be stored nevertheless', () => {
+test('an error code unknown to this version concerns a message, which may be stored nevertheless', () => {
   expect(answerFailure({ code: 12_345, message: null })).toEqual({
     kind: 'split',
     single: 'ambiguous',

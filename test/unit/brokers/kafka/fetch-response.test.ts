@@ -133,7 +133,7 @@ function plain({ batchContext, headers = {}, isControlRecord, key, offset, times
   };
 }
 
-test('an answer is read as by kafkajs, wherever it is cut off', async () => {
+test('a fetch response is read as by kafkajs, wherever it is cut off', async () => {
   const specs = fc.array(fc.array(batch, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(specs, fc.nat(), fc.subarray([0, 1, 2, 3]), async (partitions, cut, aborted) => {
@@ -209,7 +209,7 @@ function handed(partition: unknown): readonly string[] {
   return [...made.messages.map(({ offset }) => offset), made.lastOffset()];
 }
 
-test('a batch of an older format is left to kafkajs, and a record beyond its batch is refused', async () => {
+test('a batch of an older format is left to kafkajs, and a record that exceeds its batch is refused', async () => {
   const spec = {
     firstOffset: 1,
     firstTimestamp: 1,
@@ -253,7 +253,7 @@ async function fetched(offset: number, ...batches: readonly Buffer[]) {
   return new Batch('orders', String(offset), responses[0]?.partitions[0]);
 }
 
-test('what compaction has emptied is passed in one fetch, also where the next batch is cut off', async () => {
+test('what compaction has emptied is skipped in one fetch, also where the next batch is cut off', async () => {
   const empty = await compacted(10, 0, 9);
   const next = (await compacted(20, 5, 4)).subarray(0, -3);
 
@@ -265,12 +265,12 @@ test('what compaction has emptied is passed in one fetch, also where the next ba
   expect((await fetched(35, await compacted(30, 3, 9))).lastOffset()).toBe('39');
 });
 
-test('a batch that ends with its last record has nothing behind it', async () => {
+test('nothing follows the last record of a batch', async () => {
   const { responses } = await readFetchResponse(answer([await compacted(10, 3, 2)]));
   expect(responses[0]?.partitions[0]?.messages.map(({ offset }) => offset)).toEqual(['10', '11', '12']);
 });
 
-test('the end of an emptied batch ends no transaction that was aborted', async () => {
+test('the end of an emptied batch ends no aborted transaction', async () => {
   const { messages } = await fetched(10, await compacted(10, 0, 9), await compacted(20, 2, 1));
   expect(messages).toEqual([]);
 });

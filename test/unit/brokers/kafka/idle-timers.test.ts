@@ -45,7 +45,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('kafkajs has the fault: with nothing to send, its queue arms a timer for a moment that has passed', () => {
+test('kafkajs has the fault: with nothing to send, its queue sets a timer with a negative delay', () => {
   const armed = vi.spyOn(globalThis, 'setTimeout');
   const queue = requestQueue();
   push(queue, 1);
@@ -54,7 +54,7 @@ test('kafkajs has the fault: with nothing to send, its queue arms a timer for a 
   queue.destroy();
 });
 
-test('a calm queue arms no timer with nothing to send', () => {
+test('a calm queue sets no timer with nothing to send', () => {
   const queue = calmQueue();
   push(queue, 1);
   answer(queue, 1);
@@ -62,7 +62,7 @@ test('a calm queue arms no timer with nothing to send', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a calm queue sends what a broker throttles as soon as it may', async () => {
+test('a calm queue sends throttled requests as soon as allowed', async () => {
   const armed = vi.spyOn(globalThis, 'setTimeout');
   const queue = calmQueue();
   queue.maybeThrottle(500);
@@ -78,7 +78,7 @@ test('a calm queue sends what a broker throttles as soon as it may', async () =>
   expect(armed.mock.calls.filter(([, ms = 0]) => ms < 0)).toEqual([]);
 });
 
-test('a calm queue arms no timer after its connection broke with requests that waited', async () => {
+test('a calm queue sets no timer after its connection broke with requests waiting', async () => {
   const queue = calmQueue();
   queue.maybeThrottle(500);
   push(queue, 1);
@@ -89,7 +89,7 @@ test('a calm queue arms no timer after its connection broke with requests that w
 });
 
 test.each([undefined, null, {}, { scheduleCheckPendingRequests: () => 'own' }])(
-  'what is no such queue stays as it is: %o',
+  'anything that is not such a queue is left unchanged: %o',
   (other) => {
     const before = { ...other };
     calm(other);

@@ -38,12 +38,12 @@ async function connectionOf(kafka: Kafka): Promise<{ send(given: Protocol): Prom
 const client = (): Kafka => new Kafka({ brokers: ['127.0.0.1:1'], logLevel: logLevel.NOTHING });
 const empty = Buffer.alloc(14);
 
-test('kafkajs asks for no newer answers to fetches than are read here', () => {
+test('kafkajs requests no newer fetch version than is read here', () => {
   const { versions } = require('kafkajs/src/protocol/requests/fetch') as { versions: readonly string[] };
   expect(Math.max(...versions.map(Number))).toBe(fetchVersion);
 });
 
-test('a client that reads lazily decodes fetches of the newest version itself, and nothing else', async () => {
+test('a client that reads lazily decodes fetches of the newest version itself, and no other responses', async () => {
   const lazy = await connectionOf(readLazily(client()));
   const fetched = fetches.protocol({ version: fetchVersion })({ topics: [] });
   const { response } = await lazy.send(fetched);

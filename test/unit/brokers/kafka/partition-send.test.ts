@@ -41,7 +41,7 @@ function refusing(bad: ReadonlySet<string>, log: string[]): Send {
   };
 }
 
-test('whichever messages are bad, only they are permanent, only later ones of their keys are skipped, and all others stored in order', async () => {
+test('of any set of bad messages only these are permanent, only later ones of their keys are skipped, and all others are stored in order', async () => {
   const keys = fc.array(fc.constantFrom('a', 'b', 'c', null), { maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(keys, fc.array(fc.nat(59)), async (keysOfBatch, badPlaces) => {
@@ -123,7 +123,7 @@ test('after a hold nothing more is sent: the messages of the request may be stor
   ]);
 });
 
-test('a batch that is given up between two requests defers the rest as unsent', async () => {
+test('a batch given up between two requests defers the rest as unsent', async () => {
   const stop = new AbortController();
   const messages = keyed(['a', 'b', 'c', 'd']).map((one) => ({ ...one, payload: 'p'.repeat(400_000) }));
   const send: Send = () => {

@@ -2,7 +2,7 @@ import * as whole from '@platformatic/kafka';
 import { expect, test } from 'vitest';
 import { platformaticKafka } from '../../../../src/brokers/kafka/client/platformatic.ts';
 
-test('the parts of @platformatic/kafka that are loaded are those of the package, without its clients', () => {
+test('the loaded parts of @platformatic/kafka are those of the package, without its clients', () => {
   const parts = platformaticKafka();
 
   expect(parts.Connection).toBe(whole.Connection);

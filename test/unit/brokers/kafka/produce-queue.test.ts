@@ -34,7 +34,7 @@ function broker() {
 
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('small batches that are asked for together travel in one request, and each gets its own answer', async () => {
+test('concurrent small batches share one request, and each gets its own answer', async () => {
   const { add, requests, sent } = broker();
   const answers = Promise.all([add(0), add(1), add(0, { address: 'bills' })]);
   await soon();
@@ -47,7 +47,7 @@ test('small batches that are asked for together travel in one request, and each 
   ]);
 });
 
-test('no request has two batches of one partition, and theirs leave in order', async () => {
+test('no request has two batches of one partition, and these are sent in order', async () => {
   const { add, queue, requests, sent } = broker();
   const first = queue.add({ address: 'orders', partition: 0, records: Buffer.from('a'), timeoutMs: 1 });
   const second = queue.add({ address: 'orders', partition: 0, records: Buffer.from('b'), timeoutMs: 1 });
@@ -59,7 +59,7 @@ test('no request has two batches of one partition, and theirs leave in order', a
   await Promise.all([first, second, other]);
 });
 
-test('two requests are under way, and what comes meanwhile travels in the next', async () => {
+test('two requests are in flight, and batches that arrive in between share the next one', async () => {
   const { add, requests, sent } = broker();
   void add(0);
   await soon();
@@ -75,7 +75,7 @@ test('two requests are under way, and what comes meanwhile travels in the next',
   await Promise.all(later);
 });
 
-test('a large batch leaves at once and alone, without being copied', async () => {
+test('a large batch is sent at once and by itself, without being copied', async () => {
   const { add, queue, requests, sent } = broker();
   void add(0);
   const records = Buffer.alloc(64 * 1024);
@@ -93,7 +93,7 @@ test('small batches fill a request up to the size of a large one', async () => {
   expect(sent()).toEqual([['orders 0', 'orders 1'], ['orders 2']]);
 });
 
-test('the memory of a small batch may be used again at once', async () => {
+test('the memory of a small batch may be reused at once', async () => {
   const { queue, requests } = broker();
   const records = Buffer.from('mine');
   void queue.add({ address: 'orders', partition: 0, records, timeoutMs: 1 });
@@ -102,7 +102,7 @@ test('the memory of a small batch may be used again at once', async () => {
   expect(requests[0]?.batches[0]?.records.toString()).toBe('mine');
 });
 
-test('a failure of a request is that of all its batches, and the next request leaves', async () => {
+test('a failed request fails all of its batches, and the next request is sent', async () => {
   const { add, requests, sent } = broker();
   const failed = [add(0), add(1)];
   await soon();

@@ -119,7 +119,7 @@ test('a batch of 3,000 messages has the numbers of all of them', async () => {
   );
 });
 
-test('memory is used again for the next batch, and let go after a large one', () => {
+test('memory is reused for the next batch and released after a large one', () => {
   const writer = new RecordBatchWriter(crc32c);
   const write = (bytes: number): ArrayBufferLike => {
     const messages = [{ id: 'a', key: null, payload: 'x'.repeat(bytes), headers: {} }];

@@ -51,7 +51,7 @@ test.each<[string, Sasl, readonly string[]]>([
     { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: 'token' }) },
     ['OAUTHBEARER', 'n,,\u0001auth=Bearer token\u0001\u0001'],
   ],
-])('%s is said as its mechanism has it, before anything is asked', async (_name, sasl, credentials) => {
+])('%s is sent as its mechanism requires, before any request', async (_name, sasl, credentials) => {
   const { broker, partitions } = await asked(sasl);
 
   expect(broker.credentials).toEqual(credentials);
@@ -62,7 +62,7 @@ test.each<[string, Sasl, readonly string[]]>([
 test.each<[string, Sasl]>([
   ['SCRAM-SHA-256', { mechanism: 'scram-sha-256', username: 'u', password: 's3cret' }],
   ['SCRAM-SHA-512', { mechanism: 'scram-sha-512', username: 'u', password: 's3cret' }],
-])('%s begins with a nonce, and never says the password', async (name, sasl) => {
+])('%s begins with a nonce and never sends the password', async (name, sasl) => {
   const { broker, partitions } = await asked(sasl, ({ mute }) => mute.add('authenticate'), 1_000);
 
   expect(broker.credentials[0]).toBe(name);
@@ -72,7 +72,7 @@ test.each<[string, Sasl]>([
   expect(partitions).toBeInstanceOf(Error);
 });
 
-test('a mechanism of the user is given the broker, and what it says and hears has no length before it', async () => {
+test('a mechanism of the user gets the broker, and its messages have no length prefix', async () => {
   const heard: unknown[] = [];
   const { broker, partitions } = await asked(
     {
@@ -114,7 +114,7 @@ test.each<[string, Sasl, (broker: ScriptedKafka) => unknown, RegExp]>([
     () => undefined,
     /127\.0\.0\.1:\d+.*mechanism/i,
   ],
-])('%s are told with the broker, and without a secret', async (_what, sasl, spoil, text) => {
+])('%s are reported with the broker and without a secret', async (_what, sasl, spoil, text) => {
   const { broker, partitions } = await asked(sasl, spoil);
 
   expect(String(partitions)).toMatch(text);
@@ -123,7 +123,7 @@ test.each<[string, Sasl, (broker: ScriptedKafka) => unknown, RegExp]>([
   await expect.poll(() => broker.connections().open, soon).toBe(0);
 });
 
-test('a broker that does not answer to credentials in time is told as such', async () => {
+test('a broker that does not answer to credentials in time is reported as such', async () => {
   const { broker, partitions } = await asked(
     { mechanism: 'plain', username: 'u', password: 'p' },
     ({ mute }) => mute.add('authenticate'),
@@ -133,7 +133,7 @@ test('a broker that does not answer to credentials in time is told as such', asy
   expect(String(partitions)).toContain(broker.address);
 });
 
-test('a connection is replaced before its credentials end', async () => {
+test('a connection is replaced before its credentials expire', async () => {
   const sasl: Sasl = { mechanism: 'plain', username: 'u', password: 'p' };
   const { broker, transport } = await asked(sasl, (one) => (one.login.sessionMs = 20));
   const message = { id: 'm', key: null, payload: '{}', headers: {} };
@@ -161,7 +161,7 @@ test('a connection is replaced before its credentials end', async () => {
   await expect.poll(() => broker.connections().open, soon).toBe(1);
 });
 
-test('a cluster is examined: its topics, their settings, and what its version is', async () => {
+test('a cluster is examined: its topics, their settings, and its version', async () => {
   const broker = await scriptedKafka();
   broker.topics.set('orders', [1, -1]);
   broker.topics.set('bills', [1]);

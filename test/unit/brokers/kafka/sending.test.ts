@@ -28,7 +28,7 @@ const stored = (partition: number, offset: number) => ({
   offset: `${offset}`,
 });
 
-test('a batch is stored by its leader, which waits for its replicas, and each message knows its offset', async () => {
+test('a batch is stored by its leader, which waits for its replicas, and each message gets its offset', async () => {
   const { asked, broker, publish, transport } = await stage();
   broker.answer = () => ({ baseOffset: 9_007_199_254_740_993n });
 
@@ -51,7 +51,7 @@ test('a batch is stored by its leader, which waits for its replicas, and each me
   });
 });
 
-test('batches of several partitions and topics travel together, and each gets its own answer', async () => {
+test('batches of several partitions and topics share a request, and each gets its own answer', async () => {
   const { broker, send } = await stage();
   broker.topics.set('bills', [1]);
   broker.answer = ({ partition, topic }) => ({
@@ -75,7 +75,7 @@ test('batches of several partitions and topics travel together, and each gets it
   expect(orders.outcomes).toContainEqual(unsent);
 });
 
-test('what a refused record says is told, and the message of the whole batch before it', async () => {
+test('the error has what a refused record says, preceded by the message of the whole batch', async () => {
   const { broker, publish } = await stage();
   broker.answer = () => ({ code: 87, records: [null, 'no key'] });
   const of = async (): Promise<unknown> => (await publish({})).outcomes[0];
@@ -85,7 +85,7 @@ test('what a refused record says is told, and the message of the whole batch bef
   expect(await of()).toMatchObject({ kind: 'permanent', error: expect.stringMatching(/not compacted/) });
 });
 
-test('each partition is sent to its own leader, and asked for again after a refusal that may come from a move', async () => {
+test('each partition is sent to its own leader, which is looked up again after a refusal that may come from a move', async () => {
   const { asked, broker, publish } = await stage();
   const other = await scriptedKafka();
   broker.brokers.set(2, other.port);
@@ -103,7 +103,7 @@ test('each partition is sent to its own leader, and asked for again after a refu
   expect([broker.produced.length, other.produced.length]).toEqual([1, 2]);
 });
 
-test('a topic without a leader holds its messages, of which none is sent', async () => {
+test('a topic without a leader holds its messages and sends none', async () => {
   const { broker, publish, transport } = await stage();
   broker.topics.set('orders', [-1, 1, -1]);
 
@@ -125,7 +125,7 @@ test('a topic without a leader holds its messages, of which none is sent', async
   expect((await publish({})).outcomes).toEqual([stored(0, 100)]);
 });
 
-test('a missing topic is told by a probe, over a connection of its own', async () => {
+test('a probe reports a missing topic over a connection of its own', async () => {
   const { broker, transport } = await stage();
 
   await expect(transport.probe('gone')).rejects.toThrow(
@@ -139,7 +139,7 @@ test('a missing topic is told by a probe, over a connection of its own', async (
   await expect.poll(() => broker.connections().open, soon).toBe(0);
 });
 
-test('a request without an answer may be stored, and the next goes over another connection', async () => {
+test('a request without an answer may be stored, and the next one uses another connection', async () => {
   const { broker, publish } = await stage({ requestTimeout: 1_000 });
   await publish({});
   broker.mute.add('produce');
@@ -153,7 +153,7 @@ test('a request without an answer may be stored, and the next goes over another 
   expect(broker.connections().ever).toBe(2);
 });
 
-test('an answer for another partition is none', async () => {
+test('an answer for another partition does not count', async () => {
   const { broker, publish } = await stage();
   broker.answer = () => ({ partition: 5 });
 
@@ -188,7 +188,7 @@ test('a lost connection leaves its request in doubt, and an address without a se
   });
 });
 
-test('after a quota is exceeded nothing is sent until its time is over, or at all if that is too long', async () => {
+test('after a quota is exceeded nothing is sent until its time is over, or nothing at all if that is too long', async () => {
   const { broker, publish } = await stage({ requestTimeout: 2_000 });
   broker.throttledMs = 500;
   await publish({});
@@ -223,7 +223,7 @@ test('a batch is no larger than its topic allows, and compressed as its topic st
 test.each([
   ['may not be read', undefined],
   ['make no sense', { 'max.message.bytes': '0', 'compression.type': 'producer' }],
-])('settings that %s are those of Kafka', async (_what, settings) => {
+])('settings that %s default to those of Kafka', async (_what, settings) => {
   const { broker, publish } = await stage();
   if (settings !== undefined) broker.configs.set('orders', settings);
 
@@ -233,7 +233,7 @@ test.each([
   expect((broker.produced[0]?.records.readInt16BE(21) ?? 1) % 8).toBe(0);
 });
 
-test('a close waits for what is sent, and ends all connections; then the transport can be used again', async () => {
+test('closing waits for what is being sent and ends all connections; the transport can then be used again', async () => {
   const { broker, publish, transport } = await stage({ requestTimeout: 1_000 });
   await publish({});
   broker.mute.add('produce');

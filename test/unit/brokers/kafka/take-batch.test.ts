@@ -6,7 +6,7 @@ const committed = (partition: number, offset: string) => [
   { topic: 'orders', partitions: [{ partition, offset: `after ${offset}` }] },
 ];
 
-test('the messages of a partition are handed over, and committed when they are done, not earlier', async () => {
+test('the messages of a partition are offered, and committed once they are done, not earlier', async () => {
   const { batches, end, take } = stage();
 
   const { payload, taking } = await take(3, '10', '12');
@@ -25,7 +25,7 @@ test('the messages of a partition are handed over, and committed when they are d
   expect(payload.committed).toEqual([committed(3, '12')]);
 });
 
-test('a message that is open keeps those behind it from being committed', async () => {
+test('an open message keeps later ones from being committed', async () => {
   const { end, take } = stage();
 
   const { payload } = await take(0, '1', '2', '3');
@@ -45,7 +45,7 @@ test('if nothing is done, nothing is committed', async () => {
   expect(taking.state).toBe('resolved');
 });
 
-test('a rejected message pauses its partition for the longest rest, and is not committed', async () => {
+test('a rejected message pauses its partition for the longest rest and is not committed', async () => {
   const { end, rests, take } = stage();
 
   const { payload } = await take(0, '1', '2', '3');
@@ -62,7 +62,7 @@ test('a rejected message pauses its partition for the longest rest, and is not c
   expect([rests, payload.paused]).toEqual([[500], ['paused', 'resumed']]);
 });
 
-test('nothing is handed over before the start offsets are settled, or if that fails', async () => {
+test('nothing is offered before the start offsets are settled, or if that fails', async () => {
   const { batches, begun, take } = stage();
   let settle = (): void => undefined;
   begun.promise = new Promise((resolve) => (settle = resolve));
@@ -79,7 +79,7 @@ test('nothing is handed over before the start offsets are settled, or if that fa
   expect([taking.state, payload.committed]).toEqual(['resolved', []]);
 });
 
-test('what was fetched from another offset than the group begins at is not handed over', async () => {
+test('messages fetched from an offset other than that of the group are not offered', async () => {
   const { batches, begun, take } = stage();
   let settle = (): void => undefined;
   begun.promise = new Promise((resolve) => (settle = resolve));
@@ -106,7 +106,7 @@ test('a partition that is no longer assigned ends without an error', async () =>
   expect([taking.state, payload.paused]).toEqual(['resolved', ['paused', 'resumed']]);
 });
 
-test('messages that Kafka deleted since the last batch are told with their offsets', async () => {
+test('messages that Kafka deleted since the last batch are reported with their offsets', async () => {
   const { end, losses, noticed, take } = stage();
   const reset = {
     message: 'Offset out of range, resetting to default offset',

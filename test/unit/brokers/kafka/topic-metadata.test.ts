@@ -49,7 +49,7 @@ async function answered<Value>(answer: Promise<Value>) {
   return result;
 }
 
-test('the leader of a partition is asked for once, by all who need it meanwhile', async () => {
+test('concurrent requests for the leader of a partition share one query', async () => {
   const { asked, metadata } = cluster({ bills: [2, 2], orders: [1, 2] });
   const all = Promise.all([metadata.leaderOf('orders', 0), metadata.leaderOf('orders', 1)]);
   expect((await answered(all)).value).toEqual([a, b]);
@@ -57,7 +57,7 @@ test('the leader of a partition is asked for once, by all who need it meanwhile'
   expect(asked).toEqual([['orders']]);
 });
 
-test('a partition without a leader that is known is asked for each time', async () => {
+test('a partition without a known leader is looked up each time', async () => {
   const { asked, metadata, state } = cluster({ orders: [1, 7] });
   expect((await answered(metadata.leaderOf('orders', 1))).value).toBeUndefined();
   expect((await answered(metadata.leaderOf('gone', 0))).value).toBeUndefined();
@@ -66,7 +66,7 @@ test('a partition without a leader that is known is asked for each time', async 
   expect(asked).toHaveLength(3);
 });
 
-test('after ten seconds it is asked again in the background, and whoever sends does not wait', async () => {
+test('after ten seconds the leader is looked up in the background, and senders do not wait', async () => {
   const { asked, metadata, state } = cluster({ orders: [1] });
   await answered(metadata.leaderOf('orders', 0));
   state.leaders = { orders: [2] };
@@ -81,7 +81,7 @@ test('after ten seconds it is asked again in the background, and whoever sends d
   expect(await byNow(metadata.leaderOf('orders', 0))).toEqual(b);
 });
 
-test('what is known stays while nobody answers, and is asked for again', async () => {
+test('known leaders are kept while nothing answers, and looked up again', async () => {
   const { asked, metadata, state } = cluster({ orders: [1] });
   await answered(metadata.leaderOf('orders', 0));
   state.away = true;

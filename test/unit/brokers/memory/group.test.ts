@@ -45,7 +45,7 @@ function stage(partitions: number, usual = { concurrency: 10, batchSize: 10 }) {
 const offsets = (batches: readonly IncomingBatch[]) =>
   batches.map(({ messages, partition }) => `${partition}: ${messages.map(({ offset }) => offset).join()}`);
 
-test('a batch has no more messages than wanted, at least one, and the next begins when it has ended', async () => {
+test('a batch has at most the requested number of messages and at least one, and the next begins when it has ended', async () => {
   const { append, member } = stage(1, { concurrency: 10, batchSize: 2 });
   const one = member();
   append({}, {}, {});
@@ -61,7 +61,7 @@ test('a batch has no more messages than wanted, at least one, and the next begin
   expect(offsets(single.batches)).toEqual(['0: 0']);
 });
 
-test('no more partitions are handled at once than wanted', async () => {
+test('at most the requested number of partitions is handled at once', async () => {
   const { append, member } = stage(3, { concurrency: 2, batchSize: 10 });
   const one = member();
   append({}, { partition: 1 }, { partition: 2 });
@@ -76,7 +76,7 @@ test('no more partitions are handled at once than wanted', async () => {
   ]);
 });
 
-test('a rejected message rests for its longest time, with those behind it, and other partitions go on', async () => {
+test('a rejected message and later ones rest for its longest time, and other partitions continue', async () => {
   const { append, member } = stage(2);
   const one = member();
   append({}, {}, {});
@@ -106,7 +106,7 @@ test('a rejected message rests for its longest time, with those behind it, and o
   expect(offsets(one.batches).at(-1)).toBe('0: 1,2');
 });
 
-test('what is not acknowledged is handed over again at once', async () => {
+test('an unacknowledged message is offered again at once', async () => {
   const { append, member } = stage(1);
   const one = member();
   append({});
@@ -117,7 +117,7 @@ test('what is not acknowledged is handed over again at once', async () => {
   expect(offsets(one.batches)).toEqual(['0: 0', '0: 0']);
 });
 
-test('the lag is what is not acknowledged, of each partition', async () => {
+test('the lag counts unacknowledged messages per partition', async () => {
   const { append, member } = stage(2);
   const one = member();
   append({}, {}, { partition: 1 });
@@ -132,7 +132,7 @@ test('the lag is what is not acknowledged, of each partition', async () => {
   ]);
 });
 
-test('a new group may begin with what arrives from now on', async () => {
+test('a new group may begin at the newest messages', async () => {
   const { append, member } = stage(1);
   const one = member();
   append({}, {});
@@ -143,7 +143,7 @@ test('a new group may begin with what arrives from now on', async () => {
   expect(offsets(one.batches)).toEqual(['0: 2']);
 });
 
-test('the members of a group share its partitions: one that loses a batch in hand is told', async () => {
+test('the members of a group share its partitions, and one that loses a batch in hand is notified', async () => {
   const { append, member } = stage(2);
   const [one, two] = [member(), member()];
   append({}, { partition: 1 });
@@ -191,7 +191,7 @@ test('a member gets only partitions of its own addresses', async () => {
   expect([offsets(one.batches), two.batches]).toEqual([['0: 0'], []]);
 });
 
-test('a rewind gives up the batch in hand, and begins again without a new message', async () => {
+test('a rewind gives up the batch in hand and begins again without a new message', async () => {
   const { append, member, source } = stage(1);
   const one = member();
   append({}, {});

@@ -25,7 +25,7 @@ async function takeAll(source: MemorySource, group: string): Promise<string[]> {
   return offsets;
 }
 
-test('a group that is rewound receives everything again, and another group does not', async () => {
+test('a rewound group receives everything again, and another group does not', async () => {
   const source = memorySource({ partitions: 1 });
   source.append('orders', { body: 'a' }, { body: 'b' });
   const [first, second] = [await takeAll(source, 'first'), await takeAll(source, 'second')];
@@ -38,7 +38,7 @@ test('a group that is rewound receives everything again, and another group does 
   expect(second).toEqual(['0', '1', '2']);
 });
 
-test('a group that is rewound while it handles its first messages receives them again', async () => {
+test('a group rewound while it handles its first messages receives them again', async () => {
   const source = memorySource({ partitions: 1 });
   source.append('orders', { body: 'a' }, { body: 'b' });
   let finish: () => void = () => undefined;

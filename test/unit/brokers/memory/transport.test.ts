@@ -22,7 +22,7 @@ function stage() {
 const acknowledged = (partition: number, offset: string) => ({ kind: 'acknowledged', partition, offset });
 const unsent = { kind: 'deferred', onWire: false };
 
-test('messages of one key are stored in one partition, each with its place, by address', async () => {
+test('messages of one key are stored in one partition with their offsets, per address', async () => {
   const { send, stored, transport } = stage();
 
   const result = await send(a, c, a);
@@ -40,7 +40,7 @@ test('messages of one key are stored in one partition, each with its place, by a
   expect(await transport.partitionCount('orders')).toBe(4);
 });
 
-test('a refused message holds those of its key behind it, and no others', async () => {
+test('a refused message holds later ones of its key, and no others', async () => {
   const { faults, send, stored } = stage();
   const refused = new Map<string, 'permanent' | 'rejected'>([
     ['m1', 'permanent'],
@@ -61,7 +61,7 @@ test('a refused message holds those of its key behind it, and no others', async 
   expect(stored()).toHaveLength(3);
 });
 
-test('while it is held nothing is stored, and a probe tells why', async () => {
+test('a held transport stores nothing, and a probe gives the reason', async () => {
   const { faults, send, stored, transport } = stage();
   await transport.probe('orders');
   faults.hold('topic', 'closed');
@@ -80,7 +80,7 @@ test('while it is held nothing is stored, and a probe tells why', async () => {
 });
 
 test.each([0, 2, 3])(
-  'of a failed partition %i a probe tells, and only its messages are held',
+  'a probe reports the failed partition %i, and only its messages are held',
   async (partition) => {
     const { faults, send, transport } = stage();
     faults.failPartition(partition);
@@ -96,7 +96,7 @@ test.each([0, 2, 3])(
   },
 );
 
-test('a lost answer stores one batch, of which nothing is known', async () => {
+test('a lost answer stores one batch, whose outcome is unknown', async () => {
   const { faults, send, stored } = stage();
   faults.loseNextAnswer();
   await send();
@@ -127,7 +127,7 @@ test('a batch that was given up is not stored', async () => {
   expect(stored()).toEqual([]);
 });
 
-test('partitions may be served in reverse, so that batches overtake each other', async () => {
+test('partitions may be served in reverse order, so that batches overtake each other', async () => {
   const { faults, send, transport } = stage();
   const keys = (): readonly (string | null)[] => transport.records('orders').map(({ key }) => key);
   await send(a, c);

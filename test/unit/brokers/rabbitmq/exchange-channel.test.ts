@@ -32,7 +32,7 @@ test.each([null, undefined])(
 );
 
 test.each([{}, { ce_time: 'today' }])(
-  'without a key, a type or a time (%j) the properties have none, and the present time',
+  'without a key, a type or a time (%j) the properties have none, and the current time',
   async (headers) => {
     const { channel, scripted } = stage();
     vi.setSystemTime(7_999);
@@ -97,7 +97,7 @@ test('a message that the server returns is rejected, with its reason, when it is
   ]);
 });
 
-test('a message above the known limit is not sent, one that reaches it is', async () => {
+test('a message above the known limit is not sent, one at the limit is', async () => {
   const { channel, scripted } = stage();
   channel.limit(4, () => undefined);
 
@@ -122,7 +122,7 @@ test('a routing key that throws rejects its message, and one that AMQP cannot ca
   expect(unencodable).toEqual({ kind: 'permanent', error: 'a key of 256 bytes' });
 });
 
-test('a blocked server holds the transport: what is in flight may be stored, the next is not sent', async () => {
+test('a blocked server holds the transport: what is in flight may be stored, the next message is not sent', async () => {
   const one = stage();
   const sent = await inFlight(one, message('a'), message('b'));
   one.model.emit('blocked', 'low on disk');

@@ -16,21 +16,24 @@ afterEach(() => void vi.useRealTimers());
 test.each([
   [404, 'NOT_FOUND - no exchange', undefined],
   [403, 'ACCESS_REFUSED - to exchange', 'ACCESS_REFUSED - to exchange'],
-])('%i holds the exchange, and the message that was alone is not stored', async (code, reason, refused) => {
-  const { channel, scripted } = stage();
-  const sent = channel.send(message('a'));
+])(
+  '%i holds the exchange, and a message that was sent alone is not stored',
+  async (code, reason, refused) => {
+    const { channel, scripted } = stage();
+    const sent = channel.send(message('a'));
 
-  scripted.emit('error', closedWith(code, reason));
-  scripted.end(closedWith(404, 'NOT_FOUND - another'));
-  const next = channel.send(message('b'));
+    scripted.emit('error', closedWith(code, reason));
+    scripted.end(closedWith(404, 'NOT_FOUND - another'));
+    const next = channel.send(message('b'));
 
-  const held = { kind: 'hold', hold: { scope: 'topic', reason }, onWire: false };
-  expect(await outcomes([sent, next])).toEqual([held, held]);
-  expect(scripted.published).toHaveLength(1);
-  expect(endOf(channel)).toEqual({ ended: true, refused, unconfirmed: undefined });
-});
+    const held = { kind: 'hold', hold: { scope: 'topic', reason }, onWire: false };
+    expect(await outcomes([sent, next])).toEqual([held, held]);
+    expect(scripted.published).toHaveLength(1);
+    expect(endOf(channel)).toEqual({ ended: true, refused, unconfirmed: undefined });
+  },
+);
 
-test('403 for a routing key rejects its message alone, and is no refusal of the exchange', async () => {
+test('403 for a routing key rejects its message alone and does not refuse the exchange', async () => {
   const one = stage();
   const sent = await inFlight(one, message('a'), message('b'), message('c'));
   const reason = "ACCESS_REFUSED - access to topic 'to.b' in exchange 'orders' refused";
@@ -46,7 +49,7 @@ test('403 for a routing key rejects its message alone, and is no refusal of the 
   expect(one.channel.refused).toBeUndefined();
 });
 
-test('of several, the first that is too large fails: earlier ones may be stored, later ones are not', async () => {
+test('of several messages the first that is too large fails: earlier ones may be stored, later ones are not', async () => {
   const one = stage();
   const limits: number[] = [];
   one.channel.limit(Infinity, (bytes) => void limits.push(bytes));
@@ -66,7 +69,7 @@ test('of several, the first that is too large fails: earlier ones may be stored,
   expect(limits).toEqual([4]);
 });
 
-test('a message as large as the limit is not the one to blame', async () => {
+test('a message at the size limit is not to blame', async () => {
   const one = stage();
   const sent = await inFlight(one, message('a', { payload: '1234' }), message('b', { payload: '12345' }));
 
@@ -102,7 +105,7 @@ test.each([
   },
 );
 
-test('a message that meets a channel just closed is not sent', async () => {
+test('a message for a channel that has just closed is not sent', async () => {
   const { channel, scripted } = stage();
   scripted.broken = () => {
     scripted.end(closedWith(404, 'NOT_FOUND - no exchange'));
@@ -116,7 +119,7 @@ test('a message that meets a channel just closed is not sent', async () => {
   });
 });
 
-test('a message without its confirmation in time holds the topic if the server answers otherwise', async () => {
+test('a message without a confirmation in time holds the topic if the server otherwise answers', async () => {
   const one = stage();
   const sent = await inFlight(one, message('a'));
 
@@ -133,7 +136,7 @@ test('a message without its confirmation in time holds the topic if the server a
   expect(await outcomes(sent)).toEqual([{ kind: 'hold', hold: { scope: 'topic', reason }, onWire: true }]);
 });
 
-test('if the server does not answer otherwise either, the end of the connection settles what is in flight', async () => {
+test('if the server does not answer at all, the end of the connection settles what is in flight', async () => {
   const one = stage();
   one.asked.fail = true;
   const sent = await inFlight(one, message('a'));

@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test.each([true, false])(
-  'a feed (in order: %s) is overdue as soon as it holds too many bytes, less those that were acknowledged',
+  'a feed (in order: %s) is overdue as soon as it holds too many bytes, less the acknowledged ones',
   async (order) => {
     const held: (readonly number[])[] = [];
     const { feed, handled } = stage({
@@ -38,7 +38,7 @@ test.each([true, false])(
   },
 );
 
-test('a feed is overdue when a message was held for its time, and not if it was acknowledged before', async () => {
+test('a feed is overdue when a message was held for its time, unless it was acknowledged before', async () => {
   const { feed, handled, receive } = stage({ holdForMs: 1_000 });
   let overdue = false;
   void feed.overdue.then(() => (overdue = true));
@@ -55,7 +55,7 @@ test('a feed is overdue when a message was held for its time, and not if it was 
   expect(overdue).toBe(true);
 });
 
-test('a feed is overdue when nothing is held, and far more would fit', async () => {
+test('a feed is overdue when it holds nothing and far more would fit', async () => {
   const { feed, handled, prefetch, receive } = stage();
   const asked: (readonly number[])[] = [];
   prefetch.isTooSmall = (...given) => asked.push(given) > 1;

@@ -29,7 +29,7 @@ test('the first server that answers is used, with the name and the user of the c
   expect([link.server, link.reason, link.blocked]).toEqual(['RabbitMQ 3.13.0', undefined, undefined]);
 });
 
-test('if no server can be used, the reason of each is told, without credentials', async () => {
+test('if no server can be used, the error has the reason of each, without credentials', async () => {
   const { open, server } = await stage();
   server.refuse = ({ name }) =>
     name === 'ConnectionStartOk' ? { code: 403, text: 'ACCESS_REFUSED', connection: true } : undefined;
@@ -61,7 +61,7 @@ test.each([
   );
 });
 
-test('a connection that is open is not cut when the time to open it is over', async () => {
+test('an open connection is not cut when the time limit for opening is over', async () => {
   const { open, server } = await stage();
   const link = await overWire(open(server.url));
 
@@ -71,7 +71,7 @@ test('a connection that is open is not cut when the time to open it is over', as
   expect(link.reason).toBeUndefined();
 });
 
-test('a question without an answer in time cuts the connection, and all others end for that reason', async () => {
+test('a question without an answer in time cuts the connection, which ends all others for that reason', async () => {
   const { open, server } = await stage();
   const link = await overWire(open(server.url));
   server.mute.add('ChannelOpen');
@@ -104,7 +104,7 @@ test('an answer in time leaves nothing that could cut the connection', async () 
   expect(link.reason).toBeUndefined();
 });
 
-test('a server that blocks its publishers need not answer: the connection stays', async () => {
+test('a server that blocks its publishers need not answer: the connection stays open', async () => {
   const { open, server } = await stage();
   const link = await overWire(open(server.url));
   const told: string[] = [];
@@ -128,7 +128,7 @@ test('a server that blocks its publishers need not answer: the connection stays'
   expect(server.connections).toEqual({ ever: 1, open: 1 });
 });
 
-test('a connection that the server closes ends with what the server said', async () => {
+test('a connection closed by the server ends with its reason', async () => {
   const { open, server } = await stage();
   const link = await overWire(open(server.url));
   server.refuse = ({ name }) =>
@@ -140,7 +140,7 @@ test('a connection that the server closes ends with what the server said', async
   expect(String(await overWire(link.ended))).toContain('CONNECTION_FORCED - shutdown');
 });
 
-test('a connection is closed in an orderly way, once', async () => {
+test('a connection is closed cleanly, and once', async () => {
   const { open, server } = await stage();
   const link = await overWire(open(server.url));
 
@@ -153,7 +153,7 @@ test('a connection is closed in an orderly way, once', async () => {
   await expect(overWire(question(link))).rejects.toThrow('The connection was closed.');
 });
 
-test('a server that does not answer to a close is left after a second', async () => {
+test('a server that does not answer a close is abandoned after a second', async () => {
   const { open, server } = await stage();
   const link = await overWire(open(server.url));
   server.mute.add('ConnectionClose');
@@ -169,7 +169,7 @@ test('a server that does not answer to a close is left after a second', async ()
   expect(before).toBe('open');
 });
 
-test('a close ends at once when the connection is lost meanwhile', async () => {
+test('a close ends at once when the connection is lost during it', async () => {
   const { open, server } = await stage();
   const link = await overWire(open(server.url));
   server.mute.add('ConnectionClose');

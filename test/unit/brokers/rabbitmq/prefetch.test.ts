@@ -3,11 +3,11 @@ import { Prefetch } from '../../../../src/brokers/rabbitmq/source/prefetch.ts';
 
 const mebibyte = 1_024 * 1_024;
 
-test('a consumer prefetches two batches, within what the server can be told', () => {
+test('a consumer prefetches two batches, within the limit of the protocol', () => {
   expect([0, 1, 200, 100_000].map((batchSize) => new Prefetch(batchSize).count)).toEqual([2, 2, 400, 65_535]);
 });
 
-test('large messages lower the prefetch to as many as 32 MiB hold, and small ones raise it again, not beyond two batches', () => {
+test('large messages lower the prefetch to as many as fit into 32 MiB, and small ones raise it again, at most to two batches', () => {
   const prefetch = new Prefetch(200);
 
   expect(prefetch.isExceeded(64, 64 * mebibyte)).toBe(false);
@@ -32,7 +32,7 @@ test('a single message is never too large, and a few small ones do not raise the
   expect(prefetch.isTooSmall(15, 100)).toBe(false);
 });
 
-test('a prefetch that is exceeded again becomes smaller each time, and never less than 1', () => {
+test('a prefetch that is exceeded again becomes smaller each time, at least 1', () => {
   const prefetch = new Prefetch(5);
 
   expect(prefetch.isExceeded(100, 65 * mebibyte)).toBe(true);

@@ -5,7 +5,7 @@ import { acknowledged, maybeStored, stage, unsent } from './transport-stage.ts';
 
 const idleMs = 30_000;
 
-test('batches share one connection and a channel for each exchange, also those that begin at once', async () => {
+test('batches share one connection and a channel for each exchange, also concurrent ones', async () => {
   const { send, server } = await stage();
 
   await overWire(Promise.all([send('orders', 'a'), send('orders', 'b'), send('bills', 'c')]));
@@ -16,7 +16,7 @@ test('batches share one connection and a channel for each exchange, also those t
   expect(new Set(server.published.map(({ channel, exchange }) => `${exchange} ${channel}`)).size).toBe(2);
 });
 
-test('a channel that the server has closed is replaced once, also for batches that begin at once', async () => {
+test('a channel closed by the server is replaced once, also for concurrent batches', async () => {
   const { send, server } = await stage();
   server.missing.add('orders');
   await overWire(send('orders', 'a'));
@@ -29,7 +29,7 @@ test('a channel that the server has closed is replaced once, also for batches th
   expect(server.times('ConfirmSelect')).toBe(2);
 });
 
-test('a channel that could not be opened is asked for again by the next batch', async () => {
+test('a channel that could not be opened is requested again by the next batch', async () => {
   const { send, server } = await stage();
   server.refuse = ({ name }) =>
     name === 'ConfirmSelect' ? { code: 540, text: 'NOT_IMPLEMENTED - not now' } : undefined;
@@ -61,7 +61,7 @@ test('a connection is closed 30 s after its last batch, and the next batch opens
   expect(server.connections).toEqual({ ever: 2, open: 1 });
 });
 
-test('a connection with a batch under way is not idle, however long that takes', async () => {
+test('a connection with a batch in progress is not idle, however long that takes', async () => {
   const { send, server } = await stage({ requestTimeout: 120_000 });
   await overWire(send('orders', 'a'));
   server.confirm = ({ body }) => (body === 'slow' ? 'none' : 'ack');
@@ -76,7 +76,7 @@ test('a connection with a batch under way is not idle, however long that takes',
   expect(server.connections).toEqual({ ever: 1, open: 1 });
 });
 
-test('a blocked connection stays open although it is idle, to be told when it is blocked no more', async () => {
+test('a blocked connection stays open although idle, to receive the end of the block', async () => {
   const { send, server, transport } = await stage();
   server.confirm = () => 'none';
   const sent = send('orders', 'a');
@@ -131,7 +131,7 @@ test('a lost connection is replaced by the next batch, and what was in flight ma
   expect(server.connections).toEqual({ ever: 2, open: 1 });
 });
 
-test('the size that a server accepts is learned once for all exchanges, and anew with each connection', async () => {
+test('the size limit of a server is learned once for all exchanges, and again with each connection', async () => {
   const { send, server } = await stage();
   server.confirm = ({ body }) =>
     body.length > 4
@@ -157,7 +157,7 @@ test('the size that a server accepts is learned once for all exchanges, and anew
   expect(anew.outcomes).toEqual([acknowledged]);
 });
 
-test('a close waits for the batch under way, and a batch after it opens another connection', async () => {
+test('a close waits for the batch in progress, and a batch after it opens another connection', async () => {
   const { send, server, transport } = await stage();
   server.confirm = () => 'none';
   const slow = soFar(send('orders', 'slow'));
@@ -176,7 +176,7 @@ test('a close waits for the batch under way, and a batch after it opens another 
   expect(closing.state).toBe('resolved');
 });
 
-test('a transport that was closed leaves no connection and no timer behind', async () => {
+test('a closed transport leaves no connection and no timer behind', async () => {
   const { send, server, transport } = await stage();
   await overWire(send('orders', 'a'));
 

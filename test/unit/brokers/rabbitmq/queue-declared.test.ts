@@ -23,7 +23,7 @@ test.each([
   expect(server.asked.find(({ name }) => name === 'QueueDeclare')?.fields['arguments']).toEqual(wanted);
 });
 
-test('a queue that is declared elsewhere is only looked up, and never bound', async () => {
+test('a queue declared elsewhere is only looked up and never bound', async () => {
   const { server, subscribe } = await stage({ queues: { declare: false, name: () => 'own' } });
 
   const subscribed = await overWire(subscribe());
@@ -38,7 +38,7 @@ test('a queue that is declared elsewhere is only looked up, and never bound', as
   expect(server.times('QueueBind')).toBe(0);
 });
 
-test('a queue that exists with other arguments is told with what to do', async () => {
+test('a queue that exists with other arguments is reported with the next step', async () => {
   const { server, subscribe, told } = await stage();
   server.refuse = ({ name }) =>
     name === 'QueueDeclare'
@@ -65,7 +65,7 @@ test('from RabbitMQ 4 on a queue is declared without a limit of deliveries', asy
   expect(told.noticed).toEqual([]);
 });
 
-test('a queue of RabbitMQ 3 is received from after an upgrade to 4, and reported', async () => {
+test('a queue of RabbitMQ 3 is consumed after an upgrade to 4, and reported', async () => {
   const { server, subscribe, told } = await stage();
   const { batches, handle } = handler();
   server.version = '4.0.1';

@@ -4,7 +4,7 @@ import { offsets, pick, stage, tick } from './feed-stage.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('what arrives in one tick is handed over together, up to the batch size, one batch at a time', async () => {
+test('messages that arrive in one tick are offered together, up to the batch size, one batch at a time', async () => {
   const { acked, batches, feed, handled, receive, slots } = stage({ batchSize: 3 });
 
   receive('1', '2');
@@ -29,7 +29,7 @@ test('what arrives in one tick is handed over together, up to the batch size, on
   ]);
 });
 
-test('without a free slot nothing is handed over, until it is told to look again', async () => {
+test('without a free slot nothing is offered until the next look', async () => {
   const { batches, feed, receive, slots } = stage();
   slots.free = 0;
 
@@ -45,7 +45,7 @@ test('without a free slot nothing is handed over, until it is told to look again
   expect(offsets(batches)).toEqual([['1']]);
 });
 
-test('nothing is acknowledged before the batch has ended, and then what is done before the first open message', async () => {
+test('nothing is acknowledged before the batch has ended, and then only what is done before the first open message', async () => {
   const { acked, batches, feed, handled, receive } = stage();
   receive('1', '2', '3', '4');
   await tick();
@@ -77,7 +77,7 @@ test('nothing is acknowledged of a batch whose first message stays open', async 
   expect(feed.unacknowledged).toBe(2);
 });
 
-test('in order, a rejected message holds back all behind it for its longest rest', async () => {
+test('in order, a rejected message holds all later ones for its longest rest', async () => {
   const { acked, batches, handled, receive } = stage();
   receive('1', '2', '3');
   await tick();
@@ -105,7 +105,7 @@ test('in order, a rejected message holds back all behind it for its longest rest
   expect(offsets(batches).at(-1)).toEqual(['2', '3', '4']);
 });
 
-test('without order, what is done is acknowledged alone, and only the rejected message rests', async () => {
+test('without order, a message that is done is acknowledged alone, and only the rejected one rests', async () => {
   const { acked, batches, feed, handled, receive } = stage({ order: false });
   receive('1', '2', '3', '4');
   await tick();
@@ -164,7 +164,7 @@ test('a stop begins nothing more, waits for the batch in hand, and acknowledges 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('of a lost channel nothing is acknowledged, its batch is lost, and nothing more begins', async () => {
+test('after the loss of a channel nothing is acknowledged, the batch is lost, and nothing more begins', async () => {
   const { acked, batches, feed, handled, receive } = stage({ batchSize: 1 });
   receive('1', '2');
   await tick();
@@ -184,7 +184,7 @@ test('of a lost channel nothing is acknowledged, its batch is lost, and nothing 
   expect(acked).toEqual([]);
 });
 
-test('it looks once at what arrives in one tick, and wakes once for what rests', async () => {
+test('messages that arrive in one tick cause one look, and messages that rest one wake-up', async () => {
   const { feed, handled, receive } = stage({ order: false });
   receive('1', '2', '3');
   // Another one looks at the age of what is held.
@@ -204,7 +204,7 @@ test('it looks once at what arrives in one tick, and wakes once for what rests',
   expect([looks, wakes, vi.getTimerCount()]).toEqual([2, 2, 0]);
 });
 
-test('acknowledgements are gathered for 5 ms, or until there are as many as a batch has', async () => {
+test('acknowledgements are collected for 5 ms, or until they are as many as a batch', async () => {
   const { acked, end, receive } = stage({ order: false, batchSize: 2 });
 
   receive('1');
@@ -227,7 +227,7 @@ test('acknowledgements are gathered for 5 ms, or until there are as many as a ba
   expect(acked).toEqual(['1', '2', '3', '4']);
 });
 
-test('a channel that has just closed loses acknowledgements, and breaks nothing', async () => {
+test('a channel that has just closed loses acknowledgements but breaks nothing', async () => {
   const { broken, handled, receive, slots } = stage();
   receive('1');
   await tick();

@@ -5,7 +5,7 @@ import { delivery } from './feed-stage.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('a delivery is read as it was sent, with texts of other senders', () => {
+test('a delivery is read as it was sent, with strings of other senders', () => {
   const headers = {
     'outbox-key': 'k',
     text: 'a',
@@ -35,7 +35,7 @@ test('a delivery is read as it was sent, with texts of other senders', () => {
 });
 
 test.each(['', undefined])(
-  'a delivery without properties (id %j) is told by its number, and arrived now',
+  'a delivery without properties (id %j) has its number as its offset, and the current time',
   (id) => {
     vi.setSystemTime(5);
     const one = new ReceivedDelivery('orders', delivery(id, 9, 1, { headers: undefined }), 'channel');

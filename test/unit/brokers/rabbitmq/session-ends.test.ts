@@ -15,7 +15,7 @@ async function holding() {
   return { ...staged, ...handling, subscribed };
 }
 
-test('a lost connection is told, what was in hand is not acknowledged, and all is received again', async () => {
+test('a lost connection is reported, what was in hand is not acknowledged, and everything is received again', async () => {
   const { batches, hold, of, open, server, subscribed, told } = await holding();
   hold.these = () => false;
 
@@ -40,7 +40,7 @@ test('a lost connection is told, what was in hand is not acknowledged, and all i
   expect((await overWire(subscribed.lag())).map(({ messages }) => messages)).toEqual([0, 0]);
 });
 
-test('after a join a server that is away is tried after pauses of up to ten seconds, and those begin anew', async () => {
+test('after a join an unreachable server is tried after pauses of up to ten seconds, which start anew after a success', async () => {
   const { server, subscribe, told } = await stage();
   await overWire(subscribe());
   server.refuse = ({ name }) =>
@@ -60,7 +60,7 @@ test('after a join a server that is away is tried after pauses of up to ten seco
   expect(told.disconnected.map(([, ms]) => ms)).toEqual([...pauses, 200]);
 });
 
-test('after a join an address that is missing at a reconnect stops no other, and is looked for', async () => {
+test('after a join an address missing at a reconnect stops no other, and is looked for', async () => {
   const { server, subscribe, told } = await stage();
   const { handle, of } = handler();
   await overWire(subscribe(handle, both));
@@ -81,7 +81,7 @@ test('after a join an address that is missing at a reconnect stops no other, and
   expect(server.connections.ever).toBe(2);
 });
 
-test('after a join a queue that may not be received from at a reconnect is not told as assigned', async () => {
+test('after a join a queue that may not be consumed at a reconnect is not reported as assigned', async () => {
   const { server, subscribe, told } = await stage();
   await overWire(subscribe(undefined, both));
   server.refuse = ({ fields, name }) =>
@@ -97,7 +97,7 @@ test('after a join a queue that may not be received from at a reconnect is not t
   expect(assigned(told)).toEqual([['orders', 'bills'], ['bills']]);
 });
 
-test('a connection lost while a queue is being looked for is opened again in no more than its own pause', async () => {
+test('a connection lost while a queue is looked for is opened again after its own pause at most', async () => {
   const { server, subscribe, told } = await stage();
   await overWire(subscribe(undefined, both));
   server.cancel('orders.stock');
@@ -136,7 +136,7 @@ test('a stop lets the batch in hand end, acknowledges it, and closes channels be
   expect(server.connections.ever).toBe(1);
 });
 
-test('a stop while a queue or the server is being waited for ends at once, and tells nothing more', async () => {
+test('a stop while waiting for a queue or the server ends at once and reports nothing more', async () => {
   const { server, subscribe, told } = await stage();
   const one = await overWire(subscribe());
   server.cancel('orders.stock');

@@ -99,7 +99,7 @@ test('a join that took too long rejects when its connection has ended, not befor
   });
 });
 
-test('a join at a server that cannot be reached rejects with where, and why', async () => {
+test('a join at an unreachable server rejects with its address and the reason', async () => {
   const { subscribe, told } = await stage({ url: 'amqp://127.0.0.1:1/shop' });
   const joining = soFar(subscribe(undefined, { joinWithinMs: 100 }));
   await untilOnWire(() => told.disconnected.length === 1);

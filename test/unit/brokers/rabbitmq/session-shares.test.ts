@@ -5,7 +5,7 @@ import { assigned, deliver, handler, overWire, stage, times, untilOnWire } from 
 const both = { addresses: ['orders', 'bills'] };
 const lookAgainMs = 2_000;
 
-test('what is handled is acknowledged on its queue, and the lag is what is ready and what is not acknowledged', async () => {
+test('a handled message is acknowledged on its queue, and the lag counts ready and unacknowledged ones', async () => {
   const { server, subscribe } = await stage();
   const { handle, hold, of, open } = handler();
   hold.these = ({ address }) => address === 'bills';
@@ -32,7 +32,7 @@ test('what is handled is acknowledged on its queue, and the lag is what is ready
   expect(server.acknowledged).toEqual(['orders.stock 2 and before', 'bills.stock 2 and before']);
 });
 
-test('of all queues together no more batches are in hand than allowed', async () => {
+test('across all queues at most the allowed number of batches is in hand', async () => {
   const { server, subscribe } = await stage({}, 1);
   const { batches, handle, hold, of, open } = handler();
   hold.these = ({ address }) => address === 'orders';
@@ -49,7 +49,7 @@ test('of all queues together no more batches are in hand than allowed', async ()
   expect(during).toBe(1);
 });
 
-test('a queue that was deleted is made again after two seconds, while the others go on', async () => {
+test('a deleted queue is declared again after two seconds, while the others continue', async () => {
   const { server, subscribe, told } = await stage();
   const { batches, handle, hold, of, open } = handler();
   hold.these = ({ address }) => address === 'orders';
@@ -87,7 +87,7 @@ test('a queue that was deleted is made again after two seconds, while the others
   expect(server.connections.ever).toBe(1);
 });
 
-test('a consumer that is canceled although its queue is there is told of consumer_timeout', async () => {
+test('a consumer canceled although its queue exists is reported with consumer_timeout', async () => {
   const { server, subscribe, told } = await stage();
   await overWire(subscribe());
 
@@ -100,7 +100,7 @@ test('a consumer that is canceled although its queue is there is told of consume
   expect(server.times('ChannelClose')).toBe(2);
 });
 
-test('a channel that the server closes is told with what it said, and opened again', async () => {
+test('a channel closed by the server is reported with its reason and opened again', async () => {
   const { server, subscribe, told } = await stage();
   const { handle, of } = handler();
   await overWire(subscribe(handle));
@@ -119,7 +119,7 @@ test('a channel that the server closes is told with what it said, and opened aga
   expect(server.connections.ever).toBe(1);
 });
 
-test('a queue that cannot be made again is tried every two seconds, and each reason is told', async () => {
+test('a queue that cannot be declared again is tried every two seconds, and each reason is reported', async () => {
   const { server, subscribe, told } = await stage();
   await overWire(subscribe(undefined, both));
   server.missing.add('orders').add('orders.stock');
@@ -139,7 +139,7 @@ test('a queue that cannot be made again is tried every two seconds, and each rea
   expect(later.map((reason) => reason.includes("no exchange 'orders'"))).toEqual([true, true, true]);
 });
 
-test('what was held too long goes back, all together, after what is in hand, and is received again', async () => {
+test('messages held too long return together, after what is in hand, and are received again', async () => {
   const { server, subscribe, told } = await stage();
   const { batches, handle, hold, of, open } = handler();
   hold.these = () => true;
@@ -165,7 +165,7 @@ test('what was held too long goes back, all together, after what is in hand, and
   expect(told.assigned).toHaveLength(1);
 });
 
-test('queues are bound again every so often, and an exchange that is missing then stops nothing', async () => {
+test('queues are bound again periodically, and a missing exchange then stops nothing', async () => {
   const { server, subscribe, told } = await stage();
   const { handle, of } = handler();
   const subscribed = await overWire(subscribe(handle, both));

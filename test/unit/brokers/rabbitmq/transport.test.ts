@@ -50,7 +50,7 @@ test('an empty batch and one that was given up need no connection', async () => 
   expect(server.connections.ever).toBe(0);
 });
 
-test('a server that cannot be reached holds all, and nothing was sent', async () => {
+test('an unreachable server holds everything, and nothing was sent', async () => {
   const { send, transport } = await stage({ url: 'amqp://127.0.0.1:1' });
 
   const { hold, outcomes } = await overWire(send('orders', 'a', 'b'));
@@ -63,7 +63,7 @@ test('a server that cannot be reached holds all, and nothing was sent', async ()
   });
 });
 
-test('a missing exchange holds its own messages, and its probe names it until it is there', async () => {
+test('a missing exchange holds its own messages, and its probe names it until it exists', async () => {
   const { send, server, transport } = await stage();
   server.missing.add('orders');
 
@@ -106,7 +106,7 @@ test('an exchange to which this user may not write is not tried again for ten se
   expect(refused).toMatchObject({ outcomes: [unsent], hold: { scope: 'topic' } });
 });
 
-test('an exchange that left a message in doubt rests, longer each time, until one is acknowledged', async () => {
+test('an exchange that left a message in doubt is paused, longer each time, until one is acknowledged', async () => {
   const { send, server, transport } = await stage();
   const doubtful = async () => {
     server.confirm = () => 'none';

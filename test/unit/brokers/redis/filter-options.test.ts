@@ -28,7 +28,7 @@ test.for([
   ['keepFor', { keepFor: '401 days' }],
   ['answerWithin', { answerWithin: 0 }],
   ['answerWithin', { answerWithin: '11s' }],
-] as const)('an impossible %s is refused: %j', ([option, wrong]) => {
+] as const)('an invalid %s is refused: %j', ([option, wrong]) => {
   expect(() => resolveRedisFilterOptions({ url, ...wrong })).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: expect.objectContaining({ option }) }),
   );
@@ -38,7 +38,7 @@ test('a refusal does not repeat an address, which may hold a password', () => {
   expect(() => resolveRedisFilterOptions({ url: 'http://ada:secret@host' })).toThrow(/^(?!.*secret)/);
 });
 
-test('a listener that throws disturbs nobody', () => {
+test('errors of a listener are ignored', () => {
   const { report } = resolveRedisFilterOptions({
     url,
     report: () => {
@@ -49,7 +49,7 @@ test('a listener that throws disturbs nobody', () => {
   expect(() => report({ type: 'redis-back', awayMs: 1 })).not.toThrow();
 });
 
-test('parts of a key hold no colon, so that no two pairs of epoch and group make the same key', () => {
+test('parts of a key contain no colon, so that no two pairs of epoch and group have the same key', () => {
   expect(keyPart('a:b')).not.toContain(':');
   expect(keyPart('a:b')).not.toBe(keyPart('a%3Ab'));
   expect(() => keyPart('half \ud800')).not.toThrow();

@@ -22,7 +22,7 @@ function server(answer?: unknown) {
   return { client, commands };
 }
 
-test('a read takes the lease, and gives each value its number from the count of the done ones', async () => {
+test('a read takes the lease and numbers each value from the count of the done ones', async () => {
   const ours = envelopeText({ id: 'a', key: 'k', sentAtMs: 1_000, headers: { h: 'v' }, payload: '{}' });
   const { client, commands } = server([
     Buffer.from(''),
@@ -53,7 +53,7 @@ test('a read takes the lease, and gives each value its number from the count of 
   expect(commands).toEqual([['EVAL', ...keys, 'stock/1', '6000', '2000']]);
 });
 
-test('another holder is told, and is a conflict if it is of another group', async () => {
+test('another holder is reported, and is a conflict if it is of another group', async () => {
   const queue = new ListQueue('orders', 'stock');
 
   expect(await queue.read(server([Buffer.from('other/2')]).client, lease, 1)).toEqual({
@@ -67,7 +67,7 @@ test('another holder is told, and is a conflict if it is of another group', asyn
   });
 });
 
-test('what is done is removed by its number and its first offset; nothing needs no command', async () => {
+test('messages that are done are removed by their number and first offset; none of them needs no command', async () => {
   const { client, commands } = server();
   const queue = new ListQueue('orders', 'stock');
 
@@ -87,7 +87,7 @@ test('what the server refuses is reported', async () => {
   await expect(releaseReading(client, 'orders:reader', lease)).rejects.toThrow('NOPERM');
 });
 
-test('news are awaited in seconds, by moving the next value; the lag counts what is open, too', async () => {
+test('new values are awaited in seconds, by moving the next one; the lag includes open ones', async () => {
   const { client, commands } = server();
   const queue = new ListQueue('orders', 'stock');
 
@@ -100,7 +100,7 @@ test('news are awaited in seconds, by moving the next value; the lag counts what
 test.each([
   [1, true],
   [0, false],
-])('a lease is renewed by its holder: %i means %s; released by it alone', async (answer, mine) => {
+])('a lease is renewed by its holder (%i means %s) and released only by it', async (answer, mine) => {
   const { client, commands } = server(answer);
 
   expect(await renewReading(client, 'orders:reader', lease)).toBe(mine);

@@ -95,7 +95,7 @@ test('an empty batch sends nothing', async () => {
   expect(await published([])).toMatchObject({ outcomes: [], chunks: [], renewals: 0 });
 });
 
-test('messages are sent in their order, at most 500 in a chunk, and the way may take longer', async () => {
+test('messages are sent in order, at most 500 per chunk, and each chunk is given the extra time', async () => {
   const done = await published(several(1_001));
 
   expect(sizesOf(done)).toEqual([500, 500, 1]);
@@ -110,7 +110,7 @@ test('a chunk has at most 1,000,000 characters of payload', async () => {
   expect(sizesOf(await published([...several(9, 100_000), message('a', null, 100_001)]))).toEqual([9, 1]);
 });
 
-test('a long payload is sent alone, one that has the limit is not', async () => {
+test('a long payload is sent alone, one at the limit is not', async () => {
   const at = (length: number) => published([message('a'), message('b', null, length), message('c')]);
 
   expect(sizesOf(await at(150_000))).toEqual([3]);
@@ -133,14 +133,14 @@ test.each([
   expect(done.outcomes).toEqual(chunks === 1 ? [{ kind: 'permanent', error }, held] : [stored, stored]);
 });
 
-test('a limit that cannot be read because the connection was lost may have stored nothing, but is not known', async () => {
+test('after a connection lost while the limit is read, the message counts as possibly stored', async () => {
   const done = await published([message('a', null, 150_001)], { limit: new Error('Socket closed') });
 
   expect(done.outcomes).toEqual([maybeStored]);
   expect(done.hold).toEqual({ scope: 'transport', reason: 'Socket closed' });
 });
 
-test('a server may refuse a message after those that it took: it holds the topic, and the rest is not sent', async () => {
+test('a server may refuse a message after those that it accepted: it holds the topic, and the rest is not sent', async () => {
   const done = await published([message('a'), message('b'), message('c')], {
     answers: [() => ({ outcomes: [stored], refusal: 'WRONGTYPE of a key' })],
   });
@@ -171,7 +171,7 @@ test('a message that is refused alone blocks its key, and the others are sent in
   expect(done.hold).toBeUndefined();
 });
 
-test('outcomes of a chunk that are no acknowledgement block their keys', async () => {
+test('outcomes of a chunk other than acknowledgements block their keys', async () => {
   const rejected = { kind: 'rejected', error: 'Nobody.' } as const;
   const done = await published([message('a', 'k'), ...several(499), message('b', 'k'), message('c')], {
     answers: [(ids) => ({ outcomes: [rejected, ...ids.slice(1).map(() => stored)] })],
@@ -253,7 +253,7 @@ test.each<[string, number | Error, PublishResult['outcomes']]>([
     new Error('NOPERM'),
     ambiguous('Stored, but 0 of 2 replicas had it after 50 ms: Error: NOPERM.'),
   ],
-])('what is stored with %s', async (_what, reached, outcomes) => {
+])('outcomes of messages stored with %s', async (_what, reached, outcomes) => {
   const asked: unknown[] = [];
   const client = {
     async wait(...given: readonly number[]) {

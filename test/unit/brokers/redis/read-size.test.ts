@@ -10,13 +10,13 @@ function full(size: ReadSize, wanted: number, bytesEach: number, tookMs = 1): nu
   return asked;
 }
 
-describe('how many entries a reader of Redis asks for', () => {
-  test('grows while replies are full and fast, up to what is wanted', () => {
+describe('the number of entries that a reader of Redis requests', () => {
+  test('grows while replies are full and fast, up to the batch size', () => {
     const size = new ReadSize();
     expect(Array.from({ length: 5 }, () => full(size, 200, 1_000))).toEqual([32, 64, 128, 200, 200]);
   });
 
-  test('does not grow after slow replies, and is one at least', () => {
+  test('does not grow after slow replies, and is at least one', () => {
     const size = new ReadSize();
     full(size, 200, 1_000, 2_000);
     expect(size.next(200)).toBe(32);

@@ -146,7 +146,7 @@ test('after `renew` pending questions get their answers, and the next one a new 
   link.renew();
 });
 
-test('a replaced connection that stays silent is closed in the end', async () => {
+test('a replaced connection that stays silent is eventually closed', async () => {
   const { get, link, server } = await stage((command) => (named(command, 'GET') ? undefined : 'OK'), 500);
 
   const pending = get('never', 5_000).catch((error: unknown) => error);
@@ -193,7 +193,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   expect(await link.ask(serverOf)).toBe(name);
 });
 
-test('what a server keeps is asked for, and what may not be read is unknown', async () => {
+test('the persistence and limits of a server are read, and unknown if they may not be read', async () => {
   const sections: Record<string, RedisReply> = {
     persistence: info({ aof_enabled: '1' }),
     memory: info({ maxmemory: '1000', maxmemory_policy: 'noeviction' }),
@@ -232,7 +232,7 @@ test.each<[string, Readonly<Record<string, RedisReply>>, RegExp | undefined, num
   ['whose commands are refused', { XADD: new Error('OOM full') }, /OOM full/, 1],
   ['without transactions', { MULTI: new Error('NOPERM multi') }, /NOPERM multi/, 1],
   ['whose transaction stays open', { DISCARD: new Error('NOPERM discard') }, /NOPERM discard/, 0],
-])('a key %s is probed', async (_what, answers, error, open) => {
+])('a probe of a key %s', async (_what, answers, error, open) => {
   const { link, server } = await stage((command) => answers[command[0] ?? ''] ?? 'OK');
 
   const probed = link.ask((client) => probeAddress(client, 'orders', probe));
@@ -244,7 +244,7 @@ test.each<[string, Readonly<Record<string, RedisReply>>, RegExp | undefined, num
   await expect.poll(() => server.connections().open, within(10_000)).toBe(open);
 });
 
-test('what is no key has no type', async () => {
+test('a probe of what is not a key reads no type', async () => {
   const { link, server } = await stage();
 
   await link.ask((client) => probeAddress(client, 'orders', { ...probe, type: undefined }));

@@ -6,7 +6,7 @@ import { mine, type Stage, stage, taken } from './source-stage.ts';
 
 const soon = { timeout: 20_000, interval: 5 };
 
-test('a stop ends the batch, but does not take it away: what is done is marked, the lease is free, nothing stays open', async () => {
+test('a stop ends the batch without losing it: what is done is marked, the lease is released, nothing stays open', async () => {
   const { leaseCommands, orders: queue, server, subscribe } = await stage();
   queue.answers.push(mine(['1', '2']));
   const batches: IncomingBatch[] = [];
@@ -31,7 +31,7 @@ test('a stop ends the batch, but does not take it away: what is done is marked, 
   await expect.poll(() => server.connections().open, soon).toBe(0);
 });
 
-test('a stop does not wait for news, and without the lease it releases none', async () => {
+test('a stop does not wait for new messages, and without the lease it releases none', async () => {
   const idle = await stage();
   const first = await idle.subscribe();
   await expect.poll(() => idle.orders.calls, soon).toContain('news');
@@ -46,7 +46,7 @@ test('a stop does not wait for news, and without the lease it releases none', as
   expect(standby.leaseCommands()).toEqual([]);
 });
 
-test('a lease that cannot be released expires: the stop ends nevertheless', async () => {
+test('a lease that cannot be released expires: the stop still ends', async () => {
   const { lease, orders: queue, subscribe } = await stage();
   lease.released = new Error('READONLY');
   const subscribed = await subscribe();
@@ -55,7 +55,7 @@ test('a lease that cannot be released expires: the stop ends nevertheless', asyn
   await expect(subscribed.stop()).resolves.toBeUndefined();
 });
 
-test('no more addresses are handled at a time than the concurrency allows, and all are assigned', async () => {
+test('at most as many addresses are handled at a time as the concurrency allows, and all are assigned', async () => {
   const { bills, orders, subscribe, told } = await stage();
   for (const queue of [orders, bills]) queue.answers.push(mine(['1']), mine(['2']), mine(['3']));
   let running = 0;
@@ -81,7 +81,7 @@ test('no more addresses are handled at a time than the concurrency allows, and a
   ]);
 });
 
-test('the lag is told for each address, or why not', async () => {
+test('the lag is given for each address, or the reason why not', async () => {
   const { bills, server, subscribe } = await stage();
   bills.messages = 8;
   const subscribed = await subscribe(acknowledgeAll, { addresses: ['orders', 'bills'] });
@@ -107,7 +107,7 @@ async function refusedJoin({ subscribe }: Stage, addresses: readonly string[], k
   }
 }
 
-test('a group that cannot read all of its addresses in time is told why, and leaves nothing open', async () => {
+test('a group that cannot read all of its addresses in time fails with the reason and leaves nothing open', async () => {
   const one = await stage();
   one.bills.failure = new Error('LOADING');
   const addresses = ['orders', 'bills'];
@@ -122,7 +122,7 @@ test('a group that cannot read all of its addresses in time is told why, and lea
   await expect.poll(() => one.server.connections().open, soon).toBe(0);
 });
 
-test('a group that may not read an address is told by the error of its own', async () => {
+test('a group that may not read an address fails with an error of its own', async () => {
   const one = await stage();
   const refused = new OutboxError('OUTBOX_GROUP_REFUSED', 'of another group');
   one.orders.refused = refused;
@@ -134,7 +134,7 @@ test('a group that may not read an address is told by the error of its own', asy
   expect(one.told.disconnected[0]).toEqual([refused, 5]);
 });
 
-test('a server without an answer is told as such', async () => {
+test('a server without an answer is reported as such', async () => {
   const one = await stage();
   one.lease.mute = true;
 

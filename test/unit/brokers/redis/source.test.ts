@@ -13,7 +13,7 @@ const notice: SourceNotice = {
   error: new OutboxError('OUTBOX_GROUP_REFUSED', 'of another group'),
 };
 
-test('a member with the lease reads, hands over, and marks as done; with nothing to read it waits for news', async () => {
+test('a member with the lease reads, offers, and marks as done; with nothing to read it waits for new messages', async () => {
   const { orders: queue, source, subscribe, told } = await stage();
   queue.answers.push(mine(['1', '2'], [notice]), mine(['3']));
   const batches: IncomingBatch[] = [];
@@ -42,7 +42,7 @@ test('a member with the lease reads, hands over, and marks as done; with nothing
   expect([source.name, await source.redeliveryHorizonMs([])]).toEqual(['redis-test', 0]);
 });
 
-test('what is not acknowledged is read again, and only what comes before it is done', async () => {
+test('an unacknowledged message is read again, and only earlier ones are done', async () => {
   const { orders: queue, subscribe } = await stage();
   queue.answers.push(mine(['1', '2', '3']), mine(['2', '3']));
   let first = true;
@@ -94,7 +94,7 @@ test('after a rejection nothing more may begin, and the partition rests for the 
   });
 });
 
-test('a member without the lease joins, and asks for it again and again', async () => {
+test('a member without the lease joins and requests it repeatedly', async () => {
   const { orders: queue, subscribe, told } = await stage();
   queue.answers.push(taken, taken, mine(['1']));
 
@@ -107,7 +107,7 @@ test('a member without the lease joins, and asks for it again and again', async 
   expect(queue.calls.slice(0, 4)).toEqual(['read', 'read', 'read', 'done 1']);
 });
 
-test('a lease that another has got ends the batch, and what was read is read again', async () => {
+test('a lease that another member has taken ends the batch, and what was read is read again', async () => {
   const { lease, orders: queue, subscribe, told } = await stage();
   queue.answers.push(mine(['1', '2']), taken, mine(['1']));
   const ended: unknown[] = [];
@@ -127,7 +127,7 @@ test('a lease that another has got ends the batch, and what was read is read aga
   expect(queue.calls.slice(0, 5)).toEqual(['read', 'reread', 'reread', 'done 1', 'read']);
 });
 
-test('a lease that cannot be renewed is lost with its time, and not before', async () => {
+test('a lease that cannot be renewed is lost at its end, and not before', async () => {
   const { lease, orders: queue, subscribe, told } = await stage(1_000);
   queue.answers.push(mine(), mine(['1']));
   let heldForMs = 0;
@@ -143,7 +143,7 @@ test('a lease that cannot be renewed is lost with its time, and not before', asy
   expect(heldForMs).toBeGreaterThan(400);
 });
 
-test('a failed read is told with the time until the next, which doubles up to the longest', async () => {
+test('a failed read is reported with the time until the next, which doubles up to the longest', async () => {
   const { orders: queue, subscribe, told } = await stage();
   const error = new Error('OOM');
   queue.answers.push(mine(['1']), ...Array.from({ length: 4 }, () => error), mine(['2']), error, mine(['3']));
@@ -160,7 +160,7 @@ test('a failed read is told with the time until the next, which doubles up to th
   expect(told.assigned).toEqual([[orders], [orders], [orders]]);
 });
 
-test('a lease whose time is over while reads fail is lost', async () => {
+test('a lease that ends while reads fail is lost', async () => {
   const { orders: queue, subscribe, told } = await stage(100);
   queue.answers.push(mine(['1']), ...Array.from({ length: 60 }, () => new Error('OOM')));
 
@@ -169,7 +169,7 @@ test('a lease whose time is over while reads fail is lost', async () => {
   await expect.poll(() => told.assigned.slice(0, 3), soon).toEqual([[orders], [], [orders]]);
 });
 
-test('a late reply asks for fewer messages the next time', async () => {
+test('after a late reply the next read requests fewer messages', async () => {
   const { orders: queue, subscribe } = await stage();
   const full = Array.from({ length: 32 }, (_, n) => `${n}`);
   queue.answers.push(mine(full), new LateReply('late'), new Error('other'), mine(), mine());
@@ -180,7 +180,7 @@ test('a late reply asks for fewer messages the next time', async () => {
   expect(queue.asked.slice(0, 4)).toEqual([32, 64, 32, 32]);
 });
 
-test('a batch is never larger than the subscription wants', async () => {
+test('a batch is never larger than the subscription allows', async () => {
   const { orders: queue, subscribe } = await stage();
 
   await subscribe(acknowledgeAll, { batchSize: 3 });

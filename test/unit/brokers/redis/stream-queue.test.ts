@@ -70,7 +70,7 @@ const reads = ['MULTI', 'PLACE', 'XREADGROUP', 'EXEC'];
 const idsOf = (read: QueueRead): readonly string[] | undefined =>
   read.kind === 'mine' ? read.messages.map(({ offset }) => offset) : undefined;
 
-test('what was left open is read first, then what is new, each with the lease and the group', async () => {
+test('open entries are read first, then new ones, each with the lease and the group', async () => {
   const { commands, read } = stage({
     answers: [open('2-0', [entry('1-0'), entry('2-0', 'four')]), open('2-0'), fresh('2-0', [entry('3-0')])],
   });
@@ -91,7 +91,7 @@ test('what was left open is read first, then what is new, each with the lease an
   ]);
 });
 
-test('what is open is asked for only at first, after `reread`, and when entries of others may be claimed', async () => {
+test('open entries are requested only at first, after `reread`, and when entries of others may be claimed', async () => {
   const { commands, names, queue, read } = stage({
     answers: [
       open('2-0'),
@@ -127,7 +127,7 @@ test('what is open is asked for only at first, after `reread`, and when entries 
   expect(claimed?.at(-1)).toBe('60000');
 });
 
-test('another member that has the lease is told by its name, whatever is read', async () => {
+test('another member that has the lease is named, whatever is read', async () => {
   const { read } = stage({
     answers: [[bytes('stock/2')], open('2-0'), [[bytes('stock/3')], null], fresh('2-0', [entry('3-0')])],
   });
@@ -137,7 +137,7 @@ test('another member that has the lease is told by its name, whatever is read', 
   expect(idsOf(await read())).toEqual(['3-0']);
 });
 
-test('if others have read in between, what they left open comes first', async () => {
+test('if others have read in between, their open entries come first', async () => {
   const { names, read } = stage({
     answers: [open('2-0'), fresh('5-0', [entry('6-0')]), open('6-0', [entry('4-0'), entry('6-0')])],
   });
@@ -146,7 +146,7 @@ test('if others have read in between, what they left open comes first', async ()
   expect(names()).toEqual(['OPEN', ...reads, 'OPEN']);
 });
 
-test('entries deleted while they were open are told, and more of the open ones are read', async () => {
+test('entries deleted while they were open are reported, and more of the open ones are read', async () => {
   const { read } = stage({
     answers: [open('5-0', [], ['1-0', '2-0'], '3-0'), open('5-0', [entry('4-0')], ['3-0'], '4-0')],
   });
@@ -173,7 +173,7 @@ test('entries deleted while they were open are told, and more of the open ones a
   });
 });
 
-test('entries deleted before the group got them are told, also together with earlier ones', async () => {
+test('entries deleted before the group got them are reported, also together with earlier ones', async () => {
   const { read } = stage({
     answers: [open('5-0', [], ['1-0'], '2-0'), open('5-0'), fresh('5-0', [entry('9-0')], 3), fresh('9-0')],
   });
@@ -192,18 +192,21 @@ test('entries deleted before the group got them are told, also together with ear
 test.each([
   [true, '0'],
   [false, '$'],
-])('a missing group is made, from the beginning: %s, and the read is repeated', async (fromBeginning, id) => {
-  const { commands, read } = stage({
-    fromBeginning,
-    answers: [refusal('NOGROUP No such key'), open('0-0'), fresh('0-0', [entry('1-0')])],
-  });
+])(
+  'a missing group is created, from the beginning: %s, and the read is repeated',
+  async (fromBeginning, id) => {
+    const { commands, read } = stage({
+      fromBeginning,
+      answers: [refusal('NOGROUP No such key'), open('0-0'), fresh('0-0', [entry('1-0')])],
+    });
 
-  expect(idsOf(await read())).toEqual(['1-0']);
-  expect(commands.map(([name]) => name)).toEqual(['OPEN', 'XGROUP', 'OPEN', ...reads]);
-  expect(commands[1]).toEqual(['XGROUP', 'CREATE', 'orders', 'stock', id, 'MKSTREAM']);
-});
+    expect(idsOf(await read())).toEqual(['1-0']);
+    expect(commands.map(([name]) => name)).toEqual(['OPEN', 'XGROUP', 'OPEN', ...reads]);
+    expect(commands[1]).toEqual(['XGROUP', 'CREATE', 'orders', 'stock', id, 'MKSTREAM']);
+  },
+);
 
-test('a group that was deleted with its stream is made from the beginning, to miss nothing', async () => {
+test('a group deleted with its stream is created from the beginning, to miss nothing', async () => {
   const { commands, names, read } = stage({
     fromBeginning: false,
     answers: [
@@ -222,7 +225,7 @@ test('a group that was deleted with its stream is made from the beginning, to mi
   expect(commands[4]).toEqual(['XGROUP', 'CREATE', 'orders', 'stock', '0', 'MKSTREAM']);
 });
 
-test('a group that another member has just made is used; every other error is reported', async () => {
+test('a group that another member has just created is used; every other error is reported', async () => {
   const { failing, read } = stage({
     answers: [refusal('NOGROUP x'), open('0-0', [entry('1-0')]), refusal('NOGROUP x'), new Error('closed')],
   });
@@ -241,7 +244,7 @@ test.each(['MULTI', 'EXEC'])('a transaction whose %s fails is reported', async (
   await expect(read()).rejects.toThrow('READONLY');
 });
 
-test('what is done is acknowledged, news are awaited after the last read, and the lag is asked for', async () => {
+test('entries that are done are acknowledged, new ones awaited after the last read, and the lag is read', async () => {
   const { client, commands, queue, read } = stage({ answers: [open('2-0'), fresh('2-0', [entry('3-0')])] });
   const found = await read();
   commands.splice(0);

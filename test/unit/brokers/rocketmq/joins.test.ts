@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { acknowledgeAll } from '../subscriber.ts';
 import { soon, stage } from './source-stage.ts';
 
-test('the source is named, tells no lag, and delivers nothing twice that was acknowledged', async () => {
+test('the source has a name and no lag, and delivers no acknowledged message again', async () => {
   const { source, subscribe } = await stage();
   const subscribed = await subscribe();
 
@@ -18,7 +18,7 @@ test('the source is named, tells no lag, and delivers nothing twice that was ack
   });
 });
 
-test('a group cannot begin with what arrives from now on', async () => {
+test('a group cannot begin at the newest messages', async () => {
   const { proxy, subscribe } = await stage();
 
   await expect(subscribe(acknowledgeAll, { fromBeginning: false })).rejects.toMatchObject({
@@ -114,7 +114,7 @@ test('a join is tried again until it succeeds, or until the signal fires', async
   expect(told.assigned).toHaveLength(1);
 });
 
-test('a member joins again when the queues of a topic have changed, and not if no proxy tells', async () => {
+test('a member rejoins when the queues of a topic have changed, but not when no proxy answers', async () => {
   const { proxy, subscribe, told } = await stage({ lookEveryMs: 20 });
   await subscribe();
   const asked = (): number => proxy.calls.filter((name) => name === 'queryRoute').length;

@@ -65,7 +65,7 @@ function leased(receipt: string, place: { endpoint?: string; address?: string } 
   };
 }
 
-test('a renewal asks for the whole time again, from when it was asked, and takes the new receipt', async () => {
+test('a renewal requests the whole time again, counted from the request, and stores the new receipt', async () => {
   const { asked, leases } = stage();
   const message = leased('m');
   await pass(30_000);
@@ -76,7 +76,7 @@ test('a renewal asks for the whole time again, from when it was asked, and takes
   expect(message.untilMs).toBe(performance.now() - 100 + invisibleMs);
 });
 
-test('a message is lost when its receipt is invalid, or its time over before a proxy answers', async () => {
+test('a message is lost when its receipt is invalid, or its time ends before a proxy answers', async () => {
   const { errors, leases } = stage();
   const [invalid, away, late] = [leased('invalid'), leased('away'), leased('late')];
   errors.push(new RefusedRequest('INVALID_RECEIPT_HANDLE', 'expired'));
@@ -96,7 +96,7 @@ test('a message is lost when its receipt is invalid, or its time over before a p
   expect(late.lost).toBe(true);
 });
 
-test('what is done or lost is not renewed', async () => {
+test('done and lost messages are not renewed', async () => {
   const { asked, leases } = stage();
   const [done, lost] = [
     { ...leased('done'), done: true },
@@ -107,7 +107,7 @@ test('what is done or lost is not renewed', async () => {
   expect(asked.flatMap(({ receipts }) => receipts)).toEqual(['held']);
 });
 
-test('messages are acknowledged together by place, with the receipt of a renewal in flight', async () => {
+test('messages are acknowledged together per proxy and topic, with the receipt of a renewal in flight', async () => {
   const { asked, leases } = stage();
   const [one, two] = [leased('one'), leased('two')];
   const others = [leased('b', { endpoint: 'b:1' }), leased('bills', { address: 'bills' })];
@@ -146,7 +146,7 @@ test('an acknowledgement without an answer is tried three times, and a refused o
   expect(asked).toHaveLength(4);
 });
 
-test('what is released is visible at once, sixteen messages at a time, whatever becomes of each', async () => {
+test('released messages are visible at once, sixteen at a time, whatever happens to each', async () => {
   const { asked, errors, leases } = stage();
   errors.push(new Error('no proxy'));
   const messages = Array.from({ length: 20 }, (_, n) => leased(`m${n}`));

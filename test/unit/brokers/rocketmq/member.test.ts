@@ -7,7 +7,7 @@ import { fired, soon, stage } from './source-stage.ts';
 const bodies = ({ messages }: IncomingBatch): readonly string[] =>
   messages.map(({ body }) => Buffer.from(body ?? []).toString());
 
-test('a member registers its group and topics, and asks each broker for as much as it may get', async () => {
+test('a member registers its group and topics, and requests from each broker as much as it may get', async () => {
   const { proxy, subscribe, told } = await stage();
 
   await subscribe();
@@ -34,7 +34,7 @@ test('a member registers its group and topics, and asks each broker for as much 
     });
 });
 
-test('messages are handed over by their partition, across brokers, and acknowledged when they are done', async () => {
+test('messages are offered per partition, across brokers, and acknowledged when done', async () => {
   const { proxy, subscribe } = await stage();
   const batches: IncomingBatch[] = [];
   await subscribe((batch) => {
@@ -63,7 +63,7 @@ test('messages are handed over by their partition, across brokers, and acknowled
   expect(proxy.changed).toEqual([]);
 });
 
-test('what is rejected is offered again after its rest, without a new delivery, and acknowledged then', async () => {
+test('a rejected message is offered again after its rest, without a new delivery, and then acknowledged', async () => {
   const { proxy, subscribe } = await stage();
   const offers: (readonly [readonly string[], number])[] = [];
   await subscribe((batch) => {
@@ -85,7 +85,7 @@ test('what is rejected is offered again after its rest, without a new delivery, 
   expect((offers[1]?.[1] ?? 0) - (offers[0]?.[1] ?? 0)).toBeGreaterThanOrEqual(79);
 });
 
-test('messages in hand are renewed three times in their time, and acknowledged by their newest receipt', async () => {
+test('messages in hand are renewed three times in their time and acknowledged by their newest receipt', async () => {
   const { proxy, subscribe } = await stage({ invisibleMs: 3_000 });
   const ended: boolean[] = [];
   await subscribe(async (batch) => {
@@ -121,7 +121,7 @@ test('a message whose receipt is invalid is lost: its batch ends, and it is not 
   expect(proxy.acknowledged).not.toContain('m1');
 });
 
-test('a message that cannot be renewed is lost when its time is over, and not before', async () => {
+test('a message that cannot be renewed is lost at the end of its time, and not before', async () => {
   const { proxy, subscribe } = await stage({ invisibleMs: 2_000 });
   proxy.refused.set('changeInvisibleDuration', ['INTERNAL_ERROR', 'of a broker']);
   let heldForMs = 0;
@@ -137,7 +137,7 @@ test('a message that cannot be renewed is lost when its time is over, and not be
   expect(heldForMs).toBeGreaterThan(500);
 });
 
-test('a stop waits for what is in hand, acknowledges it, and gives back at once what is not begun', async () => {
+test('a stop waits for what is in hand, acknowledges it, and returns at once what has not begun', async () => {
   const { proxy, subscribe } = await stage();
   const batches: IncomingBatch[] = [];
   const subscribed = await subscribe(
@@ -159,7 +159,7 @@ test('a stop waits for what is in hand, acknowledges it, and gives back at once 
   expect(proxy.calls.filter((name) => name === 'notifyClientTermination')).toHaveLength(1);
 });
 
-test('a member leaves although its proxy refuses the goodbye, and has said it before its stream ends', async () => {
+test('a member leaves although its proxy refuses the notice, which it sends before its stream ends', async () => {
   const { proxy, subscribe } = await stage();
   const subscribed = await subscribe();
   proxy.refused.set('notifyClientTermination', ['FORBIDDEN', 'of this group']);
@@ -169,7 +169,7 @@ test('a member leaves although its proxy refuses the goodbye, and has said it be
   expect(proxy.calls.at(-1)).toBe('notifyClientTermination');
 });
 
-test('a member holds no more than its handlers need, and asks for more when there is room', async () => {
+test('a member holds no more than its handlers need, and requests more when there is room', async () => {
   const { proxy, source, subscribe } = await stage();
   proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
   const held = gate();
@@ -195,7 +195,7 @@ test('a member holds no more than its handlers need, and asks for more when ther
   expect(full).toBe(1);
 });
 
-test('no more partitions are handled at a time than the concurrency allows', async () => {
+test('at most as many partitions are handled at a time as the concurrency allows', async () => {
   const { proxy, subscribe } = await stage();
   let running = 0;
   let most = 0;
@@ -216,7 +216,7 @@ test('no more partitions are handled at a time than the concurrency allows', asy
   expect(most).toBe(1);
 });
 
-test('a refused question is told with the time until the next, and asked again as the same attempt', async () => {
+test('a refused receive is reported with the time until the next, and repeated as the same attempt', async () => {
   const { proxy, subscribe, told } = await stage();
   proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
   proxy.refused.set('receiveMessage', ['INTERNAL_ERROR', 'of a broker']);
@@ -246,7 +246,7 @@ test.each<[string, string, object]>([
   ['CONSUMER_GROUP_NOT_FOUND', 'stock', { code: 'OUTBOX_GROUP_UNFIT' }],
   ['INTERNAL_ERROR', 'subscription group [stock] does not exist', { code: 'OUTBOX_GROUP_UNFIT' }],
   ['FORBIDDEN', 'not yours', { status: 'FORBIDDEN' }],
-])('a question that is refused by %s, %s', async (code, message, error) => {
+])('a receive that is refused by %s, %s', async (code, message, error) => {
   const { proxy, subscribe, told } = await stage();
   proxy.refused.set('receiveMessage', [code, message]);
 
@@ -255,7 +255,7 @@ test.each<[string, string, object]>([
   await expect.poll(() => told.disconnected[0]?.[0], soon).toMatchObject(error);
 });
 
-test('a stream that breaks is told as no answer', async () => {
+test('a broken stream is reported as no answer', async () => {
   const { proxy, subscribe, told } = await stage();
   proxy.mute.add('stream');
 
@@ -281,7 +281,7 @@ test('an acknowledgement without an answer is sent three times, one that is refu
   expect(asked()).toBe(4);
 });
 
-test('an answer without messages is no failure', async () => {
+test('a reply without messages is not a failure', async () => {
   const { proxy, subscribe, told } = await stage();
   proxy.refused.set('receiveMessage', ['MESSAGE_NOT_FOUND', 'nothing']);
 

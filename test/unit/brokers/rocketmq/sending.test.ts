@@ -33,7 +33,7 @@ const acknowledged = { kind: 'acknowledged', partition: null, offset: null };
 const unsent = { kind: 'deferred', onWire: false };
 const maybeStored = { kind: 'deferred', onWire: true };
 
-test('a message for a topic with order has its key as its group, or its id, and everything else as it was written', async () => {
+test('a message for a FIFO topic has its key, or else its id, as its group, and everything else as written', async () => {
   const { proxy, publish, transport } = await stage(({ key }, topic) =>
     key === null ? undefined : `${topic}-tag`,
   );
@@ -74,7 +74,7 @@ test('a message for a topic without order has no group', async () => {
   expect(system?.hasMessageGroup()).toBe(false);
 });
 
-test('a route is asked for once, and by every probe', async () => {
+test('a route is queried once, and by every probe', async () => {
   const { asked, publish, transport } = await stage();
 
   await publish('orders', {});
@@ -130,7 +130,7 @@ test.each([
   expect(hold).toBeUndefined();
 });
 
-test('an answer without a word about the message is ambiguous', async () => {
+test('a reply that does not mention the message is ambiguous', async () => {
   const { proxy, publish } = await stage();
   proxy.mute.add('entry');
 
@@ -141,7 +141,7 @@ test('an answer without a word about the message is ambiguous', async () => {
   ]);
 });
 
-test('a topic whose route is not told holds its messages', async () => {
+test('a topic with an unknown route holds its messages', async () => {
   const { proxy, publish } = await stage();
   proxy.refused.set('queryRoute', ['INTERNAL_ERROR', 'of a broker']);
 
@@ -151,7 +151,7 @@ test('a topic whose route is not told holds its messages', async () => {
   });
 });
 
-test('the messages of a key go through one proxy, those of others through others, and without order in turns', async () => {
+test('the messages of a key use one proxy, other keys use others, and messages without order alternate', async () => {
   const { proxy, publish } = await stage();
   const other = await scriptedRocketmq();
   const brokers = { a: [0], b: [0] };
@@ -188,7 +188,7 @@ test('a tag that cannot be made fails its message alone', async () => {
   ]);
 });
 
-test('after an answer in doubt the topic rests, although its route is known, and other topics continue', async () => {
+test('after an ambiguous answer the topic is paused although its route is known, and other topics continue', async () => {
   const { asked, proxy, publish, transport } = await stage();
   proxy.refused.set('sendMessage', ['PROXY_TIMEOUT', 'of a broker']);
 
@@ -222,7 +222,7 @@ test('after an answer in doubt the topic rests, although its route is known, and
   expect((await publish('orders', {})).hold?.reason).toContain('1 times in a row');
 });
 
-test('a topic that refuses everything for now does not rest', async () => {
+test('a topic that refuses everything for now is not paused', async () => {
   const { proxy, publish, transport } = await stage();
   proxy.refused.set('sendMessage', ['TOO_MANY_REQUESTS', 'overloaded']);
 
@@ -233,7 +233,7 @@ test('a topic that refuses everything for now does not rest', async () => {
   await expect(transport.probe('orders')).resolves.toBeUndefined();
 });
 
-test('a proxy without an answer holds the transport; a close waits for what is sent', async () => {
+test('a proxy without an answer holds the transport; a close waits for what is being sent', async () => {
   const { proxy, publish, transport } = await stage(undefined, 1_000);
   await transport.probe('orders');
   proxy.mute.add('sendMessage');

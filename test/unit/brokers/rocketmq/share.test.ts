@@ -130,22 +130,19 @@ function lose(share: Share, ...lost: readonly string[]): void {
 test.each([
   [true, ['a']],
   [false, ['a', 'c']],
-])(
-  'of waiting messages, those behind a lost one are lost with it if order is kept: %s',
-  async (ordered, kept) => {
-    const share = new Share(place, ordered);
-    share.add(leased('a', 'b', 'c'));
-    lose(share, 'b');
-    share.dropLost();
+])('waiting messages behind a lost one are lost with it if order is kept: %s', async (ordered, kept) => {
+  const share = new Share(place, ordered);
+  share.add(leased('a', 'b', 'c'));
+  lose(share, 'b');
+  share.dropLost();
 
-    expect(await offeredNext(share)).toEqual(kept);
-  },
-);
+  expect(await offeredNext(share)).toEqual(kept);
+});
 
 test.each([
   ['while it is handled', (share: Share) => share.dropLost()],
   ['and found as its batch ends', () => undefined],
-])('with order, what waits behind a message that is lost %s is lost with it', async (_when, find) => {
+])('with order, messages waiting behind one that is lost %s are lost with it', async (_when, find) => {
   const share = new Share(place, true);
   share.add(leased('a', 'b', 'c'));
   await share.hand(
@@ -162,7 +159,7 @@ test.each([
   expect(ids(share.held())).toEqual([]);
 });
 
-test('with order, messages that arrive again while their lost batch is still handled are kept, and offered in order', async () => {
+test('with order, messages that arrive again while their lost batch is still handled are kept and offered in order', async () => {
   const share = new Share(place, true);
   share.add(leased('a', 'b'));
   await share.hand(

@@ -45,7 +45,7 @@ test.each<[string, object]>([
   );
 });
 
-test('a signal needs no workflow type, and an option that is a function is called when it is needed', () => {
+test('a signal needs no workflow type, and an option that is a function is called when needed', () => {
   const address = (): string => {
     throw new Error('not yet');
   };
