@@ -24,7 +24,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'const againMs = 500;',
     replace: 'const againMs = 5;',
     test: 'test/unit/core/patience.test.ts',
-    title: 'what is away is asked twice a second',
+    title: 'an unreachable server is asked twice a second, and the wait is reported once',
   },
   {
     name: 'servers-asked-seldom',
@@ -33,7 +33,7 @@ export const faceMutations: readonly Mutation[] = [
     find: 'const againMs = 500;',
     replace: 'const againMs = 5_000;',
     test: 'test/unit/core/patience.test.ts',
-    title: 'what is away is asked twice a second',
+    title: 'an unreachable server is asked twice a second, and the wait is reported once',
   },
   {
     name: 'restart-at-the-settings-ends-a-start',

@@ -26,7 +26,8 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'if (now - mine.at > silentMs)',
     replace: 'if (now - mine.at > 1_000_000)',
     test: 'test/unit/core/health.test.ts',
-    title: 'a server is silent since the first question',
+    title:
+      'a server is silent since the first question until it answers, also if callers give up and ask again',
   },
   {
     name: 'lost-leader-counts-as-unsent',

@@ -44,7 +44,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: `  if (has(given, '$transaction')) return;`,
     replace: `  if (given !== '') return;`,
     test: 'test/unit/config/clients.test.ts',
-    title: 'says at once that its client is',
+    title: 'reports at once that its client is',
   },
   {
     name: 'misspelt-topic-in-silence',
@@ -62,7 +62,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: `  if (isTopic(given)) return;`,
     replace: `  if (given !== '') return;`,
     test: 'test/unit/outbox/wrong-inputs.test.ts',
-    title: 'refuses what is no topic, and says so',
+    title: 'refuses anything but a topic, and says so',
   },
   {
     name: 'any-topic-is-handled',
@@ -71,7 +71,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: `.some(({ name }) => name === topic.name)`,
     replace: `.some(() => true)`,
     test: 'test/unit/outbox/wrong-inputs.test.ts',
-    title: 'a handler of a topic that is not in the configuration is refused',
+    title: 'a handler of a topic outside the configuration is refused with that reason',
   },
   {
     name: 'forgotten-send-is-not-awaited',

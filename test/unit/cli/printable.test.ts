@@ -13,20 +13,20 @@ function terminal(columns?: number): void {
   vi.stubGlobal('process', Object.create(process, { stdout: { value: { isTTY, columns } } }));
 }
 
-test('control characters and directions of text are shown, not done', () => {
+test('control characters and text directions are shown, not executed', () => {
   expect(printable('a\u001b[31mb\r\nc\u0085\u202ed\u2028')).toBe(
     'a\\u001b[31mb\\u000d\\u000ac\\u0085\\u202ed\\u2028',
   );
   expect(printable('Grüße, 你好')).toBe('Grüße, 你好');
 });
 
-test('a text that is cut says so, and none is wider than it may be', () => {
+test('a cut text is marked, and none exceeds the limit', () => {
   expect(clip('abcdef', 6)).toBe('abcdef');
   expect(clip('abcdefg', 6)).toBe('abcde…');
   expect(clip('\u0007\u0007', 6)).toBe('\\u000…');
 });
 
-test('a line is as wide as the terminal, or as the environment says, and nothing is cut without a terminal', () => {
+test('a line is as wide as the terminal or the environment allows, and nothing is cut without a terminal', () => {
   terminal(120);
   expect(screenColumns()).toBe(120);
   vi.stubEnv('COLUMNS', '40');

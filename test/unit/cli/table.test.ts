@@ -21,7 +21,7 @@ test('a table fits its terminal: long cells are cut, the last column is wrapped,
   expect(wide[1]).toContain('…');
 });
 
-test('in a pipe or a file a row is a line, with every cell whole', () => {
+test('in a pipe or a file a row is a line with complete cells', () => {
   vi.stubEnv('COLUMNS', '');
   expect(table(heading, [[long, '4', why]]).split('\n')).toEqual([
     `${'TOPIC'.padEnd(long.length)}  LANES  HELD BECAUSE`,

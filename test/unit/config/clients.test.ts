@@ -41,7 +41,7 @@ const wrong: readonly (readonly [what: string, client: unknown, said: string])[]
 
 test.each(
   takers.flatMap(([name, take]) => wrong.map(([what, ...rest]) => [name, what, take, ...rest] as const)),
-)('%s says at once that its client is %s, and what to pass', async (name, _what, take, client, said) => {
+)('%s reports at once that its client is %s, and what to pass', async (name, _what, take, client, said) => {
   await expect(async () => take(client as Client)).rejects.toMatchObject({
     code: 'OUTBOX_OPTION_INVALID',
     message: `The client of ${name} is ${said}.`,
@@ -49,7 +49,7 @@ test.each(
   });
 });
 
-test('clients of Prisma, extended ones, and those of a pool are taken', () => {
+test('clients of Prisma, extended ones, and those of a pool are accepted', () => {
   for (const client of [prisma, prisma.$extends({ client: { $hello: () => 1 } }), clientOf(pool)])
     expect(consumer<Transaction>(client, { config, group: 'shop' }).health().state).toBe('stopped');
 });
@@ -57,13 +57,16 @@ test('clients of Prisma, extended ones, and those of a pool are taken', () => {
 /** A connection of a pool. */
 const connection = { connect: fail, query: fail, on: fail, release: fail };
 
-test.each([undefined, null, url, {}, prisma, connection])('clientOf refuses what is no pool: %#', (given) => {
-  expect(() => clientOf(given as never)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'pool' } }),
-  );
-});
+test.each([undefined, null, url, {}, prisma, connection])(
+  'clientOf refuses anything but a pool: %#',
+  (given) => {
+    expect(() => clientOf(given as never)).toThrow(
+      expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'pool' } }),
+    );
+  },
+);
 
-test.each([undefined, pool])('fromQuery refuses what is no function: %#', (given) => {
+test.each([undefined, pool])('fromQuery refuses anything but a function: %#', (given) => {
   expect(() => fromQuery(given as never)).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'query' } }),
   );

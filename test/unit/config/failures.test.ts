@@ -59,7 +59,7 @@ test.each([
   ['of Kafka', Object.assign(socket('ECONNREFUSED', 'connect'), { name: 'KafkaJSConnectionError' })],
   ['that has its name', new OutboxError('OUTBOX_CONFLICT', 'It happened.')],
   ['of nobody', new Error('boom')],
-])('an error %s is no failure of the connection', (_whose, error) => {
+])('an error %s is not a failure of the connection', (_whose, error) => {
   expect(databaseFailure(url, error)).toBeUndefined();
 });
 

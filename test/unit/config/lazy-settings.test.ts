@@ -33,7 +33,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test('a variable is read when it is asked for, and an empty one counts as not set', () => {
+test('a variable is read when needed, and an empty one counts as not set', () => {
   const brokers = env('NOBODY_SETS_BROKERS');
   expect(brokers).toThrow(missing('NOBODY_SETS_BROKERS'));
   vi.stubEnv('NOBODY_SETS_BROKERS', '');
@@ -49,11 +49,11 @@ test.each([
   ['temporal', () => temporalOf(config.temporal), 'NOBODY_SETS_TEMPORAL'],
   ['kafka()', () => transports.kafka.connection.brokers, 'NOBODY_SETS_BROKERS'],
   ['redisFilter()', () => redisFilter({ url: env('NOBODY_SETS_REDIS') }), 'NOBODY_SETS_REDIS'],
-])('what %s needs and nobody has set is named when it is needed', (_what, need, name) => {
+])('a missing setting of %s is named when it is needed', (_what, need, name) => {
   expect(need).toThrow(missing(name));
 });
 
-test('a relay names what is not set at its start, brokers included', async () => {
+test('a relay names missing settings at its start, brokers included', async () => {
   await expect(startRelay(config).ready).rejects.toEqual(missing('NOBODY_SETS_URL'));
   vi.stubEnv('NOBODY_SETS_URL', 'postgresql://127.0.0.1:9/shop');
   await expect(startRelay(config).ready).rejects.toEqual(missing('NOBODY_SETS_TEMPORAL'));
@@ -61,7 +61,7 @@ test('a relay names what is not set at its start, brokers included', async () =>
   await expect(startRelay(config).ready).rejects.toEqual(missing('NOBODY_SETS_BROKERS'));
 });
 
-test('what a function answers is checked as what is written down', () => {
+test('the result of a function is checked like a literal', () => {
   expect(() => databaseOf({ url: () => 'mysql://x' })).toThrow(/database\.url must be a postgresql/);
   const tls = () => ({ serverRootCACertificate: './ca.pem' });
   expect(() => temporalOf({ tls })).toThrow(/temporal\.tls\.serverRootCACertificate must be PEM/);
@@ -74,7 +74,7 @@ test.each<[string, () => Transport, string]>([
   ['a secret of http that is none', () => http({ secret: () => 'abc' }), 'OUTBOX_OPTION_INVALID'],
   ['no url of Redis', () => redisStream({ url: env('OUTBOX_TEST_ABSENT') }), 'OUTBOX_CONFIG_MISSING'],
   ['no url of RabbitMQ', () => rabbitmq({ url: env('OUTBOX_TEST_ABSENT') }), 'OUTBOX_CONFIG_MISSING'],
-])('a relay with %s refuses to start, before it waits for any server', async (_what, transport, code) => {
+])('a relay with %s refuses to start before it waits for any server', async (_what, transport, code) => {
   const hooks = {
     topics: [topic('hook', z.object({}), { address: 'https://shop.test/', transport: 'own' })],
     transports: { own: transport() },
@@ -85,7 +85,7 @@ test.each<[string, () => Transport, string]>([
   await relay.stop();
 });
 
-test('a function of the secret that fails for another reason is asked again later', async () => {
+test('a function of the secret that fails for another reason is called again later', async () => {
   const secret = (): string => {
     throw new Error('the vault is sealed');
   };
@@ -99,7 +99,7 @@ test('a function of the secret that fails for another reason is asked again late
   await relay.stop();
 });
 
-test('credentials of Kafka are asked for at every connection', () => {
+test('credentials of Kafka are requested for every connection', () => {
   let password = 'first';
   const { connection } = kafkaTransport({
     brokers: 'a:1',
@@ -110,7 +110,7 @@ test('credentials of Kafka are asked for at every connection', () => {
   expect(connection.sasl).toMatchObject({ password: 'second' });
 });
 
-test('a configuration without a database is one, and whoever needs it says so', async () => {
+test('a configuration may lack a database, and whatever needs one reports it', async () => {
   const consuming: Config = defineConfig({ topics: [orders], transports });
   const needed = (who: RegExp): unknown =>
     expect.objectContaining({

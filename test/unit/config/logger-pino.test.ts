@@ -3,7 +3,7 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import { relayTroubleLines } from '../../../src/app/trouble-lines.ts';
 
-test('pino takes the facts of a trouble as fields of its line, with its own level and time', () => {
+test('pino gets the facts of a problem as fields of its line, with its own level and time', () => {
   const lines: string[] = [];
   const stream = new Writable({
     write: (line, _encoding, done) => {

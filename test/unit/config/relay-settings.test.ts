@@ -14,7 +14,7 @@ const config = (relay: RelaySettings) =>
     relay,
   });
 
-test('what is left out has the documented defaults, and all of it can be read in words', () => {
+test('omitted settings have the documented defaults, and all can be written as words', () => {
   const { timings, limits, settings } = resolveRelaySettings({});
 
   expect(timings).toEqual({
@@ -70,7 +70,7 @@ test.each([
   );
 });
 
-test('a misspelt setting and a text that is no duration are refused by name', () => {
+test('an unknown setting and an invalid duration are refused by name', () => {
   const wrong = { laneIdleTimeouts: '5s' } as RelaySettings;
   expect(() => config(wrong)).toThrow(/relay.*laneIdleTimeouts/);
   const nonsense = { laneIdleTimeout: 'soon' } as unknown as RelaySettings;

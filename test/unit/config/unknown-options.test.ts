@@ -152,7 +152,7 @@ test.each(calls)('an unknown key of %s is refused by its name', async (_what, ca
 });
 
 test.each(calls.filter(([what]) => what !== 'startRelay()'))(
-  'without it %s is not refused for its form',
+  'without the unknown key %s is not refused for its form',
   async (_what, call) => {
     const answer = await outcome(() => call({}));
 
@@ -162,7 +162,7 @@ test.each(calls.filter(([what]) => what !== 'startRelay()'))(
   },
 );
 
-test('a target cannot be named in two ways', async () => {
+test('a target cannot be named in both ways', async () => {
   const both = { ...ids, topic: 'orders', ref: 'r' };
 
   await expect(at.cancel(both, ask)).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { causeIn } from '../../../src/core/cause.ts';
 
-test('of an error of Prisma the cause is shown, and neither the call nor its place', () => {
+test('of an error of Prisma the cause is shown, but neither the call nor its location', () => {
   const text = `PrismaClientKnownRequestError: 
 Invalid \`tx.order.update()\` invocation in
 /app/src/consume.ts:12:20
@@ -16,7 +16,7 @@ No record was found for an update.`;
   );
 });
 
-test('of an error of Prisma that follows its lines of code at once, these are left out', () => {
+test('of an error of Prisma whose lines of code come first, these are left out', () => {
   const text = `PrismaClientKnownRequestError: 
 Invalid \`tx.order.updateMany()\` invocation in
 /app/src/consume.ts:25:47
@@ -28,7 +28,7 @@ No record was found for an update.`;
   expect(causeIn(text)).toBe('PrismaClientKnownRequestError: No record was found for an update.');
 });
 
-test('a stack is left out, and one line stays as it is', () => {
+test('a stack is left out, and a single line is unchanged', () => {
   expect(
     causeIn(
       'TypeError: x is not a function\n    at handler (/app/a.js:1:2)\n    at next (node:internal:3:4)',

@@ -32,11 +32,11 @@ test.each([
   null,
   {},
   10n,
-])('%s is no duration', (duration) => {
+])('%s is not a duration', (duration) => {
   expect(durationMs(duration as Duration)).toBeUndefined();
 });
 
-test('a whole number of any unit is that many of its milliseconds', () => {
+test('a whole number of any unit is as many of its milliseconds', () => {
   const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
   const unit = fc.constantFrom(...(Object.keys(units) as (keyof typeof units)[]));
   fc.assert(
@@ -52,7 +52,7 @@ test('a whole number of any unit is that many of its milliseconds', () => {
   );
 });
 
-test('whatever is passed, the answer is a finite number or nothing, and never an error', () => {
+test('any input gives a finite number or nothing, and never an error', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.double(), fc.anything()), (value) => {
       const answer = durationMs(value as Duration);

@@ -55,18 +55,18 @@ describe.each(codes)('%s', (code) => {
     expect(String(error)).toBe('OutboxError: It happened.');
   });
 
-  test('says what to do next, and whether to try again', () => {
+  test('has the next step and whether to try again', () => {
     expect(error.next).toBe(errorRules[code].next);
     expect(error.next).toMatch(/^[A-Z][^\n]{15,}\.$/);
     expect(error.retryable).toBe(retryable.has(code));
   });
 
-  test('is raised somewhere', () => {
+  test('is thrown somewhere', () => {
     expect(raised).toContain(`'${code}'`);
   });
 });
 
-test('no code is raised that the table does not know', () => {
+test('no code outside the table is thrown', () => {
   const used = new Set(raised.match(/'OUTBOX_[A-Z_]+'/g)?.map((quoted) => quoted.slice(1, -1)));
   expect([...used].filter((code) => !(code in errorRules))).toEqual([]);
 });
@@ -75,7 +75,7 @@ test('the codes are in alphabetical order', () => {
   expect(codes).toEqual(codes.toSorted());
 });
 
-test('an error keeps its cause, and has none when none was given', () => {
+test('an error keeps its cause, and has none if none was given', () => {
   const cause = new Error('the server said no');
   expect(new OutboxError('OUTBOX_KEY_INVALID', 'No.', { cause }).cause).toBe(cause);
   expect('cause' in new OutboxError('OUTBOX_KEY_INVALID', 'No.')).toBe(false);

@@ -11,7 +11,7 @@ afterEach(() => {
 /** What is failing, as names. */
 const failing = (health: HealthRecord) => health.read().failing.map(({ what }) => what);
 
-test('a failure is told with its first time and its last error, until it is mended', () => {
+test('a failure has its first time and its last error until it is resolved', () => {
   const health = new HealthRecord();
   health.failed('Temporal', 'first');
   vi.advanceTimersByTime(60_000);
@@ -22,7 +22,7 @@ test('a failure is told with its first time and its last error, until it is mend
   expect(health.read().failing).toEqual([]);
 });
 
-test('what nobody can call mended is forgotten ten seconds after its next try was due, and begins anew then', () => {
+test('a failure that nothing resolves is forgotten ten seconds after its next try was due, and then begins anew', () => {
   const health = new HealthRecord();
   health.failed('receipts', 'no', { retryInMs: 5_000 });
   vi.advanceTimersByTime(14_999);
@@ -59,7 +59,7 @@ test('a server that has not answered for three seconds is failing, until it answ
   expect(health.isAway(0)).toBe(false);
 });
 
-test('a server is silent since the first question, also when those who ask give up and ask again, until it answers', async () => {
+test('a server is silent since the first question until it answers, also if callers give up and ask again', async () => {
   const health = new HealthRecord();
   let fail: (error: unknown) => void = () => undefined;
   const ask = () =>
@@ -75,7 +75,7 @@ test('a server is silent since the first question, also when those who ask give 
   expect(failing(health)).toEqual([]);
 });
 
-test('a server that nobody asks again is forgotten ten seconds after the last question, and what it refuses is an answer', async () => {
+test('a server that is not asked again is forgotten ten seconds after the last question, and a refusal is an answer', async () => {
   const health = new HealthRecord();
   await expect(health.during('kafka', Promise.reject(new Error('not now')))).rejects.toThrow('not now');
   vi.advanceTimersByTime(5_000);
@@ -94,7 +94,7 @@ test('a server that nobody asks again is forgotten ten seconds after the last qu
   expect(failing(health)).toEqual([]);
 });
 
-test('only what is said to be about a server makes it away', () => {
+test('only failures marked as those of a server make it unreachable', () => {
   const health = new HealthRecord();
   health.failed('lane orders/0', 'it has no leader');
   expect(health.isAway(1_000)).toBe(false);
@@ -102,7 +102,7 @@ test('only what is said to be about a server makes it away', () => {
   expect(health.isAway(1_000)).toBe(true);
 });
 
-test('nothing is joined unless it runs, and progress has the time of the last message', () => {
+test('only a running process has joined, and progress has the time of the last message', () => {
   const health = new HealthRecord();
   health.joined = () => true;
   expect(health.read()).toEqual({ state: 'starting', joined: false, lastProgressAt: null, failing: [] });

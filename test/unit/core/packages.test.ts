@@ -12,7 +12,7 @@ const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
 ) as Manifest;
 
-test('what a part of the library needs is an optional peer of the version that the command installs', () => {
+test('every package that a part of the library needs is an optional peer of the version that the command installs', () => {
   // Prisma and zod are the choice of the application: a peer of a range would be in its way.
   const { demo: _demo, ...parts } = partPackages;
   const wanted = [...new Set(Object.values(parts).flatMap<string>(({ packages }) => packages))];
@@ -24,7 +24,7 @@ test('what a part of the library needs is an optional peer of the version that t
   expect(peers.filter((peer) => !free.test(peer)).toSorted()).toEqual(wanted.toSorted());
 });
 
-test('no peer is installed unasked', () => {
+test('no peer is installed by default', () => {
   const names = Object.keys(peerDependencies);
   expect(names.filter((name) => peerDependenciesMeta[name]?.optional !== true)).toEqual([]);
   expect(names.filter((name) => name in dependencies)).toEqual([]);

@@ -3,7 +3,7 @@ import { keptStates, keptTransitions, openKeptStates } from '../../../src/core/p
 
 const exitsOf = (state: string) => keptTransitions.filter(({ from }) => from === state);
 
-test('a change of state is listed once, leads elsewhere, and says who brings it about', () => {
+test('a change of state is listed once, leads elsewhere, and names who makes it', () => {
   const pairs = keptTransitions.map(({ from, to }) => `${from} → ${to}`);
   expect(new Set(pairs).size).toBe(pairs.length);
   for (const { from, to, by } of keptTransitions) {

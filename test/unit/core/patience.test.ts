@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { patiently } from '../../../src/core/patience.ts';
 
-test('what is away is asked twice a second, and whoever waits is told of it once', async () => {
+test('an unreachable server is asked twice a second, and the wait is reported once', async () => {
   let asked = 0;
   const told: unknown[] = [];
   const askedFrom = performance.now();

@@ -38,11 +38,11 @@ test.each([
     JSON.stringify({ ...receipt, version: 1, ids: Array.from({ length: receiptIdLimit + 1 }, () => 'a') }),
     'ids',
   ],
-])('%.60s is no receipt, and the reason names the %s', (body, named) => {
+])('%.60s is not a receipt, and the reason names the %s', (body, named) => {
   expect(readReceipt(body)).toContain(named);
 });
 
-test('the installation is read from the CloudEvents source of this library only', () => {
+test('the installation is read only from the CloudEvents source of this library', () => {
   const uuid = '00000000-0000-4000-8000-000000000001';
   expect(installationOf(`/outbox/${uuid}`)).toBe(uuid);
   expect(installationOf(`/shop/${uuid}`)).toBeUndefined();

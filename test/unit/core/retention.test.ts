@@ -53,7 +53,7 @@ test.for<[keyof Retention, Retention]>([
   );
 });
 
-test('an option that does not exist is refused', () => {
+test('an unknown option is refused', () => {
   const misspelt = { archiveafter: '1h' } as Retention;
   expect(() => resolveRetention(misspelt)).toThrow(/retention\.archiveafter/);
 });

@@ -30,7 +30,7 @@ async function timed(work: Promise<unknown>): Promise<number> {
   return performance.now() - from;
 }
 
-test('all ends in the reverse order, also behind one that fails, and a second stop ends with the first', async () => {
+test('everything ends in reverse order, also after one that fails, and a second stop ends with the first', async () => {
   const { made, ended, add } = running();
   add('database');
   add('workers', () => Promise.reject(new Error('no')));
@@ -52,7 +52,7 @@ test('what is added after the end is ended at once', async () => {
   expect(ended).toEqual(['late']);
 });
 
-test('with nothing in hand a server that is away is not waited for, and everything is told to end', async () => {
+test('with nothing in hand a stop does not wait for an unreachable server, and everything is asked to end', async () => {
   const { made, ended, add, hang, health } = running();
   add('database');
   hang('workers');
@@ -62,7 +62,7 @@ test('with nothing in hand a server that is away is not waited for, and everythi
   expect(ended).toEqual(['workers', 'database']);
 });
 
-test('a server that says nothing counts as away', async () => {
+test('a silent server counts as unreachable', async () => {
   const { made, hang, health } = running();
   hang('workers');
   void health.during('Temporal', new Promise(() => undefined));
@@ -70,7 +70,7 @@ test('a server that says nothing counts as away', async () => {
   expect(await timed(made.stop())).toBeLessThan(1_000);
 });
 
-test('what is in hand is waited for, whatever is away', async () => {
+test('a stop waits for what is in hand, whatever is unreachable', async () => {
   const { made, ended, add, health } = running();
   let inHand = true;
   made.inHand(() => inHand);
@@ -88,7 +88,7 @@ test('what is in hand is waited for, whatever is away', async () => {
   expect(ended).toEqual(['batch']);
 });
 
-test('when the time of a stop is over, its deadline fires, and a second later it is over', async () => {
+test('at the time limit of a stop its deadline fires, and a second later the stop ends', async () => {
   const { made, hang } = running();
   made.inHand(() => true);
   hang('batch');

@@ -20,7 +20,7 @@ test('slots limit how many run concurrently, and the next one starts when one en
   expect(await fourth).toBeUndefined();
 });
 
-test('who waits for a slot comes before who only asks for one', async () => {
+test('a caller waiting for a slot comes before one that only asks for one', async () => {
   const slots = new Slots(1);
   const held = slots.tryTake();
   expect([held === undefined, slots.free, slots.tryTake()]).toEqual([false, 0, undefined]);

@@ -50,7 +50,7 @@ test.each([
   [' 1', undefined],
   ['', undefined],
   ['1e3', undefined],
-])('the header %j says version %s', (text, version) => {
+])('the header %j is version %s', (text, version) => {
   expect(versionOf(text)).toBe(version);
 });
 
@@ -62,7 +62,7 @@ test('upcasters are applied in turn, from the version of the payload to the curr
   expect(upcastPayload(rules, 4, 'x')).toBe('x');
 });
 
-test('the oldest version is the one from which upcasters lead on without a gap', () => {
+test('the oldest version is the one from which upcasters lead to the current one without a gap', () => {
   expect(oldestVersion(rulesOf({}))).toBe(1);
   expect(oldestVersion(rulesOf({ version: 3 }))).toBe(3);
   expect(oldestVersion(rulesOf({ version: 3, upcast: { 1: add('a') } }))).toBe(3);
@@ -70,7 +70,7 @@ test('the oldest version is the one from which upcasters lead on without a gap',
   expect(oldestVersion(rulesOf({ version: 3, upcast: { 1: add('a'), 2: add('b') } }))).toBe(1);
 });
 
-test('a failing upcaster is named by its version, with what it was given and what it threw', () => {
+test('a failing upcaster is named by its version, with its input and its error', () => {
   const cause = new TypeError('no name');
   const rules = rulesOf({
     version: 3,
@@ -91,7 +91,7 @@ test('a failing upcaster is named by its version, with what it was given and wha
 test.each([
   ['a promise', () => Promise.resolve(1)],
   ['a promise that fails', () => Promise.reject(new Error('late'))],
-])('an upcaster that answers %s fails, because nobody would wait for it', (_, upcaster) => {
+])('an upcaster that returns %s fails, because nothing would await it', (_, upcaster) => {
   const failure = failureOf(() => upcastPayload(rulesOf({ version: 2, upcast: { 1: upcaster } }), 1, 'x'));
 
   expect(failure).toMatchObject({ name: 'UpcastFailure', message: 'it returned a promise' });

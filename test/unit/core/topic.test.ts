@@ -54,7 +54,7 @@ test('options replace the defaults, with durations as milliseconds', () => {
   expect(topic('t', schema, { retry: [] }).rules.retryMs).toEqual([]);
 });
 
-test.each(['', 'a b', 'a/b', 'ä', 'a\n', 'x'.repeat(201)])('%j is no name for a topic', (name) => {
+test.each(['', 'a b', 'a/b', 'ä', 'a\n', 'x'.repeat(201)])('%j is not a valid name of a topic', (name) => {
   expect(() => topic(name, schema)).toThrow(
     expect.objectContaining({ code: 'OUTBOX_TOPIC_INVALID', details: { name } }),
   );
@@ -67,7 +67,7 @@ test.each<[string, unknown]>([
   ['a text', 'object'],
   ['a schema before that standard', { parse: () => 1, safeParse: () => 1 }],
   ['a standard without validate', { '~standard': { version: 1 } }],
-])('%s is no schema', (_what, given) => {
+])('%s is not a schema', (_what, given) => {
   expect(() => topic('t', given as typeof schema)).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_OPTION_INVALID',
@@ -77,7 +77,7 @@ test.each<[string, unknown]>([
   );
 });
 
-test('a schema may be a function, as arktype makes them', () => {
+test('a schema may be a function, as in arktype', () => {
   const callable = Object.assign(() => undefined, { '~standard': schema['~standard'] });
   expect(topic('t', callable).name).toBe('t');
 });

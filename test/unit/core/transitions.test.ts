@@ -3,7 +3,7 @@ import { finalStates, states, transitions } from '../../../src/core/transitions.
 
 const exitsOf = (state: string) => transitions.filter(({ from }) => from === state);
 
-test('a transition is listed once, leads elsewhere, and says who brings it about', () => {
+test('a transition is listed once, leads elsewhere, and names who makes it', () => {
   const pairs = transitions.map(({ from, to }) => `${from} → ${to}`);
   expect(new Set(pairs).size).toBe(pairs.length);
   for (const { from, to, by } of transitions) {
@@ -19,7 +19,7 @@ test('every state can be reached from ready or waiting', () => {
   expect(reached).toEqual(new Set(states));
 });
 
-test('what is not final can go on, and what nobody can leave is final', () => {
+test('a state that is not final can be left, and one that cannot be left is final', () => {
   const stuck = states.filter((state) => exitsOf(state).length === 0);
   expect(stuck.filter((state) => !finalStates.has(state))).toEqual([]);
 });

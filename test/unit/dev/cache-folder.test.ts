@@ -3,15 +3,15 @@ import { type CacheUser, cacheFolder } from '../../../dev/servers/providers/cach
 
 const linux: CacheUser = { platform: 'linux', root: false, home: '/home/ada' };
 
-test('TEMPORAL_OUTBOX_CACHE names the folder, for root too', () => {
+test('TEMPORAL_OUTBOX_CACHE names the folder, also for root', () => {
   expect(cacheFolder({ TEMPORAL_OUTBOX_CACHE: '/data/cache' }, { ...linux, root: true })).toBe('/data/cache');
 });
 
-test('root does not keep it in its home, which PostgreSQL could not enter as another user', () => {
+test('for root it is not in the home folder, which PostgreSQL could not enter as another user', () => {
   expect(cacheFolder({}, { ...linux, home: '/root', root: true })).toBe('/var/cache/temporal-outbox');
 });
 
-test('everybody else has it where the system keeps caches', () => {
+test('for other users it is where the system keeps caches', () => {
   expect(cacheFolder({}, linux)).toBe('/home/ada/.cache/temporal-outbox');
   expect(cacheFolder({ XDG_CACHE_HOME: '/mnt/cache' }, linux)).toBe('/mnt/cache/temporal-outbox');
   expect(cacheFolder({}, { ...linux, platform: 'darwin', home: '/Users/ada' })).toBe(

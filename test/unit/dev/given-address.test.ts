@@ -10,8 +10,11 @@ test.each([
   expect(splitAddress('KAFKA_BROKERS', address, 9092)).toEqual(expected);
 });
 
-test.each(['', 'http://localhost:1', 'a:b', 'one two'])('%j is refused and the variable named', (address) => {
-  expect(() => splitAddress('KAFKA_BROKERS', address, 9092)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_CONFIG_INVALID', details: { variable: 'KAFKA_BROKERS' } }),
-  );
-});
+test.each(['', 'http://localhost:1', 'a:b', 'one two'])(
+  '%j is refused and the variable is named',
+  (address) => {
+    expect(() => splitAddress('KAFKA_BROKERS', address, 9092)).toThrow(
+      expect.objectContaining({ code: 'OUTBOX_CONFIG_INVALID', details: { variable: 'KAFKA_BROKERS' } }),
+    );
+  },
+);

@@ -145,7 +145,7 @@ test.each<readonly [string, Files, string]>([
   );
 });
 
-test('init takes pg where Prisma is for another database', () => {
+test('init uses pg where Prisma is for another database', () => {
   const both = manifest({ dependencies: { '@prisma/client': '7', pg: '8' } });
   const files = { ...both, 'prisma/schema.prisma': schema('', 'provider = "sqlite"') };
 
@@ -153,7 +153,7 @@ test('init takes pg where Prisma is for another database', () => {
 });
 
 describe('the files of init', () => {
-  test('import each other by the ending that the project uses, and its client by its place', () => {
+  test('import each other by the extension that the project uses, and its client by its path', () => {
     const files = { ...manifest(prisma7, { type: 'module' }), ...tsconfig(), 'src/main.ts': '' };
     const plan = planned({ ...files, 'prisma/schema.prisma': generated });
 
@@ -177,7 +177,7 @@ describe('the files of init', () => {
     expect(textOf(plan, 'outbox.config.ts')).toContain(`from './topics'`);
   });
 
-  test('of CommonJS in JavaScript use require, and give a pool to the consumer', () => {
+  test('of CommonJS in JavaScript use require and pass a pool to the consumer', () => {
     const plan = planned({ ...manifest(pg), '.env': '' });
 
     expect(plan.files.map(({ path }) => path)).toEqual(['topics.js', 'outbox.config.js', 'consume.js']);
@@ -188,14 +188,14 @@ describe('the files of init', () => {
     expect(textOf(plan, 'consume.js')).toContain('consumer(clientOf(pool), {');
   });
 
-  test('of JavaScript with a client in TypeScript name that file as it is, and run by tsx', () => {
+  test('of JavaScript with a client in TypeScript import that file as it is and run with tsx', () => {
     const plan = planned({ ...manifest(prisma7, { type: 'module' }), 'prisma/schema.prisma': generated });
 
     expect(textOf(plan, 'consume.js')).toContain(`from './src/generated/prisma/client.ts'`);
     expect(plan.scripts).toContainEqual({ name: 'outbox:consume', command: 'tsx consume.js' });
   });
 
-  test('without an adapter where Prisma 6 has an engine of its own', () => {
+  test('omit the adapter where Prisma 6 has an engine of its own', () => {
     const files = manifest({ dependencies: { '@prisma/client': '^6.19.0' } });
     const plan = planned({ ...files, 'schema.prisma': schema('provider = "prisma-client-js"') });
 
@@ -217,7 +217,7 @@ describe('the files of init', () => {
   });
 });
 
-test('init names the commands that install what package.json lacks, by the package manager', () => {
+test('init names the commands that install what package.json lacks, for the package manager', () => {
   const files = { ...manifest(prisma7), ...tsconfig(), 'yarn.lock': '', 'prisma/schema.prisma': generated };
   const { install, next } = planned(files);
 

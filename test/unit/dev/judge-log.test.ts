@@ -37,7 +37,7 @@ test('a committed message without a record is lost, a canceled one is not', () =
   expect(published).toBe(2);
 });
 
-test('a record that nobody committed is a ghost', () => {
+test('a record that was never committed is a ghost', () => {
   expect(judgeLog(committed, [...log, record('rolled-back', 3)]).ghosts).toEqual([record('rolled-back', 3)]);
 });
 

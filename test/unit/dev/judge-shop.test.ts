@@ -17,16 +17,16 @@ const products = [
   { id: 'lamp', stock: 1, initial: 1 },
 ];
 
-test('books in which every order is told once and the stock fits are in order', () => {
+test('a shop in which every order is notified once and the stock adds up is in order', () => {
   expect(judgeShop({ orders, effects, products })).toEqual([]);
 });
 
-test('an effect that happened twice is found, also when its message has another id', () => {
+test('a repeated effect is found, also when its message has another id', () => {
   const twice = [...effects, { messageId: 'm-6', orderId: 'o-paid', what: 'paid' }];
   expect(judgeShop({ orders, effects: twice, products })).toEqual(['An effect happened twice: paid o-paid.']);
 });
 
-test('an effect that is missing is found, whatever the outbox knows of it', () => {
+test('a missing effect is found, whatever the state in the outbox', () => {
   expect(judgeShop({ orders, effects: effects.slice(1), products })).toEqual([
     'An effect is missing: placed o-paid.',
   ]);
@@ -39,7 +39,7 @@ test('an effect without an order, as after a rollback, is found', () => {
   ]);
 });
 
-test('a stock that was not given back, or given back twice, is found', () => {
+test('stock that was not given back, or given back twice, is found', () => {
   const short = [products[0] ?? { id: 'mug', stock: 8, initial: 10 }, { id: 'lamp', stock: 0, initial: 1 }];
   const long = [{ id: 'lamp', stock: 2, initial: 1 }];
   expect(judgeShop({ orders, effects, products: short })).toEqual([

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { projectName } from '../../../dev/servers/kept-servers.ts';
 
-test('a project is the nearest folder with a package.json, and its name that of the folder, apart from others of this name', async () => {
+test('a project is the nearest folder with a package.json, named after the folder and distinct from others of this name', async () => {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'outbox-names-')));
   onTestFinished(() => rm(root, { recursive: true }));
   const folder = async (...names: readonly string[]): Promise<string> => {

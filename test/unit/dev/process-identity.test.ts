@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { identityOf, isRunning } from '../../../dev/servers/process/process-identity.ts';
 
-test('a process is itself while it runs, and gone once it has ended', async () => {
+test('a process has its identity while it runs, and none once it has ended', async () => {
   const child = spawn('sleep', ['60']);
   await once(child, 'spawn');
   const identity = identityOf(child.pid ?? 0);

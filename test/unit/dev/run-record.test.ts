@@ -15,7 +15,7 @@ function decide(running: Readonly<Record<number, string>>, changes: Partial<RunR
   return decideReap({ ...record, ...changes }, { space, startedAtOf: (pid) => running[pid] });
 }
 
-test('a server whose parent runs is left alone', () => {
+test('a server whose parent runs is left running', () => {
   expect(decide({ 10: 'monday', 20: 'tuesday' })).toBe('leave');
 });
 
@@ -23,24 +23,24 @@ test('a server whose parent is gone is killed', () => {
   expect(decide({ 20: 'tuesday' })).toBe('kill');
 });
 
-test('a parent whose id was given to a later process is gone', () => {
+test('a parent whose id was reused by a later process is gone', () => {
   expect(decide({ 10: 'friday', 20: 'tuesday' })).toBe('kill');
 });
 
-test('a process that got the id of an ended server is never killed', () => {
+test('a process that reuses the id of an ended server is never killed', () => {
   expect(decide({ 20: 'friday' })).toBe('remove');
 });
 
-test('what two ended processes left is removed', () => {
+test('the remains of two ended processes are removed', () => {
   expect(decide({})).toBe('remove');
 });
 
-test('a folder that was made before its server ran is removed', () => {
+test('a folder created before its server ran is removed', () => {
   const { child: _, ...withoutChild } = record;
 
   expect(decideReap(withoutChild, { space: 'here', startedAtOf: () => undefined })).toBe('remove');
 });
 
-test('a record of another machine or container says nothing here', () => {
+test('a record of another machine or container is ignored', () => {
   expect(decide({}, {}, 'elsewhere')).toBe('leave');
 });

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { firstOffer, sourceOrder } from '../../../dev/servers/providers/source-order.ts';
 
-test('an address comes before everything, also under CI', () => {
+test('an address has priority over everything, also in CI', () => {
   expect(sourceOrder('localhost:1', {})).toEqual(['address']);
   expect(sourceOrder('localhost:1', { CI: 'true' })).toEqual(['address']);
 });
@@ -15,7 +15,7 @@ test('CI=true uses only the pinned versions of the registries', () => {
   expect(sourceOrder(undefined, { CI: 'true' })).toEqual(['registry']);
 });
 
-test('the first place that has something is taken, and those behind it are not asked', async () => {
+test('the first source that has something is used, and later ones are not asked', async () => {
   const registry = vi.fn(async () => ({ found: 'from the registry' }));
 
   const offer = await firstOffer('A server', ['path', 'docker', 'registry'], {
@@ -28,7 +28,7 @@ test('the first place that has something is taken, and those behind it are not a
   expect(registry).not.toHaveBeenCalled();
 });
 
-test('when no place has it, the error tells the reason of each', async () => {
+test('when no source has it, the error has the reason of each', async () => {
   const search = firstOffer('A server', ['path', 'docker', 'registry'], {
     path: async () => ({ missing: 'not on PATH.' }),
     registry: async () => ({ missing: 'no npm.' }),

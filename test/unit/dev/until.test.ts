@@ -13,7 +13,7 @@ test('waiting ends with the first answer, and failed looks count as not yet', as
   expect(await until('it is there', look, { withinMs: 10_000, signal })).toBe('there');
 });
 
-test('waiting in vain fails with what was expected and what stood in the way', async () => {
+test('waiting in vain fails with what was expected and what prevented it', async () => {
   const look = (): never => {
     throw new Error('connection refused');
   };
@@ -22,7 +22,7 @@ test('waiting in vain fails with what was expected and what stood in the way', a
   );
 });
 
-test('waiting ends at once when it is aborted', async () => {
+test('waiting ends at once when aborted', async () => {
   const stop = new AbortController();
   const waiting = until('never', () => false, { withinMs: 60_000, signal: stop.signal });
   stop.abort(new Error('Ctrl-C'));

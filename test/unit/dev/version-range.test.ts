@@ -15,7 +15,7 @@ test.each([
   ['postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)', true],
   ['postgres (PostgreSQL) 18.4', true],
   ['postgres (PostgreSQL) 19beta1', false],
-])('whether %s is supported is %s', (output, expected) => {
+])('PostgreSQL: the support of %s is %s', (output, expected) => {
   expect(inRange(parseVersion(output) ?? [], supported.postgres)).toBe(expected);
 });
 
@@ -25,7 +25,7 @@ test.each([
   ['4.1.1 (Commit:be816b82d25370ce)', true],
   ['[2026-01-02 03:04:05] INFO starting\n4.0.0-rc1 (Commit:be816b82d25370ce)', true],
   ['5.0.0 (Commit:be816b82d25370ce)', false],
-])('whether Kafka %j is supported is %s', (output, expected) => {
+])('Kafka: the support of %j is %s', (output, expected) => {
   expect(inRange(kafkaVersion(output) ?? [], supported.kafka)).toBe(expected);
 });
 
@@ -33,7 +33,7 @@ test.each([
   ['temporal version 1.0.0 (Server 1.24.2, UI 2.28.0)', false],
   ['temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)', true],
   ['temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)', true],
-])('whether %s is supported is %s: the server inside decides', (output, expected) => {
+])('Temporal, by its server: the support of %s is %s', (output, expected) => {
   expect(inRange(serverVersion(output) ?? [], supported.temporalServer)).toBe(expected);
 });
 
@@ -43,7 +43,7 @@ test.each([
   ['Redis server v=8.2.1 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=1234567890abcdef', true],
   ['Redis server v=9.0.0 sha=00000000:0 malloc=libc bits=64 build=1', false],
   ['redis-server: command 7 not understood', false],
-])('whether %s is supported is %s', (output, expected) => {
+])('Redis: the support of %s is %s', (output, expected) => {
   expect(inRange(redisVersion(output) ?? [], supported.redis)).toBe(expected);
 });
 
@@ -52,7 +52,7 @@ test.each([
   ['openjdk version "11.0.2" 2019-01-15', false],
   ['java version "1.8.0_401"', false],
   ['openjdk version "21" 2023-09-19', true],
-])('whether %s is new enough is %s', (output, expected) => {
+])('Java: the support of %s is %s', (output, expected) => {
   expect(inRange(parseVersion(output) ?? [], supported.java)).toBe(expected);
 });
 
@@ -61,7 +61,7 @@ test('numbers are compared as numbers, and missing parts count as zero', () => {
   expect(compareVersions([3, 7], [3, 7, 0])).toBe(0);
 });
 
-test('a range without an upper end says only where it begins', () => {
+test('a range without an upper bound shows only its lower bound', () => {
   expect(describeRange(supported.java)).toBe('17 or later');
   expect(describeRange(supported.kafka)).toBe('3.7 or later, below 5');
 });

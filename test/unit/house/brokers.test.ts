@@ -27,7 +27,7 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   workflow: ['src/app/', 'src/config/', 'src/temporal/', 'src/transports.ts'],
 };
 
-test('only its export, and whose work is about it, imports from the folder of a broker', () => {
+test('a broker’s folder is imported only by its export and the listed users', () => {
   const found = brokers.map((name) => {
     const folder = `src/brokers/${name}/`;
     const outside = sources.filter((path) => !path.startsWith(folder));
@@ -46,7 +46,7 @@ test('nothing outside of a broker compares with the name of its transport', () =
   expect(asking).toEqual([]);
 });
 
-test('the name of RocketMQ, as of any broker, stands in at most three files of the library outside its folder', () => {
+test('the name of any broker, such as RocketMQ, is in at most three files of the library outside its folder', () => {
   const named = sources.filter(
     (path) => !/^src\/(?:brokers\/rocketmq|cli)\//.test(path) && /rocketmq/i.test(textOf(path) ?? ''),
   );

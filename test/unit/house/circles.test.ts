@@ -28,7 +28,7 @@ function circles(graph: ReadonlyMap<string, readonly string[]>): readonly string
   return found;
 }
 
-test('no two files import each other, directly or by way of others', () => {
+test('no two files import each other, directly or through others', () => {
   expect(
     circles(
       new Map([
@@ -49,7 +49,7 @@ function roomOf(file: string): string {
   return third === undefined ? file : `${first}/${second}`;
 }
 
-test('no two folders import each other, directly or by way of others: the house has floors', () => {
+test('no two folders import each other, directly or through others', () => {
   const rooms = new Map<string, Set<string>>();
   for (const file of files) {
     const room = roomOf(file);

@@ -21,13 +21,13 @@ test('every promise has a bug in the list of test/mutations that breaks it', () 
   expect([...broken].filter((promise) => !promises.includes(promise))).toEqual([]);
 });
 
-test('every bug of the list has a name of its own', () => {
+test('every bug of the list has a unique name', () => {
   const names = mutations.map(({ name }) => name);
   expect(names.filter((name) => !/^[a-z0-9-]{3,46}$/.test(name))).toEqual([]);
   expect(names).toEqual([...new Set(names)]);
 });
 
-test.each(mutations)('the bug $name can be planted, and its test is there', (mutation) => {
+test.each(mutations)('the bug $name can be planted, and its test exists', (mutation) => {
   const planted = graft(projectRoot, mutation);
   expect(typeof planted === 'string' ? planted : 'fits').toBe('fits');
   expect(existsSync(join(projectRoot, mutation.test))).toBe(true);

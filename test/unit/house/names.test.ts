@@ -17,7 +17,7 @@ function declared(file: string): ReadonlySet<string> {
   return new Set(Array.from(declarations, ([, name]) => name ?? ''));
 }
 
-test('no two things of the project have one name', () => {
+test('no two things of the project share a name', () => {
   const homes = new Map<string, string[]>();
   for (const file of sources)
     for (const name of declared(file)) homes.set(name, [...(homes.get(name) ?? []), file]);
@@ -33,7 +33,7 @@ const eventsIn = (file: string): readonly string[] =>
 const glossary = read('ARCHITECTURE.md').split('## Glossary')[1]?.split('\n## ')[0] ?? '';
 const terms = Array.from(glossary.matchAll(/^\| ([a-z, ]+) \| /gm), ([, term]) => term ?? '');
 
-test('states, kept states and what they are of are in the glossary', () => {
+test('states, kept states and their subjects are in the glossary', () => {
   for (const state of new Set([...states, ...keptStates]))
     expect(glossary).toMatch(new RegExp(`\\b${state}\\b`));
   expect(terms).toEqual(
@@ -42,7 +42,7 @@ test('states, kept states and what they are of are in the glossary', () => {
   expect(new Set(terms).size, 'each term once').toBe(terms.length);
 });
 
-test('an event that names a state means that state', () => {
+test('an event named after a state means that state', () => {
   const named = new Set<string>([...states, ...keptStates]);
   const consumer = eventsIn('src/inbox/consumer-event.ts').filter((type) => named.has(type));
   const relay = eventsIn('src/relay/report.ts').filter((type) => named.has(type));

@@ -23,7 +23,7 @@ function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1');
 }
 
-test('the project has files to look at', () => {
+test('the project has files to check', () => {
   expect(source.length).toBeGreaterThan(20);
   expect(files.map(({ path }) => path)).toContain('package.json');
 });
@@ -34,7 +34,7 @@ test('no file names a folder of one machine: temporary folders come from the sys
   expect(linesMatching(files, new RegExp(`(?:^|[\\s'"\`(=:])/(?:${homes})(?:/|\\b(?![-.\\w]))`))).toEqual([]);
 });
 
-test('no file names the host of a package registry, so that every mirror serves', () => {
+test('no file names the host of a package registry, so that every mirror works', () => {
   const hosts = ['registry.npmjs', 'npmmirror', 'repo1.maven', 'repo.maven', 'proxy.golang'].map((name) =>
     name.replace('.', '\\.'),
   );
@@ -47,7 +47,7 @@ test('no file of code is longer than 300 lines', () => {
   expect(long.filter(({ lines }) => lines > 300)).toEqual([]);
 });
 
-test('no file hides what it is about behind a name that says nothing', () => {
+test('no file has a meaningless name', () => {
   const empty = /(?:^|[/.-])(?:utils?|helpers?|common|manager|misc|lib)(?=[/.-])/;
   expect(code.map(({ path }) => path).filter((path) => empty.test(path))).toEqual([]);
 });
@@ -74,11 +74,11 @@ test('an entry point consists of explicit re-exports', () => {
   expect(other.map(({ path }) => path)).toEqual([]);
 });
 
-test('no module exports everything of another', () => {
+test('no module re-exports everything of another', () => {
   expect(linesMatching(code, /^export \* /)).toEqual([]);
 });
 
-test('SQL of the product is found in src/store only', () => {
+test('SQL of the product is in src/store only', () => {
   const statement =
     /[`'"]\s*(?:select\b[^`]*\bfrom\b|select\s+\w+\.|with\s+\w+\s+as\b|insert\s+into\b|update\s+[\w."]+\s+set\b|delete\s+from\b|(?:create|alter|drop)\s+(?:table|index|function|schema)\b|notify\s|listen\s|begin\b[`'"])/i;
   // The demo has a shop of its own, and dev/servers makes databases before there is a product.
@@ -89,19 +89,19 @@ test('SQL of the product is found in src/store only', () => {
   expect(source.some(({ path, text }) => path.startsWith('src/store/') && statement.test(text))).toBe(true);
 });
 
-test('what silences a check says why, on the same line', () => {
+test('every suppression of a check gives its reason on the same line', () => {
   const silencers =
     /(?:oxlint|eslint)-disable(?!.* -- \S)|@ts-(?:ignore|nocheck)\b|@ts-expect-error\s*$|biome-ignore\b(?!.*: \S)/;
   const elsewhere = code.filter(({ path }) => !/^(?:test\/unit\/house\/|oxlint\.config)/.test(path));
   expect(linesMatching(elsewhere, silencers)).toEqual([]);
 });
 
-test('no test is skipped, focused, or left for later', () => {
+test('no test is skipped, focused or postponed', () => {
   const tests = code.filter(({ path }) => path.startsWith('test/') && !path.startsWith('test/unit/house/'));
   expect(linesMatching(tests, /\b(?:test|it|describe)\.(?:skip|skipIf|runIf|only|todo|fails)\b/)).toEqual([]);
 });
 
-test('the lock knows the packages of all platforms, without which `npm ci` refuses', () => {
+test('the lock has the packages of all platforms, without which `npm ci` refuses', () => {
   const text = files.find(({ path }) => path === 'package-lock.json')?.text ?? '{}';
   const { packages = {} } = JSON.parse(text) as {
     packages?: Record<string, { optionalDependencies?: object }>;

@@ -21,17 +21,17 @@ describe.each(Object.entries(folders))('%s', (name, folder) => {
   const blocks = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
   const files = readdirSync(new URL(folder, root)).toSorted();
 
-  test.each(files)('it shows what runs as a test: %s', (file) => {
+  test.each(files)('it shows a program that runs as a test: %s', (file) => {
     expect(blocks).toContain(published(folder + file));
   });
 
-  test('every program of it runs as a test', () => {
+  test('all of its programs run as tests', () => {
     expect(files.length).toBeGreaterThan(1);
     expect(blocks).toHaveLength(files.length);
   });
 });
 
-test('the transport of docs/transports/own.md has 80 lines at most', () => {
+test('the transport of docs/transports/own.md has at most 80 lines', () => {
   const lines = readFileSync(new URL('test/transports/own/spool.ts', root), 'utf8').trimEnd().split('\n');
   expect(lines.length).toBeLessThanOrEqual(80);
 });

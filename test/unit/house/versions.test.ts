@@ -32,7 +32,7 @@ test('package.json and its lock name the Node releases of the table', () => {
 });
 
 test.each(nodes)(
-  'the line $name of Node begins where it says, and its newest release is not older',
+  'the first release of Node $name is of that line, and its newest one is not older',
   (line) => {
     expect(`${line.first}.`.startsWith(`${line.name}.`)).toBe(true);
     expect(compareVersions(version(line.newest), version(line.first))).toBeGreaterThan(0);
@@ -40,7 +40,7 @@ test.each(nodes)(
   },
 );
 
-test('the lines of PostgreSQL are the versions that a local server may have, and the pinned one is among them', () => {
+test('the versions of PostgreSQL are those that a local server may have, and include the pinned one', () => {
   expect(postgres.map(({ name }) => [Number(name)])).toEqual([[15], [16], [17], [18]]);
   const { from, before } = supported.postgres;
   expect(postgres.map(({ name }) => inRange(version(name), { from, before }))).toEqual([
@@ -70,14 +70,14 @@ test('the versions of TypeScript and Prisma are those that the projects of test/
   expect(manifest('.').peerDependencies?.['@prisma/client']).toBe('^6.19.0 || ^7.0.0');
 });
 
-test('failures are told by the versions of Prisma that are run, and the database is asked with later ones', () => {
+test('the tested versions of Prisma emit failed operations, and untested ones are not relied on', () => {
   expect(prisma.filter(({ version: exact }) => !tellsFailures(exact))).toEqual([]);
   const [major = 0, minor = 0] = version(prisma.at(-1)?.version ?? '');
   for (const unknown of [`${major}.${minor + 1}.0`, `${major + 1}.0.0`, '6.18.9', '5.22.0', ''])
     expect(tellsFailures(unknown)).toBe(false);
 });
 
-test('every suite finds the files and the tests that it names', () => {
+test('every suite finds the files and tests that it names', () => {
   const folders = ['test/integration', 'test/invariants', 'test/package'];
   const files = folders.flatMap((folder) =>
     readdirSync(join(projectRoot, folder), { recursive: true, encoding: 'utf8' }).map(

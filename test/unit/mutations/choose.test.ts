@@ -16,11 +16,11 @@ const list = Array.from({ length: 50 }, (_, n) =>
 );
 const names = (chosen: readonly Mutation[]) => chosen.map(({ name }) => name);
 
-test('without a choice all are planted', () => {
+test('without a choice all bugs are planted', () => {
   expect(choose(list, {})).toEqual(list);
 });
 
-test('a part of a name, and a promise, choose those that have it', () => {
+test('a part of a name or of a promise chooses the bugs that contain it', () => {
   expect(names(choose(list, { only: 'bug-4' }))).toHaveLength(11);
   expect(choose(list, { promise: 'I1' })).toHaveLength(25);
   expect(choose(list, { promise: 'i11' })).toHaveLength(25);
@@ -28,14 +28,14 @@ test('a part of a name, and a promise, choose those that have it', () => {
   expect(choose(list, { promise: 'I2' })).toEqual([]);
 });
 
-test('a rotation takes as many as were asked for, the same ones for the same seed', () => {
+test('a rotation takes the requested number of bugs, the same ones for the same seed', () => {
   const eight = choose(list, { rotate: { count: 8, seed: 'one commit' } });
   expect(new Set(names(eight)).size).toBe(8);
   expect(choose(list, { rotate: { count: 8, seed: 'one commit' } })).toEqual(eight);
   expect(choose(list, { rotate: { count: 60, seed: 'one commit' } })).toEqual(list);
 });
 
-test('over many seeds every one has its turn', () => {
+test('over many seeds every bug has its turn', () => {
   const seen = new Set<string>();
   for (let seed = 0; seed < 200; seed += 1)
     for (const name of names(choose(list, { rotate: { count: 8, seed: String(seed) } }))) seen.add(name);

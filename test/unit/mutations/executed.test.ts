@@ -12,7 +12,7 @@ import {
 import { executedLines } from '../../mutations/random/executed-lines.ts';
 import type { Mutant } from '../../mutations/random/mutant.ts';
 
-test('lines ran whose innermost range was counted', () => {
+test('lines ran if their innermost range was counted', () => {
   const mappings = 'AAAA;AACA;AACA;AACA;AACA';
   const map = { version: 3, sources: ['a.ts'], names: [], mappings };
   const inlined = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
@@ -32,7 +32,7 @@ test('lines ran whose innermost range was counted', () => {
   expect(lines).toEqual([1, 2, 3, 5]);
 });
 
-test('lines ran that were put onto one line', () => {
+test('lines ran if they were mapped to one line', () => {
   // The third part begins in the second line of the source, the fourth in the third.
   const map = { version: 3, sources: ['a.ts'], names: [], mappings: 'AAAA,YACC,OACC;AACA' };
   const inlined = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
@@ -89,20 +89,20 @@ test('tests without servers come first, then those that execute little', () => {
   expect(testsOf(mutant({ path: 'src/b.ts' }), executed, sources)).toEqual([]);
 });
 
-test('SQL is tested by who has a database', () => {
+test('SQL is tested by the files with a database', () => {
   expect(testsOf(mutant({ operator: 'sql: = to <>' }), executed, sources)).toEqual([
     'test/integration/one.test.ts',
     'test/integration/all.test.ts',
   ]);
 });
 
-test('what runs when its file is loaded is tested by who calls a function of it', () => {
+test('code that runs when its file is loaded is tested by the files that call a function of it', () => {
   expect(testsOf(mutant({ statement: 1, inFunction: false }), executed, sources)).not.toContain(
     'test/unit/loads.test.ts',
   );
 });
 
-test('a function of the database is tested by who executes a statement with it', () => {
+test('a function of the database is tested by the files that execute a statement with it', () => {
   const path = 'prisma/migrations/1/migration.sql';
   const scripted = { test: 'test/unit/scripted.test.ts', ms: 1, lines: { 'src/store/s.ts': [3] } };
   expect(
@@ -112,7 +112,7 @@ test('a function of the database is tested by who executes a statement with it',
   expect(testsOf(mutant({ path, sqlFunction: 'outbox.settle' }), executed, sources)).toEqual([]);
 });
 
-test('new tests without servers are to be noted, and notes of tests of another copy are passed over', ({
+test('new tests without servers are to be recorded, and records of tests of another copy are skipped', ({
   onTestFinished,
 }) => {
   const root = mkdtempSync(join(tmpdir(), 'executed-'));
@@ -135,7 +135,7 @@ test('new tests without servers are to be noted, and notes of tests of another c
   expect(readExecuted(root, notes).map((one) => one.test)).toEqual(['test/unit/inbox/old.test.ts']);
 });
 
-test('what a test without servers executes is noted again when the test or a file that it executes has changed', ({
+test('what a test without servers executes is recorded again after a change of the test or of a file that it executes', ({
   onTestFinished,
 }) => {
   const root = mkdtempSync(join(tmpdir(), 'executed-'));

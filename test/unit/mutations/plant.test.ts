@@ -34,7 +34,7 @@ const entry = (file: string, find: string): Mutation => ({
   test: 'test/unit/a.test.ts',
 });
 
-test('a text that occurs once is replaced, and put back', () => {
+test('a text that occurs once is replaced and put back', () => {
   const planted = graft(root, entry('src/a.ts', 'const two'));
   if (typeof planted === 'string') throw new Error(planted);
   const undo = plant(root, planted, false);

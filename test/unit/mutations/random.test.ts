@@ -14,7 +14,7 @@ import { projectRoot } from '../house/project-files.ts';
 const text = 'export function f(a: number) {\n  if (a < 5) return g(a);\n  return 7;\n}\n';
 const mutants = typescriptMutants('src/a.ts', text);
 
-test('the same seed draws the same bugs, another one others, and at most one of a statement', () => {
+test('the same seed draws the same bugs, another one others, and at most one per statement', () => {
   expect(draw(mutants, 'one')).toEqual(draw(mutants, 'one'));
   const seeds = Array.from({ length: 20 }, (_, n) => JSON.stringify(draw(mutants, String(n))));
   expect(new Set(seeds).size).toBeGreaterThan(3);
@@ -22,7 +22,7 @@ test('the same seed draws the same bugs, another one others, and at most one of 
   expect(statements).toHaveLength(new Set(statements).size);
 });
 
-test('every bug is really planted and taken out again', () => {
+test('every bug is really planted and removed again', () => {
   const root = mkdtempSync(join(tmpdir(), 'temporal-outbox-random-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const file = join(root, 'src/a.ts');
@@ -39,7 +39,7 @@ test('every bug is really planted and taken out again', () => {
   }
 });
 
-test('the report counts what had to be caught, and shows what was not', () => {
+test('the report counts the bugs to be caught and shows the survivors', () => {
   const one = (kind: Tried['kind']): Tried => ({
     kind,
     path: 'src/relay/a.ts',
@@ -62,7 +62,7 @@ test('the report counts what had to be caught, and shows what was not', () => {
 });
 
 test.each(accepted)(
-  'what may survive in $path stands there still: $before',
+  'the accepted survivor in $path still exists: $before',
   ({ path, before, after, why }) => {
     const source = readFileSync(join(projectRoot, path), 'utf8');
     const drawn = typescriptMutants(path, source);

@@ -38,7 +38,7 @@ test.each([
   [`select 'a = 1 and not b' -- and or not 5`],
   [`select a ->> 'b'`],
   [`raise exception 'no % and', a or b`],
-])('%s is left as it is', (text) => {
+])('%s is left unchanged', (text) => {
   expect(changesOf(text)).toEqual([]);
 });
 
@@ -46,7 +46,7 @@ test('the middle of a range is not its end', () => {
   expect(changesOf('where a between b and c')).toEqual([]);
 });
 
-test('a function is changed in its newest definition, and is tested by who calls it', () => {
+test('a function is changed in its newest definition and tested by the files that call it', () => {
   const root = mkdtempSync(join(tmpdir(), 'temporal-outbox-sql-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const write = (folder: string, text: string): void => {

@@ -45,11 +45,11 @@ test.each([
   ['x = Math.max(a, b);', 'swap arguments'],
   ['function f() {}', 'return early'],
   ['function f() { }', 'return early'],
-])('what makes no difference is left out: %s', (text, operator) => {
+])('a change without a difference is left out: %s', (text, operator) => {
   expect(changesOf(text).filter((change) => change.startsWith(operator))).toEqual([]);
 });
 
-test('statements within texts are changed, too', () => {
+test('statements within strings are changed, too', () => {
   expect(changesOf('x = sql(`select a from b order by a for update`, [c]);')).toEqual(
     expect.arrayContaining([
       'sql: drop order by: x = sql(`select a from b  for update`, [c]);',
@@ -64,7 +64,7 @@ test.each([
   [`type A = 'a' | 1;`],
   [`interface A { readonly a: 'a' | true }`],
   [`let x: 'a' | 1;`],
-])('types and imports are left as they are: %s', (text) => {
+])('types and imports are left unchanged: %s', (text) => {
   expect(changesOf(text)).toEqual([]);
 });
 
@@ -74,11 +74,11 @@ test.each<[string, string[]]>([
   [`x = 'Several words for people.';`, ['drop a statement: {}']],
   [`x = { 'a-b': y };`, ['drop a statement: {}']],
   [`passCrashPoint('inbox:parked');`, []],
-])('what people read, and where tests end a process, is left as it is: %s', (text, left) => {
+])('texts for people, and the place where tests end a process, are left unchanged: %s', (text, left) => {
   expect(changesOf(text)).toEqual(left);
 });
 
-test('a mutant knows where its statement begins, and whether a call executes it', () => {
+test('a mutant has the start of its statement, and whether a call executes it', () => {
   const text = 'const limit = 5;\nfunction f() {\n  call(\n    one,\n    2,\n  );\n}\n';
   const numbers = typescriptMutants('src/a.ts', text).filter(({ operator }) => operator === 'other number');
   // The limit is a choice, and another one no bug.

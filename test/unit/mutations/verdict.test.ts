@@ -8,14 +8,14 @@ const results = (
   message = '',
 ): TestResults => ({ testResults: [{ message, assertionResults }] });
 
-test('a red expectation catches the bug, and its first line is what is told', () => {
+test('a failed expectation catches the bug, and its first line is reported', () => {
   expect(judge(results([passed, failed('AssertionError: expected 1 to be 2\n    at a.ts:1')]))).toEqual({
     kind: 'caught',
     said: 'AssertionError: expected 1 to be 2',
   });
 });
 
-test('what is only out of time is told apart, unless another test says more', () => {
+test('a mere timeout is reported as such, unless another test shows more', () => {
   const late = failed('Error: Test timed out in 60000ms.\nIf this is a long-running test');
   expect(judge(results([late]))).toMatchObject({ kind: 'timed out' });
   expect(judge(results([failed('Error: The condition did not come true in 30000 ms.')]))).toMatchObject({
@@ -32,19 +32,19 @@ test('green tests let the bug survive', () => {
   expect(judge(results([passed]))).toMatchObject({ kind: 'survived' });
 });
 
-test('an unhandled error beside green tests catches the bug, because it makes the run red', () => {
+test('an unhandled error despite green tests catches the bug, because it makes the run red', () => {
   const unhandled = { ...results([passed]), success: true, exitCode: 1 };
   expect(judge(unhandled)).toEqual({ kind: 'caught', said: 'an error outside of the tests' });
   expect(judge({ ...unhandled, exitCode: 0 })).toMatchObject({ kind: 'survived' });
   expect(judge({ ...unhandled, success: false })).toMatchObject({ kind: 'timed out' });
 });
 
-test('a file that never ends, of which vitest names no failed test, does not count as green', () => {
+test('a file that never ends, for which vitest names no failed test, does not count as green', () => {
   expect(judge({ ...results([passed]), success: false })).toMatchObject({ kind: 'timed out' });
   expect(judge({ ...results([passed]), success: true })).toMatchObject({ kind: 'survived' });
 });
 
-test('what does not load, and a title that nothing has, catch nothing', () => {
+test('a file that does not load, and a title without a test, catch nothing', () => {
   expect(judge(results([], 'Error: Transform failed'))).toEqual({
     kind: 'broken',
     said: 'Error: Transform failed',

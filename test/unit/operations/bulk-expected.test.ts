@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startChecked } from '../../../src/operations/bulk-start.ts';
 
-test('a selection that is too large to be counted is never the expected number', async () => {
+test('a selection too large to be counted is never the expected number', async () => {
   const place = { position: '1', id: 'x' };
   const database = { query: () => Promise.resolve([{ id: 'x', state: 'running' }]) };
   const walk = {

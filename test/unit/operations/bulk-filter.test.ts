@@ -25,7 +25,7 @@ test('an empty filter is refused, and so is one whose values are all undefined',
     expect(thrown(() => checkBulkFilter(filter, 'retry'))).toMatchObject(refused('filter'));
 });
 
-test('without states a filter means all that the action can do something to', () => {
+test('without states a filter means all states that the action can change', () => {
   expect(checkBulkFilter({ topic: 'orders' }, 'retry')).toEqual({
     topic: 'orders',
     states: ['retrying', 'failed'],
@@ -43,7 +43,7 @@ test.each([
   expect(thrown(() => checkBulkFilter({ states: [state] }, action))).toMatchObject(refused('states'));
 });
 
-test('a filter by id, an unknown filter and a time that is none are refused', () => {
+test('a filter by id, an unknown filter and an invalid time are refused', () => {
   const id = '00000000-0000-4000-8000-000000000000';
   expect(thrown(() => checkBulkFilter({ id }, 'retry'))).toMatchObject(refused('id'));
   expect(thrown(() => checkBulkFilter({ createdTo: new Date('yesterday') }, 'retry'))).toMatchObject(
@@ -54,7 +54,7 @@ test('a filter by id, an unknown filter and a time that is none are refused', ()
   );
 });
 
-test('a reason and a sensible rate are needed', () => {
+test('a reason and a valid rate are required', () => {
   expect(checkOptions(ada)).toEqual({ author: ada, ratePerSecond: 500, expect: undefined, dryRun: false });
   expect(thrown(() => checkOptions({ actor: 'ada', reason: ' ' }))).toMatchObject(refused('reason'));
   for (const ratePerSecond of [0, 1.5, 10_001, Number.NaN])
@@ -62,7 +62,7 @@ test('a reason and a sensible rate are needed', () => {
   expect(thrown(() => checkOptions({ ...ada, expect: -1 }))).toMatchObject(refused('expect'));
 });
 
-test('a due time must be one', () => {
+test('a due time must be a valid time', () => {
   const due: BulkChange = { action: 'reschedule', due: { shiftMs: -60_000 } };
   expect(checkChange(due)).toEqual(due);
   expect(thrown(() => checkChange({ action: 'reschedule', due: { afterMs: -1 } }))).toMatchObject(
@@ -76,7 +76,7 @@ test('a due time must be one', () => {
   );
 });
 
-test('an action takes exactly the states from which it leads somewhere', () => {
+test('an action accepts exactly the states that it can change', () => {
   const leads: Readonly<Record<Exclude<BulkAction, 'reschedule'>, string>> = {
     cancel: 'cancel',
     discard: 'discard by an operator',

@@ -66,11 +66,11 @@ test.each([
     'key-held',
     'Message other of the key "K" failed, and the key waits for it. Retry, edit or discard that one.',
   ],
-])('a parked message says that it waits for %s', (_, parkedKey, code, text) => {
+])('the reason of a parked message is that it waits for %s', (_, parkedKey, code, text) => {
   expect(explainKept({ ...message, parkedKey: { ...key, ...parkedKey } })).toEqual({ code, text });
 });
 
-test('a failed message says why, and whether its key waits for it', () => {
+test('the reason of a failed message includes whether its key waits for it', () => {
   const failed = { ...message, state: 'failed' } as const;
   expect(explainKept(failed)).toEqual({
     code: 'failed',
@@ -85,7 +85,7 @@ test('a failed message says why, and whether its key waits for it', () => {
   );
 });
 
-test('what has ended says how', () => {
+test('the reason of an ended message is how it ended', () => {
   expect(explainKept({ ...message, state: 'superseded', supersededBy: 'copy' }).text).toBe(
     'It was edited and replaced by copy.',
   );

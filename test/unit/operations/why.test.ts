@@ -87,7 +87,7 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['superseded', { state: 'superseded', supersededBy: 'm-2' }, /replaced by m-2/],
   ['discarded', { state: 'discarded' }, /discarded/],
   ['archived', { state: 'published', archived: true }, /ended as published and is in the history/],
-])('%s is said of %o', (code, facts, text) => {
+])('the reason %s is given for %o', (code, facts, text) => {
   const why = explainDelivery({ ...ready, ...facts });
 
   expect(why.code).toBe(code);

@@ -8,7 +8,7 @@ const third = topic('third', z.unknown(), {
   upcast: { 2: (old) => z.string().parse(old).toUpperCase() },
 });
 
-test('a stored payload is judged in the form in which consumers will judge it', () => {
+test('a stored payload is checked in the form in which consumers will check it', () => {
   expect(currentForm(third, 'a', { 'outbox-version': '2' })).toBe('A');
   expect(currentForm(third, 'a', { 'outbox-version': '3' })).toBe('a');
   expect(currentForm(topic('first', z.unknown()), 'a', null)).toBe('a');

@@ -13,7 +13,7 @@ test('a message without options is its payload alone', async () => {
   expect(await prepare(anything, { a: [1, null] }, {})).toEqual({ payload: '{"a":[1,null]}' });
 });
 
-test('options are passed on, the id in lower case, an instant as ISO time and a delay as milliseconds', async () => {
+test('options are passed on, the id in lower case, a time as ISO 8601 and a delay as milliseconds', async () => {
   const id = '018F0C0E-0000-7000-8000-0000000000AB';
   const common = { key: 'k', ref: 'r', id, headers: { a: 'b' } };
   const stored = { payload: '1', key: 'k', ref: 'r', id: id.toLowerCase(), headers: { a: 'b' } };
@@ -36,14 +36,14 @@ test('the version of a topic is a header of its messages, except the first versi
   });
 });
 
-test('a sender cannot name a version of its own', async () => {
+test('a sender cannot set a version of its own', async () => {
   await expect(prepare(anything, 1, { headers: { 'outbox-version': '2' } })).rejects.toMatchObject({
     code: 'OUTBOX_HEADER_INVALID',
     details: { header: 'outbox-version' },
   });
 });
 
-test('the schema judges what the consumer will parse: a Date arrives as text, and defaults are left to the consumer', async () => {
+test('the schema checks what the consumer will parse: a Date arrives as a string, and defaults are left to the consumer', async () => {
   const dated = topic('dated', z.object({ at: z.iso.datetime(), n: z.number().default(3) }));
   const payload = { at: new Date(0) } as never;
   expect((await prepare(dated, payload, {})).payload).toBe('{"at":"1970-01-01T00:00:00.000Z"}');
@@ -55,7 +55,7 @@ test('the schema judges what the consumer will parse: a Date arrives as text, an
   });
 });
 
-test('where a schema wants an object that is a string in JSON, the refusal says so, and elsewhere not', async () => {
+test('the refusal says where a schema requires an object that is a string in JSON, and only there', async () => {
   const dated = topic('dated', z.object({ lines: z.array(z.object({ at: z.date() })), n: z.number() }));
   const refused = (payload: unknown) => prepare(dated, payload as never, {}).catch((error: unknown) => error);
   const said = 'the schema sees the JSON, as the consumer does, where this is a string';
@@ -71,7 +71,7 @@ test('where a schema wants an object that is a string in JSON, the refusal says 
   expect(await refused({ lines: [], n: { toJSON: () => undefined } })).toMatchObject(silent);
 });
 
-test('a refusal by the schema names ten places at most, by their paths', async () => {
+test('a refusal by the schema names at most ten problems by their paths', async () => {
   const nested = topic('nested', z.object({ lines: z.array(z.object({ n: z.number() })) }));
   const payload = { lines: Array.from({ length: 30 }, () => ({ n: 'x' })) } as never;
   await expect(prepare(nested, payload, {})).rejects.toMatchObject({
@@ -79,7 +79,7 @@ test('a refusal by the schema names ten places at most, by their paths', async (
   });
 });
 
-test('what JSON cannot hold is named by its place', async () => {
+test('a value that JSON cannot represent is named by its path', async () => {
   const circle: Record<string, unknown> = {};
   circle['self'] = { again: circle };
   const cases: readonly (readonly [payload: unknown, said: string])[] = [
@@ -95,7 +95,7 @@ test('what JSON cannot hold is named by its place', async () => {
   }
 });
 
-test.each([['2030-01-01'], [1_893_456_000_000], [new Date('x')], [null]])('%s is no instant', (at) => {
+test.each([['2030-01-01'], [1_893_456_000_000], [new Date('x')], [null]])('%s is not a valid time', (at) => {
   expect(() => dueOf({ at: at as never }, dayMs)).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_OPTION_INVALID',
@@ -104,7 +104,7 @@ test.each([['2030-01-01'], [1_893_456_000_000], [new Date('x')], [null]])('%s is
   );
 });
 
-test('a delay that is none, and one beyond the limit, are told apart, and the limit is named', () => {
+test('an invalid delay and one beyond the limit are distinguished, and the limit is named', () => {
   expect(() => dueOf({ after: 'soon' as never }, dayMs)).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', message: expect.stringContaining('(soon)') }),
   );
@@ -131,7 +131,7 @@ test('the payload of any JSON value reads back as that value', async () => {
   );
 });
 
-test('a delay from 0 to the limit is passed on as it is', () => {
+test('a delay from 0 to the limit is passed on unchanged', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: dayMs, noNaN: true }), (after) => {
       expect(dueOf({ after }, dayMs)).toEqual({ afterMs: after });
@@ -139,7 +139,7 @@ test('a delay from 0 to the limit is passed on as it is', () => {
   );
 });
 
-test('another delay is refused', () => {
+test('any other delay is refused', () => {
   const below = fc.double({ max: -Number.MIN_VALUE, noNaN: true, noDefaultInfinity: true });
   const above = fc.double({ min: dayMs, minExcluded: true, noNaN: true, noDefaultInfinity: true });
   fc.assert(
@@ -149,7 +149,7 @@ test('another delay is refused', () => {
   );
 });
 
-test('every instant before the year 10000 is written with a year of four digits', () => {
+test('every time before the year 10000 is written with a four-digit year', () => {
   fc.assert(
     fc.property(fc.date({ max: new Date(yearTenThousandMs - 1), noInvalidDate: true }), (at) => {
       const { at: text = '' } = dueOf({ at }, dayMs);
@@ -159,7 +159,7 @@ test('every instant before the year 10000 is written with a year of four digits'
   );
 });
 
-test('every later instant is refused', () => {
+test('every later time is refused', () => {
   fc.assert(
     fc.property(fc.date({ min: new Date(yearTenThousandMs), noInvalidDate: true }), (at) => {
       expect(() => dueOf({ at }, dayMs)).toThrow(outOfRange);

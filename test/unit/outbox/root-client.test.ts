@@ -47,11 +47,11 @@ async function compile(statement: string): Promise<string> {
   );
 }
 
-test('a send through the transaction compiles', async () => {
+test('a send with the transaction compiles', async () => {
   expect(await compile(`void prisma.$transaction((tx) => send(tx, orders, 'x'));`)).not.toContain('call.ts');
 });
 
-test('a send through the client fails to compile, and the error says what to pass instead', async () => {
+test('a send with the client fails to compile, and the error names what to pass instead', async () => {
   const said = await compile(`void send(prisma, orders, 'x');`);
   expect(said).toContain('call.ts');
   expect(said).toContain(

@@ -17,7 +17,7 @@ function client(answer: () => Promise<never[]>): {
   return { runner, nudges: () => nudged };
 }
 
-test('a thousand commits at once wake the relays at once, and once more for those that came after', async () => {
+test('a thousand commits at once wake the relays at once, and once more for later ones', async () => {
   // The time stands unless the test moves it: a thousand commits are at once on any machine.
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'], now: 0 });
   onTestFinished(() => void vi.useRealTimers());
@@ -33,7 +33,7 @@ test('a thousand commits at once wake the relays at once, and once more for thos
   expect(nudges()).toBe(3);
 });
 
-test('options are handed on to the client', async () => {
+test('options are passed to the client', async () => {
   const given: unknown[] = [];
   const runner: TransactionRunner<string, { readonly timeout: number }> = {
     $transaction: (work, options) => {
@@ -47,19 +47,19 @@ test('options are handed on to the client', async () => {
   expect(given).toEqual([{ timeout: 12_000 }, undefined]);
 });
 
-test('two clients are nudged apart from each other', async () => {
+test('two clients are nudged separately', async () => {
   const clients = [client(async () => []), client(async () => [])];
   for (const { runner } of clients) await transaction(runner, async (tx) => tx);
   expect(clients.map(({ nudges }) => nudges())).toEqual([1, 1]);
 });
 
-test('a nudge that fails changes nothing: the commit stands', async () => {
+test('a failed nudge changes nothing: the commit holds', async () => {
   const { runner, nudges } = client(() => Promise.reject(new Error('no connection')));
   expect(await transaction(runner, async (tx) => `${tx} is committed`)).toBe('tx is committed');
   expect(nudges()).toBe(1);
 });
 
-test('work that fails wakes nobody', async () => {
+test('failed work wakes nothing', async () => {
   const { runner, nudges } = client(async () => []);
   await expect(transaction(runner, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(nudges()).toBe(0);

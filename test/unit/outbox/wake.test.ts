@@ -29,7 +29,7 @@ const ways: [name: string, of: (run: (text: string, values: unknown[]) => Promis
   ['a function', (run) => run],
 ];
 
-test.for(ways)('wake through %s tells relays to look for themselves', ([, of]) => {
+test.for(ways)('wake through %s makes relays look', ([, of]) => {
   const { run, said } = listener();
   expect(wake(of(run))).toBeUndefined();
   expect(said).toHaveLength(1);
@@ -37,7 +37,7 @@ test.for(ways)('wake through %s tells relays to look for themselves', ([, of]) =
   expect(lanesOfNudge(String(said[0]?.[1]))).toEqual([]);
 });
 
-test('wake called a thousand times asks the database at once, and once more for those that came after', () => {
+test('wake called a thousand times queries the database at once, and once more for later calls', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'], now: 0 });
   onTestFinished(() => void vi.useRealTimers());
   vi.advanceTimersByTime(1_000);
@@ -56,7 +56,7 @@ test.for<[string, () => Promise<[]>]>([
       throw new Error('the pool has ended');
     },
   ],
-])('wake through what %s fails nobody', async ([, run]) => {
+])('wake with a function that %s causes no unhandled rejection', async ([, run]) => {
   const unhandled = vi.fn();
   process.on('unhandledRejection', unhandled);
   onTestFinished(() => void process.off('unhandledRejection', unhandled));

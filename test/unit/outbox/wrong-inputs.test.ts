@@ -43,7 +43,7 @@ const refusal = (call: () => unknown): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test.each(withTopic)('%s refuses what is no topic, and says so', async (caller, call) => {
+test.each(withTopic)('%s refuses anything but a topic, and says so', async (caller, call) => {
   for (const given of ['orders', undefined, null, {}, z.string()]) {
     expect(await refusal(() => call(wrong(given)))).toMatchObject({
       code: 'OUTBOX_OPTION_INVALID',
@@ -71,7 +71,7 @@ test.each<[what: string, option: string, call: () => unknown]>([
   expect(await refusal(call)).toMatchObject({ code: 'OUTBOX_OPTION_INVALID', details: { option } });
 });
 
-test('a handler of a topic that is not in the configuration is refused, and says so', async () => {
+test('a handler of a topic outside the configuration is refused with that reason', async () => {
   const other = topic('other', z.unknown());
   for (const method of ['on', 'onBatch'] as const)
     expect(
@@ -82,7 +82,7 @@ test('a handler of a topic that is not in the configuration is refused, and says
     });
 });
 
-test('a batch names the first message that is none', async () => {
+test('a batch names the first invalid message', async () => {
   const messages: readonly BatchMessage<{ text: string }>[] = [{ payload }, wrong(null)];
   expect(await refusal(() => sendBatch(tx, orders, messages))).toMatchObject({
     message: 'Message 1: It is not an object with a payload.',

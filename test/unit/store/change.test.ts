@@ -71,7 +71,7 @@ function stage() {
 const resultsOf = (answers: readonly { readonly id: string; readonly result: string }[]) =>
   Object.fromEntries(answers.map(({ id, result }) => [id, result]));
 
-test('locks are taken first, and what is busy or deferred is left for another round, without an entry', async () => {
+test('locks are taken first, and busy or deferred messages are left for another round, without an entry', async () => {
   const { ids, database, change, entries, steps } = stage();
   const round = await changeMessages(database, ids, change, { last: false, dryRun: false });
   expect(steps).toEqual(['before 0', 'apply done more late later']);
@@ -110,7 +110,7 @@ test('locks are taken first, and what is busy or deferred is left for another ro
   expect(database.asked.every(({ inTransaction }) => inTransaction)).toBe(true);
 });
 
-test('the last round answers all: what is locked or deferred is busy', async () => {
+test('the last round answers all messages: locked and deferred ones are busy', async () => {
   const { ids, database, change, entries } = stage();
   const round = await changeMessages(database, ids, change, { last: true, dryRun: false });
   expect(resultsOf(round.answers)).toMatchObject({
@@ -147,7 +147,7 @@ test('a dry run answers the same and is rolled back', async () => {
   await expect(failing).rejects.toThrow('no connection');
 });
 
-test('a retry and a discard say of what they have changed how it was before', async () => {
+test('a retry and a discard return the previous state of what they changed', async () => {
   const database = new ScriptedDatabase().on('update outbox.message m set', [{ id: 'a' }]);
   const rows = [message('a', 'retrying'), message('b')];
   expect(retryChange.action).toBe('retry');
@@ -169,7 +169,7 @@ const cancelReady = `set state = 'canceled', xid = pg_current_xact_id()`;
 
 const canceled = ([ids]: readonly unknown[]) => (ids as string[]).map((id) => ({ id, result: 'canceled' }));
 
-test('without the lane, what waits is withdrawn at once, and what is ready and may be unpublished is deferred', async () => {
+test('without the lane, waiting messages are withdrawn at once, and ready ones that may be unpublished are deferred', async () => {
   const database = new ScriptedDatabase().on(cancel, canceled).on(unpublished, [{ id: 'r1' }]);
   const rows = [
     message('w', 'waiting'),
@@ -192,7 +192,7 @@ test('without the lane, what waits is withdrawn at once, and what is ready and m
   expect(withdrawWaiting.action).toBe('withdraw');
 });
 
-test('with the lane, its messages are withdrawn, and those of other lanes deferred; without it, all are', async () => {
+test('with the lane, its messages are withdrawn and those of other lanes deferred; without it, all are deferred', async () => {
   for (const [owned, seizes] of [
     [true, false],
     [true, true],

@@ -22,7 +22,7 @@ const message = fc.record({
     .map((date) => date.toISOString()),
 });
 
-test('every message of a claim is read as it is in its row', () => {
+test('every message of a claim is read as in its row', () => {
   fc.assert(
     fc.property(fc.array(message, { maxLength: 20 }), (messages) => {
       expect(readClaimed(claimRowOf(messages))).toEqual(messages);

@@ -4,7 +4,7 @@ import { DueEdge } from '../../../src/store/lane/due-edge.ts';
 const early = '2026-01-01 00:00:00+00';
 const later = '2026-01-01 00:00:10+00';
 
-test('the first walk begins at the start, and those of the next second where the last one said', () => {
+test('the first walk begins at the start, and those of the next second where the last one ended', () => {
   const edge = new DueEdge();
   expect(edge.from(0)).toBeNull();
 

@@ -41,7 +41,7 @@ test('nothing changes before it is due', async () => {
   expect(progress, 'after each transaction').toBe(database.transactions.length);
 });
 
-test('an epoch ends after a quarter of the window, and goes after the whole of it', async () => {
+test('an epoch ends after a quarter of the window and is dropped after the whole of it', async () => {
   const { database, keep } = stage(epoch(1, windowMs, false, 3), epoch(2, 2 * hourMs, true, 5));
   database.on('outbox.carry_', () => [{ carried: 2, complete: true, busy: false }]);
 
@@ -52,7 +52,7 @@ test('an epoch ends after a quarter of the window, and goes after the whole of i
   expect(database.said('outbox.carry_kept')).toEqual([['1']]);
 });
 
-test('an epoch lasts an hour at least, and tries are a minute apart', async () => {
+test('an epoch lasts at least an hour, and tries are a minute apart', async () => {
   const { database, keep } = stage(epoch(2, hourMs, true));
   database.on('as "windowMs"', () => [{ windowMs: hourMs }]);
 
@@ -61,7 +61,7 @@ test('an epoch lasts an hour at least, and tries are a minute apart', async () =
   expect(database.said('select outbox.roll_processed')).toEqual([[String(hourMs), 300, 60_000]]);
 });
 
-test('what is in the way leaves it incomplete, with the most tries in vain', async () => {
+test('an obstacle leaves a change incomplete, with the most tries in vain', async () => {
   const busy = stage(epoch(1, windowMs, false, 3), epoch(2, windowMs, false, 7), epoch(3, windowMs, true, 5));
   busy.database.on('select outbox.roll_processed', () => [{ answer: 'busy' }]);
   busy.database.on('select outbox.drop_processed', () => [{ dropped: false }]);
@@ -95,7 +95,7 @@ test('ids are carried over page by page, and an epoch that was not carried over 
   expect(database.said('outbox.carry_kept'), 'kept ones come after the live ones').toHaveLength(1);
 });
 
-test('ended messages go page by page, each from where the one before has ended', async () => {
+test('ended messages are deleted page by page, each from where the one before has ended', async () => {
   const { database, keep } = stage();
   const pages = [
     { deleted: 4, at: 'then', group: 'shop', id: 'id-4' },
@@ -120,7 +120,7 @@ test('ended messages go page by page, each from where the one before has ended',
   ]);
 });
 
-test('a window without end keeps all but failed messages whose time is over', async () => {
+test('an infinite window keeps everything but failed messages whose time is over', async () => {
   const { database, keep } = stage(epoch(1, windowMs));
   database.on('as "windowMs"', () => [{ windowMs: null }]);
   database.on('outbox.drop_failed_kept', () => [{ deleted: 2 }]);
@@ -148,7 +148,7 @@ test('a stop, and the end of the time, leave the rest to the next call', async (
   expect(database.said('select outbox.drop_processed')).toEqual([]);
 });
 
-test('a role that may not change epochs leaves them to a relay, and is told if there is none', async () => {
+test('a role that may not change epochs leaves them to a relay, and reports it if there is none', async () => {
   const { database, keep } = stage(epoch(1, windowMs));
   database.on('as "byRelay"', () => [{ role: 'r', may: false, byRelay: true }]);
   expect(await keep()).toEqual(idle);

@@ -35,7 +35,7 @@ function stage(paused = false) {
   return { database, entries };
 }
 
-test('a topic is paused and resumed once, with an entry that says whether anything changed', async () => {
+test('a topic is paused and resumed once, with an entry that records whether anything changed', async () => {
   for (const [before, paused] of [
     [false, true],
     [true, false],
@@ -56,7 +56,7 @@ test('a topic is paused and resumed once, with an entry that says whether anythi
   }
 });
 
-test('a transport is paused whether or not it was known, and its entry names it', async () => {
+test('a transport is paused whether known or not, and its entry names it', async () => {
   for (const before of [false, true]) {
     const { database, entries } = stage(before);
     const { changed } = await setPaused(database, { transport: 'kafka' }, true, author, {
@@ -79,7 +79,7 @@ test('a transport is paused whether or not it was known, and its entry names it'
   }
 });
 
-test('what nobody has announced or uses is refused', async () => {
+test('an unannounced topic or unused transport is refused', async () => {
   const { database, entries } = stage();
   database.on(read, []).on(used, []);
   await expect(setPaused(database, { topic: 'none' }, true, author)).rejects.toMatchObject({
@@ -109,7 +109,7 @@ test('a dry run is rolled back', async () => {
   expect(end).toBe('rolled back');
 });
 
-test('a pause of its own is audited only if the topic was running', async () => {
+test('an own pause is audited only if the topic was running', async () => {
   const running = stage();
   expect(await pauseIfRunning(running.database, 'orders', author, { lane: 1 })).toBe('17');
   expect(running.entries).toMatchObject([
@@ -120,7 +120,7 @@ test('a pause of its own is audited only if the topic was running', async () => 
   expect(paused.entries).toEqual([]);
 });
 
-test('a pause of its own is ended, unless the topic was paused again or resumed since', async () => {
+test('an own pause ends, unless the topic was paused again or resumed since', async () => {
   for (const [paused, again, result] of [
     [true, false, 'done'],
     [true, true, 'left-paused'],
@@ -148,7 +148,7 @@ test('lanes are those of a topic or of a transport', async () => {
   ]);
 });
 
-test('a topic that nobody has announced is not paused and has no partitions, and the first number is pinned', async () => {
+test('an unannounced topic is not paused and has no partitions, and the first number is pinned', async () => {
   const [paused, partitions, pin] = [
     'as paused',
     'select partitions from outbox.topic',

@@ -10,7 +10,7 @@ function write(tx: object): { readonly done: Promise<string>; readonly end: (err
   return { done: partOf(tx, () => promise), end: (error) => end(error) };
 }
 
-test('work ends when its writes have ended, and those that began meanwhile', async () => {
+test('work ends when its writes have ended, also those that began in between', async () => {
   const tx = {};
   const first = write(tx);
   let second: ReturnType<typeof write> | undefined;
@@ -30,7 +30,7 @@ test('work ends when its writes have ended, and those that began meanwhile', asy
   expect(await work).toBe('worked');
 });
 
-test('a write that fails after the work fails it, and another one that fails then ends no process', async () => {
+test('a write that fails after the work fails it, and another one that fails then does not end the process', async () => {
   const tx = {};
   const writes = [write(tx), write(tx)];
   const work = withItsWrites(tx, async () => 'worked');
@@ -38,7 +38,7 @@ test('a write that fails after the work fails it, and another one that fails the
   await expect(work).rejects.toThrow('refused 0');
 });
 
-test('a write that nobody awaited and that failed before the end of the work fails it', async () => {
+test('a write that was not awaited and failed before the end of the work fails it', async () => {
   const tx = {};
   const work = withItsWrites(tx, async () => {
     const { end } = write(tx);
@@ -63,7 +63,7 @@ test('a write whose error was caught fails nothing', async () => {
   expect(answer).toBe('Error: refused');
 });
 
-test('work that fails keeps its error, and hears those of its writes', async () => {
+test('failed work keeps its error and handles those of its writes', async () => {
   const tx = {};
   const open = write(tx);
   const work = withItsWrites(tx, async () => {

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 test.for(['query', 'transaction'] as const)(
-  'a server that ends a connection as it lets it in fails the %s, not the process',
+  'a server that ends a connection while accepting it fails the %s, not the process',
   async (how, context) => {
     const server = await refusingServer(context, Buffer.concat([letIn, ended]));
     const database = openDatabase({ url: `postgresql://nobody@${server.address}/none` });

@@ -18,7 +18,7 @@ const row = (id: string, state: string, dueInMs: number | null = null) => ({
   offset: '7',
 });
 
-test('a workflow is told what its message waits for, or what came of it, also from the history', async () => {
+test('a workflow gets what its message waits for, or its outcome, also from the history', async () => {
   const database = new ScriptedDatabase()
     .on(live, [
       row('soon', 'waiting', 5),
@@ -51,13 +51,13 @@ test('a workflow is told what its message waits for, or what came of it, also fr
   expect(database.valuesOf(archived)).toEqual([[['old', 'gone']]]);
 });
 
-test('the history is not asked if all are live', async () => {
+test('the history is not queried if all messages are live', async () => {
   const database = new ScriptedDatabase().on(live, [row('a', 'ready')]);
   expect((await readOutcomes(database, ['a'])).size).toBe(1);
   expect(database.asked).toHaveLength(1);
 });
 
-test('a sweep begins where the last one ended, and names the lanes of what it released', async () => {
+test('a sweep begins where the last one ended and names the lanes of what it released', async () => {
   const database = new ScriptedDatabase().on('from outbox.sweep(', [
     { released: 3, next: 'n', lanes: 'orders/1 bills/12' },
   ]);
@@ -95,7 +95,7 @@ test('a nudge names its lanes, or none if they are too many for a notification',
   expect(['', 'orders', 'orders/', '/1', 'a/b/1', 'a/1x'].flatMap(lanesOfNudge)).toEqual([]);
 });
 
-test('the hands of a lane are empty once it was taken and freed, with what a dead owner may have sent in its row', async () => {
+test('a lane has nothing in hand once it was taken and freed, with what a dead owner may have sent in its row', async () => {
   const acquire = 'outbox.lane_held(l) as held';
   const suspect = 'set suspect = pg_current_snapshot()';
   const [free, abandon] = ['set owner = null', `alive_until = '-infinity'`];

@@ -16,7 +16,7 @@ function tasksOf(pages: Readonly<Record<string, number>>): { tasks: readonly Tas
   return { tasks, done };
 }
 
-test('tasks take turns, a page each, until all are at their end', async () => {
+test('tasks take turns, a page each, until all are done', async () => {
   const { tasks, done } = tasksOf({ a: 4, b: 1, c: 2 });
 
   expect(await takeTurns(tasks, new Progress(), () => false)).toBe(true);
@@ -37,7 +37,7 @@ test('the task whose turn would have been next goes first in the next round', as
   expect(done.join('')).toBe('abcabc');
 });
 
-test('a task that has gone meanwhile leaves its turn to the first', async () => {
+test('a task that no longer exists leaves its turn to the first', async () => {
   const progress = new Progress();
   progress.next = 'gone';
   const { tasks, done } = tasksOf({ a: 1, b: 1 });

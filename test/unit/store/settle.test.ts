@@ -16,7 +16,7 @@ function stage(place: string | null = '(0,4)') {
   };
 }
 
-test('a settle without exceptions is one statement, which says where the row is for the next one', async () => {
+test('a settle without exceptions is one statement, which returns where the row is for the next one', async () => {
   const { database, settled } = stage();
   const batch = {
     id: 'b',
@@ -38,7 +38,7 @@ test('a settle without exceptions is one statement, which says where the row is 
   ]);
 });
 
-test('exceptions are written in the transaction of the cursor, after it, with all that is known of them', async () => {
+test('exceptions are written in the transaction of the cursor, after it, with all their details', async () => {
   const { database, settled } = stage();
   const changes: SettledChange[] = [
     { id: 'a', to: 'published', attempt: 'acknowledged', partition: 0, offset: '12' },
@@ -81,7 +81,7 @@ test('a settle of a lane with another owner writes no exception', async () => {
   expect(database.valuesOf(changed)).toEqual([]);
 });
 
-test('a failure is the end of a try that was not acknowledged', () => {
+test('a failure is the end of an attempt that was not acknowledged', () => {
   const attempts = ['rejected', 'ambiguous', 'permanent', 'acknowledged', undefined] as const;
   const failures = attempts.filter((attempt) =>
     isFailure({ id: 'a', to: 'held', ...(attempt && { attempt }) }),

@@ -17,7 +17,7 @@ const storing = () =>
     .on(many, [{ stored: JSON.stringify(['w/', '3,4', null]) }])
     .on(json, [{ answers: JSON.stringify([[1, 'a', 'w', 'waiting', 5, true, null]]) }]);
 
-test('one message is stored by the shortest way, with an id of its time', async () => {
+test('one message is stored by the shortest function, with an id of the current time', async () => {
   const database = storing();
   const before = Date.now();
   const [answer] = await storeMessages(database, 'orders', [{ payload: '{}' }]);
@@ -51,7 +51,7 @@ test('one message is stored by the shortest way, with an id of its time', async 
   expect(database.valuesOf(one)[1]?.slice(1, 6)).toEqual(['1', 'k', '{"a":"b"}', 0, '2026-01-01T00:00:00Z']);
 });
 
-test('several messages are one list of each value, and none of a value that no message has', async () => {
+test('several messages are one list per value, and none for a value that no message has', async () => {
   const database = storing();
   const answers = await storeMessages(database, 'orders', [
     { payload: '1' },
@@ -87,7 +87,7 @@ test('several messages are one list of each value, and none of a value that no m
   expect(database.valuesOf(many)[1]?.slice(3)).toEqual([null, '{}\u001e', null, '\u001ethen']);
 });
 
-test('what may be a repeat, has a key that a list cannot hold, or was refused takes the long way', async () => {
+test('a possible repeat, a key that a list cannot hold, and a refusal use the long function', async () => {
   for (const unusual of [
     { id: 'a' },
     { ref: 'r' },
@@ -146,7 +146,7 @@ test('a message is canceled and rescheduled by its id or its ref', async () => {
   expect(await rescheduleMessage(database, 'orders', { id: 'a' }, {})).toBe('unknown');
 });
 
-test('a cancel on behalf of somebody is in the audit, in its transaction, unless there is no such message', async () => {
+test('a cancel on behalf of somebody is in the audit, in its transaction, unless the message does not exist', async () => {
   const topic = 'select topic from outbox.message_all';
   const [cancel, audit] = ['select outbox.cancel(', 'insert into outbox.audit'];
   const database = new ScriptedDatabase().on(topic, [{ topic: 'orders' }]).on(audit, []);
@@ -170,7 +170,7 @@ test('a cancel on behalf of somebody is in the audit, in its transaction, unless
   expect(without.asked).toHaveLength(1);
 });
 
-test('a reschedule of many says from when to when, and leaves out those that came too late', async () => {
+test('a reschedule of many returns old and new times and leaves out those that came too late', async () => {
   const move = 'outbox.move_due(x.topic';
   const due = 'm.due_at as "dueAt"';
   const rows = ['a', 'b', 'c'].map(
@@ -203,7 +203,7 @@ test('a reschedule of many says from when to when, and leaves out those that cam
   }
 });
 
-test('a ref of nobody has no id', async () => {
+test('an unknown ref has no id', async () => {
   const database = new ScriptedDatabase().on('outbox.message_of_ref', [{ id: 'a' }]);
   expect(await idOfRef(database, 'orders', 'r')).toBe('a');
   expect(database.asked[0]?.values).toEqual(['orders', 'r']);

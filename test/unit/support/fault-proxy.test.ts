@@ -53,7 +53,7 @@ async function ask(caller: Caller, words: string): Promise<void> {
   await until(() => caller.text === answer);
 }
 
-test('a proxy without a fault passes both directions, and the end of a connection', async () => {
+test('a proxy without a fault passes both directions and the end of a connection', async () => {
   const { proxy, server, caller } = await setUp();
 
   await ask(caller, 'good day');
@@ -64,7 +64,7 @@ test('a proxy without a fault passes both directions, and the end of a connectio
   expect(caller.error).toBeUndefined();
 });
 
-test('a delay is served by every piece, in order, and ends when it is healed', async () => {
+test('a delay applies to every piece, in order, and ends when healed', async () => {
   const { proxy, caller } = await setUp();
   proxy.inject({ kind: 'delay', ms: 40, jitterMs: 40 });
   const askedAt = performance.now();
@@ -80,7 +80,7 @@ test('a delay is served by every piece, in order, and ends when it is healed', a
   expect(proxy.fired('delay')).toBe(fired);
 });
 
-test('a blackhole takes both directions and closes nothing; when it is healed, what lost bytes is reset', async () => {
+test('a blackhole swallows both directions and closes nothing; after healing, connections that lost bytes are reset', async () => {
   const { proxy, server, caller } = await setUp();
   proxy.inject({ kind: 'blackhole' });
   caller.socket.write('lost');
@@ -96,7 +96,7 @@ test('a blackhole takes both directions and closes nothing; when it is healed, w
   await ask(await call(proxy), 'again');
 });
 
-test('a reset meets open connections and new ones, until it is healed', async () => {
+test('a reset applies to open connections and new ones until healed', async () => {
   const { proxy, caller } = await setUp();
   await ask(caller, 'good day');
   proxy.inject({ kind: 'reset' });
@@ -125,7 +125,7 @@ test('dropped replies vanish while the server gets every request', async () => {
 test.each([
   ['requests', ['abcdefgh'], ''],
   ['replies', ['abcdefghij', 'klmnop'], 'ABCDEFGHIJKLMNOP'.slice(0, 12)],
-] as const)('a cut of %s lets so many bytes pass and resets the rest', async (of, requests, text) => {
+] as const)('a cut of %s passes that many bytes and resets the rest', async (of, requests, text) => {
   const { proxy, server, caller } = await setUp();
   proxy.inject({ kind: 'cut', of, afterBytes: of === 'requests' ? 5 : 12 });
   for (const request of requests) {
@@ -178,7 +178,7 @@ test('a silence after a lost reply swallows everything until the reset', async (
   expect(proxy.fired('lose-reply')).toBe(1);
 });
 
-test('the same seed takes the same chances', async () => {
+test('the same seed makes the same choices', async () => {
   const course = async (seed: number): Promise<string> => {
     const { proxy } = await setUp(seed);
     proxy.inject({ kind: 'lose-reply', to: 'x', chance: 0.5 });
@@ -198,7 +198,7 @@ test('the same seed takes the same chances', async () => {
   expect(other).not.toBe(first);
 });
 
-test('while its server is down a proxy resets whoever connects', async () => {
+test('while its server is down a proxy resets every connection', async () => {
   const proxy = await startFaultProxy('127.0.0.1:1');
   onTestFinished(() => proxy.close());
 

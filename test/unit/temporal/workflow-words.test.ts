@@ -11,7 +11,7 @@ const message = {
   dueInMs: 900_000,
 };
 
-test('a waiting message is summed up by its topic, its names and its time', () => {
+test('a waiting message is summarized by its topic, its names and its time', () => {
   const { staticSummary, staticDetails } = messageWords(message, now);
   expect(staticSummary).toBe('order-timeout, ref order-42, key customer-7, due 05:47:12Z');
   expect(staticDetails).toContain('- due: `2026-11-22T05:47:12.345Z, unless it was moved`');
@@ -21,13 +21,13 @@ test('a waiting message is summed up by its topic, its names and its time', () =
   );
 });
 
-test('names of a topic that is not visible stay away', () => {
+test('names of a topic that is not visible are left out', () => {
   const words = messageWords({ ...message, visible: false }, now);
   expect(words.staticSummary).toBe('order-timeout, due 05:47:12Z');
   expect(JSON.stringify(words)).not.toMatch(/order-42|customer-7/);
 });
 
-test('names that others chose neither break the line nor the limit of a summary', () => {
+test('foreign names break neither the line nor the limit of a summary', () => {
   const key = `a\n\`b\u2028${'é'.repeat(200)}`;
   const { staticSummary, staticDetails } = messageWords(
     { ...message, topic: 't'.repeat(200), key, ref: 'ü'.repeat(128) },
@@ -39,7 +39,7 @@ test('names that others chose neither break the line nor the limit of a summary'
   expect(staticDetails).not.toContain('\ufffd');
 });
 
-test('lanes, parked keys and changes of many messages say what they are and where to look', () => {
+test('lanes, parked keys and bulk changes have a summary and where to look', () => {
   expect(laneWords({ topic: 'orders', lane: 3 })).toMatchObject({ staticSummary: 'orders, lane 3' });
   const parked = { topic: 'orders', key: 'k', group: 'billing', dueInMs: -5 };
   expect(keyWords(parked, now)).toMatchObject({

@@ -4,7 +4,7 @@ import { memoryBroker } from '../../../src/testing/memory-broker.ts';
 
 const keys = Array.from({ length: 20 }, (_, n) => `key-${n}`);
 
-test('what a test appends to a memory broker goes where its transport puts messages of that key', async () => {
+test('a message appended to a memory broker by a test goes to the partition that its transport chooses for that key', async () => {
   const broker = memoryBroker({ partitions: 3 });
   const published = await broker.publish({
     address: 'orders',

@@ -30,7 +30,7 @@ test('a message is stored with the trace in which it is sent', async () => {
   expect(headers).toEqual({ tenant: 'a', traceparent, tracestate: 'vendor=1,other=2' });
 });
 
-test('a trace that the sender names stays, and none of the active one is added', async () => {
+test('a trace set by the sender stays, and the active one is not added', async () => {
   const given = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00` };
 
   expect((await inSpan(() => prepare(orders, {}, { headers: given }))).headers).toEqual(given);
@@ -42,13 +42,13 @@ test('without an active span, and with headers that leave no room, nothing is ad
   expect((await inSpan(() => prepare(orders, {}, { headers: full }))).headers).toEqual(full);
 });
 
-test('a span that is not sampled, or has no state, is carried as that', async () => {
+test('a span that is not sampled or has no state is carried as such', async () => {
   const plain = { traceId, spanId, traceFlags: 0 };
 
   expect(await inSpan(() => tracing.headers(), plain)).toEqual({ traceparent: `00-${traceId}-${spanId}-00` });
 });
 
-test('a handler runs in the context of its message, across its waits', async () => {
+test('a handler runs in the context of its message, also after awaits', async () => {
   const seen = await tracing.within(
     () => ({ traceparent, tracestate: 'vendor=1' }),
     async () => {
@@ -68,7 +68,7 @@ test.each([
   ['capitals', traceparent.toUpperCase()],
   ['the version ff', traceparent.replace(/^00/, 'ff')],
   ['more than version 00 has', `${traceparent}-more`],
-])('with %s the handler runs in the context that there is', async (_what, value) => {
+])('with %s the handler runs in the existing context', async (_what, value) => {
   const headers = value === undefined ? {} : { traceparent: value };
 
   expect(await tracing.within(() => headers, active)).toBeUndefined();
@@ -81,7 +81,7 @@ test('a later version of the header is read as far as it is known', async () => 
   expect(await tracing.within(() => ({ traceparent: later }), active)).toMatchObject({ traceId });
 });
 
-test('without the package nothing is carried, nothing is said, and it is looked for once', async () => {
+test('without the package nothing is carried or reported, and it is looked for once', async () => {
   let looked = 0;
   const name = '@opentelemetry/absent';
   const without = createTracing(() => {

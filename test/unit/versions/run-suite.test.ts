@@ -12,11 +12,11 @@ async function runLine(line: string, version: string = process.versions.node): P
   return runSuite({ name: 'line', args: ['-e', line] }, { bin, folder, env: process.env }, version);
 }
 
-test('a suite that says nothing passes without a warning', async () => {
+test('a silent suite passes without a warning', async () => {
   expect(await runLine('console.error("no warning of Node")')).toMatchObject({ passed: true, warnings: '' });
 });
 
-test('a warning is told with its place, also that of a process whose output nobody reads', async () => {
+test('a warning is reported with its location, also that of a process whose output is not read', async () => {
   const warning = `process.emitWarning("old", "DeprecationWarning", "DEP9999")`;
   const child = `require("child_process").spawnSync(process.execPath, ["-e", ${JSON.stringify(warning)}], { stdio: "ignore" })`;
   for (const line of [warning, child]) {
@@ -26,7 +26,7 @@ test('a warning is told with its place, also that of a process whose output nobo
   }
 });
 
-test('a suite that fails is red', async () => {
+test('a failing suite is red', async () => {
   expect(await runLine('process.exit(3)')).toMatchObject({ passed: false });
 });
 

@@ -14,7 +14,7 @@ async function modulesOf(workflowsPath: string): Promise<readonly string[]> {
   return (JSON.parse(Buffer.from(map, 'base64').toString()) as { readonly sources: string[] }).sources;
 }
 
-test('the bundle of the workflows holds workflows and nothing else of this project', async () => {
+test('the bundle of the workflows contains workflows and nothing else of this project', async () => {
   const modules = await modulesOf(path.join(root, 'workflows', 'index.ts'));
 
   const own = modules

@@ -77,7 +77,7 @@ test.each<[object, string, object]>([
   expect(failure(() => options.read(given))).toEqual(refused(message, { ...details, shop: 1 }));
 });
 
-test('options that are no object, or do not fit together, are refused in the same words', () => {
+test('options that are not an object or do not fit together are refused in the same words', () => {
   expect(failure(() => options.read('a'))).toEqual(
     refused('The options of shop() must be an object.', { option: 'options', shop: 1 }),
   );
@@ -193,7 +193,7 @@ test.each<[Reader<unknown>, readonly unknown[], string]>([
     });
 });
 
-test('what is wrong within a value is named by its path', () => {
+test('an invalid part of a value is named by its path', () => {
   const paths = (reader: Reader<unknown>, given: unknown): unknown => failure(() => readBy(reader, given));
   const named = (option: string): unknown =>
     expect.objectContaining({ details: expect.objectContaining({ option }) });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toldValue } from '../../../../src/core/options/told-value.ts';
 
-test.for([7, -1, 0.5, Number.NaN, true, '7', '10 parsecs', '1h', '-5s'])('%s is told', (value) => {
+test.for([7, -1, 0.5, Number.NaN, true, '7', '10 parsecs', '1h', '-5s'])('%s is repeated', (value) => {
   expect(toldValue(value)).toEqual({ value });
 });
 
@@ -16,6 +16,6 @@ test.for([
   undefined,
   ['a'],
   { a: 1 },
-])('%s is not told, because it may be a secret', (value) => {
+])('%s is not repeated, because it may be a secret', (value) => {
   expect(toldValue(value)).toEqual({});
 });
