@@ -8,6 +8,15 @@ const resultFile = process.env.VITEST_RESULT_FILE;
 /** These start PostgreSQL, Temporal and Kafka once for all files, and find them again on the next run. */
 const globalSetup = ['test/support/fixtures/servers.ts'];
 
+/**
+ * Files of such a project share processes: their imports are a third of a process of their own. What a file leaves behind in
+ * its process would reach the next one, in another order in each run, so a file that replaces something puts it back.
+ */
+const shared: TestProjectInlineConfiguration['test'] = {
+  isolate: false,
+  setupFiles: ['test/support/shared-process.ts'],
+};
+
 const transports = 'test/transports';
 
 /** Folders with a server that no registry of packages has: it must be installed, or run in Docker. */
@@ -48,6 +57,7 @@ function transportProjects(): TestProjectInlineConfiguration[] {
     const project = (suffix: string, folder: string, setup: string[]): TestProjectInlineConfiguration => ({
       extends: true,
       test: {
+        ...shared,
         name: `transports-${name}${suffix}`,
         include: [`${folder}/*.test.ts`],
         globalSetup: setup,
@@ -71,7 +81,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // Tests wait for servers more than they compute: with as many as this two processors have work.
-    maxWorkers: 3,
+    maxWorkers: 4,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // A test that passes only sometimes is red until it is understood.
@@ -87,15 +97,13 @@ export default defineConfig({
       exclude: ['**/generated/**'],
     },
     projects: [
-      // Pure, or nearly so: a process for each file would take longer than the tests.
       // They run before the others, because a process that meanwhile ran one of those is not used again.
       {
         extends: true,
         test: {
+          ...shared,
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          isolate: false,
-          setupFiles: ['test/unit/real-timers.ts'],
           sequence: { groupOrder: 0 },
         },
       },
@@ -119,6 +127,7 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          ...shared,
           name: 'contract',
           include: ['test/contract/**/*.test.ts'],
           globalSetup,
@@ -128,6 +137,7 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          ...shared,
           name: 'integration',
           include: ['test/{integration,invariants,replay}/**/*.test.ts'],
           globalSetup,
