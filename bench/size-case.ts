@@ -53,7 +53,7 @@ export class SizeCase {
   readonly size: Size;
   readonly database: ResizableDatabase;
   readonly #owner = randomUUID();
-  /** The store remembers the place of a lane's row by this object. */
+  /** The store remembers the ctid of a lane's row by this object. */
   readonly #lane = { topic: 'size', lane: 0 };
   #first: LaneProgress = { cursor: '0', snapshot: null };
   #at: LaneProgress = this.#first;
@@ -150,11 +150,11 @@ export class SizeCase {
     };
     await begun;
     await this.database.query(
-      // By place, as every settle: a scan would pass all dead versions at each step.
-      `do $$ declare place tid; begin
-         select ctid into place from outbox.lane;
+      // By ctid, as every settle: a scan would pass all dead versions at each step.
+      `do $$ declare row_ctid tid; begin
+         select ctid into row_ctid from outbox.lane;
          for n in 1..${batches} loop
-           update outbox.lane set alive_until = alive_until + interval '1 us' where ctid = place returning ctid into place;
+           update outbox.lane set alive_until = alive_until + interval '1 us' where ctid = row_ctid returning ctid into row_ctid;
            commit;
          end loop;
        end $$`,

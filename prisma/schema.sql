@@ -905,7 +905,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.claim(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint, p_failed_blocks boolean, p_suspect pg_snapshot, p_place tid)
+CREATE OR REPLACE FUNCTION outbox.claim(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint, p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid)
  RETURNS TABLE(snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, ids text, positions text, created text, lengths text, payloads text, keys text, headers text, others text)
  LANGUAGE plpgsql
  STABLE
@@ -922,7 +922,7 @@ begin
     raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
       hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
   end if;
-  owned := exists (select from outbox.lane l where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
+  owned := exists (select from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
     or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner));
   paused := outbox.is_paused(p_topic);
   if not owned or paused then
@@ -1365,17 +1365,17 @@ CREATE OR REPLACE FUNCTION outbox.give_up(p_group text, p_message_id text, p_rea
 AS $function$
 declare
   home uuid;
-  place bigint;
+  own_position bigint;
   behind boolean;
 begin
   update outbox.parked p set state = 'failed', reason = p_reason, last_error = coalesce(p_error, p.last_error),
     updated_at = outbox.clock()
   where p.consumer_group = p_group and p.message_id = p_message_id and p.state = 'parked'
-  returning key_id, position into home, place;
+  returning key_id, position into home, own_position;
   if home is null then return 'gone'; end if;
   if p_hold and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
     -- If an earlier message was retried meanwhile, it holds the key only when its turn comes.
-    behind := exists (select from outbox.parked p where p.key_id = home and p.position < place);
+    behind := exists (select from outbox.parked p where p.key_id = home and p.position < own_position);
     update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
     return case when behind then 'more' else 'held' end;
   end if;
@@ -1793,7 +1793,7 @@ CREATE OR REPLACE FUNCTION outbox.parked_workflow_id(p_group text, p_id uuid)
  STABLE
 AS $function$ select (select i.id from outbox.installation i)::text || '/parked/' || p_group || '/' || p_id::text $function$;
 
-CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uuid, p_place tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms double precision, p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean)
+CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uuid, p_ctid tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms double precision, p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean)
  RETURNS tid
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1801,25 +1801,25 @@ CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uui
  SET jit TO 'off'
 AS $function$
 declare
-  place tid;
+  row_ctid tid;
 begin
   update outbox.lane l
   set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
-  where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-  returning l.ctid into place;
-  if place is null then
+  where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+  returning l.ctid into row_ctid;
+  if row_ctid is null then
     update outbox.lane l
     set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-    returning l.ctid into place;
+    returning l.ctid into row_ctid;
   end if;
-  if place is not null and p_batch is not null then
+  if row_ctid is not null and p_batch is not null then
     insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
     values (p_batch, p_topic, p_lane, p_first, p_last, p_count, outbox.clock(), p_partitions)
     on conflict do nothing;
   end if;
   if not p_durable then perform set_config('synchronous_commit'::text, 'off'::text, true); end if;
-  return place;
+  return row_ctid;
 end
 $function$;
 
@@ -2036,14 +2036,14 @@ CREATE OR REPLACE FUNCTION outbox.release_held(p_topic text, p_lane integer, p_f
 AS $function$
 declare
   seen_keys text[];
-  seen_places tid[];
+  seen_ctids tid[];
   ids uuid[];
   keys text[];
   positions bigint[];
   befores text[];
   locked uuid[];
 begin
-  select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_places from (
+  select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_ctids from (
     select f.key, f.ctid from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane and f.key > p_after
     order by f.key, f.id limit p_keys) s;
 
@@ -2077,7 +2077,7 @@ begin
   get diagnostics released = row_count;
 
   -- Looked at again, because a key may have become free after the first statement; then another row says so.
-  delete from outbox.freed_key f where f.ctid = any(array(select s.place from unnest(seen_keys, seen_places) s (key, place)
+  delete from outbox.freed_key f where f.ctid = any(array(select s.ctid from unnest(seen_keys, seen_ctids) s (key, ctid)
     where not exists (select from outbox.free_held(p_topic, p_lane, s.key, p_failed_blocks))));
   freed := exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane);
 

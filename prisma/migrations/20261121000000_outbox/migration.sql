@@ -1162,13 +1162,13 @@ end
 $$;
 
 -- The next messages of a lane that its owner has not published yet, in order of position; none if the topic is paused.
--- `p_place`: the last known ctid of the lane's row, which is tried first, because a lookup by key passes all dead versions that
+-- `p_ctid`: the last known ctid of the lane's row, which is tried first, because a lookup by key passes all dead versions that
 -- an old snapshot keeps.
 --
 -- The answer is one row with a column for all values of a kind, because reading a thousand rows of sixteen values costs a client
 -- five times as much: `ids` without separators, `positions` and `created` (milliseconds since 1970) with commas, `payloads`
 -- without separators, of `lengths` bytes in UTF-8 each. `keys` and `headers` are arrays in JSON, null if no message has any.
--- `others`, in JSON, says what else is not as usual, by the place in the batch from 0. `p_bytes` bounds payloads and headers, as
+-- `others`, in JSON, says what else is not as usual, by the index in the batch from 0. `p_bytes` bounds payloads and headers, as
 -- text; a larger first message goes alone. `freed`: outbox.release_held has something to look at.
 --
 -- Why STABLE: claimable messages, the owner of the lane and blocked keys must be read from one snapshot, that of the calling
@@ -1179,7 +1179,7 @@ $$;
 -- at every claim.
 create function outbox.claim(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint,
-  p_failed_blocks boolean, p_suspect pg_snapshot, p_place tid
+  p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid
 ) returns table (
   snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, ids text, positions text, created text, lengths text,
   payloads text, keys text, headers text, others text
@@ -1197,7 +1197,7 @@ begin
     raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
       hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
   end if;
-  owned := exists (select from outbox.lane l where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
+  owned := exists (select from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
     or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner));
   paused := outbox.is_paused(p_topic);
   if not owned or paused then
@@ -1243,13 +1243,13 @@ end
 $$;
 
 -- Moves the lane's cursor past a batch, and notes what of it was acknowledged, if anything. The new ctid of the lane's row; null,
--- and nothing is written, if the lane has another owner. `p_place` is as for a claim.
+-- and nothing is written, if the lane has another owner. `p_ctid` is as for a claim.
 --
 -- Not `p_durable`: the transaction waits for no disk and no standby. A crash may undo it, and the batch is sent again.
 --
 -- Why a function: planning these statements takes three times as long as to run them.
 create function outbox.pass(
-  p_topic text, p_lane integer, p_owner uuid, p_place tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms float8,
+  p_topic text, p_lane integer, p_owner uuid, p_ctid tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms float8,
   p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean
 ) returns tid language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -1257,25 +1257,25 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  place tid;
+  row_ctid tid;
 begin
   update outbox.lane l
   set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
-  where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-  returning l.ctid into place;
-  if place is null then
+  where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+  returning l.ctid into row_ctid;
+  if row_ctid is null then
     update outbox.lane l
     set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-    returning l.ctid into place;
+    returning l.ctid into row_ctid;
   end if;
-  if place is not null and p_batch is not null then
+  if row_ctid is not null and p_batch is not null then
     insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
     values (p_batch, p_topic, p_lane, p_first, p_last, p_count, outbox.clock(), p_partitions)
     on conflict do nothing;
   end if;
   if not p_durable then perform set_config('synchronous_commit'::text, 'off'::text, true); end if;
-  return place;
+  return row_ctid;
 end
 $$;
 
@@ -1451,14 +1451,14 @@ set jit = off
 as $$
 declare
   seen_keys text[];
-  seen_places tid[];
+  seen_ctids tid[];
   ids uuid[];
   keys text[];
   positions bigint[];
   befores text[];
   locked uuid[];
 begin
-  select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_places from (
+  select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_ctids from (
     select f.key, f.ctid from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane and f.key > p_after
     order by f.key, f.id limit p_keys) s;
 
@@ -1492,7 +1492,7 @@ begin
   get diagnostics released = row_count;
 
   -- Looked at again, because a key may have become free after the first statement; then another row says so.
-  delete from outbox.freed_key f where f.ctid = any(array(select s.place from unnest(seen_keys, seen_places) s (key, place)
+  delete from outbox.freed_key f where f.ctid = any(array(select s.ctid from unnest(seen_keys, seen_ctids) s (key, ctid)
     where not exists (select from outbox.free_held(p_topic, p_lane, s.key, p_failed_blocks))));
   freed := exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane);
 
@@ -2439,17 +2439,17 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   home uuid;
-  place bigint;
+  own_position bigint;
   behind boolean;
 begin
   update outbox.parked p set state = 'failed', reason = p_reason, last_error = coalesce(p_error, p.last_error),
     updated_at = outbox.clock()
   where p.consumer_group = p_group and p.message_id = p_message_id and p.state = 'parked'
-  returning key_id, position into home, place;
+  returning key_id, position into home, own_position;
   if home is null then return 'gone'; end if;
   if p_hold and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
     -- If an earlier message was retried meanwhile, it holds the key only when its turn comes.
-    behind := exists (select from outbox.parked p where p.key_id = home and p.position < place);
+    behind := exists (select from outbox.parked p where p.key_id = home and p.position < own_position);
     update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
     return case when behind then 'more' else 'held' end;
   end if;

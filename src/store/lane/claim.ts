@@ -1,7 +1,7 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
 import { type ClaimedMessage, type ClaimRow, readClaimed } from './claimed-messages.ts';
-import { placeOf } from './lane-row.ts';
+import { ctidOf } from './lane-row.ts';
 
 export interface Claim {
   /** Snapshot of the claim; the next claim reads rows that are not visible in it. */
@@ -50,7 +50,7 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
     bytes,
     failedBlocks,
     suspect,
-    placeOf(lane),
+    ctidOf(lane),
   ];
   const [row] = await sql.query<ClaimRow & Omit<Claim, 'messages'>>(claimSql, values, 'repeated');
   if (row === undefined) throw new Error('A claim answers one row.');

@@ -72,7 +72,7 @@ export async function renewLease(
       `update outbox.lane l set alive_until = clock_timestamp() + $5 * interval '1 ms',
          wanted_since = case when $7 then l.wanted_since end,
          session = case when outbox.session_lives($6) then $6::bigint end
-       where ${where} returning l.ctid::text as place`,
+       where ${where} returning l.ctid::text as ctid`,
       [...values, leaseMs, session ?? null, standIn],
     ),
   );
@@ -117,9 +117,9 @@ export async function abandonLease(sql: Sql, { topic, lane }: Lane, owner: strin
 export async function markSuspect(sql: Sql, lane: Lane, owner: string): Promise<string | undefined> {
   let suspect: string | undefined;
   await writeOwnRow(lane, owner, async (where, values) => {
-    const rows = await sql.query<{ place: string; suspect: string }>(
+    const rows = await sql.query<{ ctid: string; suspect: string }>(
       `update outbox.lane l set suspect = pg_current_snapshot() where ${where}
-       returning l.ctid::text as place, l.suspect::text as suspect`,
+       returning l.ctid::text as ctid, l.suspect::text as suspect`,
       values,
     );
     suspect = rows[0]?.suspect;

@@ -2,7 +2,7 @@ import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { noteHeld } from '../message/release-held.ts';
-import { notePlace, placeOf } from './lane-row.ts';
+import { ctidOf, noteCtid } from './lane-row.ts';
 import { leaseMs } from './lease.ts';
 
 /** What a settle writes to one row; rows without a change are published by being passed. */
@@ -83,13 +83,13 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
 
 async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise<boolean> {
   const { batch, owner, cursor, durable, snapshot } = settlement;
-  const [row] = await sql.query<{ place: string | null }>(
-    'select outbox.pass($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)::text as place',
+  const [row] = await sql.query<{ ctid: string | null }>(
+    'select outbox.pass($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)::text as ctid',
     [
       lane.topic,
       lane.lane,
       owner,
-      placeOf(lane),
+      ctidOf(lane),
       cursor,
       snapshot,
       leaseMs,
@@ -102,7 +102,7 @@ async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise
     ],
     'repeated',
   );
-  return notePlace(lane, row?.place);
+  return noteCtid(lane, row?.ctid);
 }
 
 /**

@@ -110,20 +110,20 @@ export async function archivePassed(
 ): Promise<ArchivedPage> {
   const [row] = await sql.query<ArchivedPage>(
     `with page as materialized (
-       select m.ctid as place, m.position from outbox.message m
+       select m.ctid, m.position from outbox.message m
        where m.topic = $1 and m.lane = $2 and m.state = 'ready' and m.position > 0 and m.position > $3
          and m.position <= $4
        order by m.position limit $7
      ), picked as materialized (
-       select m.ctid as place from outbox.message m
+       select m.ctid from outbox.message m
          join outbox.lane l on l.topic = m.topic and l.n = m.lane
-       where m.ctid = any(array(select place from page)) and m.topic = $1 and m.lane = $2 and m.state::text = 'ready'
+       where m.ctid = any(array(select ctid from page)) and m.topic = $1 and m.lane = $2 and m.state::text = 'ready'
          and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
          and (m.position <= $5 or l.suspect is null or not pg_visible_in_snapshot(m.xid, l.suspect))
          and m.updated_at <= outbox.clock() - $6 * interval '1 ms'
        for update of m skip locked
      ), gone as (
-       delete from outbox.message m where m.ctid = any(array(select place from picked)) returning m.*
+       delete from outbox.message m where m.ctid = any(array(select ctid from picked)) returning m.*
      ), moved as (${intoHistory(asPassed)})
      select (select count(*)::integer from moved) as moved,
        case when (select count(*) from page) = $7 then (select max(position) from page) end as next`,
@@ -155,20 +155,20 @@ export async function archiveFinished(
 ): Promise<{ readonly moved: number; readonly next: FinishedPlace | null }> {
   const [row] = await sql.query<{ moved: number; updatedAt: string | null; id: string | null }>(
     `with page as materialized (
-       select m.ctid as place, m.updated_at, m.id from outbox.message m
+       select m.ctid, m.updated_at, m.id from outbox.message m
        where m.state = $1::outbox.state and (m.updated_at, m.id) > ($2::timestamptz, $3::uuid)
          and m.state in ('published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded')
          and m.updated_at <= outbox.clock() - $4 * interval '1 ms'
        order by m.updated_at, m.id limit $5
      ), picked as materialized (
-       select m.ctid as place from outbox.message m left join outbox.topic t on t.name = m.topic
-       where m.ctid = any(array(select place from page)) and m.state::text = $1::text
+       select m.ctid from outbox.message m left join outbox.topic t on t.name = m.topic
+       where m.ctid = any(array(select ctid from page)) and m.state::text = $1::text
          and m.updated_at <= outbox.clock() - $4 * interval '1 ms'
          and (m.state::text <> 'published' or t.confirm_group is null or m.confirm_by is null)
          and (m.state::text <> 'failed' or t.exhausted is distinct from 'hold-key')
        for update of m skip locked
      ), gone as (
-       delete from outbox.message m where m.ctid = any(array(select place from picked)) returning m.*
+       delete from outbox.message m where m.ctid = any(array(select ctid from picked)) returning m.*
      ), moved as (${intoHistory(asStored)}), last as (
        select updated_at, id from page order by updated_at desc, id desc limit 1
      )

@@ -34,17 +34,17 @@ export async function deleteBatches(
 ): Promise<DeletedPage> {
   const [row] = await sql.query<DeletedPage>(
     `with page as materialized (
-       select b.ctid as place, b.published_at, b.first_position, b.last_position from outbox.batch b
+       select b.ctid, b.published_at, b.first_position, b.last_position from outbox.batch b
        where b.topic = $1 and b.lane = $2 and b.published_at <= outbox.clock() - $3 * interval '1 ms'
          and ($4::text is null or b.published_at > $4::timestamptz)
        order by b.published_at limit $5
      ), free as (
-       select place from page p where (
+       select ctid from page p where (
          select m.position from outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready'
            and m.position > 0 and m.position between p.first_position and p.last_position order by m.position limit 1) is null
      ), picked as materialized (
-       select b.ctid as place from outbox.batch b where b.ctid = any(array(select place from free)) for update skip locked
-     ), gone as (delete from outbox.batch b where b.ctid = any(array(select place from picked)) returning 1)
+       select b.ctid from outbox.batch b where b.ctid = any(array(select ctid from free)) for update skip locked
+     ), gone as (delete from outbox.batch b where b.ctid = any(array(select ctid from picked)) returning 1)
      select (select count(*)::integer from gone) as deleted,
        case when (select count(*) from page) = $5 then (select max(published_at)::text from page) end as next`,
     [topic, lane, ageMs, after, limit],
@@ -56,13 +56,13 @@ export async function deleteBatches(
 export async function deleteAttempts(sql: Sql, { after, ageMs, limit }: DeletePage): Promise<DeletedPage> {
   const [row] = await sql.query<DeletedPage>(
     `with page as materialized (
-       select a.ctid as place, a.id, a.message_id, a.at <= outbox.clock() - $1 * interval '1 ms' as old from outbox.attempt a
+       select a.ctid, a.id, a.message_id, a.at <= outbox.clock() - $1 * interval '1 ms' as old from outbox.attempt a
        where a.id > coalesce($2::bigint, 0) order by a.id limit $3
      ), free as (
-       select place from page p where p.old and (select m.id from outbox.message m where m.id = p.message_id limit 1) is null
+       select ctid from page p where p.old and (select m.id from outbox.message m where m.id = p.message_id limit 1) is null
      ), picked as materialized (
-       select a.ctid as place from outbox.attempt a where a.ctid = any(array(select place from free)) for update skip locked
-     ), gone as (delete from outbox.attempt a where a.ctid = any(array(select place from picked)) returning 1)
+       select a.ctid from outbox.attempt a where a.ctid = any(array(select ctid from free)) for update skip locked
+     ), gone as (delete from outbox.attempt a where a.ctid = any(array(select ctid from picked)) returning 1)
      select (select count(*)::integer from gone) as deleted,
        -- Ids grow with time: after a page without old rows there are no old rows.
        case when (select bool_or(old) from page) and (select count(*) from page) = $3

@@ -58,7 +58,7 @@ test('nothing is claimed ahead behind a batch that is not full, unless somebody 
     let claimedAtSettle = 0;
     database.on(asked.settle, () => {
       claimedAtSettle = database.valuesOf(asked.claim).length;
-      return [{ place: '(0,2)' }];
+      return [{ ctid: '(0,2)' }];
     });
     begin();
     await pass(0);
@@ -214,7 +214,7 @@ test('a batch that waited for half a lease is sent only if the lane is still our
   for (const ours of [true, false]) {
     const { database, broker, claims, begin, events } = scriptedDrain();
     claims.push(batch(1));
-    database.on(asked.renew, ours ? [{ place: '(0,1)' }] : []);
+    database.on(asked.renew, ours ? [{ ctid: '(0,1)' }] : []);
     Object.assign(broker, { partitionCount: async () => 3 });
     database.on('select partitions from outbox.topic', async () => {
       await later(5_001);

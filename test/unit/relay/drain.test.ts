@@ -155,7 +155,7 @@ test('a lane with another owner is left, whether a claim or a settle finds out',
   for (const found of ['claim', 'settle'] as const) {
     const { database, claims, events, begin } = scriptedDrain();
     claims.push(found === 'claim' ? { owned: false } : batch(1));
-    database.on(asked.settle, [{ place: null }]);
+    database.on(asked.settle, [{ ctid: null }]);
     const answer = begin();
     await pass(0);
     expect(answer.value).toBe('more');
@@ -205,7 +205,7 @@ test('a takeover waits for a connection that is lost before the mark, and claims
   begin();
   await pass(0);
   expect(parts()).not.toContain(asked.claim);
-  database.on(asked.suspect, [{ place: '(0,1)', suspect: '7:7:' }]);
+  database.on(asked.suspect, [{ ctid: '(0,1)', suspect: '7:7:' }]);
   await pass(2_000);
   expect(broker.labels).toEqual(['1']);
   expect(database.valuesOf(asked.claim)[0]).toContain('7:7:');

@@ -19,7 +19,7 @@ function holding({ firstProbeMs = 0, forMs = 60_000 } = {}) {
   database
     .on(write, [])
     .on(paused, [{ paused: false }])
-    .on(renew, [{ place: '(0,1)' }]);
+    .on(renew, [{ ctid: '(0,1)' }]);
   broker.reachable = false;
   const probes: (readonly [address: string, ms: number])[] = [];
   const beganAt = performance.now();

@@ -11,7 +11,7 @@ const renew = 'update outbox.lane l set alive_until';
 const at = { cursor: '5', snapshot: '9:9:', suspect: null, lapsed: false, untold: false };
 
 function leaseOf({ standIn, tied = true }: { standIn?: boolean; tied?: boolean } = {}) {
-  const database = new ScriptedDatabase().on(acquire, [at]).on(renew, [{ place: '(0,1)' }]);
+  const database = new ScriptedDatabase().on(acquire, [at]).on(renew, [{ ctid: '(0,1)' }]);
   const lane = { topic: 'orders', lane: 3 };
   const session = tied ? { session: () => database.live } : {};
   const lease = new LaneLease({ database, lane, ...session, ...(standIn !== undefined && { standIn }) });
@@ -91,16 +91,16 @@ test('a lane that somebody else has is not acquired, and a lease that was not re
 
 test('the row is looked for where it was written last, and by its key when it is there no more', async () => {
   const { database, lease, renewals } = leaseOf();
-  const places = () => renewals().map((values) => values[3]);
+  const ctids = () => renewals().map((values) => values[3]);
   await byNow(lease.renew());
-  expect(places()).toEqual([null]);
+  expect(ctids()).toEqual([null]);
   await byNow(lease.renew());
-  expect(places()).toEqual([null, '(0,1)']);
-  database.on(renew, ([, , , place]) => (place === null ? [{ place: '(0,9)' }] : []));
+  expect(ctids()).toEqual([null, '(0,1)']);
+  database.on(renew, ([, , , ctid]) => (ctid === null ? [{ ctid: '(0,9)' }] : []));
   expect(await byNow(lease.renew())).toBe(true);
-  expect(places()).toEqual([null, '(0,1)', '(0,1)', null]);
+  expect(ctids()).toEqual([null, '(0,1)', '(0,1)', null]);
   await byNow(lease.renew());
-  expect(places().slice(4)).toEqual(['(0,9)', null]);
+  expect(ctids().slice(4)).toEqual(['(0,9)', null]);
 });
 
 test('a lease is renewed while work runs, one statement at a time, and not after it', async () => {
@@ -114,7 +114,7 @@ test('a lease is renewed while work runs, one statement at a time, and not after
   expect(renewals()).toHaveLength(1);
 
   let answer: () => void = () => undefined;
-  database.on(renew, () => new Promise((resolve) => (answer = () => resolve([{ place: '(0,1)' }]))));
+  database.on(renew, () => new Promise((resolve) => (answer = () => resolve([{ ctid: '(0,1)' }]))));
   await pass(3_200);
   expect(renewals()).toHaveLength(2);
   await pass(4_000);

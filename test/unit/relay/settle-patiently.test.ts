@@ -14,7 +14,7 @@ const renew = 'update outbox.lane l set alive_until';
 
 function settling(deadlineMs = 60_000) {
   const stage = drainStage();
-  stage.database.on(hold, []).on(renew, [{ place: '(0,1)' }]);
+  stage.database.on(hold, []).on(renew, [{ ctid: '(0,1)' }]);
   const lease = new LaneLease(stage.input);
   const settlement = { owner: lease.owner, cursor: '9', snapshot: '9:9:', changes: [], durable: true };
   const begin = () => {
@@ -26,12 +26,12 @@ function settling(deadlineMs = 60_000) {
 }
 
 test('a settle says whether the lane was still ours, and shows no hold if it succeeds at once', async () => {
-  for (const [place, ours] of [
+  for (const [ctid, ours] of [
     ['(0,5)', true],
     [null, false],
   ] as const) {
     const { database, begin, holds } = settling();
-    database.on(settle, [{ place }]);
+    database.on(settle, [{ ctid }]);
     const answer = begin();
     await pass(0);
     expect(answer).toEqual({ state: 'resolved', value: ours });
@@ -59,7 +59,7 @@ test('while the database is away a settle is tried ten times a second, for half 
 test('a settle that follows an outage is done once', async () => {
   const { database, begin, holds } = settling();
   let tries = 0;
-  database.on(settle, () => (++tries > 3 ? [{ place: '(0,5)' }] : Promise.reject(refusedBy('57P01'))));
+  database.on(settle, () => (++tries > 3 ? [{ ctid: '(0,5)' }] : Promise.reject(refusedBy('57P01'))));
   const answer = begin();
   await pass(299);
   expect(answer.state).toBe('open');
@@ -84,7 +84,7 @@ test('a settle that the database refuses is shown as a hold of one beginning unt
   expect(database.valuesOf(renew)).toHaveLength(1);
   expect(events).toHaveLength(4);
 
-  database.on(settle, [{ place: '(0,5)' }]);
+  database.on(settle, [{ ctid: '(0,5)' }]);
   await pass(500);
   expect(answer).toEqual({ state: 'resolved', value: true });
   expect(holds().slice(4)).toEqual([null]);

@@ -6,9 +6,9 @@ const pass = 'select outbox.pass(';
 const changed = 'with changed as';
 const settlement: Settlement = { owner: 'me', cursor: '9', snapshot: '7:7:', changes: [], durable: false };
 
-function stage(place: string | null = '(0,4)') {
+function stage(ctid: string | null = '(0,4)') {
   const lane = { topic: 'orders', lane: 3 };
-  const database = new ScriptedDatabase().on(pass, [{ place }]).on(changed, []).on('outbox.note_held(', []);
+  const database = new ScriptedDatabase().on(pass, [{ ctid }]).on(changed, []).on('outbox.note_held(', []);
   return {
     lane,
     database,
