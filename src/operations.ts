@@ -114,5 +114,5 @@ export type { ShownAttempt, ShownAudit, ShownMessage } from './store/message/sho
 export type { ShownDelivery } from './store/message/show-delivery.ts';
 export type { EffectsQuery } from './store/verify/effects.ts';
 export type { Violation } from './store/verify/finding.ts';
-export type { DuePlace } from './store/verify/reconcile.ts';
+export type { DueCursor } from './store/verify/reconcile.ts';
 export type { Reconciliation, ReconciliationResume } from './store/verify/reconciliation.ts';

@@ -2,7 +2,7 @@ export type { Lane } from '../src/core/lane.ts';
 export type { KeptWindow } from '../src/store/inbox/window.ts';
 export type { PlaceAnswer } from '../src/store/installation/twin.ts';
 export type { RetentionOutcome } from '../src/store/retention/retention.ts';
-export type { DuePlace } from '../src/store/verify/reconcile.ts';
+export type { DueCursor } from '../src/store/verify/reconcile.ts';
 export type { Reconciliation, ReconciliationResume } from '../src/store/verify/reconciliation.ts';
 export { archive } from './archive.ts';
 export { type BulkOperationResult, bulkOperation } from './bulk-operation.ts';

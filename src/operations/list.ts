@@ -5,7 +5,7 @@ import {
   type ListedMessage,
   listMessages,
   type MessageFilter,
-  type PagePosition,
+  type PageCursor,
 } from '../store/message/list.ts';
 import { checkFilter, checkKeptFilter } from './filters.ts';
 import { invalid, pageSizeOf } from './operation-options.ts';
@@ -47,7 +47,7 @@ export async function list(
   filter: MessageFilter = {},
   { limit, after }: ListPageOptions = {},
 ): Promise<MessageList> {
-  return pageOf(await listMessages(database, checkFilter(filter), pageSizeOf(limit), placeOf(after, uuid)));
+  return pageOf(await listMessages(database, checkFilter(filter), pageSizeOf(limit), cursorOf(after, uuid)));
 }
 
 /**
@@ -60,7 +60,7 @@ export async function listKeptMessages(
   filter: KeptFilter = {},
   { limit, after }: ListPageOptions = {},
 ): Promise<KeptList> {
-  return pageOf(await listKept(database, checkKeptFilter(filter), pageSizeOf(limit), placeOf(after, /./s)));
+  return pageOf(await listKept(database, checkKeptFilter(filter), pageSizeOf(limit), cursorOf(after, /./s)));
 }
 
 function pageOf<Listed>({
@@ -68,14 +68,14 @@ function pageOf<Listed>({
   next,
 }: {
   readonly messages: readonly Listed[];
-  readonly next: PagePosition | null;
+  readonly next: PageCursor | null;
 }): MessageList<Listed> {
   // Ids of other senders may contain any characters.
   const token = next && `${next.position}_${Buffer.from(next.id).toString('base64url')}`;
   return { messages, next: token };
 }
 
-function placeOf(after: string | undefined, form: RegExp): PagePosition | null {
+function cursorOf(after: string | undefined, form: RegExp): PageCursor | null {
   if (after === undefined) return null;
   const [, position, encoded = ''] = /^(\d{1,19})_([\w-]+)$/.exec(after) ?? [];
   const id = Buffer.from(encoded, 'base64url').toString();

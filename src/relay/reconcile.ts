@@ -2,7 +2,7 @@ import type { Database } from '../store/database/database.ts';
 import { forgetTold } from '../store/lane/starts.ts';
 import {
   countTold,
-  type DuePlace,
+  type DueCursor,
   firstDue,
   maxCounted,
   readSuperfluous,
@@ -123,7 +123,7 @@ class Comparison {
     return { ...(rows !== undefined && { rows }), ...(workflows !== undefined && { workflows }) };
   }
 
-  async #allRows(from = firstDue): Promise<DuePlace | undefined> {
+  async #allRows(from = firstDue): Promise<DueCursor | undefined> {
     let after = from;
     for (let looked = 0; ; looked += this.#pageRows) {
       if (this.#over || looked >= this.#most) return after;
@@ -136,7 +136,7 @@ class Comparison {
   }
 
   /** Looks workflows up in the index, then queries those that are missing in it, because the index lags. */
-  async #checkRows(page: readonly DuePlace[]): Promise<void> {
+  async #checkRows(page: readonly DueCursor[]): Promise<void> {
     const { database, census, progress } = this.#input;
     const ids = page.map(({ id }) => id);
     const indexed = await census.findRunning(ids);

@@ -4,7 +4,7 @@ import type { Sql } from '../../store/database/database.ts';
 import {
   anyKey,
   type DeadTries,
-  type KeyPlace,
+  type KeyCursor,
   nextKeyInMs,
   overdueKeys,
   untoldKeys,
@@ -70,7 +70,7 @@ export class ParkedWatcher {
   #nudged = false;
   #endPause: (() => void) | undefined;
   #supervised: boolean;
-  #overdueAfter: KeyPlace | null = null;
+  #overdueAfter: KeyCursor | null = null;
   #nextLookMs = lookEveryMs;
   /** The last look may have left some due keys out. */
   #full = false;

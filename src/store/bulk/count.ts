@@ -22,14 +22,14 @@ export async function countSelection<Sample>(sql: Sql, walk: Walk<Sample>): Prom
   const until = performance.now() + longestCountMs;
   const first: string[] = [];
   let count = 0;
-  let place = walkStart;
+  let cursor = walkStart;
   let exact = false;
   while (!exact && count < maxCounted && performance.now() < until) {
-    const page = await walk.page(sql, place, Math.min(countedAtOnce, maxCounted - count), null);
+    const page = await walk.page(sql, cursor, Math.min(countedAtOnce, maxCounted - count), null);
     count += page.ids.length;
     first.push(...page.ids.slice(0, sampleSize - first.length));
     exact = page.next === null;
-    place = page.next ?? place;
+    cursor = page.next ?? cursor;
   }
   return { count, exact, sample: await walk.sample(sql, first) };
 }

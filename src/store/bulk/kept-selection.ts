@@ -7,7 +7,8 @@ import {
   type ListedKept,
   selectionValues,
 } from '../inbox/list.ts';
-import type { SelectedPage, Walk, WalkPlace } from './walk.ts';
+import type { PageCursor } from '../message/list.ts';
+import type { SelectedPage, Walk } from './walk.ts';
 
 /** A filter of kept messages with explicit group and states, and its age as a time. */
 export interface KeptBulkFilter extends Omit<KeptFilter, 'olderThan'> {
@@ -31,7 +32,7 @@ const readLimit = 20_000;
 
 /**
  * A copy made by an edit is as old as its original, even if it is made after the start. $7 time, $8 and $9
- * place, $10 limit, $11 rows to read, $12 time of the filter.
+ * cursor, $10 limit, $11 rows to read, $12 time of the filter.
  */
 const pageSql = (only: string): string => `
   with found as materialized (
@@ -78,7 +79,7 @@ export function walkOfKept(selection: SelectedKept): Walk<ListedKept> {
 export async function selectKeptPage(
   sql: Sql,
   { filter, selectedUntil }: SelectedKept,
-  after: WalkPlace,
+  after: PageCursor,
   limit: number,
 ): Promise<SelectedPage> {
   const failedOnly = filter.states.every((state) => state === 'failed');

@@ -2,10 +2,10 @@ import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import { type Author, messagesPerTransaction } from '../audit/audit.ts';
 import type { Sql, Transactions } from '../database/database.ts';
+import type { PageCursor } from '../message/list.ts';
 import type { BulkCounts, BulkScope, BulkStanding, BulkState } from './bulk.ts';
 import { messagesOf, type PageAnswer } from './messages.ts';
 import type { BulkFilter } from './selection.ts';
-import type { WalkPlace } from './walk.ts';
 
 /** How long to retry messages that others have locked, after all other messages are done. */
 const patienceMs = 30_000;
@@ -47,7 +47,7 @@ interface LockedStanding
   extends Pick<BulkStanding, 'id' | 'action' | 'arguments' | 'ratePerSecond' | 'state'> {
   readonly author: Author;
   readonly selectedUntil: string;
-  readonly place: WalkPlace;
+  readonly cursor: PageCursor;
   readonly walked: boolean;
   readonly pendingIds: readonly string[];
   /** Only locked messages have been tried for longer than {@link patienceMs}. */
@@ -58,7 +58,7 @@ interface LockedStanding
 
 interface Chosen {
   readonly ids: readonly string[];
-  readonly place: WalkPlace;
+  readonly cursor: PageCursor;
   readonly walked: boolean;
   /** Chosen earlier, but not tried now. */
   readonly later: readonly string[];
@@ -112,8 +112,8 @@ export async function finishWithdrawalPage(database: Transactions, id: string): 
     );
     const answered = new Set(answers.map((answer) => answer.id));
     const pending = bulk.pendingIds.filter((each) => !answered.has(each));
-    const { place, walked } = bulk;
-    const page = await moveOn(sql, bulk, { place, walked }, { pending, answers });
+    const { cursor, walked } = bulk;
+    const page = await moveOn(sql, bulk, { cursor, walked }, { pending, answers });
     return bulk.state === 'running' ? page : { kind: 'resting', state: bulk.state, counts: page.counts };
   });
 }
@@ -142,7 +142,7 @@ async function lockBulk(sql: Sql, id: string): Promise<LockedBulk | undefined> {
   const [row] = await sql.query<LockedBulk>(
     `select b.id::text as id, b.consumer_group as "group", b.action, b.arguments, b.filter, b.rate_per_second as "ratePerSecond", b.state, b.counts, b.walked,
        json_build_object('actor', b.actor, 'reason', b.reason, 'bulkId', b.id) as author, b.selected_until::text as "selectedUntil",
-       json_build_object('position', b.walked_position::text, 'id', b.walked_id) as place, b.pending as "pendingIds",
+       json_build_object('position', b.walked_position::text, 'id', b.walked_id) as cursor, b.pending as "pendingIds",
        coalesce(b.pending_since < clock_timestamp() - $2::float8 * interval '1 ms', false) as "patienceOver",
        greatest(0, ceil(extract(epoch from b.next_page_at - clock_timestamp()) * 1000))::float8 as "waitMs"
      from outbox.bulk_operation b where b.id = $1::uuid for update`,
@@ -153,19 +153,19 @@ async function lockBulk(sql: Sql, id: string): Promise<LockedBulk | undefined> {
 
 /** The next messages of the walk; after its end, or if too many are pending, those that others had locked. */
 async function choose(sql: Sql, bulk: LockedBulk): Promise<Chosen> {
-  const { id, pendingIds, place, walked, ratePerSecond } = bulk;
+  const { id, pendingIds, cursor, walked, ratePerSecond } = bulk;
   const size = Math.min(messagesPerTransaction, ratePerSecond);
   if (bulk.group !== null) return chooseKept(sql, bulk, size);
   if (walked || pendingIds.length >= maxPending) {
     const [ids, later] = [pendingIds.slice(0, size), pendingIds.slice(size)];
-    return { ids, later, place, walked, last: bulk.patienceOver };
+    return { ids, later, cursor, walked, last: bulk.patienceOver };
   }
-  const page = await messagesOf(bulk).walk.page(sql, place, size, id);
+  const page = await messagesOf(bulk).walk.page(sql, cursor, size, id);
   return {
     // A message that became due meanwhile has a new position, and may be found a second time.
     ids: page.ids.filter((each) => !pendingIds.includes(each)),
     later: pendingIds,
-    place: page.next ?? place,
+    cursor: page.next ?? cursor,
     walked: page.next === null,
     last: false,
   };
@@ -173,24 +173,24 @@ async function choose(sql: Sql, bulk: LockedBulk): Promise<Chosen> {
 
 /** Kept messages that others had in hand come first in each page, so that no later one of their key overtakes them. */
 async function chooseKept(sql: Sql, bulk: LockedBulk, size: number): Promise<Chosen> {
-  const { id, pendingIds, place, walked } = bulk;
+  const { id, pendingIds, cursor, walked } = bulk;
   const room = Math.min(size, maxPending - pendingIds.length);
-  if (walked || room <= 0) return { ids: pendingIds, later: [], place, walked, last: bulk.patienceOver };
-  const page = await messagesOf(bulk).walk.page(sql, place, room, id);
+  if (walked || room <= 0) return { ids: pendingIds, later: [], cursor, walked, last: bulk.patienceOver };
+  const page = await messagesOf(bulk).walk.page(sql, cursor, room, id);
   return {
     ids: [...pendingIds, ...page.ids],
     later: [],
-    place: page.next ?? place,
+    cursor: page.next ?? cursor,
     walked: page.next === null,
     last: false,
   };
 }
 
-async function storePage(sql: Sql, id: string, { ids, place, walked }: Chosen): Promise<void> {
+async function storePage(sql: Sql, id: string, { ids, cursor, walked }: Chosen): Promise<void> {
   await sql.query(
     `update outbox.bulk_operation set pending = $2::text[], walked_position = $3, walked_id = $4, walked = $5, updated_at = now()
      where id = $1`,
-    [id, [...ids], place.position, place.id, walked],
+    [id, [...ids], cursor.position, cursor.id, walked],
   );
 }
 
@@ -207,7 +207,7 @@ async function notAnswered(sql: Sql, id: string, ids: readonly string[]): Promis
 async function moveOn(
   sql: Sql,
   bulk: LockedBulk,
-  { place, walked }: Pick<Chosen, 'place' | 'walked'>,
+  { cursor, walked }: Pick<Chosen, 'cursor' | 'walked'>,
   { pending, answers }: { readonly pending: readonly string[]; readonly answers: readonly PageAnswer[] },
 ): Promise<Extract<PageResult, { kind: 'done' | 'more' }>> {
   const counts = add(bulk.counts, answers);
@@ -225,8 +225,8 @@ async function moveOn(
      returning greatest(0, ceil(extract(epoch from b.next_page_at - clock_timestamp()) * 1000))::float8 as "waitMs"`,
     [
       bulk.id,
-      place.position,
-      place.id,
+      cursor.position,
+      cursor.id,
       walked,
       [...pending],
       JSON.stringify(counts),

@@ -6,8 +6,9 @@ import {
   listedColumns,
   type MessageFilter,
   matchesSql,
+  type PageCursor,
 } from '../message/list.ts';
-import type { SelectedPage, Walk, WalkPlace } from './walk.ts';
+import type { SelectedPage, Walk } from './walk.ts';
 
 /** A filter whose states are explicit. */
 export interface BulkFilter extends Omit<MessageFilter<string>, 'id'> {
@@ -39,7 +40,7 @@ const walkedColumns =
  * begins.
  *
  * The walk goes by position: a message keeps it through retries, and gets a higher one when it becomes due, so the walk
- * misses none. $11 time, $12 and $13 place, $14 limit, $15 rows to read, $16 operation.
+ * misses none. $11 time, $12 and $13 cursor, $14 limit, $15 rows to read, $16 operation.
  */
 const pageSql = `
   with recursive topics (topic) as (
@@ -129,7 +130,7 @@ export function walkOf(selection: Selection): Walk<ListedMessage> {
 export async function selectPage(
   sql: Sql,
   { filter, selectedUntil }: Selection,
-  after: WalkPlace,
+  after: PageCursor,
   limit: number,
   bulkId: string | null,
 ): Promise<SelectedPage> {

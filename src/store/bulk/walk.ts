@@ -1,19 +1,14 @@
 import type { Sql } from '../database/database.ts';
-
-/** The message after which a page begins. */
-export interface WalkPlace {
-  readonly position: string;
-  readonly id: string;
-}
+import type { PageCursor } from '../message/list.ts';
 
 /** Before all messages: positions begin at 1. */
-export const walkStart: WalkPlace = { position: '0', id: '00000000-0000-0000-0000-000000000000' };
+export const walkStart: PageCursor = { position: '0', id: '00000000-0000-0000-0000-000000000000' };
 
 export interface SelectedPage {
   /** In the order of their positions. */
   readonly ids: readonly string[];
   /** Where the next page begins; `null`: this was the last. */
-  readonly next: WalkPlace | null;
+  readonly next: PageCursor | null;
 }
 
 /** The messages of a selection, from the first position to the last. */
@@ -23,7 +18,7 @@ export interface Walk<Sample> {
    *
    * @param bulkId omits messages that this operation has already processed
    */
-  page(sql: Sql, after: WalkPlace, limit: number, bulkId: string | null): Promise<SelectedPage>;
+  page(sql: Sql, after: PageCursor, limit: number, bulkId: string | null): Promise<SelectedPage>;
   /** The messages with these ids, by position, as a dry run shows them. */
   sample(sql: Sql, ids: readonly string[]): Promise<readonly Sample[]>;
 }

@@ -1,7 +1,7 @@
 import type { Sql } from '../database/database.ts';
 
-/** A place in the walk through ended messages. */
-export interface EndedPlace {
+/** Where the walk through ended messages has arrived. */
+export interface EndedCursor {
   readonly at: string;
   readonly group: string;
   readonly id: string;
@@ -11,11 +11,11 @@ export interface EndedPlace {
 export interface EndedPage {
   readonly deleted: number;
   /** Where the next page begins; `null`: this was the last one. */
-  readonly next: EndedPlace | null;
+  readonly next: EndedCursor | null;
 }
 
 const pageMessages = 1_000;
-const beginning: EndedPlace = { at: '-infinity', group: '', id: '' };
+const beginning: EndedCursor = { at: '-infinity', group: '', id: '' };
 
 /**
  * Deletes a page of the superseded and discarded messages that consumers of this database keep, unchanged for `ageMs`. Does
@@ -24,7 +24,7 @@ const beginning: EndedPlace = { at: '-infinity', group: '', id: '' };
  *
  * @param after where the previous page ended; `null`: the beginning
  */
-export async function dropEnded(sql: Sql, ageMs: number, after: EndedPlace | null): Promise<EndedPage> {
+export async function dropEnded(sql: Sql, ageMs: number, after: EndedCursor | null): Promise<EndedPage> {
   const { at, group, id } = after ?? beginning;
   const [row] = await sql.query<{
     deleted: number;

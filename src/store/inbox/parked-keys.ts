@@ -16,8 +16,8 @@ export interface WantedKey {
   readonly toldAt: string | null;
 }
 
-/** A place in the walk through the due keys of a group. */
-export interface KeyPlace {
+/** Where the walk through the due keys of a group has arrived. */
+export interface KeyCursor {
   readonly nextAt: string;
   readonly keyId: string;
 }
@@ -58,7 +58,7 @@ export interface IdleKey extends WantedKey {
 export interface DueKeys {
   readonly keys: readonly WantedKey[];
   readonly idle: readonly IdleKey[];
-  readonly next: KeyPlace | null;
+  readonly next: KeyCursor | null;
 }
 
 /**
@@ -71,17 +71,17 @@ export interface DueKeys {
  * `idle`: those that have no try in hand, in the order of their due times. If a process has one in hand that is overdue, its
  * lock tells whether it still works.
  *
- * @param after the place of the walk; `null`: from the beginning
+ * @param after the cursor of the walk; `null`: from the beginning
  * @returns `next`: where to continue, `null` at the end. Walking in pages keeps a look short, and every key has its turn,
  *   however many are due.
  */
 export async function overdueKeys(
   sql: Sql,
   group: string,
-  after: KeyPlace | null,
+  after: KeyCursor | null,
   limit: number,
 ): Promise<DueKeys> {
-  const rows = await sql.query<IdleKey & KeyPlace & { readonly wanted: boolean; readonly idle: boolean }>(
+  const rows = await sql.query<IdleKey & KeyCursor & { readonly wanted: boolean; readonly idle: boolean }>(
     `with k as materialized (
        select p.id, p.workflow_id, p.topic, p.key, p.next_at, p.told_at, p.told_at = '-infinity' as asked, p.worker
        from outbox.due_keys($1, $2::timestamptz, $3::uuid, $4) p

@@ -1,6 +1,6 @@
 import { rest } from '../../core/rest.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { dropEnded, dropFailed, type EndedPlace, type FailedEnd } from './ended.ts';
+import { dropEnded, dropFailed, type EndedCursor, type FailedEnd } from './ended.ts';
 import { carryKept, carryLive, dropEpoch, mayChangeEpochs, readEpochs, rollEpoch } from './epochs.ts';
 
 /** A group and how long it keeps its processed ids. */
@@ -145,7 +145,7 @@ class Keeper {
   /** A later call starts over, and finds only what had to stay. */
   async dropEnded(ageMs: number): Promise<{ readonly deleted: number; readonly complete: boolean }> {
     let deleted = 0;
-    let after: EndedPlace | null = null;
+    let after: EndedCursor | null = null;
     const complete = await this.#walk(async () => {
       const page = await this.step((sql) => dropEnded(sql, ageMs, after));
       deleted += page.deleted;

@@ -19,7 +19,7 @@ export class DueEdge {
     return now >= this.#restsUntil ? null : this.#from;
   }
 
-  /** Records a walk that began at the place `from`; `next` is where the one after it may begin. */
+  /** Records a walk that began at `from`; `next` is where the one after it may begin. */
   walked(from: string | null, next: string, startedAt: number, endedAt: number): void {
     this.#from = next;
     if (from === null)

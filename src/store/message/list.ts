@@ -64,11 +64,11 @@ export interface ListedMessage {
 export interface ListPage {
   readonly messages: readonly ListedMessage[];
   /** Where the next page begins; `null`: this was the last. */
-  readonly next: PagePosition | null;
+  readonly next: PageCursor | null;
 }
 
 /** The message after which a page begins. */
-export interface PagePosition {
+export interface PageCursor {
   readonly position: string;
   readonly id: string;
 }
@@ -105,7 +105,7 @@ export async function listMessages(
   sql: Sql,
   filter: MessageFilter<string>,
   limit: number,
-  after: PagePosition | null,
+  after: PageCursor | null,
 ): Promise<ListPage> {
   const named = filter.id !== undefined || (filter.topic !== undefined && filter.ref !== undefined);
   return named ? listNamed(sql, filter, limit, after) : listLive(sql, filter, limit, after);
@@ -128,7 +128,7 @@ export function filterValues(filter: MessageFilter<string>): readonly unknown[] 
   ];
 }
 
-function valuesOf(filter: MessageFilter<string>, after: PagePosition | null): readonly unknown[] {
+function valuesOf(filter: MessageFilter<string>, after: PageCursor | null): readonly unknown[] {
   return [...filterValues(filter), after?.position ?? null, after?.id ?? null];
 }
 
@@ -137,7 +137,7 @@ async function listNamed(
   sql: Sql,
   filter: MessageFilter<string>,
   limit: number,
-  after: PagePosition | null,
+  after: PageCursor | null,
 ): Promise<ListPage> {
   const way = filter.id === undefined ? 'a.topic = $2 and a.ref = $5' : 'a.id = $1';
   const found = await sql.query<ListedMessage>(
@@ -206,7 +206,7 @@ async function listLive(
   sql: Sql,
   filter: MessageFilter<string>,
   limit: number,
-  after: PagePosition | null,
+  after: PageCursor | null,
 ): Promise<ListPage> {
   const rows = await sql.query<ListedMessage & { readonly floor: string | null }>(
     `${liveSql}

@@ -133,13 +133,13 @@ export async function archivePassed(
 }
 
 /** Where a page of finished messages begins: after this time and id. */
-export interface FinishedPlace {
+export interface FinishedCursor {
   readonly updatedAt: string;
   readonly id: string;
 }
 
 /** Before all finished messages. */
-export const firstFinished: FinishedPlace = {
+export const firstFinished: FinishedCursor = {
   updatedAt: '-infinity',
   id: '00000000-0000-0000-0000-000000000000',
 };
@@ -151,8 +151,8 @@ export const firstFinished: FinishedPlace = {
 export async function archiveFinished(
   sql: Sql,
   state: State,
-  page: { readonly after: FinishedPlace; readonly ageMs: number; readonly limit: number },
-): Promise<{ readonly moved: number; readonly next: FinishedPlace | null }> {
+  page: { readonly after: FinishedCursor; readonly ageMs: number; readonly limit: number },
+): Promise<{ readonly moved: number; readonly next: FinishedCursor | null }> {
   const [row] = await sql.query<{ moved: number; updatedAt: string | null; id: string | null }>(
     `with page as materialized (
        select m.ctid, m.updated_at, m.id from outbox.message m

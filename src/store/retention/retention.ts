@@ -7,7 +7,7 @@ import { type KeptWindow, keepWindow, noteWindow } from '../inbox/window.ts';
 import {
   archiveFinished,
   archivePassed,
-  type FinishedPlace,
+  type FinishedCursor,
   firstFinished,
   readArchivableLanes,
 } from './archive.ts';
@@ -114,22 +114,22 @@ class Round {
     return result;
   }
 
-  /** A task that walks from the first place to the last, page by page, and begins where it stood when the last round ended. */
+  /** A task that walks page by page from the cursor `first`, or from where it stood when the last round ended. */
   walk(
     name: string,
     first: string,
     page: (after: string) => Promise<{ readonly count: number; readonly next: string | null }>,
     mostIdle = Number.POSITIVE_INFINITY,
   ): Task {
-    const { places } = this.progress;
+    const { cursors } = this.progress;
     let idle = 0;
     return {
       name,
       page: async () => {
-        const { count, next } = await this.page(() => page(places.get(name) ?? first));
+        const { count, next } = await this.page(() => page(cursors.get(name) ?? first));
         idle = count === 0 ? idle + 1 : 0;
-        if (next === null) places.delete(name);
-        else places.set(name, next);
+        if (next === null) cursors.delete(name);
+        else cursors.set(name, next);
         return next !== null && idle < mostIdle;
       },
     };
@@ -161,20 +161,20 @@ function stateTasks(round: Round): readonly Task[] {
 }
 
 function stateTask(round: Round, state: State, ageMs: number): Task {
-  return round.walk(`state ${state}`, placeOf(firstFinished), async (place) => {
-    const [updatedAt = '', id = ''] = place.split(separator);
+  return round.walk(`state ${state}`, textOf(firstFinished), async (cursor) => {
+    const [updatedAt = '', id = ''] = cursor.split(separator);
     const { moved, next } = await archiveFinished(round.input.database, state, {
       after: { updatedAt, id },
       ageMs,
       limit: round.limit,
     });
     round.done.archived += moved;
-    return { count: moved, next: next === null ? null : placeOf(next) };
+    return { count: moved, next: next === null ? null : textOf(next) };
   });
 }
 
 const separator = '|';
-const placeOf = ({ updatedAt, id }: FinishedPlace): string => `${updatedAt}${separator}${id}`;
+const textOf = ({ updatedAt, id }: FinishedCursor): string => `${updatedAt}${separator}${id}`;
 
 async function deleteTasks(round: Round): Promise<readonly Task[]> {
   const { database, rules } = round.input;

@@ -8,8 +8,8 @@ export interface Task {
 
 /** Where the last round ended. Kept by who runs one after the other; nothing depends on it. */
 export class Progress {
-  /** The places of walks that are not at their end, by the names of their tasks. */
-  readonly places = new Map<string, string>();
+  /** The cursors of walks that are not at their end, by the names of their tasks. */
+  readonly cursors = new Map<string, string>();
   /** The task whose turn would have been next. */
   next: string | undefined;
   /** The last round ended before its work. */

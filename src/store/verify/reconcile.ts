@@ -16,20 +16,20 @@ export async function countTold(sql: Sql): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** A place in the order of due times. */
-export interface DuePlace {
+/** Where a walk in the order of due times has arrived. */
+export interface DueCursor {
   /** Due time as PostgreSQL writes it; `-infinity` before all. */
   readonly dueAt: string;
   /** UUID of the message. */
   readonly id: string;
 }
 
-/** The place before all messages. */
-export const firstDue: DuePlace = { dueAt: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+/** Before all messages. */
+export const firstDue: DueCursor = { dueAt: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
-/** Messages with a workflow of their own after a place, in the order of their due times. */
-export async function readTold(sql: Sql, after: DuePlace, limit: number): Promise<readonly DuePlace[]> {
-  return sql.query<DuePlace>(
+/** Messages with a workflow of their own after a cursor, in the order of their due times. */
+export async function readTold(sql: Sql, after: DueCursor, limit: number): Promise<readonly DueCursor[]> {
+  return sql.query<DueCursor>(
     `select m.id, m.due_at::text as "dueAt" from outbox.message m
      where ${told} and (m.due_at, m.id) > ($1::timestamptz, $2::uuid)
      order by m.due_at, m.id limit $3`,

@@ -1,10 +1,10 @@
 import type { Sql } from '../database/database.ts';
-import type { DuePlace } from './reconcile.ts';
+import type { DueCursor } from './reconcile.ts';
 
 /** Where the next run continues a thorough comparison that was too long for one run; absent: that side is done. */
 export interface ReconciliationResume {
-  /** Place of the last message that was compared. */
-  readonly rows?: DuePlace;
+  /** The last message that was compared. */
+  readonly rows?: DueCursor;
   /** Page token of the workflow engine. */
   readonly workflows?: string;
 }

@@ -59,13 +59,13 @@ test('lists, walks and single messages read little more than their rows among 50
   const searched = selectionOf(['parked', 'failed'], 'k7');
   const ids: string[] = [];
   const lengths: number[] = [];
-  let place = walkStart;
+  let cursor = walkStart;
   for (;;) {
-    const page = await selectKeptPage(made.database, searched, place, 1_000);
+    const page = await selectKeptPage(made.database, searched, cursor, 1_000);
     ids.push(...page.ids);
     lengths.push(page.ids.length);
     if (page.next === null) break;
-    place = page.next;
+    cursor = page.next;
   }
   // Of 20,000 rows every 500th matches, but for those of the other group among them.
   expect(lengths).toEqual([41, 40, 19]);

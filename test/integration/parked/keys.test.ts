@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
 import {
-  type KeyPlace,
+  type KeyCursor,
   markKeysTold,
   overdueKeys,
   untoldKeys,
@@ -72,13 +72,13 @@ test('a walk in pages reaches every overdue key, whatever is between them', asyn
   await keys.park(8, -20_000);
   const found: string[] = [];
   let pages = 0;
-  let place: KeyPlace | null = null;
+  let cursor: KeyCursor | null = null;
   do {
-    const page = await overdueKeys(database, 'shop', place, 4);
+    const page = await overdueKeys(database, 'shop', cursor, 4);
     found.push(...page.keys.map(({ keyId }) => keyId));
-    place = page.next;
+    cursor = page.next;
     pages += 1;
-  } while (place !== null && pages < 100);
+  } while (cursor !== null && pages < 100);
 
   expect(found.toSorted()).toEqual([...lost].toSorted());
   expect(pages).toBe(8);

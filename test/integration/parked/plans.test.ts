@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
 import {
   anyKey,
-  type KeyPlace,
+  type KeyCursor,
   markKeysTold,
   overdueKeys,
   untoldKeys,
@@ -71,7 +71,7 @@ test.each([
 
 test('each page of a walk through 100,000 overdue keys, and its update, reads little more than its rows', async () => {
   await fill(due, `now() - interval '10 seconds'`);
-  let after: KeyPlace | null = null;
+  let after: KeyCursor | null = null;
   for (const statistics of ['stale', 'fresh']) {
     if (statistics === 'fresh') await made.database.query('analyze outbox.parked_key');
     for (let page = 1; page <= 3; page += 1) {
