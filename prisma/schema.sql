@@ -1518,17 +1518,6 @@ begin
     where p.consumer_group = p_group and p.message_id = any(p_ids) and p.key_id = p_id and p.state = 'parked');
 end $function$;
 
-CREATE OR REPLACE FUNCTION outbox.lane_held(l outbox.lane)
- RETURNS boolean
- LANGUAGE sql
-AS $function$
-  select coalesce(l.owner is not null
-    and l.incarnation = outbox.incarnation()
-    and l.alive_until between clock_timestamp() and clock_timestamp() + interval '20 seconds'
-    and (l.session is null or l.alive_until > clock_timestamp() + interval '9.5 seconds' or outbox.session_lives(l.session)
-      or outbox.session_here(l.session)), false)
-$function$;
-
 CREATE OR REPLACE FUNCTION outbox.lane_of(key text, id uuid, lanes integer)
  RETURNS integer
  LANGUAGE sql
@@ -1543,6 +1532,17 @@ CREATE OR REPLACE FUNCTION outbox.lane_owned(l outbox.lane, p_owner uuid)
  LANGUAGE sql
  STABLE
 AS $function$ select l.owner = p_owner and l.incarnation = outbox.incarnation() $function$;
+
+CREATE OR REPLACE FUNCTION outbox.lane_taken(l outbox.lane)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+  select coalesce(l.owner is not null
+    and l.incarnation = outbox.incarnation()
+    and l.alive_until between clock_timestamp() and clock_timestamp() + interval '20 seconds'
+    and (l.session is null or l.alive_until > clock_timestamp() + interval '9.5 seconds' or outbox.session_lives(l.session)
+      or outbox.session_here(l.session)), false)
+$function$;
 
 CREATE OR REPLACE FUNCTION outbox.lane_workflow_id(topic text, lane integer)
  RETURNS text
@@ -2751,7 +2751,7 @@ begin
     select l.topic, l.n,
       case when l.wanted_since is null then l.owner is not null else l.wanted_since < clock_timestamp() - p_stuck end as replace
     from outbox.lane l
-    where l.topic = any(p_topics) and (not p_orphans or l.owner is not null) and not outbox.lane_held(l)
+    where l.topic = any(p_topics) and (not p_orphans or l.owner is not null) and not outbox.lane_taken(l)
       -- A time far in the future was written before the clock was set back.
       and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
       -- Only a lane with work is worth the question whether its topic is paused.

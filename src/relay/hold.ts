@@ -30,7 +30,7 @@ export async function sitOutHold(
     if (await isOver()) await writeHold(database, lane, lease.owner, undefined);
   } finally {
     // Whoever has the lane next reports a hold of its own, if there is one.
-    report({ type: 'hold-ended', heldMs: performance.now() - beganAt, ...lane });
+    report({ type: 'hold-ended', lastedMs: performance.now() - beganAt, ...lane });
   }
 
   /** Waits for it. @returns false if the drain must end before */

@@ -39,7 +39,7 @@ export type RelayEvent =
   | ({ readonly type: 'failed' } & FailedSend)
   | ({ readonly type: 'hold-began'; readonly hold: Hold } & Lane)
   /** Follows every `hold-began`: the lane goes on, or is given up, and its next owner finds out anew. */
-  | ({ readonly type: 'hold-ended'; readonly heldMs: number } & Lane)
+  | ({ readonly type: 'hold-ended'; readonly lastedMs: number } & Lane)
   /** `lapsed`: its owner had died. `standIn`: it is drained in place of its workflow, which is late or cannot be started. */
   | ({ readonly type: 'lane-acquired'; readonly lapsed: boolean; readonly standIn: boolean } & Lane)
   | ({ readonly type: 'lane-freed'; readonly quiet: boolean } & Lane)

@@ -28,8 +28,8 @@ function assertShape({ batch, result }: Exchange): void {
     outcomes.every((outcome) => outcome !== undefined),
     'no message is left without an outcome',
   );
-  const held = outcomes.some(({ kind }) => kind === 'deferred');
-  assert.equal(hold !== undefined, held, 'a hold is named exactly when an outcome is held');
+  const deferred = outcomes.some(({ kind }) => kind === 'deferred');
+  assert.equal(hold !== undefined, deferred, 'a hold is named exactly when an outcome is deferred');
   if (hold !== undefined) assert.notEqual(hold.reason, '', 'a hold has a reason');
 }
 

@@ -110,8 +110,8 @@ test('a transport that sends later messages of a refused key is detected', async
     for (const one of batch.messages) {
       outcomes.push(...(await memory.publish({ ...batch, messages: [one] })).outcomes);
     }
-    const held = outcomes.some(({ kind }) => kind === 'deferred');
-    return held ? { outcomes, hold: { reason: 'away', scope: 'topic' } } : { outcomes };
+    const deferred = outcomes.some(({ kind }) => kind === 'deferred');
+    return deferred ? { outcomes, hold: { reason: 'away', scope: 'topic' } } : { outcomes };
   };
   expect(await failures(broken)).toContain(refusal);
 });

@@ -151,8 +151,8 @@ test('I3 a key that a failed message holds waits as a whole and is handled in it
   await until(async () => (await failed()).length === troubled.keys.length, patientMs);
 
   handler.corrected = true;
-  const held = (await stage.kept()).length;
-  expect(held).toBe(troubled.keys.length * (rounds - firstTroubled + 1));
+  const kept = (await stage.kept()).length;
+  expect(kept).toBe(troubled.keys.length * (rounds - firstTroubled + 1));
   const { id } = await operator.inbox.bulk.start(
     { group: stage.group, states: ['failed'] },
     { action: 'retry' },

@@ -11,7 +11,7 @@ import { AddressedBroker } from '../support/kafka/addressed-broker.ts';
 const retry = Array<'500ms'>(60).fill('500ms');
 const healthy = numbered('healthy', { retry });
 const rejecting = numbered('rejecting', { retry });
-const held = numbered('held', { retry });
+const away = numbered('away', { retry });
 
 /** Of each kind; quiet and disturbed ones take turns, so that what else the machine does falls on both. */
 const rounds = 3;
@@ -34,7 +34,7 @@ async function setScene(context: TestContext): Promise<Scene> {
   const broker = new AddressedBroker();
   const stage = openFaultStage(context, {
     url: made.url,
-    topics: [healthy, rejecting, held],
+    topics: [healthy, rejecting, away],
     transport: () => broker,
   });
   return { stage, broker, relay: await stage.relay() };
@@ -54,12 +54,12 @@ function fill(
 async function disturb({ stage, broker, relay }: Scene): Promise<void> {
   broker.at(healthy.name).judge = ({ key }) => (key === 'poison' ? 'reject' : 'store');
   broker.at(rejecting.name).judge = () => 'reject';
-  broker.at(held.name).judge = () => 'hold';
-  broker.at(held.name).reachable = false;
+  broker.at(away.name).judge = () => 'hold';
+  broker.at(away.name).reachable = false;
   const holds = relay.events.filter(({ type }) => type === 'hold-began').length;
   await fill(stage, healthy, 50, () => 'poison');
   await fill(stage, rejecting, 200, (n) => `k${n % 20}`);
-  await fill(stage, held, 200, (n) => `k${n % 20}`);
+  await fill(stage, away, 200, (n) => `k${n % 20}`);
   await until(() => relay.events.filter(({ type }) => type === 'hold-began').length > holds);
   await until(async () => {
     const rows = await stage.database.query<{ topic: string }>(
@@ -70,7 +70,7 @@ async function disturb({ stage, broker, relay }: Scene): Promise<void> {
 }
 
 async function calm({ stage, broker }: Scene): Promise<void> {
-  for (const { name } of [healthy, rejecting, held]) {
+  for (const { name } of [healthy, rejecting, away]) {
     broker.at(name).judge = () => 'store';
     broker.at(name).reachable = true;
   }
@@ -156,13 +156,13 @@ test('I13 a hold ends within 2 s of the recovery of its broker, and waiting mess
   timeout: 120_000,
 }, async (context) => {
   const { stage, broker, relay } = await setScene(context);
-  const target = broker.at(held.name);
+  const target = broker.at(away.name);
   const latenessesMs: number[] = [];
   for (let round = 0; round < 3; round += 1) {
     target.judge = () => 'hold';
     target.reachable = false;
     const holds = relay.events.filter(({ type }) => type === 'hold-began').length;
-    await fill(stage, held, 20, (n) => `k${n}`);
+    await fill(stage, away, 20, (n) => `k${n}`);
     await until(() => relay.events.filter(({ type }) => type === 'hold-began').length > holds);
     // At another moment between two probes each time.
     await delay(600 + round * 330);

@@ -32,7 +32,7 @@ async function sendRound(stage: Stage, round: number): Promise<void> {
 }
 
 /** What others keep for the relay: connections, locks of transactions, and workflows that run. */
-async function heldElsewhere(
+async function usedElsewhere(
   stage: Stage,
 ): Promise<{ connections: number; locks: number; workflows: number }> {
   const [row] = await stage.database.query<{ connections: number; locks: number }>(
@@ -47,16 +47,16 @@ async function heldElsewhere(
 
 /** What is kept once nothing is to be done: connections and workflows end some time after their last use. */
 async function quietly(stage: Stage, relay: RelayProcess, upTo: number) {
-  let now = await heldElsewhere(stage);
+  let now = await usedElsewhere(stage);
   await until(
     async () => {
-      now = await heldElsewhere(stage);
+      now = await usedElsewhere(stage);
       return now.workflows === 0 && now.locks === 0 && now.connections <= upTo;
     },
     20_000,
     200,
   ).catch(() => undefined);
-  return { ...now, ...(await relay.held()) };
+  return { ...now, ...(await relay.resources()) };
 }
 
 test('I16: after a load has ended a relay keeps no memory, connection, lock, timer or workflow of it', {

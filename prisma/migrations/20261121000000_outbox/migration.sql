@@ -441,7 +441,7 @@ as $$ select l.owner = p_owner and l.incarnation = outbox.incarnation() $$;
 --
 -- A lease lasts ten seconds (src/store/lane/lease.ts). One that ends later than that is from before the clock was set back.
 -- An owner that lost its session may be back soon: for half a second after the last renewal no other owner takes the lane.
-create function outbox.lane_held(l outbox.lane) returns boolean language sql volatile
+create function outbox.lane_taken(l outbox.lane) returns boolean language sql volatile
 as $$
   select coalesce(l.owner is not null
     and l.incarnation = outbox.incarnation()
@@ -1606,7 +1606,7 @@ begin
     select l.topic, l.n,
       case when l.wanted_since is null then l.owner is not null else l.wanted_since < clock_timestamp() - p_stuck end as replace
     from outbox.lane l
-    where l.topic = any(p_topics) and (not p_orphans or l.owner is not null) and not outbox.lane_held(l)
+    where l.topic = any(p_topics) and (not p_orphans or l.owner is not null) and not outbox.lane_taken(l)
       -- A time far in the future was written before the clock was set back.
       and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
       -- Only a lane with work is worth the question whether its topic is paused.

@@ -34,7 +34,7 @@ export class PlannedFaults implements MemoryFaults {
     this.#refusal = rule;
   }
 
-  hold(scope: Hold['scope'] = 'transport', reason = 'held by a test'): void {
+  hold(scope: Hold['scope'] = 'transport', reason = 'put on hold by a test'): void {
     this.#hold = { scope, reason };
   }
 

@@ -96,13 +96,13 @@ export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
   {
     check: 'holds',
     judge({ lanes }) {
-      const held = lanes.flatMap((lane) =>
+      const waiting = lanes.flatMap((lane) =>
         lane.hold === null ? [] : [{ name: nameOf(lane), ...lane.hold }],
       );
-      const [first] = held;
+      const [first] = waiting;
       if (first === undefined) return fine('No lane waits for its topic or transport.');
       return warning(
-        `${firstOf(held.map(({ name }) => name))} wait${held.length === 1 ? 's' : ''} for the ${first.scope === 'settle' ? 'database' : first.scope}: ${first.reason}`,
+        `${firstOf(waiting.map(({ name }) => name))} wait${waiting.length === 1 ? 's' : ''} for the ${first.scope === 'settle' ? 'database' : first.scope}: ${first.reason}`,
         'Restore it; lanes go on by themselves within a second.',
       );
     },

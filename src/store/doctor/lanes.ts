@@ -30,9 +30,9 @@ export interface MonthFacts {
 /** Lanes with an expired lease or a hold. A lease that ends in a distant future is from before the clock was set back. */
 export async function readLaneFacts(sql: Sql): Promise<readonly LaneFacts[]> {
   return sql.query<LaneFacts>(
-    `select topic, n as lane, owner is not null and not held as expired, hold
-     from (select l.*, outbox.lane_held(l) as held from outbox.lane l) l
-     where owner is not null and not held or hold is not null order by 1, 2`,
+    `select topic, n as lane, owner is not null and not taken as expired, hold
+     from (select l.*, outbox.lane_taken(l) as taken from outbox.lane l) l
+     where owner is not null and not taken or hold is not null order by 1, 2`,
   );
 }
 

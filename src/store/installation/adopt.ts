@@ -70,7 +70,7 @@ async function readPlace(sql: Sql): Promise<Place> {
     `select id, (system_identifier, database_oid) is distinct from (
          (select c.system_identifier::text from pg_control_system() c),
          (select oid from pg_database where datname = current_database())) or ${rowsOfAnotherCluster} as moved,
-       exists (select from outbox.lane l where outbox.lane_held(l)) as delivering
+       exists (select from outbox.lane l where outbox.lane_taken(l)) as delivering
      from outbox.installation`,
   );
   if (row === undefined) throw new Error('The installation has lost its row.');

@@ -3,7 +3,7 @@ import type { Sql } from '../database/database.ts';
 import { writeOwnRow } from './lane-row.ts';
 
 /**
- * Length of a lease, also known to `outbox.lane_held`. It is renewed long before its end. A frozen owner loses its lane after
+ * Length of a lease, also known to `outbox.lane_taken`. It is renewed long before its end. A frozen owner loses its lane after
  * this time; an owner whose process has ended, as soon as its session is gone.
  */
 export const leaseMs = 10_000;
@@ -42,7 +42,7 @@ export async function acquireLane(
 ): Promise<AcquiredLane | undefined> {
   const [row] = await sql.query<AcquiredLane>(
     `with before as materialized (
-       select l.owner, l.incarnation, outbox.lane_held(l) as held from outbox.lane l
+       select l.owner, l.incarnation, outbox.lane_taken(l) as taken from outbox.lane l
        where topic = $1 and n = $2 for update skip locked
      )
      update outbox.lane l
@@ -50,7 +50,7 @@ export async function acquireLane(
        wanted_since = case when $6 then l.wanted_since end,
        incarnation = outbox.incarnation(), session = case when outbox.session_lives($5) then $5::bigint end
      from before b
-     where l.topic = $1 and l.n = $2 and (b.owner = $3 or not b.held)
+     where l.topic = $1 and l.n = $2 and (b.owner = $3 or not b.taken)
      returning l.cursor, l.snapshot::text, l.suspect::text,
        -- Also after a restart: a failover may have lost the record of a later owner.
        (b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed,

@@ -98,7 +98,7 @@ export async function readLeasedLanes(sql: Sql, scope: PauseScope): Promise<read
   return sql.query<LeasedLane>(
     `select l.topic, l.n as lane, l.alive_until as "aliveUntil"
      from outbox.lane l
-     where outbox.lane_held(l) and l.topic in (select outbox.topics_of($1, $2))
+     where outbox.lane_taken(l) and l.topic in (select outbox.topics_of($1, $2))
      order by l.topic, l.n`,
     scopeValues(scope),
   );

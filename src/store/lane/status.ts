@@ -42,7 +42,7 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
        union all
        select (select min(m.topic) from outbox.message m where m.state = 'ready' and m.topic > t.topic) from topics t where t.topic is not null
      ), lanes as (
-       select l.topic, l.n as lane, l.cursor, l.snapshot, l.hold, outbox.lane_held(l) as owned,
+       select l.topic, l.n as lane, l.cursor, l.snapshot, l.hold, outbox.lane_taken(l) as owned,
          l.untold_from is not null as untold,
          outbox.lane_workflow_id(l.topic, l.n) as workflow_id
        from outbox.lane l

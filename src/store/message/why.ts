@@ -53,7 +53,7 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
        t.name is not null as "topicKnown", t.transport, coalesce(t.paused, false) as "topicPaused",
        coalesce(x.paused, false) as "transportPaused",
        outbox.is_paused(a.topic) and not coalesce(t.paused, false) and not coalesce(x.paused, false) as changing,
-       l.hold, coalesce(outbox.lane_held(l), false) as owned,
+       l.hold, coalesce(outbox.lane_taken(l), false) as owned,
        l.wanted_since as "wantedSince",
        blocker.found as blocker, coalesce(before.count, 0) as before, running.count as relays
      from outbox.message_all a

@@ -24,7 +24,7 @@ const exact = new Map<string, readonly string[]>([
   ['incarnation', ['outbox.incarnation()']],
   ['session_lives', ['outbox.session_lives(1)']],
   ['lane_owned', [`(select outbox.lane_owned(l, '${me}') from outbox.lane l)`]],
-  ['lane_held', ['(select outbox.lane_held(l) from outbox.lane l)']],
+  ['lane_taken', ['(select outbox.lane_taken(l) from outbox.lane l)']],
   ['is_topic_name', [`outbox.is_topic_name('orders')`]],
   ['deliverer', [`outbox.deliverer('i', 'orders', 0, '${me}', true)`]],
   ['limit_transaction', ['outbox.limit_transaction(1000, 1000)']],

@@ -8,7 +8,7 @@ import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
-import { heldGate } from '../../support/fixtures/gate.ts';
+import { testGate } from '../../support/fixtures/gate.ts';
 import { type JournalOptions, journalTransport } from '../../support/fixtures/journal.ts';
 import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
@@ -171,8 +171,8 @@ test('the health of a relay names a server that vanished, until it is back', asy
 test('a relay waits for the batch in hand, but no longer than the time of its stop', async (context) => {
   const orders = numbered('orders');
   const stage = await openStage(context, { topics: [orders] });
-  const begun = heldGate(context);
-  const sent = heldGate(context);
+  const begun = testGate(context);
+  const sent = testGate(context);
   const relay = await stage.relay(
     {},
     {
@@ -202,8 +202,8 @@ test('a relay waits for the batch in hand, but no longer than the time of its st
 test('a relay waits for the batch in hand also while Temporal is unreachable', async (context) => {
   const orders = numbered('orders');
   const stage = await openStage(context, { topics: [orders] });
-  const begun = heldGate(context);
-  const sent = heldGate(context);
+  const begun = testGate(context);
+  const sent = testGate(context);
   const before = async (): Promise<void> => {
     begun.open();
     await sent.opened;

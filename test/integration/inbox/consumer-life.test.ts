@@ -10,7 +10,7 @@ import type { ReceiptSender } from '../../../src/inbox/handling/receipts.ts';
 import { countKept } from '../../../src/store/inbox/kept-counts.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
-import { heldGate } from '../../support/fixtures/gate.ts';
+import { testGate } from '../../support/fixtures/gate.ts';
 import type { ShopTransaction } from '../../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
@@ -99,12 +99,12 @@ test('a start warns of a pool smaller than the messages in hand', async () => {
 
 test('a second stop ends with the first one, after the message in hand', async () => {
   const { consumer, source } = await make();
-  const held = heldGate({ onTestFinished });
-  const begun = heldGate({ onTestFinished });
+  const resume = testGate({ onTestFinished });
+  const begun = testGate({ onTestFinished });
   const running = await consumer
     .on(orders, async () => {
       begun.open();
-      await held.opened;
+      await resume.opened;
     })
     .start();
   append(source, 1);
@@ -118,25 +118,25 @@ test('a second stop ends with the first one, after the message in hand', async (
   // Whatever needs no message in hand has its turn.
   await running.status();
   expect(ended).toEqual([]);
-  held.open();
+  resume.open();
   await Promise.all(stops);
 
   expect(ended).toEqual(['first after 1', 'second after 1']);
 });
 
 test('while receipts are being sent, their batch does not end and its messages stay unacknowledged', async () => {
-  const held = heldGate({ onTestFinished });
-  const sending = heldGate({ onTestFinished });
+  const resume = testGate({ onTestFinished });
+  const sending = testGate({ onTestFinished });
   const { consumer, source } = await make({
     send: async () => {
       sending.open();
-      await held.opened;
+      await resume.opened;
     },
   });
   const running = await consumer.on(orders, async () => undefined).start();
   onTestFinished(() => {
     // A stop waits for the receipts.
-    held.open();
+    resume.open();
     return running.stop();
   });
   append(source, 1);
@@ -145,7 +145,7 @@ test('while receipts are being sent, their batch does not end and its messages s
   // Each answer is a turn in which the batch could end.
   for (let look = 0; look < 5; look += 1)
     expect(await running.status()).toMatchObject({ handled: 1, lag: 1 });
-  held.open();
+  resume.open();
   await until(async () => (await running.status()).lag === 0);
 });
 

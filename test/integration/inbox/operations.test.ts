@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { markKeysTold } from '../../../src/store/inbox/parked-keys.ts';
 import { noteArrivals } from '../../../src/store/inbox/receive.ts';
-import { heldGate } from '../../support/fixtures/gate.ts';
+import { testGate } from '../../support/fixtures/gate.ts';
 import { giveUp, type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 
@@ -123,8 +123,8 @@ test('discarding the first message of a parked key lets the next one continue, a
 test('discarding the last message of a key does not wait for a handler that is adding to it', async (end) => {
   const fixture = await keptFixture(end);
   const head = await fixture.keep('head');
-  const handler = heldGate(end);
-  const received = heldGate(end);
+  const handler = testGate(end);
+  const received = testGate(end);
   const handling = fixture.database.transaction(async (sql) => {
     await noteArrivals(sql, fixture.group, [{ id: 'more', topic: 'orders', key: 'K' }]);
     received.open();
@@ -146,8 +146,8 @@ test('a message that is being tried is busy for every operation and is left unch
   const head = await fixture.keep('head');
   const behind = await fixture.keep('behind');
   const key = await fixture.keyOf(head);
-  const handler = heldGate(end);
-  const locked = heldGate(end);
+  const handler = testGate(end);
+  const locked = testGate(end);
   const handling = fixture.database.transaction(async (sql) => {
     await sql.query('select from outbox.parked_key where id = $1 for no key update', [key?.id]);
     locked.open();

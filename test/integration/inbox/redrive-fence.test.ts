@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { noteArrivals } from '../../../src/store/inbox/receive.ts';
-import { heldGate } from '../../support/fixtures/gate.ts';
+import { testGate } from '../../support/fixtures/gate.ts';
 import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -11,8 +11,8 @@ test('the first try of a key that is parked again waits for handlers that began 
   const fixture = await keptFixture(end);
   const failed = await fixture.keep('1', { state: 'failed' });
   const arriving = (id: string) => [{ id, topic: 'orders', key: 'K' }];
-  const commit = heldGate(end);
-  const retried = heldGate(end);
+  const commit = testGate(end);
+  const retried = testGate(end);
   const retrying = fixture.database.transaction(async (sql) => {
     await sql.query('select outbox.retry_kept($1, $2)', [fixture.group, failed]);
     retried.open();
@@ -20,8 +20,8 @@ test('the first try of a key that is parked again waits for handlers that began 
   });
   await retried.opened;
   // Begins after the retry got its transaction id, and before it commits: the key is not there for it.
-  const handler = heldGate(end);
-  const begun = heldGate(end);
+  const handler = testGate(end);
+  const begun = testGate(end);
   let arrivals: readonly string[] = [];
   const handling = fixture.database.transaction(async (sql) => {
     arrivals = await noteArrivals(sql, fixture.group, arriving('2'));
@@ -51,14 +51,14 @@ test.each([
     const fixture = await keptFixture(end);
     const { database, group } = fixture;
     const failed = await fixture.keep('1', { state: 'failed' });
-    const [rolled, rolling] = [heldGate(end), heldGate(end)];
+    const [rolled, rolling] = [testGate(end), testGate(end)];
     const keeper = database.transaction(async (sql) => {
       await sql.query('lock table outbox.processed in share row exclusive mode');
       rolling.open();
       await rolled.opened;
     });
     await rolling.opened;
-    const handler = heldGate(end);
+    const handler = testGate(end);
     const handling = database.transaction(async (sql) => {
       const arrivals = await noteArrivals(
         sql,

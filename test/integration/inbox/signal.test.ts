@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { HandlerContext } from '../../../src/inbox/handler.ts';
-import { heldGate } from '../../support/fixtures/gate.ts';
+import { testGate } from '../../support/fixtures/gate.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -98,13 +98,13 @@ test('a stop abandons a handler that ignores the signal, and its effect does not
   onTestFinished,
 }) => {
   inbox = await MemoryInbox.create();
-  const held = heldGate({ onTestFinished });
+  const resume = testGate({ onTestFinished });
   let begun = false;
   const first = await inbox.consume({
     transactionTimeout: '20s',
     before: async () => {
       begun = true;
-      await held.opened;
+      await resume.opened;
     },
   });
   inbox.feed({ n: 1, key: 'a' });
@@ -115,7 +115,7 @@ test('a stop abandons a handler that ignores the signal, and its effect does not
 
   expect(performance.now() - begunAt).toBeLessThan(10_000);
   const second = await inbox.consume();
-  held.open();
+  resume.open();
   await until(async () => (await second.status()).lag === 0);
   expect(await inbox.effects()).toEqual([1]);
   expect(await inbox.kept()).toEqual([]);

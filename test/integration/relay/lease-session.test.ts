@@ -66,12 +66,12 @@ test.each(['4713', '-4713', '9007199254740993'])(
     await lease.acquire();
     expect(await tiedTo()).toBe(key);
     await graceOver();
-    const held = 'select outbox.lane_held(l) as held from outbox.lane l';
+    const taken = 'select outbox.lane_taken(l) as taken from outbox.lane l';
 
-    expect(await shared.query(held)).toEqual([{ held: true }]);
-    expect(await database.query(held)).toEqual([{ held: true }]);
+    expect(await shared.query(taken)).toEqual([{ taken: true }]);
+    expect(await database.query(taken)).toEqual([{ taken: true }]);
 
     await shared.rollback();
-    expect(await database.query(held)).toEqual([{ held: false }]);
+    expect(await database.query(taken)).toEqual([{ taken: false }]);
   },
 );

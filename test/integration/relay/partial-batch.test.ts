@@ -72,7 +72,7 @@ test('a hold uses up no attempt, shows its reason on the lane, and ends when the
 
   await fixture.drain();
 
-  expect(shown).toMatchObject({ scope: 'topic', reason: 'held by the script' });
+  expect(shown).toMatchObject({ scope: 'topic', reason: 'put on hold by the script' });
   expect((await fixture.laneRow()).hold).toBeNull();
   expect(fixture.broker.labels).toEqual(['A']);
   expect((await fixture.row('A')).attempts).toBe(0);

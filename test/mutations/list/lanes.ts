@@ -85,7 +85,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'lease-taken-early',
     promise: 'A frozen process does no harm when it thaws',
-    file: 'outbox.lane_held()',
+    file: 'outbox.lane_taken()',
     find: 'l.alive_until between clock_timestamp() and',
     replace: `l.alive_until between clock_timestamp() + interval '5 s' and`,
     test: 'test/integration/relay/lease.test.ts',
@@ -121,7 +121,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'lane-of-a-dead-session-stays',
     promise: 'The lanes of a dead relay are taken over at once',
-    file: 'outbox.lane_held()',
+    file: 'outbox.lane_taken()',
     find: ' or outbox.session_lives(l.session)',
     replace: ' or true',
     test: 'test/integration/relay/lease.test.ts',
@@ -130,7 +130,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'session-dead-to-its-own-connection',
     promise: 'A pooler that shares connections costs speed only',
-    file: 'outbox.lane_held()',
+    file: 'outbox.lane_taken()',
     find: '\n      or outbox.session_here(l.session)',
     replace: '',
     test: 'test/integration/relay/lease-session.test.ts',

@@ -43,7 +43,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     title: 'with order, messages waiting behind one that is lost',
   },
   {
-    name: 'messages-of-any-size-are-held',
+    name: 'messages-of-any-size-are-received',
     promise: inOrder,
     file: 'src/brokers/rocketmq/source/group-member.ts',
     find: 'const mostBytes = 64 *',
@@ -54,7 +54,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     name: 'messages-in-hand-are-not-renewed',
     promise: inOrder,
     file: 'src/brokers/rocketmq/source/group-member.ts',
-    find: 'await this.#leases.renew(shares.flatMap((share) => share.held()));',
+    find: 'await this.#leases.renew(shares.flatMap((share) => share.all()));',
     replace: 'await this.#leases.renew([]);',
     test: 'test/transports/rocketmq/receiving.test.ts',
     title: ': a handler may take longer than the invisible time and keeps its messages',

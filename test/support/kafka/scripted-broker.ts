@@ -55,7 +55,7 @@ export class ScriptedBroker implements Transport {
     const outcomes = batch.messages.map((message): PublishOutcome => {
       if (message.key !== null && stopped.has(message.key)) return { kind: 'held' };
       const outcome = this.#serve(message);
-      if (outcome.kind === 'deferred') hold = { scope: 'topic', reason: 'held by the script' };
+      if (outcome.kind === 'deferred') hold = { scope: 'topic', reason: 'put on hold by the script' };
       if (outcome.kind !== 'acknowledged' && message.key !== null) stopped.add(message.key);
       return outcome;
     });

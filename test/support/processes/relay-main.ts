@@ -6,7 +6,7 @@ import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { http, kafka, type Transport, type WorkflowMessage, workflow } from '../../../src/transports.ts';
 import { journalTransport } from '../fixtures/journal.ts';
-import type { Held, RelayProcessOptions } from './relay-process.ts';
+import type { RelayProcessOptions, Resources } from './relay-process.ts';
 
 // A relay that publishes to Kafka, or to the journal in its database; `relay-process.ts` starts it with its settings.
 const settings = JSON.parse(process.argv[2] ?? '') as RelayProcessOptions;
@@ -52,13 +52,13 @@ const relay = startRelay(
   },
 );
 process.once('SIGTERM', () => void relay.stop());
-process.on('message', () => process.send?.(heldNow()));
+process.on('message', () => process.send?.(resourcesNow()));
 // The IPC channel alone does not keep the process alive.
 process.channel?.unref();
 await relay.ready;
 process.stdout.write('ready\n');
 
-function heldNow(): Held {
+function resourcesNow(): Resources {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   collect();

@@ -33,7 +33,7 @@ export interface RelayProcessOptions {
 }
 
 /** Resources that a relay process holds at the moment. */
-export interface Held {
+export interface Resources {
   /** Heap size after a collection, in bytes. */
   readonly heapBytes: number;
   /** Number of sockets, timers and other resources that keep the process alive, by kind. */
@@ -50,7 +50,7 @@ export interface RelayProcess {
   /** Resolves when the process has exited. */
   readonly exited: Promise<unknown>;
   signal(signal: NodeJS.Signals): void;
-  held(): Promise<Held>;
+  resources(): Promise<Resources>;
   /** Kills it if it still runs, and waits for its exit. */
   end(): Promise<void>;
 }
@@ -88,11 +88,11 @@ export async function startRelayProcess(settings: RelayProcessOptions): Promise<
     timeline: () => [`relay ${pid}:`, ...lines.slice(-latestEvents)].join('\n'),
     exited,
     signal: (signal) => void child.kill(signal),
-    async held() {
+    async resources() {
       const answered = once(child, 'message');
-      child.send('held');
-      const [held] = (await answered) as [Held];
-      return held;
+      child.send('resources');
+      const [answer] = (await answered) as [Resources];
+      return answer;
     },
     async end() {
       if (running()) child.kill('SIGKILL');

@@ -12,7 +12,7 @@ async function subject(): Promise<ContractSubject> {
   const folder = await mkdtemp(join(tmpdir(), 'spool-'));
   const away = `${folder}-away`;
   const transport = spool({ folder });
-  let held = false;
+  let moved = false;
   return {
     transport,
     address,
@@ -24,11 +24,11 @@ async function subject(): Promise<ContractSubject> {
       async hold() {
         await transport.close();
         await rename(folder, away);
-        held = true;
+        moved = true;
       },
       async heal() {
-        if (held) await rename(away, folder);
-        held = false;
+        if (moved) await rename(away, folder);
+        moved = false;
       },
     },
   };

@@ -51,13 +51,13 @@ test.each<[string, (url: string) => Transport, typeof streamMessages]>([
         );
     }
 
-    const held = await contents(await redisAt(server.url), 'orders');
-    const ids = new Set(held.map(({ id }) => id));
+    const stored = await contents(await redisAt(server.url), 'orders');
+    const ids = new Set(stored.map(({ id }) => id));
     expect(kills).toBe(2);
     expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
     expect(ids.size).toBe(3_000);
     for (const key of keys) {
-      const numbers = held
+      const numbers = stored
         .filter((one) => one.key === key)
         .map(({ payload }) => Number(/\d+/.exec(payload)?.[0]));
       const first = numbers.filter((n, at) => numbers.indexOf(n) === at);

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const heading = ['TOPIC', 'LANES', 'HELD BECAUSE'];
+const heading = ['TOPIC', 'LANES', 'WAITS BECAUSE'];
 const long = 'meter-reading-of-the-north';
 const why = `no broker: ${'host-and-port '.repeat(6)}`.trim();
 const id = '01900000-0000-7000-8000-000000000001';
@@ -24,7 +24,7 @@ test('a table fits its terminal: long cells are cut, the last column is wrapped,
 test('in a pipe or a file a row is a line with complete cells', () => {
   vi.stubEnv('COLUMNS', '');
   expect(table(heading, [[long, '4', why]]).split('\n')).toEqual([
-    `${'TOPIC'.padEnd(long.length)}  LANES  HELD BECAUSE`,
+    `${'TOPIC'.padEnd(long.length)}  LANES  WAITS BECAUSE`,
     `${long}  4      ${why}`,
   ]);
 });

@@ -54,7 +54,7 @@ test('a hold is written with its reason, probed at once and then every second, a
   await pass(1_000);
   expect(end.state).toBe('resolved');
   expect(written().slice(1)).toEqual([['orders', 3, lease.owner, null]]);
-  expect(events.slice(1)).toEqual([{ type: 'hold-ended', heldMs: 3_000, topic: 'orders', lane: 3 }]);
+  expect(events.slice(1)).toEqual([{ type: 'hold-ended', lastedMs: 3_000, topic: 'orders', lane: 3 }]);
   expect(database.valuesOf(renew)).toHaveLength(1);
 });
 
@@ -109,7 +109,7 @@ test('the end of a hold is reported also if the database fails meanwhile', async
   database.refuse(paused, new Error('no connection'));
   await pass(1_000);
   expect(end).toMatchObject({ state: 'rejected', error: { message: 'no connection' } });
-  expect(events.at(-1)).toMatchObject({ type: 'hold-ended', heldMs: 1_000 });
+  expect(events.at(-1)).toMatchObject({ type: 'hold-ended', lastedMs: 1_000 });
 });
 
 test('the lease is renewed while a probe has no answer, and a stop does not wait for it for ever', async () => {

@@ -6,7 +6,7 @@ import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
 beforeEach(fakeTime);
 afterEach(realTime);
 
-const acquire = 'outbox.lane_held(l) as held';
+const acquire = 'outbox.lane_taken(l) as taken';
 const renew = 'update outbox.lane l set alive_until';
 const at = { cursor: '5', snapshot: '9:9:', suspect: null, lapsed: false, untold: false };
 

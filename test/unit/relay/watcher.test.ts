@@ -90,7 +90,7 @@ function stage(timings: Partial<RelayTimings> = {}) {
 async function drainHere(drains: LaneDrains) {
   const { database, input } = drainStage();
   database
-    .on('outbox.lane_held(l) as held', [
+    .on('outbox.lane_taken(l) as taken', [
       { cursor: '0', snapshot: null, suspect: null, lapsed: false, untold: false },
     ])
     .on('from outbox.release_held(', [{ held: false, released: 0, next: '' }])

@@ -138,7 +138,7 @@ test('an own pause ends, unless the topic was paused again or resumed since', as
 });
 
 test('lanes are those of a topic or of a transport', async () => {
-  const [leased, all] = ['where outbox.lane_held(l)', 'select topic, n as lane from outbox.lane'];
+  const [leased, all] = ['where outbox.lane_taken(l)', 'select topic, n as lane from outbox.lane'];
   const database = new ScriptedDatabase().on(leased, []).on(all, []);
   await readLeasedLanes(database, { topic: 'orders' });
   await readLanesOf(database, { transport: 'kafka' });

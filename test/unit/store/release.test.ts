@@ -96,7 +96,7 @@ test('a nudge names its lanes, or none if they are too many for a notification',
 });
 
 test('a lane has nothing in hand once it was taken and freed, with what a dead owner may have sent in its row', async () => {
-  const acquire = 'outbox.lane_held(l) as held';
+  const acquire = 'outbox.lane_taken(l) as taken';
   const suspect = 'set suspect = pg_current_snapshot()';
   const [free, abandon] = ['set owner = null', `alive_until = '-infinity'`];
   for (const [found, marked, empty, parts] of [

@@ -68,7 +68,7 @@ export interface ClassifyRules {
 
 /**
  * Classifies a request without a response. Before the request was written, the message cannot be the cause: the address
- * is held, also where the guard refused it. Afterwards the message may have crashed the server, so it counts as an attempt.
+ * is on hold, also where the guard refused it. Afterwards the message may have crashed the server, so it counts as an attempt.
  */
 export function classifyFailure(error: Error, written: boolean, server: string): SendOutcome {
   const reason = failureReason(error, server);

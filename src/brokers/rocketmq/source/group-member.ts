@@ -121,12 +121,12 @@ export class GroupMember {
     const { batchSize, concurrency } = this.#place.subscription;
     const most = Math.max(batchSize, largestPop) * concurrency;
     for (;;) {
-      const held = [...this.#shares.values()].flatMap((share) => share.held());
-      const bytes = held.reduce((sum, message) => sum + message.bytes, 0);
+      const all = [...this.#shares.values()].flatMap((share) => share.all());
+      const bytes = all.reduce((sum, message) => sum + message.bytes, 0);
       if (this.#stopping.signal.aborted) return 0;
-      if (held.length < most && bytes < mostBytes) {
-        const fitting = Math.ceil(((mostBytes - bytes) / Math.max(1, bytes)) * held.length);
-        return held.length === 0 ? largestPop : Math.min(fitting, largestPop);
+      if (all.length < most && bytes < mostBytes) {
+        const fitting = Math.ceil(((mostBytes - bytes) / Math.max(1, bytes)) * all.length);
+        return all.length === 0 ? largestPop : Math.min(fitting, largestPop);
       }
       await new Promise<void>((resolve) => {
         this.#crowded.add(resolve);
@@ -176,7 +176,7 @@ export class GroupMember {
 
   async #renew(): Promise<void> {
     const shares = [...this.#shares.values()];
-    await this.#leases.renew(shares.flatMap((share) => share.held()));
+    await this.#leases.renew(shares.flatMap((share) => share.all()));
     for (const share of shares) share.dropLost();
     this.#makeRoom();
   }

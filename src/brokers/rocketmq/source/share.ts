@@ -31,7 +31,7 @@ export class Share {
   }
 
   /** All messages, including those that are being handled. */
-  held(): readonly LeasedMessage[] {
+  all(): readonly LeasedMessage[] {
     return [...this.#inHand, ...this.#waiting];
   }
 
@@ -54,7 +54,7 @@ export class Share {
   dropLost(): void {
     const told = this.#lost?.signal.aborted === true;
     // What has arrived since the batch was aborted is a delivery of its own, of the same messages.
-    if (this.#ordered) loseBehind(told ? this.#waiting : this.held());
+    if (this.#ordered) loseBehind(told ? this.#waiting : this.all());
     this.#waiting = this.#waiting.filter(({ lost }) => !lost);
     if (this.#inHand.some(({ lost }) => lost)) this.#lost?.abort();
   }

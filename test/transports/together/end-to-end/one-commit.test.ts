@@ -64,11 +64,11 @@ test('I15: of three transports in one commit one is unreachable, and the others 
   const operator = operations(config);
   onTestFinished(() => operator.close());
   const { lanes } = await operator.status();
-  expect(lanes.map(({ topic, ready, hold }) => ({ topic, ready, held: hold?.reason ?? null }))).toEqual([
+  expect(lanes.map(({ topic, ready, hold }) => ({ topic, ready, hold: hold?.reason ?? null }))).toEqual([
     // What waits comes first.
-    { topic: 'told', ready: orders, held: expect.stringContaining(`127.0.0.1:${endpoint.port}`) },
-    { topic: 'placed', ready: 0, held: null },
-    { topic: 'shipped', ready: 0, held: null },
+    { topic: 'told', ready: orders, hold: expect.stringContaining(`127.0.0.1:${endpoint.port}`) },
+    { topic: 'placed', ready: 0, hold: null },
+    { topic: 'shipped', ready: 0, hold: null },
   ]);
   for (const topic of [placed, shipped, told]) {
     expect(await commit((tx) => cancel(tx, topic, 'later'))).toBe('canceled');

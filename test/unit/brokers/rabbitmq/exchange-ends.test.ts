@@ -26,8 +26,8 @@ test.each([
     scripted.end(closedWith(404, 'NOT_FOUND - another'));
     const next = channel.send(message('b'));
 
-    const held = { kind: 'hold', hold: { scope: 'topic', reason }, onWire: false };
-    expect(await outcomes([sent, next])).toEqual([held, held]);
+    const onHold = { kind: 'hold', hold: { scope: 'topic', reason }, onWire: false };
+    expect(await outcomes([sent, next])).toEqual([onHold, onHold]);
     expect(scripted.published).toHaveLength(1);
     expect(endOf(channel)).toEqual({ ended: true, refused, unconfirmed: undefined });
   },

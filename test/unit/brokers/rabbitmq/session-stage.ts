@@ -35,16 +35,16 @@ export async function stage(options: Partial<RabbitmqOptions> = {}, concurrency 
 /** Holds batches until the test ends them, and notes them. */
 export function handler() {
   const batches: IncomingBatch[] = [];
-  const held = gate();
+  const resume = gate();
   const hold = { these: (_batch: IncomingBatch) => false };
-  onTestFinished(() => held.open());
+  onTestFinished(() => resume.open());
   return {
     batches,
     hold,
-    open: held.open,
+    open: resume.open,
     handle: async (batch: IncomingBatch): Promise<void> => {
       batches.push(batch);
-      if (hold.these(batch)) await held.opened;
+      if (hold.these(batch)) await resume.opened;
       acknowledgeAll(batch);
     },
     /** The messages so far, by address. */

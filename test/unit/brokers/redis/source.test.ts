@@ -130,17 +130,17 @@ test('a lease that another member has taken ends the batch, and what was read is
 test('a lease that cannot be renewed is lost at its end, and not before', async () => {
   const { lease, orders: queue, subscribe, told } = await stage(1_000);
   queue.answers.push(mine(), mine(['1']));
-  let heldForMs = 0;
+  let lostAfterMs = 0;
 
   await subscribe(async (batch) => {
     lease.renewed = new Error('READONLY');
     await new Promise((resolve) => batch.lost.addEventListener('abort', resolve));
-    heldForMs = performance.now() - (queue.readAtMs[1] ?? 0);
+    lostAfterMs = performance.now() - (queue.readAtMs[1] ?? 0);
     lease.renewed = 1;
   });
   await expect.poll(() => told.assigned.length, soon).toBeGreaterThan(1);
 
-  expect(heldForMs).toBeGreaterThan(400);
+  expect(lostAfterMs).toBeGreaterThan(400);
 });
 
 test('a failed read is reported with the time until the next, which doubles up to the longest', async () => {

@@ -124,17 +124,17 @@ test('a message whose receipt is invalid is lost: its batch ends, and it is not 
 test('a message that cannot be renewed is lost at the end of its time, and not before', async () => {
   const { proxy, subscribe } = await stage({ invisibleMs: 2_000 });
   proxy.refused.set('changeInvisibleDuration', ['INTERNAL_ERROR', 'of a broker']);
-  let heldForMs = 0;
+  let lostAfterMs = 0;
   await subscribe(async (batch) => {
     const fromMs = performance.now();
     await fired(batch.lost);
-    heldForMs = performance.now() - fromMs;
+    lostAfterMs = performance.now() - fromMs;
   });
 
   proxy.deliver('orders', 'a', { id: 'm1' });
-  await expect.poll(() => heldForMs, soon).toBeGreaterThan(0);
+  await expect.poll(() => lostAfterMs, soon).toBeGreaterThan(0);
 
-  expect(heldForMs).toBeGreaterThan(500);
+  expect(lostAfterMs).toBeGreaterThan(500);
 });
 
 test('a stop waits for what is in hand, acknowledges it, and returns at once what has not begun', async () => {
@@ -172,12 +172,12 @@ test('a member leaves although its proxy refuses the notice, which it sends befo
 test('a member holds no more than its handlers need, and requests more when there is room', async () => {
   const { proxy, source, subscribe } = await stage();
   proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
-  const held = gate();
+  const resume = gate();
   let handled = 0;
   await subscribe(
     async (batch) => {
       handled += 1;
-      if (handled === 1) await held.opened;
+      if (handled === 1) await resume.opened;
       acknowledgeAll(batch);
     },
     { batchSize: 1, concurrency: 1 },
@@ -189,7 +189,7 @@ test('a member holds no more than its handlers need, and requests more when ther
   await source.redeliveryHorizonMs(['orders']);
   const full = proxy.received.length;
 
-  held.open();
+  resume.open();
   await expect.poll(() => proxy.acknowledged.length, soon).toBe(33);
 
   expect(full).toBe(1);

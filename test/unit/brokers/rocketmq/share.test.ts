@@ -51,7 +51,7 @@ test('with order, no message after an open one is done', async () => {
 
   const { done, open } = await share.hand({ batchSize: 9, handle: taking(['a', 'c']) }, going);
 
-  expect([ids(done), ids(open), ids(share.held())]).toEqual([['a'], ['b', 'c'], ['b', 'c']]);
+  expect([ids(done), ids(open), ids(share.all())]).toEqual([['a'], ['b', 'c'], ['b', 'c']]);
 });
 
 test('without order each message is done separately, even if two have the same offset', async () => {
@@ -82,7 +82,7 @@ test.each([
         for (const message of batch.messages) batch.acknowledge(message);
       };
       await share.hand({ batchSize: 9, handle }, going);
-      return share.held().length === 0;
+      return share.all().length === 0;
     });
 
     expect(restMs).toBeGreaterThan(30);
@@ -109,7 +109,7 @@ test('a batch with a lost message is aborted, and lost messages are not offered 
   );
 
   expect(told).toEqual([true, true, false]);
-  expect(share.held()).toEqual([]);
+  expect(share.all()).toEqual([]);
 });
 
 /** What is offered next, and taken. */
@@ -124,7 +124,7 @@ async function offeredNext(share: Share): Promise<readonly string[]> {
 }
 
 function lose(share: Share, ...lost: readonly string[]): void {
-  for (const message of share.held()) if (lost.includes(message.messageId)) message.lost = true;
+  for (const message of share.all()) if (lost.includes(message.messageId)) message.lost = true;
 }
 
 test.each([
@@ -156,7 +156,7 @@ test.each([
     going,
   );
 
-  expect(ids(share.held())).toEqual([]);
+  expect(ids(share.all())).toEqual([]);
 });
 
 test('with order, messages that arrive again while their lost batch is still handled are kept and offered in order', async () => {
