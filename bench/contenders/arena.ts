@@ -5,7 +5,7 @@ import type { Arrivals } from './arrivals.ts';
 import { ContenderProcess } from './child.ts';
 import { type ContenderName, programOf } from './contenders.ts';
 import { type ProcessorTimes, processorTimes, type ServerPids } from './processor-time.ts';
-import type { CpuSample, OpenLoop, Percentiles, Place, Setting } from './protocol.ts';
+import type { ContenderInput, CpuSample, OpenLoop, Percentiles, Setting } from './protocol.ts';
 import { percentiles } from './serve.ts';
 import { lateness } from './validity.ts';
 
@@ -19,7 +19,7 @@ const dueWarmUp = 2_000;
 const dueAfterMs = 8_000;
 
 /** The servers of all contenders. */
-export interface Servers extends Omit<Place, 'topic' | 'noting' | 'delivers' | 'setting'> {
+export interface Servers extends Omit<ContenderInput, 'topic' | 'noting' | 'delivers' | 'setting'> {
   readonly database: Database;
   readonly arrivals: Arrivals;
   readonly pids: ServerPids;
@@ -164,7 +164,7 @@ export async function dueTogether(servers: Servers, entry: Entry, count: number)
 export async function withContender<T>(
   servers: Servers,
   entry: Entry,
-  { noting }: Pick<Place, 'noting'>,
+  { noting }: Pick<ContenderInput, 'noting'>,
   work: (contender: ContenderProcess, topic: string) => Promise<T>,
 ): Promise<T> {
   const { arrivals } = servers;
@@ -187,7 +187,7 @@ export async function openContender(
     delivers = true,
     noting = false,
     topic,
-  }: Pick<Place, 'topic'> & Partial<Pick<Place, 'noting' | 'delivers'>>,
+  }: Pick<ContenderInput, 'topic'> & Partial<Pick<ContenderInput, 'noting' | 'delivers'>>,
 ): Promise<ContenderProcess> {
   const contender = new ContenderProcess(program, node);
   try {

@@ -5,7 +5,7 @@ import { Worker } from '@temporalio/worker';
 import { connectTemporal } from '../../src/brokers/workflow/client/connection.ts';
 import { quietRuntime } from '../../src/brokers/workflow/client/runtime.ts';
 import type { bareWorkflow } from './bare-workflow.ts';
-import type { Contender, Place } from './protocol.ts';
+import type { Contender, ContenderInput } from './protocol.ts';
 import { serve } from './serve.ts';
 
 /** As a relay starts the workflows of messages. */
@@ -15,7 +15,7 @@ const concurrentStarts = 20;
  * Workflows that sleep and run one activity that does nothing, by a worker with the settings of the relay's worker for messages.
  * No database and no Kafka. No settings.
  */
-async function openBareWorkflows({ temporalAddress, topic }: Place): Promise<Contender> {
+async function openBareWorkflows({ temporalAddress, topic }: ContenderInput): Promise<Contender> {
   quietRuntime();
   const link = await connectTemporal({ address: temporalAddress, namespace: 'default' });
   const client = new Client({ connection: link.connection });

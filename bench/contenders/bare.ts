@@ -12,7 +12,7 @@ import { acquireLane } from '../../src/store/lane/lease.ts';
 import { settle } from '../../src/store/lane/settle.ts';
 import { readLanes } from '../../src/store/lane/topics.ts';
 import { announceTopic, type BodyTopic, fill } from '../workload.ts';
-import type { Contender, Place } from './protocol.ts';
+import type { Contender, ContenderInput } from './protocol.ts';
 
 /**
  * A bare loop of temporal-outbox's own functions, with the same batches: claim, publish, settle, one after the other for each
@@ -20,7 +20,7 @@ import type { Contender, Place } from './protocol.ts';
  *
  * Setting: `lanes`.
  */
-export async function openBare({ brokers, databaseUrl, setting, topic }: Place): Promise<Contender> {
+export async function openBare({ brokers, databaseUrl, setting, topic }: ContenderInput): Promise<Contender> {
   const database = openDatabase({ url: databaseUrl, connections: 8 });
   const target = await announceTopic(database, topic, { lanes: Number(setting['lanes'] ?? 2) });
   const transport = kafka({ brokers });

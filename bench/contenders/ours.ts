@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/store/database/pool.ts';
 import { clientOf } from '../../src/store/database/pool-client.ts';
 import type { Transaction } from '../../src/store/database/transaction.ts';
 import { announceTopic, type BodyTopic, body, fill, setPaused } from '../workload.ts';
-import type { Acknowledged, Contender, Place, Stored } from './protocol.ts';
+import type { Acknowledged, Contender, ContenderInput, Stored } from './protocol.ts';
 import { machineClock } from './serve.ts';
 
 /** So many transactions at a time, with a message each. */
@@ -24,21 +24,21 @@ const firstLooksMs = 20;
  * Settings: `lanes`; `topics` of the outbox that share the messages and go to one topic of Kafka; `bytes` of a payload; `timer`,
  * what waits until messages are due; `nudged`, 0 to leave the finding of messages to the relay's own look.
  */
-export async function openOurs(place: Place, acknowledged: Acknowledged): Promise<Contender> {
-  const { databaseUrl, setting, temporalAddress } = place;
+export async function openOurs(input: ContenderInput, acknowledged: Acknowledged): Promise<Contender> {
+  const { databaseUrl, setting, temporalAddress } = input;
   const database = openDatabase({ url: databaseUrl, connections });
-  const targets = await announceAll(database, place);
+  const targets = await announceAll(database, input);
   // One more for nudges.
   const pool = new pg.Pool({ connectionString: databaseUrl, max: connections + 1 });
   const client = sayingCommits(pool);
-  const direct = kafka({ brokers: place.brokers });
+  const direct = kafka({ brokers: input.brokers });
   const config = {
     database: { url: databaseUrl },
     temporal: { address: temporalAddress },
     topics: targets,
-    transports: { kafka: place.noting ? noting(direct, acknowledged) : direct },
+    transports: { kafka: input.noting ? noting(direct, acknowledged) : direct },
   };
-  const relay = place.delivers ? startRelay(config) : undefined;
+  const relay = input.delivers ? startRelay(config) : undefined;
   await relay?.ready;
   await setPaused({ database }, targets, true);
   return {
@@ -66,7 +66,7 @@ export async function openOurs(place: Place, acknowledged: Acknowledged): Promis
 
 async function announceAll(
   database: Database,
-  { setting, topic: address }: Place,
+  { setting, topic: address }: ContenderInput,
 ): Promise<[BodyTopic, ...BodyTopic[]]> {
   const options = {
     address,

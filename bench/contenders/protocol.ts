@@ -4,7 +4,7 @@
  */
 
 /** Where a contender finds its servers, and how it is set. */
-export interface Place {
+export interface ContenderInput {
   readonly databaseUrl: string;
   readonly brokers: readonly string[];
   readonly temporalAddress: string;
@@ -46,7 +46,7 @@ export interface Contender {
 export type Acknowledged = (ids: Iterable<string>) => void;
 
 /** Makes a contender ready to be filled. */
-export type Open = (place: Place, acknowledged: Acknowledged) => Promise<Contender>;
+export type Open = (input: ContenderInput, acknowledged: Acknowledged) => Promise<Contender>;
 
 /** Used processor time of the contender's process at a time in ms since 1970. */
 export interface CpuSample {
@@ -78,7 +78,7 @@ export interface OpenLoop {
 
 /** The calls of the parent, with what each takes and answers. */
 export interface Calls {
-  open: { readonly takes: Place; readonly answers: null };
+  open: { readonly takes: ContenderInput; readonly answers: null };
   fill: { readonly takes: { readonly count: number; readonly dueAtMs?: number }; readonly answers: null };
   start: { readonly takes: null; readonly answers: null };
   cpu: { readonly takes: null; readonly answers: readonly CpuSample[] };

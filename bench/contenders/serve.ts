@@ -3,12 +3,12 @@ import type {
   Answer,
   Calls,
   Contender,
+  ContenderInput,
   CpuSample,
   MemorySample,
   Open,
   OpenLoop,
   Percentiles,
-  Place,
   Request,
   Stored,
 } from './protocol.ts';
@@ -50,7 +50,7 @@ class Served {
   async carryOut({ call, with: taken }: Request): Promise<unknown> {
     switch (call) {
       case 'open':
-        this.#contender = await this.#open(taken as Place, (ids) => this.#note(ids));
+        this.#contender = await this.#open(taken as ContenderInput, (ids) => this.#note(ids));
         return null;
       case 'fill': {
         const { count, dueAtMs } = taken as Calls['fill']['takes'];

@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import type { Acknowledged, Contender, Place } from '../contenders/protocol.ts';
+import type { Acknowledged, Contender, ContenderInput } from '../contenders/protocol.ts';
 import { machineClock } from '../contenders/serve.ts';
 import { connectSender, keyOf, text } from './kafka.ts';
 
@@ -18,8 +18,8 @@ interface Data {
  *
  * Settings: `concurrency`, of one worker; `client` and `gather` of `kafka.ts`.
  */
-export async function openBullmq(place: Place, acknowledged: Acknowledged): Promise<Contender> {
-  const { noting, redisUrl, setting, topic } = place;
+export async function openBullmq(input: ContenderInput, acknowledged: Acknowledged): Promise<Contender> {
+  const { noting, redisUrl, setting, topic } = input;
   const connect = (): Redis => new Redis(redisUrl, { maxRetriesPerRequest: null });
   const connection = connect();
   const queue = new Queue<Data>(topic, {
@@ -27,7 +27,7 @@ export async function openBullmq(place: Place, acknowledged: Acknowledged): Prom
     defaultJobOptions: { removeOnComplete: true, attempts: 3 },
   });
   await queue.waitUntilReady();
-  const sender = await connectSender(place);
+  const sender = await connectSender(input);
   const workerConnection = connect();
   const worker = new Worker<Data>(
     topic,

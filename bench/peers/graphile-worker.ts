@@ -1,5 +1,5 @@
 import { makeWorkerUtils, type Runner, run } from 'graphile-worker';
-import type { Acknowledged, Contender, Place } from '../contenders/protocol.ts';
+import type { Acknowledged, Contender, ContenderInput } from '../contenders/protocol.ts';
 import { machineClock } from '../contenders/serve.ts';
 import { connectSender, keyOf, text } from './kafka.ts';
 
@@ -19,15 +19,18 @@ interface Payload {
  *
  * Settings: `concurrency`; `localQueue`, jobs that are fetched at once; `client` and `gather` of `kafka.ts`.
  */
-export async function openGraphileWorker(place: Place, acknowledged: Acknowledged): Promise<Contender> {
-  const { databaseUrl, delivers, noting, setting } = place;
+export async function openGraphileWorker(
+  input: ContenderInput,
+  acknowledged: Acknowledged,
+): Promise<Contender> {
+  const { databaseUrl, delivers, noting, setting } = input;
   const concurrency = Number(setting['concurrency'] ?? 50);
   const utils = await makeWorkerUtils({ connectionString: databaseUrl });
   if (delivers) {
     await utils.withPgClient((client) => client.query('drop schema if exists graphile_worker cascade'));
     await utils.migrate();
   }
-  const sender = await connectSender(place);
+  const sender = await connectSender(input);
   let runner: Runner | undefined;
   return {
     async fill(count, dueAtMs) {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProduceAcks, Producer, stringSerializers } from '@platformatic/kafka';
 import { Kafka, logLevel } from 'kafkajs';
-import type { Place } from '../contenders/protocol.ts';
+import type { ContenderInput } from '../contenders/protocol.ts';
 
 /** A message on its way: the body as stored, about 250 bytes. */
 export interface Outgoing {
@@ -36,7 +36,7 @@ export function keyOf(index: number): string {
  * With `setting.gather` above 0, what is sent within so many milliseconds goes as one request, as producers of Java do by
  * `linger.ms`; neither client can do so by itself.
  */
-export async function connectSender({ brokers, setting, topic }: Place): Promise<Sender> {
+export async function connectSender({ brokers, setting, topic }: ContenderInput): Promise<Sender> {
   const sender =
     setting['client'] === 'platformatic'
       ? await connectPlatformatic(brokers, topic)

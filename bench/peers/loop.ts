@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Contender, Place } from '../contenders/protocol.ts';
+import type { Contender, ContenderInput } from '../contenders/protocol.ts';
 import { connectSender, text } from './kafka.ts';
 
 const perLook = 100;
@@ -8,8 +8,8 @@ const perLook = 100;
  * The loop of common articles: select a hundred rows that wait, for each of them send it and then update it. kafkajs and pg with
  * their defaults, one connection. No settings.
  */
-export async function openLoop(place: Place): Promise<Contender> {
-  const client = new pg.Client({ connectionString: place.databaseUrl });
+export async function openLoop(input: ContenderInput): Promise<Contender> {
+  const client = new pg.Client({ connectionString: input.databaseUrl });
   await client.connect();
   await client.query(`
     create schema if not exists bench;
@@ -18,7 +18,7 @@ export async function openLoop(place: Place): Promise<Contender> {
       status integer not null default 0, fail_count integer not null default 0, next_retry timestamptz,
       created timestamptz not null default now(), updated timestamptz not null default now());
     create index on bench.t_msg (status, next_retry)`);
-  const sender = await connectSender(place);
+  const sender = await connectSender(input);
   let running: Promise<void> = Promise.resolve();
   const run = async (): Promise<void> => {
     for (;;) {

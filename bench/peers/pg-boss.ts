@@ -1,5 +1,5 @@
 import { PgBoss } from 'pg-boss';
-import type { Acknowledged, Contender, Place } from '../contenders/protocol.ts';
+import type { Acknowledged, Contender, ContenderInput } from '../contenders/protocol.ts';
 import { machineClock } from '../contenders/serve.ts';
 import { connectSender, keyOf, text } from './kafka.ts';
 
@@ -19,8 +19,8 @@ interface Data {
  *
  * Settings: `batch`, jobs that are fetched at once; `workers`; `client` of `kafka.ts`.
  */
-export async function openPgBoss(place: Place, acknowledged: Acknowledged): Promise<Contender> {
-  const { databaseUrl, noting, setting, topic } = place;
+export async function openPgBoss(input: ContenderInput, acknowledged: Acknowledged): Promise<Contender> {
+  const { databaseUrl, noting, setting, topic } = input;
   const workers = Number(setting['workers'] ?? 4);
   const boss = new PgBoss({
     connectionString: databaseUrl,
@@ -35,7 +35,7 @@ export async function openPgBoss(place: Place, acknowledged: Acknowledged): Prom
   });
   await boss.start();
   await boss.createQueue(topic, { partition: true, notify: true, retryLimit: 3 });
-  const sender = await connectSender(place);
+  const sender = await connectSender(input);
   return {
     fill: (count, dueAtMs) => fill(boss, topic, count, dueAtMs),
     async start() {

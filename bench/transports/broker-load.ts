@@ -45,13 +45,13 @@ export async function send(
 /** Receives and acknowledges this many messages, reading one header and the body of each. @throws when disconnected */
 export async function receive(
   transport: ReceivingTransport,
-  place: Pick<Subscription, 'addresses' | 'group' | 'concurrency' | 'batchSize'>,
+  subscription: Pick<Subscription, 'addresses' | 'group' | 'concurrency' | 'batchSize'>,
   messages: number,
 ): Promise<void> {
   let done = 0;
   const all = new AbortController();
   const subscribed = await transport.source().subscribe({
-    ...place,
+    ...subscription,
     fromBeginning: true,
     joinWithinMs: 10_000,
     assigned: () => undefined,

@@ -91,8 +91,8 @@ async function measureOnce(
   const bareReceived = await rateOf(messages, async () => {
     for (let done = 0; done < messages; ) done += await receiveBare(redis, bareAddress);
   });
-  const place = { addresses: [ourAddress], group, concurrency: 1, batchSize };
-  const ourReceived = await rateOf(messages, () => receive(transport, place, messages));
+  const subscription = { addresses: [ourAddress], group, concurrency: 1, batchSize };
+  const ourReceived = await rateOf(messages, () => receive(transport, subscription, messages));
   return { sent, received: { ours: ourReceived, bare: bareReceived } };
 }
 

@@ -4,7 +4,7 @@ import { judgePromises } from './judge-promises.ts';
 import { judgeShop } from './judge-shop.ts';
 import { allHandled } from './rush.ts';
 import type { Scene } from './scene.ts';
-import { recordPlace } from './shop-consumer.ts';
+import { recordPosition } from './shop-consumer.ts';
 import { products } from './shop-database.ts';
 import { orderEvents, orderTimeout } from './shop-topics.ts';
 
@@ -28,7 +28,9 @@ export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
   const records = await log.read([orderEvents.rules.address, orderTimeout.rules.address], signal);
   const verdict = judgeLog(messages, records);
   const surplus = new Set(
-    verdict.duplicates.map(({ topic, partition, offset }) => recordPlace(topic, partition, String(offset))),
+    verdict.duplicates.map(({ topic, partition, offset }) =>
+      recordPosition(topic, partition, String(offset)),
+    ),
   );
   const missed = await droppedAll(scene, surplus);
   const attemptsBurned = await reader.outboxAttempt.count({ where: { outcome: { not: 'acknowledged' } } });
@@ -51,7 +53,7 @@ export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
     relayKills: Number(faults.killedMidWay),
     brokerStops: Number(faults.brokerWasDown),
     attemptsBurned,
-    duplicatesDropped: [...surplus].filter((place) => scene.inbox.dropped.has(place)).length,
+    duplicatesDropped: [...surplus].filter((position) => scene.inbox.dropped.has(position)).length,
     lost: verdict.lost.length,
     ghosts: verdict.ghosts.length,
     early: verdict.early.length,
@@ -73,13 +75,13 @@ function settled({ reader, until }: Scene) {
 /** The records that the inbox dropped must be exactly the duplicates in Kafka's log. */
 async function droppedAll({ inbox, until }: Scene, surplus: ReadonlySet<string>): Promise<readonly string[]> {
   await until(`the inbox has come past all ${surplus.size} duplicates`, () =>
-    [...surplus].every((place) => inbox.dropped.has(place) || inbox.handled.has(place)),
+    [...surplus].every((position) => inbox.dropped.has(position) || inbox.handled.has(position)),
   );
-  const kept = [...surplus].filter((place) => !inbox.dropped.has(place));
-  const strange = [...inbox.dropped].filter((place) => !surplus.has(place));
+  const kept = [...surplus].filter((position) => !inbox.dropped.has(position));
+  const strange = [...inbox.dropped].filter((position) => !surplus.has(position));
   return [
-    ...kept.map((place) => `The inbox handled a duplicate: ${place}.`),
-    ...strange.map((place) => `The inbox dropped the first record of a message: ${place}.`),
+    ...kept.map((position) => `The inbox handled a duplicate: ${position}.`),
+    ...strange.map((position) => `The inbox dropped the first record of a message: ${position}.`),
   ];
 }
 

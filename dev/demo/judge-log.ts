@@ -46,7 +46,7 @@ export function judgeLog(
   records: readonly AuditRecord[],
 ): LogVerdict {
   const messages = new Map(committed.map((message) => [message.id, message]));
-  const inOrder = records.toSorted(byPlace);
+  const inOrder = records.toSorted(byPosition);
   const seen = new Set<string>();
   const firsts: AuditRecord[] = [];
   const duplicates: AuditRecord[] = [];
@@ -88,7 +88,7 @@ function outOfOrder(
   });
 }
 
-function byPlace(a: AuditRecord, b: AuditRecord): number {
+function byPosition(a: AuditRecord, b: AuditRecord): number {
   if (a.topic !== b.topic) return a.topic < b.topic ? -1 : 1;
   if (a.partition !== b.partition) return a.partition - b.partition;
   return Number(a.offset - b.offset);

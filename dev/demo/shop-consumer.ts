@@ -13,7 +13,7 @@ export interface InboxWatch {
 }
 
 /** The key for a position in Kafka. */
-export function recordPlace(topic: string, partition: number, offset: string): string {
+export function recordPosition(topic: string, partition: number, offset: string): string {
   return `${topic}/${partition}/${offset}`;
 }
 
@@ -23,10 +23,10 @@ export async function startShopConsumer(prisma: PrismaClient, config: Config): P
   const dropped = new Set<string>();
   const report = (event: ConsumerEvent): void => {
     if (event.type !== 'handled' && event.type !== 'duplicate') return;
-    const place = recordPlace(event.address, event.partition, event.offset);
-    if (event.type === 'handled') handled.add(place);
+    const position = recordPosition(event.address, event.partition, event.offset);
+    if (event.type === 'handled') handled.add(position);
     // A redelivered record is not counted as a duplicate record.
-    else if (!handled.has(place)) dropped.add(place);
+    else if (!handled.has(position)) dropped.add(position);
   };
   const running: RunningConsumer = await consumer(prisma, { config, group: 'shop', report, logger: false })
     .on(orderEvents, async (tx, { id, payload }) => {

@@ -21,14 +21,14 @@ export function readPrisma(folder: ReadFolder, named: string | undefined): Prism
   const config = withoutComments(
     configFiles.map((file) => folder.text(file)).find((text) => text !== undefined) ?? '',
   );
-  const places = [schemaIn(config), named, ...usualSchemas].filter((place) => place !== undefined);
-  const place = places.find((one) => schemaAt(folder, one) !== '');
-  const schema = place === undefined ? '' : schemaAt(folder, place);
+  const candidates = [schemaIn(config), named, ...usualSchemas].filter((one) => one !== undefined);
+  const found = candidates.find((one) => schemaAt(folder, one) !== '');
+  const schema = found === undefined ? '' : schemaAt(folder, found);
   const datasource = block(schema, 'datasource');
   const generator = block(schema, 'generator');
   const generates = valueOf(generator, 'provider') === 'prisma-client' ? 'typescript' : 'javascript';
   const output = valueOf(generator, 'output');
-  const base = place?.endsWith('.prisma') === true ? path.posix.dirname(place) : (place ?? '.');
+  const base = found?.endsWith('.prisma') === true ? path.posix.dirname(found) : (found ?? '.');
   const home = output === undefined ? undefined : path.posix.join(base, output);
   return {
     provider: valueOf(datasource, 'provider'),
@@ -39,13 +39,13 @@ export function readPrisma(folder: ReadFolder, named: string | undefined): Prism
 }
 
 /** A schema is a file, or a folder of files. */
-function schemaAt(folder: ReadFolder, place: string): string {
-  const files = place.endsWith('.prisma')
-    ? [place]
+function schemaAt(folder: ReadFolder, schemaPath: string): string {
+  const files = schemaPath.endsWith('.prisma')
+    ? [schemaPath]
     : folder
-        .names(place)
+        .names(schemaPath)
         .filter((name) => name.endsWith('.prisma'))
-        .map((name) => `${place}/${name}`);
+        .map((name) => `${schemaPath}/${name}`);
   return withoutComments(files.map((file) => folder.text(file) ?? '').join('\n'));
 }
 

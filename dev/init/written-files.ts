@@ -139,8 +139,8 @@ function prismaModule(
   { client, generates }: { readonly client: string | undefined; readonly generates: string },
 ): string {
   if (client === undefined) return '@prisma/client';
-  const place = path.posix.relative(sources, client);
-  const relative = place.startsWith('.') ? place : `./${place}`;
+  const toClient = path.posix.relative(sources, client);
+  const relative = toClient.startsWith('.') ? toClient : `./${toClient}`;
   // JavaScript that imports TypeScript names the file as it is.
   if (generates === 'typescript') return relative + (language === 'javascript' ? '.ts' : importEnding);
   return modules === 'esm' ? `${relative}/index.js` : relative;

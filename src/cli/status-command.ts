@@ -1,5 +1,5 @@
 import ms from 'ms';
-import { databasePlace } from '../core/database-place.ts';
+import { addressOfDatabase } from '../core/database-address.ts';
 import type {
   GroupStatus,
   LaneStatus,
@@ -66,7 +66,7 @@ const nameWidth = 12;
 
 /** The lines about servers and relays. */
 function reachable(url: string, { relays, servers }: Status): readonly (readonly [string, string])[] {
-  const { address, database } = databasePlace(url);
+  const { address, database } = addressOfDatabase(url);
   const living = relays.filter(({ alive }) => alive);
   const gone = goneInWords('relay', relays);
   return [

@@ -27,8 +27,8 @@ export interface HostedParkedKeys {
   stop(): Promise<void>;
 }
 
-/** Where a consumer runs, for display. */
-export interface ConsumerPlace {
+/** The process of a consumer, for display. */
+export interface ConsumerProcess {
   readonly host: string;
   readonly pid: number;
   /** Version of this package. */
@@ -53,8 +53,8 @@ export interface ConsumerParts<Tx extends Transaction> {
   readonly receiptSenderOf: (topic: Topic) => ReceiptSender;
   /** Sends copies of failed messages to the broker of these topics. */
   readonly deadLetterSenderOf: (topics: readonly Topic[]) => DeadLetterSender;
-  /** Where it runs, for display. */
-  readonly place: ConsumerPlace;
+  /** Of this consumer. */
+  readonly processInfo: ConsumerProcess;
   /** Needs nothing until the first key is parked, or the first bulk operation is started. */
   readonly hostParkedKeys: (input: ParkedKeysPlan) => HostedParkedKeys;
 }

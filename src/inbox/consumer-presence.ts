@@ -9,13 +9,13 @@ import {
   removeConsumer,
   writeConsumer,
 } from '../store/inbox/consumers.ts';
-import type { ConsumerPlace } from './consumer-plan.ts';
+import type { ConsumerProcess } from './consumer-plan.ts';
 import type { TransactionClient } from './transaction-client.ts';
 
 export interface ConsumerPresenceInput<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
-  readonly place: ConsumerPlace;
+  readonly processInfo: ConsumerProcess;
 }
 
 /** Shortest time between writes, however often partitions move. */
@@ -74,8 +74,8 @@ export class ConsumerPresence<Tx extends Transaction> {
   }
 
   #row(): OwnPresence {
-    const { group, place } = this.#input;
-    return { id: this.#id, group, ...place, partitions: byAddress([...this.#owned.values()].flat()) };
+    const { group, processInfo } = this.#input;
+    return { id: this.#id, group, ...processInfo, partitions: byAddress([...this.#owned.values()].flat()) };
   }
 }
 

@@ -197,11 +197,11 @@ async function joinAll<Tx extends Transaction>(
 
 /** The breaker; its pauses are also stored in the database, for `status` of other processes. */
 function breakerOf<Tx extends Transaction>(
-  { client, place, rules }: StartPlan<Tx>,
+  { client, processInfo, rules }: StartPlan<Tx>,
   report: ConsumerReport,
   running: Running,
 ): Breaker {
-  const rows = new BreakerRows({ client, place, group: rules.group, paused: () => breaker.paused() });
+  const rows = new BreakerRows({ client, processInfo, group: rules.group, paused: () => breaker.paused() });
   const breaker = new Breaker(rules.breaker, (event) => {
     report(event);
     rows.nudge();
@@ -212,10 +212,10 @@ function breakerOf<Tx extends Transaction>(
 
 /** What this consumer is and has, for `status` of other processes. */
 function presenceOf<Tx extends Transaction>(
-  { client, place, rules }: StartPlan<Tx>,
+  { client, processInfo, rules }: StartPlan<Tx>,
   running: Running,
 ): ConsumerPresence<Tx> {
-  const presence = new ConsumerPresence({ client, place, group: rules.group });
+  const presence = new ConsumerPresence({ client, processInfo, group: rules.group });
   running.add(() => presence.stop());
   presence.start();
   return presence;

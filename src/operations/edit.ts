@@ -39,7 +39,7 @@ export async function editFailed(
 
 /**
  * Replaces a failed message, or the first of a parked key while it is not being tried, by a copy with a new id that takes
- * its place in the order and is tried now. Its header `ce_id` is the new id, so an edit gives an id to a message without
+ * its position and is tried now. Its header `ce_id` is the new id, so an edit gives an id to a message without
  * one; a handler with an `id` option still sees the id that this option reads.
  *
  * @throws OutboxError `OUTBOX_CONFLICT` if it is neither, or no longer, has another version, or is held by another operator;

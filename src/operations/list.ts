@@ -23,8 +23,7 @@ export interface ListPageOptions {
 /** One page of messages. */
 export interface MessageList<Listed = ListedMessage> {
   /**
-   * Newest first by position: the order in which they became deliverable; of kept messages, their place in the order of
-   * their keys.
+   * Newest first by position: the order in which they became deliverable; of kept messages, the order of their keys.
    */
   readonly messages: readonly Listed[];
   /**

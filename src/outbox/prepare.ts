@@ -10,7 +10,7 @@ import { versionHeader } from '../core/topic-version.ts';
 import { uuid } from '../core/uuid.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
 import { tracing } from '../tracing/trace-context.ts';
-import { unwritablePlace } from './unwritable-place.ts';
+import { findUnwritable } from './unwritable-value.ts';
 
 /** When a message is due: at once, after a duration, or at a time. A time in the past means at once. */
 export type Due =
@@ -119,7 +119,7 @@ function toJson(topic: string, payload: unknown): string {
   try {
     text = JSON.stringify(payload);
   } catch (cause) {
-    const where = unwritablePlace(payload);
+    const where = findUnwritable(payload);
     throw new OutboxError(
       'OUTBOX_PAYLOAD_INVALID',
       `The payload for the topic "${topic}" cannot be serialized as JSON${where === undefined ? '' : `: ${where.path} ${where.why}`}.`,

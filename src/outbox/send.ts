@@ -31,7 +31,7 @@ export type BatchMessage<Input> = MessageOptions & { readonly payload: Input };
  * Stores a message in the caller's transaction. It is delivered if, and only if, that transaction commits.
  *
  * A message that is sent after another one of its key was committed is delivered after it. Concurrent sends have no order,
- * unless the transactions lock the same business row first. A delayed message takes its place in the order when it is due.
+ * unless the transactions lock the same business row first. A delayed message gets its position in the order when it is due.
  *
  * @throws OutboxError for bad input. Nothing is written, and the transaction stays usable.
  */

@@ -17,8 +17,8 @@ export interface CommittedOffsets {
   passed(group: string, address: string): Promise<ReadonlyMap<number, string> | undefined>;
 }
 
-/** Where receipts arrive, and the consumer group of the relays that read them. */
-export interface ReceiptPlace {
+/** The address of receipts, and the consumer group of the relays that read them. */
+export interface ReceiptLog {
   readonly group: string;
   readonly address: string;
 }
@@ -41,10 +41,10 @@ const freshMs = 60_000;
  */
 export class OffsetsBehindReceipts implements CommittedOffsets {
   readonly #reader: OffsetReader;
-  readonly #receipts: ReceiptPlace;
+  readonly #receipts: ReceiptLog;
   readonly #looks = new Map<string, Look>();
 
-  constructor(reader: OffsetReader, receipts: ReceiptPlace) {
+  constructor(reader: OffsetReader, receipts: ReceiptLog) {
     this.#reader = reader;
     this.#receipts = receipts;
   }

@@ -4,7 +4,7 @@ import type { OutgoingMessage, Transport } from '../brokers/transport.ts';
 export interface DeliveredMessage extends OutgoingMessage {
   /** Where it lies; `null` where the transport has no such thing. */
   readonly partition: number | null;
-  /** Its place in the partition; `null` as `partition`. */
+  /** Its position in the partition; `null` as `partition`. */
   readonly offset: string | null;
 }
 

@@ -42,12 +42,12 @@ export interface MemoryBroker extends MemoryTransport {
 export function memoryBroker(options: MemorySourceOptions = {}): MemoryBroker {
   const { partitions } = memoryOptions('memoryBroker()').read(options);
   const arriving = memorySource(options);
-  const placed = (message: MemoryMessage): MemoryMessage =>
+  const assigned = (message: MemoryMessage): MemoryMessage =>
     typeof message.key === 'string'
       ? { partition: partitionOf(message.key, partitions), ...message }
       : message;
   const append: MemorySource['append'] = (address, ...messages) =>
-    arriving.append(address, ...messages.map(placed));
+    arriving.append(address, ...messages.map(assigned));
   const transport = storingTransport(partitions, (address, { headers, key, payload }, partition) => {
     const [stored] = arriving.append(address, { body: payload, headers, key, partition });
     return stored?.offset ?? '';

@@ -39,12 +39,12 @@ export const groupCases: readonly SourceCase[] = [
       const first = await fixture.join();
       const second = await fixture.join();
       await fixture.eventually('both have some, and each has its own', () => {
-        const places = [...placesOf(first), ...placesOf(second)];
-        const shared = new Set(places).size === partitions && places.length === partitions;
-        return shared && placesOf(first).length > 0 && placesOf(second).length > 0;
+        const owned = [...partitionsOf(first), ...partitionsOf(second)];
+        const shared = new Set(owned).size === partitions && owned.length === partitions;
+        return shared && partitionsOf(first).length > 0 && partitionsOf(second).length > 0;
       });
       await first.stop();
-      await fixture.eventually('the other has all', () => placesOf(second).length === partitions);
+      await fixture.eventually('the other has all', () => partitionsOf(second).length === partitions);
     },
   },
   {
@@ -115,6 +115,6 @@ function behind(lag: Awaited<ReturnType<Member['lag']>>, only?: number): number 
   return wanted.reduce((sum, { messages }) => sum + messages, 0);
 }
 
-function placesOf(member: Member): readonly number[] {
+function partitionsOf(member: Member): readonly number[] {
   return member.assigned().map(({ partition }) => partition);
 }

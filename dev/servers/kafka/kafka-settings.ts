@@ -1,4 +1,4 @@
-/** One broker's place in its cluster. */
+/** One broker of a cluster. */
 export interface BrokerPlan {
   /** Counted from 1; node 1 is also the controller. */
   readonly nodeId: number;

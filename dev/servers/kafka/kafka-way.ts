@@ -12,27 +12,27 @@ import type { KafkaPrograms } from './kafka-runtime.ts';
 import { type SecureListener, scramArguments, withSecureListener, writeSecureFile } from './kafka-secure.ts';
 import { type BrokerPlan, brokerSettings, containerEnvironment, propertiesText } from './kafka-settings.ts';
 
-/** A broker's place in its cluster, before its folder is known. */
-export interface BrokerPlace extends Omit<BrokerPlan, 'logFolder' | 'listenHost'> {
+/** A broker of a cluster, before its folder is known. */
+export interface BrokerNode extends Omit<BrokerPlan, 'logFolder' | 'listenHost'> {
   /** Only for brokers that run as programs. */
   readonly secure?: SecureListener & { readonly port: number };
 }
 
 /** How a broker is run: as a program, or as a container. */
 export interface KafkaWay {
-  prepare(data: DataFolder, place: BrokerPlace, clusterId: string): Promise<void>;
-  command(data: DataFolder, place: BrokerPlace, clusterId: string): ServerCommand;
+  prepare(data: DataFolder, node: BrokerNode, clusterId: string): Promise<void>;
+  command(data: DataFolder, node: BrokerNode, clusterId: string): ServerCommand;
 }
 
 /** Runs brokers by Kafka's programs. */
 export function kafkaProgram(context: LocalContext, programs: KafkaPrograms): KafkaWay {
   const propertiesOf = (data: DataFolder) => join(data.path, 'server.properties');
   return {
-    async prepare(data, place, clusterId) {
+    async prepare(data, node, clusterId) {
       const logFolder = join(data.path, 'topics');
       await mkdir(logFolder, { recursive: true });
-      const { secure } = place;
-      const plain = brokerSettings({ ...place, logFolder });
+      const { secure } = node;
+      const plain = brokerSettings({ ...node, logFolder });
       const settings =
         secure === undefined
           ? plain
@@ -57,14 +57,14 @@ export function kafkaContainer(context: LocalContext): KafkaWay {
   const image = dockerImages.kafka;
   return {
     prepare: () => pullImage(context, image),
-    command: (data, place, clusterId) => {
+    command: (data, node, clusterId) => {
       const logFolder = '/var/lib/kafka/data';
-      const settings = brokerSettings({ ...place, logFolder, listenHost: '0.0.0.0' });
+      const settings = brokerSettings({ ...node, logFolder, listenHost: '0.0.0.0' });
       return containerCommand(context, {
         name: `temporal-outbox-${data.runId}`,
         image,
         // The same port inside and outside: the broker connects to itself at its advertised address.
-        ports: [[place.port, place.port]],
+        ports: [[node.port, node.port]],
         dataPath: logFolder,
         keptVolume: context.keep && keptVolumeOf(context.keep, 'kafka'),
         environment: {

@@ -14,7 +14,7 @@ import { requireListener, splitAddress } from '../providers/given-address.ts';
 import { firstOffer, mapOffer, sourceOrder } from '../providers/source-order.ts';
 import { kafkaFromRegistry, kafkaOnPath } from './kafka-runtime.ts';
 import type { SecureListener } from './kafka-secure.ts';
-import { type BrokerPlace, clusterIdOf, type KafkaWay, kafkaContainer, kafkaProgram } from './kafka-way.ts';
+import { type BrokerNode, clusterIdOf, type KafkaWay, kafkaContainer, kafkaProgram } from './kafka-way.ts';
 
 /** A Kafka cluster for development and tests. */
 export interface LocalKafka {
@@ -48,7 +48,7 @@ const maxBrokers = 9;
  *
  * Topics are not created automatically. Internal topics have as many replicas as there are brokers, at most 3.
  *
- * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no source offers one (with the reason of each), when it
  * does not start (with the end of its log), or when nothing listens at a given address; `OUTBOX_OPTION_INVALID` for a
  * number of brokers out of range.
  */
@@ -73,14 +73,14 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
       mapOffer(await kafkaFromRegistry(context), (programs) => kafkaProgram(context, programs)),
   });
   const started = await startOnFreePorts(async () => {
-    const places = await placeBrokers(context, brokers, secure);
-    return { places, nodes: await startBrokers(context, way, places) };
+    const planned = await planBrokers(context, brokers, secure);
+    return { planned, nodes: await startBrokers(context, way, planned) };
   });
   const { nodes } = started;
   return {
     brokers: nodes.map((node) => node.address),
-    secureBrokers: started.places
-      .flatMap((place) => place.secure ?? [])
+    secureBrokers: started.planned
+      .flatMap((node) => node.secure ?? [])
       .map(({ port }) => `127.0.0.1:${port}`),
     source,
     nodes,
@@ -100,30 +100,30 @@ async function givenCluster(given: string): Promise<LocalKafka> {
 async function startBrokers(
   context: LocalContext,
   way: KafkaWay,
-  places: readonly BrokerPlace[],
+  nodes: readonly BrokerNode[],
 ): Promise<readonly ServerProcess[]> {
-  const folders = await Promise.all(places.map(({ nodeId }) => makeDataFolder(context, `kafka-${nodeId}`)));
+  const folders = await Promise.all(nodes.map(({ nodeId }) => makeDataFolder(context, `kafka-${nodeId}`)));
   const [first] = folders;
   const clusterId = first === undefined ? '' : await clusterIdOf(first);
-  const start = async (place: BrokerPlace): Promise<ServerProcess> => {
-    const data = folders[place.nodeId - 1] ?? (await makeDataFolder(context, `kafka-${place.nodeId}`));
-    await way.prepare(data, place, clusterId);
-    const address = `127.0.0.1:${place.port}`;
+  const start = async (node: BrokerNode): Promise<ServerProcess> => {
+    const data = folders[node.nodeId - 1] ?? (await makeDataFolder(context, `kafka-${node.nodeId}`));
+    await way.prepare(data, node, clusterId);
+    const address = `127.0.0.1:${node.port}`;
     return startServer(context, {
       data,
-      name: places.length === 1 ? 'Kafka' : `Kafka broker ${place.nodeId}`,
-      nodeId: place.nodeId,
+      name: nodes.length === 1 ? 'Kafka' : `Kafka broker ${node.nodeId}`,
+      nodeId: node.nodeId,
       address,
-      command: way.command(data, place, clusterId),
+      command: way.command(data, node, clusterId),
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGKILL',
       readyWithinMs,
-      probe: () => probe(address, place.nodeId),
+      probe: () => probe(address, node.nodeId),
     });
   };
-  const ports = places.map(({ port }) => port).join(', ');
+  const ports = nodes.map(({ port }) => port).join(', ');
   return progressStep(context.tell, `Kafka: starting on port ${ports}`, async () => {
-    const results = await Promise.allSettled(places.map(start));
+    const results = await Promise.allSettled(nodes.map(start));
     const started = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     const failure = results.find((result) => result.status === 'rejected');
     if (failure === undefined) return started;
@@ -132,11 +132,11 @@ async function startBrokers(
   });
 }
 
-async function placeBrokers(
+async function planBrokers(
   context: LocalContext,
   brokers: number,
   secure: SecureListener | undefined,
-): Promise<readonly BrokerPlace[]> {
+): Promise<readonly BrokerNode[]> {
   const taken = new Set<number>();
   const take = async (wanted?: number): Promise<number> => {
     const port = await freePort(wanted);
@@ -145,13 +145,13 @@ async function placeBrokers(
     return port;
   };
   const controllerPort = await take();
-  const places: BrokerPlace[] = [];
+  const nodes: BrokerNode[] = [];
   for (let nodeId = 1; nodeId <= brokers; nodeId += 1) {
     const wanted = context.ports.kafka === undefined ? undefined : context.ports.kafka + nodeId - 1;
-    const place = { nodeId, port: await take(wanted), controllerPort, brokers };
-    places.push(secure === undefined ? place : { ...place, secure: { ...secure, port: await take() } });
+    const node = { nodeId, port: await take(wanted), controllerPort, brokers };
+    nodes.push(secure === undefined ? node : { ...node, secure: { ...secure, port: await take() } });
   }
-  return places;
+  return nodes;
 }
 
 /** The controller is stopped last: the others need it for their controlled shutdown. */

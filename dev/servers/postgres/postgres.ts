@@ -39,7 +39,7 @@ const databaseName = 'outbox';
  *
  * A server started here listens on 127.0.0.1 only, with a random password, and uses UTC and the collation `C`.
  *
- * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no source offers one (with the reason of each), when it
  * does not start (with the end of its log), or when nothing listens at the given address.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {

@@ -2,7 +2,7 @@ import { OutboxError } from '../../../src/core/errors.ts';
 import type { Environment, ServerSource } from '../local-options.ts';
 
 /**
- * The places to look for a server, in order.
+ * The sources of a server, in the order in which they are tried.
  *
  * An address given by the user always wins. Under `CI=true` installed programs are not used, only the pinned versions
  * from the registries.
@@ -12,25 +12,25 @@ export function sourceOrder(address: string | undefined, env: Environment): read
   return env['CI'] === 'true' ? ['registry'] : ['path', 'docker', 'registry'];
 }
 
-/** The result of looking in one place: something to run, or the reason why there is nothing. */
+/** The result of trying one source: something to run, or the reason why there is nothing. */
 export type Candidate<T> = { readonly found: T } | { readonly missing: string };
 
-/** How to look in one place. */
+/** How to try one source. */
 export type Search<T> = () => Promise<Candidate<T>>;
 
 /**
  * The first offer, in the given order.
  *
- * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` with the reason of every place.
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` with the reason of every source.
  */
 export async function firstOffer<T>(
   server: string,
   order: readonly ServerSource[],
-  places: Readonly<Partial<Record<ServerSource, Search<T>>>>,
+  searches: Readonly<Partial<Record<ServerSource, Search<T>>>>,
 ): Promise<{ readonly source: ServerSource; readonly found: T }> {
   const reasons: string[] = [];
   for (const source of order) {
-    const offer = await places[source]?.();
+    const offer = await searches[source]?.();
     if (offer === undefined) continue;
     if ('found' in offer) return { source, found: offer.found };
     reasons.push(`${source}: ${offer.missing}`);

@@ -51,7 +51,7 @@ const defaultPort = 7233;
  * It has the namespace `default` and the search attributes OutboxTopic, OutboxKey and OutboxRef. Its state is a
  * SQLite file, so that it survives a restart of `node`; a power failure may lose the last instants.
  *
- * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no source offers one (with the reason of each), when it
  * does not start (with the end of its log), or when nothing listens at the given address.
  */
 export async function startTemporal(options: LocalOptions): Promise<LocalTemporal> {

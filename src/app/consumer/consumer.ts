@@ -67,7 +67,7 @@ export function consumer<Tx extends Transaction>(
     sourceOf: sourcesOf({ transports }, report ?? (() => undefined)),
     receiptSenderOf: receiptSendersOf({ transports }),
     deadLetterSenderOf: deadLetterSendersOf({ transports }),
-    place: { host: hostname(), pid: process.pid, version: packageVersion() },
+    processInfo: { host: hostname(), pid: process.pid, version: packageVersion() },
     hostParkedKeys: (plan) =>
       startParkedKeys({
         ...plan,

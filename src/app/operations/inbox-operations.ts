@@ -22,7 +22,7 @@ export interface InboxOperations {
   list(filter?: KeptFilter, page?: ListPageOptions): Promise<KeptList>;
   /** Everything about one message, and why it is kept; or whether the group has handled it. */
   show(name: KeptName): Promise<KeptDetails | NotKept>;
-  /** Retries failed messages, in their old place in the order, and parked ones at once. */
+  /** Retries failed messages, in their old position, and parked ones at once. */
   retry(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'retried'>[]>;
   /** Replaces a failed message, or the first of a parked key, by a corrected copy with a new id, in its place. */
   edit(name: KeptName, options: EditOptions): Promise<Edited>;

@@ -89,7 +89,7 @@ export interface Operations {
   cancel(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
   /** Moves the due time of waiting messages; `after: 0` means now. */
   reschedule(target: Target, options: RescheduleOptions): Promise<readonly MessageAnswer<Rescheduled>[]>;
-  /** Makes failed and retrying messages ready now. They keep their place in the order of their key. */
+  /** Makes failed and retrying messages ready now. They keep their position in the order of their key. */
   retry(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'retried'>[]>;
   /** Replaces a failed message by a corrected copy with a new id, in its place. Rejects with `OUTBOX_CONFLICT` if another edit was faster. */
   edit(id: string, options: EditOptions): Promise<Edited>;

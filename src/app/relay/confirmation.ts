@@ -48,8 +48,8 @@ export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confi
   );
   return {
     topics: [...asking].flatMap(([transport, topics]) => {
-      const place = { group, address: receiptsAddress };
-      const offsets = new OffsetsBehindReceipts(transport.offsets, place);
+      const receiptLog = { group, address: receiptsAddress };
+      const offsets = new OffsetsBehindReceipts(transport.offsets, receiptLog);
       return topics.map((topic) => ({ ...topic, offsets }));
     }),
     start: () => {

@@ -1,6 +1,6 @@
 import type { TemporalAddress } from '../../brokers/workflow/client/temporal-address.ts';
 import { temporalFailure } from '../../brokers/workflow/client/temporal-failure.ts';
-import { databasePlace } from '../../core/database-place.ts';
+import { addressOfDatabase } from '../../core/database-address.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { patiently } from '../../core/patience.ts';
 import type { Report } from '../../relay/report.ts';
@@ -41,8 +41,8 @@ export function relayServers(input: RelayServersInput): RelayServers {
   const { at, target, report, reached, signal, withinMs } = input;
   const { url } = at;
   const { address } = target;
-  const waiting = (server: 'PostgreSQL' | 'Temporal', place: string) => (error: unknown) =>
-    report({ type: 'waiting-for-server', server, address: place, error });
+  const waiting = (server: 'PostgreSQL' | 'Temporal', serverAddress: string) => (error: unknown) =>
+    report({ type: 'waiting-for-server', server, address: serverAddress, error });
   const rules = { signal, passing: isAway };
   let connected: Engine | undefined;
   let failure: unknown = new Error('It was not checked yet.');
@@ -63,7 +63,7 @@ export function relayServers(input: RelayServersInput): RelayServers {
       const answer = await patiently(() => named(url, question), {
         ...rules,
         withinMs,
-        waiting: waiting('PostgreSQL', databasePlace(url).address),
+        waiting: waiting('PostgreSQL', addressOfDatabase(url).address),
       });
       reached('PostgreSQL');
       return answer;

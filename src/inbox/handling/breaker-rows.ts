@@ -13,7 +13,7 @@ import type { TransactionClient } from '../transaction-client.ts';
 export interface BreakerRowsInput<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
-  readonly place: Pick<BreakerOwner, 'host' | 'pid'>;
+  readonly processInfo: Pick<BreakerOwner, 'host' | 'pid'>;
   /** The addresses that are paused now. */
   readonly paused: () => readonly PausedAddress[];
 }
@@ -40,7 +40,7 @@ export class BreakerRows<Tx extends Transaction> {
 
   constructor(input: BreakerRowsInput<Tx>) {
     this.#input = input;
-    this.#owner = { ...input.place, group: input.group, consumer: randomUUID() };
+    this.#owner = { ...input.processInfo, group: input.group, consumer: randomUUID() };
   }
 
   /** To be called when an address pauses, resumes, or was probed. */

@@ -17,7 +17,7 @@ export function parseBody(message: IncomingMessage): unknown {
     return JSON.parse(textOf(body));
   } catch (error) {
     // The parser's message quotes the body, so the error is not kept as the cause either.
-    throw unreadable(message, 'unreadable', `its body is not JSON${placeOf(error)}`);
+    throw unreadable(message, 'unreadable', `its body is not JSON${positionIn(error)}`);
   }
 }
 
@@ -27,9 +27,9 @@ function textOf(body: Uint8Array): string {
   return bytes.toString('utf8', marked ? 3 : 0);
 }
 
-function placeOf(error: unknown): string {
+function positionIn(error: unknown): string {
   // Only at the end: elsewhere it may be a quotation of the body.
-  const place =
+  const position =
     error instanceof SyntaxError ? / at position (\d+)(?: \(.*\))?$/.exec(error.message)?.[1] : undefined;
-  return place === undefined ? '' : ` (character ${place})`;
+  return position === undefined ? '' : ` (character ${position})`;
 }

@@ -1,4 +1,4 @@
-import { databasePlace } from '../../core/database-place.ts';
+import { addressOfDatabase } from '../../core/database-address.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { reasonOf } from '../../core/reason.ts';
 import { isTlsFailure } from '../../core/tls-failure.ts';
@@ -33,7 +33,7 @@ export function databaseFailure(url: string, error: unknown): OutboxError | unde
   if (!(error instanceof Error) || error instanceof OutboxError || error.name.startsWith('KafkaJS'))
     return undefined;
   const code = codeOf(error);
-  const { address, database } = databasePlace(url);
+  const { address, database } = addressOfDatabase(url);
   const said = reasonOf(error).replace(/\.$/, '');
   if (isTlsFailure(code) || tlsWords.test(error.message)) {
     return new OutboxError(

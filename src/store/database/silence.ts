@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { databasePlace } from '../../core/database-place.ts';
+import { addressOfDatabase } from '../../core/database-address.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { late, orLate } from '../../core/or-late.ts';
 import { clientConfig } from './client-config.ts';
@@ -99,7 +99,7 @@ export class Silence {
   }
 
   #silent(ms: number): OutboxError {
-    const { address, database } = databasePlace(this.#at.url);
+    const { address, database } = addressOfDatabase(this.#at.url);
     return new OutboxError(
       'OUTBOX_SERVER_UNAVAILABLE',
       `PostgreSQL does not answer at ${address} (database "${database}"): no sign of a statement for ${Math.round(ms / 1_000)} s. It is unknown whether it was executed.`,

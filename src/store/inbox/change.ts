@@ -74,7 +74,7 @@ export function keptChange<Result extends string>(
 }
 
 /**
- * Retries failed messages, with all of their tries, in their old places: before the queued later messages of their keys. For
+ * Retries failed messages, with all of their tries, in their old positions: before the queued later messages of their keys. For
  * a parked message that is the first of its key the next try is now, and its tries count on.
  *
  * A free key becomes parked by this, so that no handler takes a message of it out of order; the first try, not this call,

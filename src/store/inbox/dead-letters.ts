@@ -3,7 +3,7 @@ import type { Sql } from '../database/database.ts';
 /** A failed message without a copy at the dead-letter address. */
 export interface UncopiedMessage {
   readonly id: string;
-  /** Its place among the kept messages; a string, because it exceeds JavaScript's numbers. */
+  /** Its position among the kept messages; a string, because it exceeds JavaScript's numbers. */
   readonly position: string;
   readonly topic: string;
   readonly address: string;

@@ -31,7 +31,7 @@ export interface ListedKept {
   readonly group: string;
   /** Id of the message within the group, as given by its sender: any text. */
   readonly id: string;
-  /** Its place in the order of kept messages, a 64-bit integer as a string. */
+  /** Its position in the order of kept messages, a 64-bit integer as a string. */
   readonly position: string;
   /** Name of its topic; for an unknown one, the address where it arrived. */
   readonly topic: string;

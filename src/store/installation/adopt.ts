@@ -35,7 +35,7 @@ export async function adoptDatabase(
 ): Promise<Adoption> {
   return database.transaction(async (sql) => {
     await sql.query('lock table outbox.installation, outbox.topic, outbox.lane, outbox.message');
-    const { id, moved, delivering } = await readPlace(sql);
+    const { id, moved, delivering } = await readAdoptable(sql);
     if (!moved && !newInstallation)
       return { adopted: false, installation: id, settled: 0, ready: 0, waiting: 0 };
     // Leases of a moved database are copies: its relays refuse to start.
@@ -50,7 +50,7 @@ export async function adoptDatabase(
     await restartLanes(sql);
     const installation = newInstallation ? await renameInstallation(sql, id) : id;
     const waiting = await forgetAllTold(sql);
-    await writePlace(sql);
+    await writeIdentity(sql);
     await writeAudit(sql, [
       { actor, action: 'adopt', messageId: null, result: 'done', details: { installation, settled, ready } },
     ]);
@@ -58,15 +58,15 @@ export async function adoptDatabase(
   });
 }
 
-interface Place {
+interface Adoptable {
   readonly id: string;
   /** True if the cluster or the database is not the one of the installation. */
   readonly moved: boolean;
   readonly delivering: boolean;
 }
 
-async function readPlace(sql: Sql): Promise<Place> {
-  const [row] = await sql.query<Place>(
+async function readAdoptable(sql: Sql): Promise<Adoptable> {
+  const [row] = await sql.query<Adoptable>(
     `select id, (system_identifier, database_oid) is distinct from (
          (select c.system_identifier::text from pg_control_system() c),
          (select oid from pg_database where datname = current_database())) or ${rowsOfAnotherCluster} as moved,
@@ -144,7 +144,7 @@ async function forgetAllTold(sql: Sql): Promise<number> {
   );
 }
 
-async function writePlace(sql: Sql): Promise<void> {
+async function writeIdentity(sql: Sql): Promise<void> {
   await sql.query(
     `update outbox.installation set served_since = null, twin = null, system_identifier = (select c.system_identifier::text from pg_control_system() c),
        database_oid = (select oid from pg_database where datname = current_database())`,

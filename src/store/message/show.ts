@@ -10,7 +10,7 @@ export interface ShownMessage {
   readonly topic: string;
   /** Number of its lane in the topic, from 0. */
   readonly lane: number;
-  /** Its place in the order of the lane, a 64-bit integer as a string. A message that becomes due gets a new one. */
+  /** Its position in the order of the lane, a 64-bit integer as a string. A message that becomes due gets a new one. */
   readonly position: string;
   /** Messages of one key are delivered in order; `null`: it has none. */
   readonly key: string | null;

@@ -40,7 +40,7 @@ async function make(sender?: Partial<ReceiptSender>, report?: ConsumerReport): P
     sourceOf: () => source,
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined, ...sender }),
     deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
-    place: { host: 'here', pid: process.pid, version: '1.2.3' },
+    processInfo: { host: 'here', pid: process.pid, version: '1.2.3' },
     hostParkedKeys: (input) =>
       startParkedKeys({
         ...input,

@@ -44,7 +44,7 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
     sourceOf: () => source,
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined }),
     deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
-    place: { host: 'here', pid: process.pid, version: '1.2.3' },
+    processInfo: { host: 'here', pid: process.pid, version: '1.2.3' },
     hostParkedKeys: (input) =>
       startParkedKeys({
         ...input,

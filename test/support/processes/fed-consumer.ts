@@ -105,7 +105,7 @@ export async function startFed(
       },
       close: async () => undefined,
     }),
-    place: { host: 'here', pid: process.pid, version: '1.2.3' },
+    processInfo: { host: 'here', pid: process.pid, version: '1.2.3' },
     hostParkedKeys({ drains, ...input }) {
       const counted: KeyDrains = {
         drain(...given) {

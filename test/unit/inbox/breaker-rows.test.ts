@@ -9,7 +9,7 @@ import { gate } from '../../support/fixtures/gate.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { until } from '../../support/fixtures/until.ts';
 
-const place = { host: 'shop-1', pid: 7, version: '1.2.3' };
+const processInfo = { host: 'shop-1', pid: 7, version: '1.2.3' };
 const patience = { maxWait: 2_000, timeout: 5_000 };
 
 const paused = (differs: Partial<PausedAddress> = {}): PausedAddress => ({
@@ -38,7 +38,7 @@ test('addresses that pause are written as durations, until they resume; then not
     paused(),
     paused({ address: 'returns', since: new Date(101_000), nextProbeAt: new Date(99_000) }),
   ];
-  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => now });
+  const rows = new BreakerRows({ client: database.client, group: 'shop', processInfo, paused: () => now });
   expect(database.transactions, 'nothing was told').toEqual([]);
 
   rows.nudge();
@@ -69,11 +69,21 @@ test('addresses that pause are written as durations, until they resume; then not
 
 test('a stop takes back the rows of what is still paused, once', async () => {
   const database = new ScriptedClient();
-  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
+  const rows = new BreakerRows({
+    client: database.client,
+    group: 'shop',
+    processInfo,
+    paused: () => [paused()],
+  });
   await rows.stop();
   expect(database.transactions, 'there were none').toEqual([]);
 
-  const begun = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
+  const begun = new BreakerRows({
+    client: database.client,
+    group: 'shop',
+    processInfo,
+    paused: () => [paused()],
+  });
   begun.nudge();
   await until(() => written(database).length > 0, 5_000, 1);
   await begun.stop();
@@ -85,7 +95,12 @@ test('rows that may have been written are taken back, though the answer was lost
   const database = new ScriptedClient().on('outbox.breaker', () => {
     throw new Error('away');
   });
-  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
+  const rows = new BreakerRows({
+    client: database.client,
+    group: 'shop',
+    processInfo,
+    paused: () => [paused()],
+  });
   rows.nudge();
   await until(() => written(database).length > 0, 5_000, 1);
   await rows.stop();
@@ -97,7 +112,7 @@ test('where nothing is paused any more when it is nudged, one write is enough, a
   fakeTimeUntilEnd();
   const database = new ScriptedClient();
   let now: readonly PausedAddress[] = [];
-  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => now });
+  const rows = new BreakerRows({ client: database.client, group: 'shop', processInfo, paused: () => now });
   rows.nudge();
   await pass(60_000);
   expect(written(database).map((one) => one[3])).toEqual([[]]);
@@ -112,7 +127,12 @@ test('where nothing is paused any more when it is nudged, one write is enough, a
 test('what is paused is written again every two seconds, and at news no more than four times a second', async () => {
   fakeTimeUntilEnd();
   const database = new ScriptedClient();
-  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
+  const rows = new BreakerRows({
+    client: database.client,
+    group: 'shop',
+    processInfo,
+    paused: () => [paused()],
+  });
   rows.nudge();
   await pass(1_999);
   expect(written(database)).toHaveLength(1);
@@ -136,7 +156,7 @@ test('a stop waits for the write under way, and for that of its end', async () =
       return database.client.$transaction(work, options);
     },
   };
-  const rows = new BreakerRows({ client, group: 'shop', place, paused: () => [paused()] });
+  const rows = new BreakerRows({ client, group: 'shop', processInfo, paused: () => [paused()] });
   rows.nudge();
   let stopped = false;
   const stopping = rows.stop().then(() => (stopped = true));
@@ -150,7 +170,7 @@ test('a stop waits for the write under way, and for that of its end', async () =
   const third = gate();
   gates.push(gate(), third);
   gates[0]?.open();
-  const again = new BreakerRows({ client, group: 'shop', place, paused: () => [paused()] });
+  const again = new BreakerRows({ client, group: 'shop', processInfo, paused: () => [paused()] });
   again.nudge();
   await turn();
   stopped = false;

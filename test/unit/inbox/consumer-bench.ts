@@ -96,7 +96,7 @@ export async function consumerBench(setup: ConsumerSetup = {}) {
       },
       close: async () => void steps.push(`dead letters of ${first?.name}`),
     }),
-    place: { host: 'here', pid: 7, version: '1.2.3' },
+    processInfo: { host: 'here', pid: 7, version: '1.2.3' },
     hostParkedKeys: (plan) => {
       hosted.push(plan);
       return {

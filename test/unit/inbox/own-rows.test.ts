@@ -8,7 +8,7 @@ import { gate } from '../../support/fixtures/gate.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { until } from '../../support/fixtures/until.ts';
 
-const place = { host: 'shop-1', pid: 7, version: '1.2.3' };
+const processInfo = { host: 'shop-1', pid: 7, version: '1.2.3' };
 const patience = { maxWait: 2_000, timeout: 5_000 };
 
 /** What `writeConsumer` was given, without its limits. */
@@ -19,7 +19,7 @@ const presences = (database: ScriptedClient) =>
 
 test('a consumer says where it runs and what it owns of all sources, by address, and takes its row back', async () => {
   const database = new ScriptedClient();
-  const presence = new ConsumerPresence({ client: database.client, group: 'shop', place });
+  const presence = new ConsumerPresence({ client: database.client, group: 'shop', processInfo });
   presence.owns('kafka', [
     { address: 'orders', partition: 10 },
     { address: 'returns', partition: 0 },
@@ -59,13 +59,13 @@ test('a consumer says where it runs and what it owns of all sources, by address,
 
 test('a presence that was never begun has nothing to take back, and a database that is away disturbs nobody', async () => {
   const none = new ScriptedClient();
-  await new ConsumerPresence({ client: none.client, group: 'shop', place }).stop();
+  await new ConsumerPresence({ client: none.client, group: 'shop', processInfo }).stop();
   expect(none.transactions).toEqual([]);
 
   const away = new ScriptedClient().on('outbox.consumer', () => {
     throw new Error('away');
   });
-  const presence = new ConsumerPresence({ client: away.client, group: 'shop', place });
+  const presence = new ConsumerPresence({ client: away.client, group: 'shop', processInfo });
   presence.start();
   await until(() => away.transactions.length > 0, 5_000, 1);
   await presence.stop();
@@ -75,7 +75,7 @@ test('a presence that was never begun has nothing to take back, and a database t
 test('a presence is written again every five seconds, and at news no more than four times a second', async () => {
   fakeTimeUntilEnd();
   const database = new ScriptedClient();
-  const presence = new ConsumerPresence({ client: database.client, group: 'shop', place });
+  const presence = new ConsumerPresence({ client: database.client, group: 'shop', processInfo });
   presence.start();
   await pass(4_999);
   expect(presences(database)).toHaveLength(1);
@@ -99,7 +99,7 @@ test('a stop waits for the write under way, and takes the row back after it', as
       return database.client.$transaction(work, options);
     },
   };
-  const presence = new ConsumerPresence({ client, group: 'shop', place });
+  const presence = new ConsumerPresence({ client, group: 'shop', processInfo });
   presence.start();
   const stopping = presence.stop();
   await turn();

@@ -39,7 +39,7 @@ function routesOf(settings: Omit<ConsumerSettings, 'group'>, topics: ReadonlyMap
         asked.push(['dead letters', some.map(({ name }) => name)]);
         return { send: async () => [], close: async () => void closed.push('dead letters') };
       },
-      place: { host: 'h', pid: 1, version: '1' },
+      processInfo: { host: 'h', pid: 1, version: '1' },
       hostParkedKeys: () => {
         throw new Error('nobody hosts');
       },

@@ -81,14 +81,15 @@ export function failureReason(error: Error, server: string): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const said = textOf(error);
   if (code.endsWith('WRONG_VERSION_NUMBER')) return `TLS with ${server} failed: its port does not speak TLS`;
-  if (isTlsFailure(code) || code === 'EPROTO') return `TLS with ${server} failed: ${withoutPlace(said)}`;
+  if (isTlsFailure(code) || code === 'EPROTO')
+    return `TLS with ${server} failed: ${withoutSourceLines(said)}`;
   if (said.includes('before secure TLS connection was established'))
     return `TLS with ${server} failed: it ended the handshake`;
   return said.includes(server) ? said : `${server}: ${said}`;
 }
 
 /** Removes the source locations that OpenSSL puts before and after the reason. */
-function withoutPlace(said: string): string {
+function withoutSourceLines(said: string): string {
   return /:error:[0-9A-F]+:[^:]*:[^:]*:(?<reason>[^:]+):/.exec(said)?.groups?.['reason'] ?? said;
 }
 

@@ -17,7 +17,7 @@ export class Losses {
   readonly #connection: KafkaConnection;
   readonly #subscription: Subscription;
   /** The next offset of each partition, after the last one that is done. */
-  readonly #places = new Map<string, bigint>();
+  readonly #nextOffsets = new Map<string, bigint>();
   readonly #reset = new Set<string>();
   readonly #told = new Set<string>();
 
@@ -43,10 +43,10 @@ export class Losses {
     );
     for (const { address, partitions } of logs)
       for (const { partition, low } of partitions) {
-        const place = offsets.get(nameOf(address, partition)) ?? -1n;
-        if (place < 0n || place >= BigInt(low)) continue;
+        const offset = offsets.get(nameOf(address, partition)) ?? -1n;
+        if (offset < 0n || offset >= BigInt(low)) continue;
         this.#told.add(nameOf(address, partition));
-        this.#tell({ address, partition }, place, BigInt(low));
+        this.#tell({ address, partition }, offset, BigInt(low));
       }
   }
 
@@ -62,12 +62,12 @@ export class Losses {
   arrived({ address, partition }: Partition, first: string): void {
     const name = nameOf(address, partition);
     if (!this.#reset.delete(name) || this.#told.delete(name)) return;
-    this.#tell({ address, partition }, this.#places.get(name), BigInt(first));
+    this.#tell({ address, partition }, this.#nextOffsets.get(name), BigInt(first));
   }
 
   /** Marks this offset, and all before it, as done. */
   done({ address, partition }: Partition, offset: string): void {
-    this.#places.set(nameOf(address, partition), BigInt(offset) + 1n);
+    this.#nextOffsets.set(nameOf(address, partition), BigInt(offset) + 1n);
   }
 
   #tell({ address, partition }: Partition, from: bigint | undefined, to: bigint): void {

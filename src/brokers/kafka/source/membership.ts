@@ -116,10 +116,10 @@ export class Membership {
   }
 
   async #begin(assigned: readonly Partition[]): Promise<void> {
-    const places = (await this.#startOffsets?.of(assigned)) ?? [];
-    if (places.length === 0) return;
-    await this.#consumer.commitOffsets([...places]);
-    for (const place of places) this.#consumer.seek(place);
+    const offsets = (await this.#startOffsets?.of(assigned)) ?? [];
+    if (offsets.length === 0) return;
+    await this.#consumer.commitOffsets([...offsets]);
+    for (const offset of offsets) this.#consumer.seek(offset);
   }
 
   #end(): void {

@@ -3,7 +3,7 @@ import { askBrokers } from '../client/ask-brokers.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 
 /** An offset of a partition, in the types of kafkajs. */
-export interface Place {
+export interface TopicOffset {
   readonly topic: string;
   readonly partition: number;
   readonly offset: string;
@@ -38,7 +38,7 @@ export class StartOffsets {
   }
 
   /** The offsets to commit for these partitions, of those that have none yet. */
-  async of(assigned: readonly Partition[]): Promise<readonly Place[]> {
+  async of(assigned: readonly Partition[]): Promise<readonly TopicOffset[]> {
     const committed = await this.#committed();
     for (const name of committed) this.#starts?.delete(name);
     const fresh = assigned.filter((partition) => !committed.has(nameOf(partition)));

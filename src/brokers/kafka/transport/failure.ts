@@ -34,8 +34,8 @@ const refusedForever: Answer = { kind: 'split', single: 'permanent' };
 /**
  * What a broker's answer means, by its error code; the names are Kafka's.
  *
- * Only what Kafka checks before it appends proves that nothing was stored. A leader that appends, and then loses its
- * place or times out waiting for its replicas, answers with the codes of one that did not append (seen in a cluster with
+ * Only what Kafka checks before it appends proves that nothing was stored. A leader that appends, and then loses the
+ * leadership or times out waiting for its replicas, answers with the codes of one that did not append (seen in a cluster with
  * moving leaders).
  */
 export const brokerAnswers: Readonly<Record<number, readonly [name: string, answer: Answer]>> = {

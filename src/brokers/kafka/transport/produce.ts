@@ -49,7 +49,7 @@ export class BatchProducer {
     try {
       leader = await this.#leader(address, partition);
     } catch (error) {
-      // Metadata or the leader's place may be of yesterday; nothing was sent.
+      // Metadata may be stale; nothing was sent.
       this.#metadata.forget(address);
       const scope = this.#brokers.connected ? 'topic' : 'transport';
       return { kind: 'hold', scope, stored: false, reason: reasonOf(error) };
@@ -72,8 +72,8 @@ export class BatchProducer {
   }
 
   async #leader(address: string, partition: number): Promise<BrokerConnection | undefined> {
-    const place = await this.#metadata.leaderOf(address, partition);
-    return place === undefined ? undefined : this.#brokers.to(place);
+    const leader = await this.#metadata.leaderOf(address, partition);
+    return leader === undefined ? undefined : this.#brokers.to(leader);
   }
 
   /** The batch holds until the next call; a connection copies it when it is told to send it. */

@@ -64,12 +64,12 @@ export class TopicMetadata {
 
 async function describe(connection: BrokerConnection, address: string): Promise<KnownTopic> {
   const { brokers, topics } = await connection.metadata([address]);
-  const places = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
+  const nodes = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
   const partitions = topics.find(({ name }) => name === address)?.partitions ?? [];
   const leaders = new Map<number, BrokerAddress>();
   for (const { partitionIndex, leaderId } of partitions) {
-    const place = places.get(leaderId);
-    if (place !== undefined) leaders.set(partitionIndex, place);
+    const leader = nodes.get(leaderId);
+    if (leader !== undefined) leaders.set(partitionIndex, leader);
   }
   return {
     leaders,

@@ -28,6 +28,6 @@ export interface RabbitmqConnection {
 /** Where it connects, for display: without credentials. */
 export function endpointOf({ servers }: RabbitmqConnection): string {
   const [first] = servers;
-  const places = servers.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
-  return `${places.join(',')}${first === undefined || first.vhost === '/' ? '' : ` ${first.vhost}`}`;
+  const addresses = servers.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
+  return `${addresses.join(',')}${first === undefined || first.vhost === '/' ? '' : ` ${first.vhost}`}`;
 }

@@ -11,15 +11,15 @@ export function codeOf(error: unknown): number | string | undefined {
 /**
  * Why a connection failed, with its address and a hint.
  *
- * @param place `host:port`
+ * @param address `host:port`
  */
-export function connectReason(place: string, error: unknown): string {
+export function connectReason(address: string, error: unknown): string {
   const code = codeOf(error);
   const said = reasonOf(error).trim();
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
-    return `TLS with ${place} failed: it answered otherwise, as a port without TLS does`;
-  if (typeof code === 'string' && isTlsFailure(code)) return `TLS with ${place} failed: ${said}`;
+    return `TLS with ${address} failed: it answered otherwise, as a port without TLS does`;
+  if (typeof code === 'string' && isTlsFailure(code)) return `TLS with ${address} failed: ${said}`;
   if (said.startsWith('Socket closed abruptly') || code === 'ECONNRESET')
-    return `${place} closed the connection before it spoke AMQP: it may want TLS (amqps://)`;
-  return said.includes(place) ? said : `${place}: ${said}`;
+    return `${address} closed the connection before it spoke AMQP: it may want TLS (amqps://)`;
+  return said.includes(address) ? said : `${address}: ${said}`;
 }

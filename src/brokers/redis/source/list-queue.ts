@@ -124,13 +124,13 @@ export class ListQueue implements Queue {
 
 /** Values that are not envelopes come from other senders: each is a body, without key and headers. */
 function messageOf(address: string, offset: string, value: Buffer): IncomingMessage {
-  const place = { address, partition: 0, offset };
+  const position = { address, partition: 0, offset };
   const envelope = readEnvelope(value.toString());
   if (envelope === undefined)
-    return incomingMessage({ ...place, key: null, body: value, headers: {}, timestamp: new Date() });
+    return incomingMessage({ ...position, key: null, body: value, headers: {}, timestamp: new Date() });
   const { headers, key, payload, sentAtMs } = envelope;
   return incomingMessage({
-    ...place,
+    ...position,
     key,
     body: Buffer.from(payload),
     headers,

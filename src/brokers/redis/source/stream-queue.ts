@@ -5,7 +5,7 @@ import type { RedisClient } from '../client/open-client.ts';
 import { redisClient } from '../client/redis-package.ts';
 import type { Queue, QueueLease, QueueRead } from './queue.ts';
 import { StreamEntry } from './stream-entry.ts';
-import { lagScript, openScript, placeScript } from './stream-scripts.ts';
+import { groupScript, lagScript, openScript } from './stream-scripts.ts';
 
 /**
  * The only consumer of each group: the lease holder reads under this name, and finds what its predecessor left open.
@@ -26,7 +26,7 @@ type RawOpen =
       gone: readonly Buffer[],
       entries: readonly RawEntry[],
     ];
-type RawPlace =
+type RawGroup =
   | readonly [holder: Buffer]
   | readonly [none: Buffer, last: Buffer, first: Buffer, unread: number];
 
@@ -70,9 +70,9 @@ export class StreamQueue implements Queue {
       // More open entries may follow the deleted ones.
       if (gone.length > 0) return withNotices(notices, await this.#again(client, lease, most));
     }
-    const [place, entries] = await this.#orMakeGroup(client, () => this.#readNew(client, lease, most));
-    if (place.length === 1) return { kind: 'taken', holder: place[0].toString() };
-    const [, last, first, unread] = place;
+    const [state, entries] = await this.#orMakeGroup(client, () => this.#readNew(client, lease, most));
+    if (state.length === 1) return { kind: 'taken', holder: state[0].toString() };
+    const [, last, first, unread] = state;
     if (last.toString() !== this.#lastRead) {
       // A reader that had lost the lease has read in between: its entries come before these, and both are open.
       return withNotices(notices, await this.#again(client, lease, most));
@@ -140,10 +140,10 @@ export class StreamQueue implements Queue {
     client: RedisClient,
     { holder, leaseMs }: QueueLease,
     most: number,
-  ): Promise<readonly [RawPlace, readonly RawEntry[]]> {
-    const place = [
+  ): Promise<readonly [RawGroup, readonly RawEntry[]]> {
+    const command = [
       'EVAL',
-      placeScript,
+      groupScript,
       '2',
       this.leaseKey,
       this.address,
@@ -155,9 +155,9 @@ export class StreamQueue implements Queue {
     // Sent in one tick, so that no other command comes in between.
     const [begun, , , done] = await Promise.allSettled([
       client.sendCommand(['MULTI']),
-      client.sendCommand(place),
+      client.sendCommand(command),
       client.sendCommand([...read, 'STREAMS', this.address, '>']),
-      client.sendCommand<readonly [RawPlace, StreamsReply]>(['EXEC'], asBuffers()),
+      client.sendCommand<readonly [RawGroup, StreamsReply]>(['EXEC'], asBuffers()),
     ]);
     if (begun.status === 'rejected') throw begun.reason;
     if (done.status === 'rejected') throw done.reason;

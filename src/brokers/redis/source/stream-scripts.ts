@@ -49,7 +49,7 @@ return { '', field(groupOf(KEYS[2], ARGV[3]), 'last-delivered-id'), first and fi
  *
  * ARGV: holder, lease time, group. The number of entries deleted before delivery is known from Redis 7 on.
  */
-export const placeScript = `${leaseScript}${fieldFunction}
+export const groupScript = `${leaseScript}${fieldFunction}
 local function before(one, other)
   local oneMs, oneSeq = string.match(one, '(%d+)-(%d+)')
   local otherMs, otherSeq = string.match(other, '(%d+)-(%d+)')

@@ -49,7 +49,7 @@ export function endpointsOf(endpoint: string): Endpoints {
 export async function queryRoute(proxies: Proxies, topic: string): Promise<RocketmqRoute> {
   const { requests } = clientLibrary();
   const { endpoints } = proxies.connection;
-  for (const [place, endpoint] of endpoints.entries()) {
+  for (const [index, endpoint] of endpoints.entries()) {
     const request = new requests.QueryRouteRequest()
       .setTopic(resource(proxies, topic))
       // Proxies in front of many brokers return this endpoint in the route.
@@ -61,7 +61,7 @@ export async function queryRoute(proxies: Proxies, topic: string): Promise<Rocke
       assertDone(answer.getStatus());
       return routeOf(answer.getMessageQueuesList());
     } catch (error) {
-      if (!(error instanceof NoAnswer) || place === endpoints.length - 1) throw error;
+      if (!(error instanceof NoAnswer) || index === endpoints.length - 1) throw error;
     }
   }
   throw new Error('No endpoint is given.');
@@ -85,9 +85,9 @@ function routeOf(queues: readonly MessageQueue[]): RocketmqRoute {
     brokers.set(name, known);
     known.queues.push(queue.getId());
   }
-  const places = [...brokers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const sorted = [...brokers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   return {
-    brokers: places.map((place) => ({ ...place, queues: place.queues.toSorted((a, b) => a - b) })),
+    brokers: sorted.map((broker) => ({ ...broker, queues: broker.queues.toSorted((a, b) => a - b) })),
     types: [...types],
   };
 }

@@ -18,7 +18,7 @@ const mostBytes = 64 * 1_024 * 1_024;
 const retryMs = { first: 250, most: 5_000 } as const;
 
 /** What one member receives, and from where. */
-export interface MemberPlace {
+export interface MemberInput {
   readonly proxies: Proxies;
   readonly subscription: Subscription;
   readonly routes: ReadonlyMap<string, RocketmqRoute>;
@@ -28,7 +28,7 @@ export interface MemberPlace {
 
 /** Receives messages as one member of a group, hands them over, and acknowledges them, until it is stopped. */
 export class GroupMember {
-  readonly #place: MemberPlace;
+  readonly #input: MemberInput;
   readonly #leases: Leases;
   readonly #shares = new Map<string, Share>();
   readonly #stopping = new AbortController();
@@ -40,9 +40,9 @@ export class GroupMember {
   /** Wakes the polls that wait until fewer messages are held. */
   readonly #crowded = new Set<() => void>();
 
-  constructor(place: MemberPlace) {
-    this.#place = place;
-    const { proxies, routes, subscription } = place;
+  constructor(input: MemberInput) {
+    this.#input = input;
+    const { proxies, routes, subscription } = input;
     this.#leases = new Leases(proxies, subscription.group);
     this.#renewal = setInterval(() => void this.#renew(), proxies.connection.invisibleMs / 3);
     this.#tellAssigned();
@@ -62,7 +62,7 @@ export class GroupMember {
   }
 
   async #poll(address: string, broker: RoutedBroker, route: RocketmqRoute): Promise<void> {
-    const { proxies, subscription } = this.#place;
+    const { proxies, subscription } = this.#input;
     const { group } = subscription;
     const { signal } = this.#stopping;
     let attemptId = randomUUID();
@@ -80,8 +80,8 @@ export class GroupMember {
         const untilMs = askedAtMs + proxies.connection.invisibleMs;
         for (const message of messages) {
           const partition = numberIn(route, broker, message.getSystemProperties()?.getQueueId() ?? 0);
-          const place = { address, endpoint: broker.endpoint, partition, untilMs };
-          this.#shareOf({ address, partition }).add([leasedMessage(message, place)]);
+          const lease = { address, endpoint: broker.endpoint, partition, untilMs };
+          this.#shareOf({ address, partition }).add([leasedMessage(message, lease)]);
         }
         if (messages.length > 0) this.#look();
       } catch (error) {
@@ -101,13 +101,13 @@ export class GroupMember {
   }
 
   #tellAssigned(): void {
-    const { routes, subscription } = this.#place;
+    const { routes, subscription } = this.#input;
     subscription.assigned([...routes].flatMap(([address, route]) => partitionsOf(address, route)));
   }
 
   /** Replaces the error for a missing group by `OUTBOX_GROUP_UNFIT`. */
   #told(error: unknown): unknown {
-    const { proxies, subscription } = this.#place;
+    const { proxies, subscription } = this.#input;
     if (!(error instanceof RefusedRequest) || !noGroup.test(error.message)) return error;
     return groupUnfit(proxies.connection, `there is no consumer group ${subscription.group}.`);
   }
@@ -118,7 +118,7 @@ export class GroupMember {
    * @returns how many to ask for, by the size of those that are held; 0 at a stop
    */
   async #roomLeft(): Promise<number> {
-    const { batchSize, concurrency } = this.#place.subscription;
+    const { batchSize, concurrency } = this.#input.subscription;
     const most = Math.max(batchSize, largestPop) * concurrency;
     for (;;) {
       const all = [...this.#shares.values()].flatMap((share) => share.all());
@@ -139,9 +139,9 @@ export class GroupMember {
     this.#crowded.clear();
   }
 
-  #shareOf(place: Partition): Share {
-    const name = `${place.address}/${place.partition}`;
-    const share = this.#shares.get(name) ?? new Share(place, this.#place.ordered);
+  #shareOf(partition: Partition): Share {
+    const name = `${partition.address}/${partition.partition}`;
+    const share = this.#shares.get(name) ?? new Share(partition, this.#input.ordered);
     this.#shares.set(name, share);
     return share;
   }
@@ -156,7 +156,7 @@ export class GroupMember {
       const atMs = share.nextAtMs();
       if (share.busy || atMs === undefined) continue;
       if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
-      else if (this.#handing.size < this.#place.subscription.concurrency) this.#hand(share);
+      else if (this.#handing.size < this.#input.subscription.concurrency) this.#hand(share);
     }
     if (nextMs < Number.POSITIVE_INFINITY)
       this.#wake = setTimeout(() => this.#look(), Math.ceil(nextMs - nowMs));
@@ -164,7 +164,7 @@ export class GroupMember {
 
   #hand(share: Share): void {
     const handing = share
-      .hand(this.#place.subscription, this.#stopping.signal)
+      .hand(this.#input.subscription, this.#stopping.signal)
       .then(({ done }) => this.#leases.acknowledge(done.filter(({ lost }) => !lost)))
       .finally(() => {
         this.#handing.delete(handing);

@@ -26,7 +26,7 @@ export class Leases {
     for (const message of messages) message.done = true;
     // A renewal in flight replaces the receipt, and the old receipt acknowledges nothing.
     await Promise.all(messages.map(async ({ renewing }) => renewing));
-    await Promise.all([...byPlace(messages).values()].map((some) => this.#acknowledge(some)));
+    await Promise.all([...byRequest(messages).values()].map((some) => this.#acknowledge(some)));
   }
 
   /** Extends the invisible time of these messages, and marks those that are lost. */
@@ -97,15 +97,15 @@ export class Leases {
 }
 
 /** Groups messages that one request can acknowledge. */
-function byPlace(messages: readonly LeasedMessage[]): Map<string, LeasedMessage[]> {
-  const places = new Map<string, LeasedMessage[]>();
+function byRequest(messages: readonly LeasedMessage[]): Map<string, LeasedMessage[]> {
+  const groups = new Map<string, LeasedMessage[]>();
   for (const message of messages) {
     const name = `${message.endpoint} ${message.incoming.address}`;
-    const known = places.get(name);
-    if (known === undefined) places.set(name, [message]);
+    const known = groups.get(name);
+    if (known === undefined) groups.set(name, [message]);
     else known.push(message);
   }
-  return places;
+  return groups;
 }
 
 async function inTurns(

@@ -37,13 +37,13 @@ export async function pop(
   const { definitions, requests } = clientLibrary();
   const { invisibleMs, requestTimeoutMs } = proxies.connection;
   const { endpoint } = broker;
-  const place = new definitions.Broker().setName(broker.name).setId(0).setEndpoints(endpointsOf(endpoint));
+  const target = new definitions.Broker().setName(broker.name).setId(0).setEndpoints(endpointsOf(endpoint));
   const queue = new definitions.MessageQueue()
     .setTopic(resource(proxies, topic))
     // Any queue of the broker.
     .setId(-1)
     .setPermission(definitions.Permission.READ_WRITE)
-    .setBroker(place);
+    .setBroker(target);
   const request = new requests.ReceiveMessageRequest()
     .setGroup(resource(proxies, group))
     .setMessageQueue(queue)

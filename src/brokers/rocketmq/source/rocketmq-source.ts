@@ -47,7 +47,7 @@ async function subscribe(
   everyMs: number,
 ): Promise<Subscribed> {
   const { fromBeginning, group, joinWithinMs, signal } = subscription;
-  if (!fromBeginning) throw placeUnknown(group);
+  if (!fromBeginning) throw startUnknown(group);
   const stopping = new AbortController();
   const ending = signal === undefined ? stopping.signal : AbortSignal.any([signal, stopping.signal]);
   const first = await joined(connection, subscription, performance.now() + joinWithinMs, ending);
@@ -113,7 +113,7 @@ async function keep(
   await membership?.leave();
 }
 
-function placeUnknown(group: string): OutboxError {
+function startUnknown(group: string): OutboxError {
   return new OutboxError(
     'OUTBOX_OPTION_INVALID',
     `RocketMQ's proxies cannot tell the group ${group} to begin with what arrives from now on: set its offsets with mqadmin resetOffsetByTime, and \`fromBeginning\` to true.`,

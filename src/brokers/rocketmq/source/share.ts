@@ -14,15 +14,15 @@ export interface Handed {
 
 /** The messages of one partition that a member holds, in the order in which they are offered. */
 export class Share {
-  readonly place: Partition;
+  readonly partition: Partition;
   readonly #ordered: boolean;
   #waiting: LeasedMessage[] = [];
   #inHand: readonly LeasedMessage[] = [];
   #lost: AbortController | undefined;
 
   /** @param ordered no message is done or offered before an earlier open one */
-  constructor(place: Partition, ordered: boolean) {
-    this.place = place;
+  constructor(partition: Partition, ordered: boolean) {
+    this.partition = partition;
     this.#ordered = ordered;
   }
 
@@ -75,7 +75,7 @@ export class Share {
     this.#lost = lost;
     this.#inHand = taken;
     const batch = new OfferedBatch({
-      ...this.place,
+      ...this.partition,
       messages: taken.map(({ incoming }) => incoming),
       signal: AbortSignal.any([stopping, lost.signal]),
       lost: lost.signal,

@@ -22,10 +22,10 @@ export function temporalFailure(
     .flatMap((each) => (each instanceof Error ? [each.message.replace(/\.$/, '')] : []))
     .filter((text, index, all) => all.indexOf(text) === index)
     .join(': ');
-  const place = `${address} (namespace "${namespace}")`;
+  const server = `${address} (namespace "${namespace}")`;
   return new OutboxError(
     away ? 'OUTBOX_SERVER_UNAVAILABLE' : 'OUTBOX_SERVER_REFUSED',
-    `Temporal ${away ? `does not answer at ${place}` : `at ${place} refuses the call`}: ${said}.`,
+    `Temporal ${away ? `does not answer at ${server}` : `at ${server} refuses the call`}: ${said}.`,
     { details: { server: 'Temporal', address, namespace }, cause: error },
   );
 }

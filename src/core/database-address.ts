@@ -1,5 +1,5 @@
 /** Where a database is, without a user and a password. */
-export function databasePlace(url: string): { readonly address: string; readonly database: string } {
+export function addressOfDatabase(url: string): { readonly address: string; readonly database: string } {
   if (!URL.canParse(url)) return { address: 'an invalid address', database: '' };
   const { hostname, port, pathname, searchParams } = new URL(url);
   const host = searchParams.get('host') ?? (hostname === '' ? 'localhost' : hostname);

@@ -1,12 +1,12 @@
 /** The path of a value that JSON cannot represent, and why. */
-export interface UnwritablePlace {
+export interface UnwritableValue {
   /** For example `order.lines.0.price`; `(whole)`: the value itself. */
   readonly path: string;
   readonly why: string;
 }
 
 /** Why `JSON.stringify` has thrown; `undefined` if a `toJSON` of the value has. */
-export function unwritablePlace(payload: unknown): UnwritablePlace | undefined {
+export function findUnwritable(payload: unknown): UnwritableValue | undefined {
   return search(payload, [], []);
 }
 
@@ -14,7 +14,7 @@ function search(
   value: unknown,
   path: readonly string[],
   above: readonly unknown[],
-): UnwritablePlace | undefined {
+): UnwritableValue | undefined {
   const name = path.length === 0 ? '(whole)' : path.join('.');
   if (typeof value === 'bigint') return { path: name, why: 'is a BigInt, which JSON does not support' };
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return undefined;
