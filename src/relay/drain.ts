@@ -7,7 +7,7 @@ import { type Claim, claim } from '../store/lane/claim.ts';
 import { type AcquiredLane, markSuspect } from '../store/lane/lease.ts';
 import { isFailure, type Settlement } from '../store/lane/settle.ts';
 import { isPaused } from '../store/lane/topics.ts';
-import { releaseHeld } from '../store/message/release-held.ts';
+import { releaseHeld } from '../store/message/release-blocked.ts';
 import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { sitOutHold } from './hold.ts';

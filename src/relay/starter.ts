@@ -8,7 +8,7 @@ import {
   untoldMessages,
   wantedLanes,
 } from '../store/lane/starts.ts';
-import { type HeldKey, walkHeld } from '../store/message/release-held.ts';
+import { type HeldKey, walkHeld } from '../store/message/release-blocked.ts';
 import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';

@@ -37,7 +37,7 @@ const ways = [
   'archive',
   'bulk-done',
   'key-drained',
-  'key-held',
+  'key-blocked',
   'key-retried',
   'lane-emptied',
   'message-canceled',

@@ -9,7 +9,7 @@ import { DueEdge } from '../../src/store/lane/due-edge.ts';
 import { wantedLanes } from '../../src/store/lane/starts.ts';
 import { look } from '../../src/store/lane/watch.ts';
 import { sweep } from '../../src/store/message/release.ts';
-import { releaseHeld } from '../../src/store/message/release-held.ts';
+import { releaseHeld } from '../../src/store/message/release-blocked.ts';
 import { releaseMessage } from '../support/fixtures/release-one.ts';
 import { owner, ScaleWorld } from '../support/fixtures/scale-world.ts';
 

@@ -56,7 +56,7 @@ const sqlFiles = [
   'lanes/c',
   'relay/lease',
   'relay/late',
-  'relay/held-keys',
+  'relay/blocked-keys',
   'relay/plans',
   'database/archive',
   'database/retention',

@@ -1,7 +1,7 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { noteHeld } from '../message/release-held.ts';
+import { noteHeld } from '../message/release-blocked.ts';
 import { ctidOf, noteCtid } from './lane-row.ts';
 import { leaseMs } from './lease.ts';
 

@@ -8,7 +8,7 @@ import { acquireLane, freeLease } from '../../../src/store/lane/lease.ts';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
 import { sweep } from '../../../src/store/message/release.ts';
-import { releaseHeld, walkHeld } from '../../../src/store/message/release-held.ts';
+import { releaseHeld, walkHeld } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
 import { pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';

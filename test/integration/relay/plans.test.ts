@@ -5,7 +5,7 @@ import { acquireLane, freeLease } from '../../../src/store/lane/lease.ts';
 import { untoldMessages, wantedLanes } from '../../../src/store/lane/starts.ts';
 import { look } from '../../../src/store/lane/watch.ts';
 import { sweep } from '../../../src/store/message/release.ts';
-import { releaseHeld } from '../../../src/store/message/release-held.ts';
+import { releaseHeld } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import {
   fullScansOf,

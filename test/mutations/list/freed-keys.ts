@@ -37,7 +37,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'src/store/lane/settle.ts',
     find: `filter(({ to }) => to === 'held')`,
     replace: `filter(({ to, attempt }) => to === 'held' && attempt !== undefined)`,
-    test: 'test/integration/relay/held-keys.test.ts',
+    test: 'test/integration/relay/blocked-keys.test.ts',
     title: 'followers of a permanent failure in the same batch wait until it is settled, then continue',
   },
   {
@@ -46,7 +46,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'outbox.release_held()',
     find: 'where not exists (select from outbox.free_held(p_topic, p_lane, s.key',
     replace: 'where true or not exists (select from outbox.free_held(p_topic, p_lane, s.key',
-    test: 'test/integration/relay/held-keys.test.ts',
+    test: 'test/integration/relay/blocked-keys.test.ts',
     title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait for it',
   },
   {

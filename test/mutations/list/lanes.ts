@@ -33,7 +33,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.blocked()',
     find: `o.state in ('retrying', 'held') order by`,
     replace: `o.state in ('retrying', 'held') and o.state = 'retrying' order by`,
-    test: 'test/integration/relay/held-keys.test.ts',
+    test: 'test/integration/relay/blocked-keys.test.ts',
     title:
       'a head that vanishes between the release of blocked messages and the claim lets nothing overtake its followers',
   },
@@ -79,7 +79,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.release_held()',
     find: 'where o.key = f.key and o.position < f.position',
     replace: 'where o.key = f.key and o.position < 0',
-    test: 'test/integration/relay/held-keys.test.ts',
+    test: 'test/integration/relay/blocked-keys.test.ts',
     title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait for it',
   },
   {

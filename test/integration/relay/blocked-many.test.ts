@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
-import { releaseHeld, walkHeld } from '../../../src/store/message/release-held.ts';
+import { releaseHeld, walkHeld } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
 
