@@ -147,7 +147,7 @@ export const handlerMutations: readonly Mutation[] = [
     find: '    await inner;\n  };',
     replace: '  };',
     test: 'test/unit/inbox/middleware.test.ts',
-    title: 'a failure behind next stays one where a middleware',
+    title: 'a failure of next remains one where a middleware',
   },
   {
     name: 'forgotten-promise-not-told',

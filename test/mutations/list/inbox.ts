@@ -46,7 +46,7 @@ export const inboxMutations: readonly Mutation[] = [
     find: 'if (!isUtf8(body)) throw',
     replace: 'if (body.length < 0 && !isUtf8(body)) throw',
     test: 'test/unit/inbox/hostile-messages.test.ts',
-    title: 'half a surrogate pair is no UTF-8',
+    title: 'half a surrogate pair is not UTF-8, and an escaped one arrives as it was sent',
   },
   {
     name: 'marks-never-written',
@@ -102,7 +102,7 @@ export const inboxMutations: readonly Mutation[] = [
     find: ' || 2 * failed <= health.failedByKey.size',
     replace: '',
     test: 'test/unit/inbox/breaker.test.ts',
-    title: 'bad keys pause nothing as long as more others succeed',
+    title: 'failing keys pause nothing as long as more others succeed',
   },
   {
     name: 'probe-that-was-not-marked-keeps-its-turn',

@@ -116,7 +116,8 @@ export const laneMutations: readonly Mutation[] = [
     find: '    this.#suspect = suspect;\n',
     replace: '',
     test: 'test/unit/relay/drain.test.ts',
-    title: 'what the dead owner could see is marked before anything is sent',
+    title:
+      'after a takeover everything visible to the dead owner is marked before anything is sent, and then claimed as suspect at once',
   },
   {
     name: 'lane-of-a-dead-session-stays',

@@ -162,7 +162,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'await standIn?.over;',
     replace: 'await Promise.resolve();',
     test: 'test/unit/inbox/stand-ins.test.ts',
-    title: 'a workflow takes its key over from the stand-in',
+    title: 'a workflow takes its key over from the stand-in once that has ended',
   },
   {
     name: 'key-stand-ins-have-slots-of-their-own',
@@ -171,7 +171,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'const slot = this.#input.slots.tryTake();',
     replace: 'const slot = this.#input.slots.tryTake() ?? { free: () => undefined };',
     test: 'test/unit/inbox/stand-ins.test.ts',
-    title: 'workflows and stand-ins share the slots',
+    title: 'workflows and stand-ins share the slots, and keys waiting for their workflow come first',
   },
   {
     name: 'stand-ins-stop-after-the-watcher',

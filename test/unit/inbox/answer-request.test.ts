@@ -38,7 +38,7 @@ function stage(given: Partial<ReceiveOptions<Transaction>> = {}) {
 const away = Object.assign(new Error('terminating connection'), { code: '57P01' });
 const deadlock = Object.assign(new Error('deadlock detected'), { code: '40P01' });
 
-test('a message is given to the work as it was sent, once, in the transaction that notes its id', async () => {
+test('the work gets a message as it was sent, once, in the transaction that notes its id', async () => {
   const { answered, database, got, told } = stage();
   const at = new Date(Math.floor(Date.now() / 1_000) * 1_000);
   const { id, request } = signed('{"n":1}', {
@@ -78,7 +78,7 @@ test.each([
   expect(got[0]).toMatchObject({ payload, topic: null, key: null });
 });
 
-test('what cannot be a message is refused before any work', async () => {
+test('a request that cannot be a message is refused before any work', async () => {
   const { answered, database, got, told } = stage({ maxBytes: 10 });
   const other = signed('{}', { by: webhookSecret('x') });
 
@@ -105,7 +105,7 @@ test.each([
   ['it says that no try can help', permanent(new Error('no stock')), [422, 'no stock', null]],
   ['the database goes away', away, [503, 'The database cannot be used now.', '5']],
   ['another transaction is in the way', deadlock, [503, 'The database cannot be used now.', '1']],
-] as const)('when %s the sender is answered so that it does the right thing', async (_, error, answer) => {
+] as const)('when %s the sender gets the fitting status', async (_, error, answer) => {
   const { answered, database, told, world } = stage();
   world.work = () => Promise.reject(error);
   const { id, request } = signed('{}');
@@ -128,7 +128,7 @@ test('work that swallows the error of a statement has failed', async () => {
   ]);
 });
 
-test('a database that is away before the work begins is no failure of the work', async () => {
+test('a database unreachable before the work begins is not a failure of the work', async () => {
   const { answered, database } = stage();
   database.on('outbox.mark_processed', () => {
     throw new Error('no such host');
@@ -148,7 +148,7 @@ test.each([
   expect(ownFaultWait(error, begun)).toBe(seconds);
 });
 
-test('the handler of a request whose body was read is refused, and one without a body is judged', async () => {
+test('a request whose body was read is refused, and one without a body is examined', async () => {
   const { answered, options } = stage();
   const read = signed('{}').request();
   await read.text();
@@ -163,7 +163,7 @@ test('the handler of a request whose body was read is refused, and one without a
   ]);
 });
 
-test('a secret that is written down is judged at once, a function is asked for every request', async () => {
+test('a literal secret is checked at once, a function is called for every request', async () => {
   const { options } = stage();
   expect(() => receiver({ ...options, secret: 'too short' }, async () => undefined)).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'secret' } }),
@@ -199,7 +199,7 @@ test('a body is read up to its limit, and only as text in UTF-8', async () => {
   });
 });
 
-test('a body that is left is ended, whether it is too long or too late', async () => {
+test('a body that is not read on is ended, whether too long or too late', async () => {
   for (const [next, status] of [
     [() => new Promise<never>(() => undefined), 408],
     [async () => ({ done: false, value: new Uint8Array(9) }) as const, 413],

@@ -15,13 +15,13 @@ test.each([
   ['its own id, where it has one', 'id-7', 'id-7'],
   ['its place, where its id is not storable', 'half \ud800', 'orders/0/10'],
   ['its place, where it has no id', '', 'orders/0/10'],
-])('a message of an unknown topic is known by %s', (_, id, known) => {
+])('a message of an unknown topic is identified by %s', (_, id, known) => {
   const arrived = identify(incoming({ headers: { ce_id: id, ce_type: 'nobody-knows' } }), routes);
 
   expect(arrived).toMatchObject({ id: known, topic: 'nobody-knows', way: { kind: 'refused' } });
 });
 
-test('a long key or topic that is cut within a character is storable', () => {
+test('a long key or topic cut within a character can be stored', () => {
   const long = `${'x'.repeat(99)}😀${'y'.repeat(600)}`;
   const arrived = identify(incoming({ key: long, headers: { ce_id: 'id-7', ce_type: long } }), routes);
 
@@ -33,7 +33,7 @@ test('a long key or topic that is cut within a character is storable', () => {
   for (const text of [arrived.key ?? '', arrived.topic]) expect(text).toBe(Buffer.from(text).toString());
 });
 
-test('a key of up to 512 bytes stays as it is, and a longer one is cut and told apart by its end', () => {
+test('a key of up to 512 bytes is unchanged, and a longer one is cut and distinguished by its end', () => {
   const keyOf = (key: string): string | null => {
     const arrived = identify(incoming({ key }), routes);
     return 'id' in arrived ? arrived.key : 'ignored';

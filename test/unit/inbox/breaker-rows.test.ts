@@ -30,7 +30,7 @@ const written = (database: ScriptedClient) =>
     .said('insert into outbox.breaker')
     .map((values) => [values[0], ...values.slice(2, 4), JSON.parse(String(values[4])) as unknown]);
 
-test('addresses that pause are written as durations, until they resume; then nothing is written', async () => {
+test('addresses that pause are written as durations until they resume; then nothing is written', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 100_000 });
   onTestFinished(() => void vi.useRealTimers());
   const database = new ScriptedClient();
@@ -67,7 +67,7 @@ test('addresses that pause are written as durations, until they resume; then not
   expect(database.transactions.map(({ options }) => options)).toEqual([patience, patience]);
 });
 
-test('a stop takes back the rows of what is still paused, once', async () => {
+test('a stop removes the rows of what is still paused, once', async () => {
   const database = new ScriptedClient();
   const rows = new BreakerRows({
     client: database.client,
@@ -91,7 +91,7 @@ test('a stop takes back the rows of what is still paused, once', async () => {
   expect(written(database).map((one) => one[3])).toEqual([[expect.anything()], []]);
 });
 
-test('rows that may have been written are taken back, though the answer was lost', async () => {
+test('rows that may have been written are removed, although the answer was lost', async () => {
   const database = new ScriptedClient().on('outbox.breaker', () => {
     throw new Error('away');
   });
@@ -108,7 +108,7 @@ test('rows that may have been written are taken back, though the answer was lost
   expect(written(database).map((one) => one[3])).toEqual([[expect.anything()], []]);
 });
 
-test('where nothing is paused any more when it is nudged, one write is enough, and a later pause is written', async () => {
+test('when nothing is paused any more at a nudge, one write is enough, and a later pause is written', async () => {
   fakeTimeUntilEnd();
   const database = new ScriptedClient();
   let now: readonly PausedAddress[] = [];
@@ -124,7 +124,7 @@ test('where nothing is paused any more when it is nudged, one write is enough, a
   expect(written(database).map((one) => Array.isArray(one[3]) && one[3].length)).toEqual([0, 1, 0]);
 });
 
-test('what is paused is written again every two seconds, and at news no more than four times a second', async () => {
+test('pauses are written again every two seconds, and after changes at most four times a second', async () => {
   fakeTimeUntilEnd();
   const database = new ScriptedClient();
   const rows = new BreakerRows({
@@ -146,7 +146,7 @@ test('what is paused is written again every two seconds, and at news no more tha
   await rows.stop();
 });
 
-test('a stop waits for the write under way, and for that of its end', async () => {
+test('a stop waits for the write in progress, and for that of its end', async () => {
   const database = new ScriptedClient();
   const [first, second] = [gate(), gate()];
   const gates = [first, second];

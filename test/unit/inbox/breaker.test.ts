@@ -31,12 +31,12 @@ test('an address pauses when enough different keys have failed', () => {
   ]);
 });
 
-test('a key that fails again and again counts once', () => {
+test('a key that fails repeatedly counts once', () => {
   const { fail } = make();
   expect(fail(...Array.from({ length: 50 }, () => 'a'), 'b', 'c', 'd')).toBe(false);
 });
 
-test('bad keys pause nothing as long as more others succeed', () => {
+test('failing keys pause nothing as long as more others succeed', () => {
   const { breaker, fail, succeed } = make();
   for (let n = 0; n < 100; n += 1) {
     expect(fail(`bad${n}`)).toBe(false);
@@ -45,7 +45,7 @@ test('bad keys pause nothing as long as more others succeed', () => {
   expect(breaker.paused()).toEqual([]);
 });
 
-test('what succeeded is outweighed when it is longer ago than four times as many keys', () => {
+test('a success no longer counts after four times as many keys', () => {
   const { fail, succeed } = make();
   fail('first');
   succeed(...Array.from({ length: 30 }, (_, n) => `good${n}`));
@@ -54,7 +54,7 @@ test('what succeeded is outweighed when it is longer ago than four times as many
   expect(fail('bad10')).toBe(true);
 });
 
-test('bad messages that are parked and tried again together do not outweigh what succeeded before', () => {
+test('bad messages that are parked and tried again together do not outweigh earlier successes', () => {
   const { breaker, fail, succeed } = make();
   fail('bad0');
   succeed(...Array.from({ length: 20 }, (_, n) => `good${n}`));
@@ -64,7 +64,7 @@ test('bad messages that are parked and tried again together do not outweigh what
   expect(fresh.failed('orders', 'bad4', down, true)).toBe(true);
 });
 
-test('a key that succeeds after it has failed is a good one', () => {
+test('a key that succeeds after it has failed counts as good', () => {
   const { fail, succeed } = make();
   fail('a', 'b', 'c', 'd');
   succeed('a');
@@ -72,14 +72,14 @@ test('a key that succeeds after it has failed is a good one', () => {
   expect(fail('a')).toBe(true);
 });
 
-test('failures of five minutes ago say nothing about now', () => {
+test('failures of five minutes ago no longer count', () => {
   const { fail } = make();
   fail('a', 'b', 'c', 'd');
   vi.advanceTimersByTime(5 * 60_000 + 1);
   expect(fail('e')).toBe(false);
 });
 
-test('one at a time probes, at intervals that grow to the longest', () => {
+test('probes run one at a time, at intervals that grow to the longest', () => {
   const { breaker, fail } = make();
   fail('a', 'b', 'c', 'd', 'e');
   for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
@@ -93,7 +93,7 @@ test('one at a time probes, at intervals that grow to the longest', () => {
   expect(breaker.paused()).toMatchObject([{ probes: 7 }]);
 });
 
-test('the first probe that succeeds ends the pause; what began before it does not', () => {
+test('the first successful probe ends the pause; messages started before it do not', () => {
   const { breaker, events, fail, succeed } = make();
   fail('a', 'b', 'c', 'd', 'e');
   succeed('f', 'g');
@@ -113,7 +113,7 @@ test('the first probe that succeeds ends the pause; what began before it does no
   expect(breaker.enter('orders')).toBe('probe');
 });
 
-test('a probe that tells nothing makes room for the next one', () => {
+test('a probe without a result makes room for the next one', () => {
   const { breaker, fail } = make();
   fail('a', 'b', 'c', 'd', 'e');
   vi.advanceTimersByTime(1_000);
@@ -123,7 +123,7 @@ test('a probe that tells nothing makes room for the next one', () => {
   expect(breaker.enter('orders')).toBe('probe');
 });
 
-test('who waits looks again soon enough to notice the end', () => {
+test('waiting messages check again soon enough to notice the end', () => {
   const { breaker, fail } = make();
   fail('a', 'b', 'c', 'd', 'e');
   for (let probe = 0; probe < 6; probe += 1) breaker.probeFailed('orders', down);

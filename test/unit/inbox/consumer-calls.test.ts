@@ -16,7 +16,7 @@ test('a topic has one handler, whichever kind it is', async () => {
   expect(() => consumer.onBatch(numbers('orders'), handler)).toThrow(again);
 });
 
-test('what would never be called is refused once the consumer has started, and so is a second start', async () => {
+test('handlers and middlewares are refused once the consumer has started, and so is a second start', async () => {
   const { consumer } = await consumerBench();
   const running = await consumer.start();
   const late = (option: string) => refused(option, 'The consumer has already been started');

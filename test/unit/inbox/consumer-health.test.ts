@@ -18,7 +18,7 @@ test.each<[ConsumerEvent, string | undefined]>([
   [{ type: 'dead-letters-failing', error, retryInMs: 5 }, 'dead letters'],
   [{ type: 'receipts-unsent', waiting: 1, dropped: 0, error, retryInMs: 5 }, 'receipts'],
   [{ type: 'bulk-failing', error }, undefined],
-])('$type is passed on, and shows in the health what it says', (event, what) => {
+])('$type is passed on, and the health shows its content', (event, what) => {
   const health = new HealthRecord();
   const events: ConsumerEvent[] = [];
 
@@ -31,7 +31,7 @@ test.each<[ConsumerEvent, string | undefined]>([
   expect(health.isAway(60_000), 'only a server is away').toBe(what === 'Kafka');
 });
 
-test('what works again no longer shows, and what a stop causes is not told', () => {
+test('what works again is no longer shown, and effects of a stop are not reported', () => {
   const health = new HealthRecord();
   const events: ConsumerEvent[] = [];
   const report = noting(health, (one) => events.push(one));
@@ -44,7 +44,7 @@ test('what works again no longer shows, and what a stop causes is not told', () 
   expect([events.length, health.read().failing]).toEqual([2, []]);
 });
 
-test('partitions and addresses that stand still show by their names', () => {
+test('stuck partitions and addresses are shown by name', () => {
   const since = new Date(1);
   expect(
     standing(
@@ -68,7 +68,7 @@ test('partitions and addresses that stand still show by their names', () => {
   ]);
 });
 
-test('counts begin at zero, count each end, and say when one has ended', () => {
+test('counts begin at zero, count each end, and notify of it', () => {
   let ended = 0;
   const tally = new Tally(() => (ended += 1));
   const none = { handled: 0, duplicates: 0, parked: 0, failed: 0, ignored: 0, failedAttempts: 0 };
@@ -84,7 +84,7 @@ test('counts begin at zero, count each end, and say when one has ended', () => {
   expect(ended).toBe(3);
 });
 
-test('how a message has ended is counted and told by its kind', () => {
+test('the outcome of a message is counted and reported by its kind', () => {
   const position = { address: 'orders', partition: 4, offset: '9' };
   const arrived = new Arrived<unknown>(incoming(position), {
     id: 'id-9',

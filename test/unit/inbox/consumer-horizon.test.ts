@@ -3,7 +3,7 @@ import { byNow, fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fak
 import { gate } from '../../support/fixtures/gate.ts';
 import { type ConsumerSetup, consumerBench } from './consumer-bench.ts';
 
-test('the window of ids is judged by the broker before the group is joined, and kept from then on', async () => {
+test('the window of ids is checked with the broker before joining the group, and kept from then on', async () => {
   const { consumer, database, sources } = await consumerBench({ settings: { window: '1h' } });
   sources[0].horizonMs = async () => 3_600_001;
   await expect(consumer.start()).rejects.toMatchObject({ code: 'OUTBOX_WINDOW_TOO_SHORT' });
@@ -33,7 +33,7 @@ async function away(settings: ConsumerSetup['settings'] = {}) {
   return { ...bench, broker, starting };
 }
 
-test('a broker that is away at the start shows in the health until it answers', async () => {
+test('a broker that is unreachable at the start is shown in the health until it answers', async () => {
   const { broker, consumer, starting } = await away({ startTimeout: '2s' });
   const error = new Error('away 1');
   expect(consumer.health()).toMatchObject({ state: 'starting', failing: [{ what: 'memory', error }] });
@@ -55,7 +55,7 @@ test('a broker that does not answer within the time of the start fails it', asyn
   expect(starting).toMatchObject({ state: 'rejected', error: new Error('away 4') });
 });
 
-test('a broker that is away is asked no more after a stop', async () => {
+test('an unreachable broker is no longer asked after a stop', async () => {
   const { broker, consumer, starting } = await away();
   await pass(100);
   await byNow(consumer.stop());
@@ -64,7 +64,7 @@ test('a broker that is away is asked no more after a stop', async () => {
   expect(broker.asked).toBe(1);
 });
 
-test('a round of the window that fails is told, and does not fail the start', async () => {
+test('a failed round of the window is reported and does not fail the start', async () => {
   const { consumer, database, told } = await consumerBench();
   const error = new Error('no');
   database.on('as "windowMs"', () => {

@@ -21,7 +21,7 @@ test('it joins its group at each source, with the addresses of its topics there 
   ]);
 });
 
-test('a batch of the source is one transaction, if the consumer wants batches', async () => {
+test('a batch of the source is one transaction if the consumer wants batches', async () => {
   const { consumer, sources } = await consumerBench({ settings: { batch: { size: 30 } } });
   const running = await consumer.start();
   onTestFinished(() => running.stop());
@@ -29,7 +29,7 @@ test('a batch of the source is one transaction, if the consumer wants batches', 
   expect(sources[0].subscriptions[0]).toMatchObject({ batchSize: 30 });
 });
 
-test('it has joined while it is a member at every source, and a lost connection is told until all goes on', async () => {
+test('it has joined while it is a member at every source, and a lost connection is reported until all continue', async () => {
   const { consumer, events, sources } = await consumerBench(two);
   expect(consumer.health().state).toBe('stopped');
   const running = await consumer.start();
@@ -50,7 +50,7 @@ test('it has joined while it is a member at every source, and a lost connection 
   expect(running.health()).toMatchObject({ joined: true, failing: [] });
 });
 
-test('what it owns of all sources is told to the database, without those of a source that is away', async () => {
+test('the partitions it owns of all sources are written to the database, except those of an unreachable source', async () => {
   const { consumer, database, sources } = await consumerBench(two);
   fakeTimeUntilEnd();
   const running = await consumer.start();
@@ -76,7 +76,7 @@ test('what it owns of all sources is told to the database, without those of a so
   await running.stop();
 });
 
-test('addresses that deliver nothing show in the health until they do, and notices are passed on', async () => {
+test('addresses that deliver nothing are shown in the health until they do, and notices are passed on', async () => {
   const { consumer, events, sources } = await consumerBench();
   const running = await consumer.start();
   onTestFinished(() => running.stop());
@@ -91,7 +91,7 @@ test('addresses that deliver nothing show in the health until they do, and notic
   expect(events).toContainEqual({ type: 'partitions-unread', addresses: ['orders'], error });
 });
 
-test('a server of the broker that does not answer shows in the health under its own name', async () => {
+test('a server of the broker that does not answer is shown in the health under its own name', async () => {
   const { consumer, sources } = await consumerBench();
   fakeTimeUntilEnd();
   const running = await consumer.start();
@@ -104,7 +104,7 @@ test('a server of the broker that does not answer shows in the health under its 
   await running.stop();
 });
 
-test('partitions that moved away are forgotten as failing', async () => {
+test('partitions that moved away are no longer failing', async () => {
   const { consumer, database, sources } = await consumerBench();
   const running = await consumer.start();
   onTestFinished(() => running.stop());

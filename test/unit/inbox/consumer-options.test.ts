@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { resolveConsumerRules } from '../../../src/inbox/consumer-options.ts';
 
-test('what is left out has its default', () => {
+test('omitted options have their defaults', () => {
   expect(resolveConsumerRules({ group: 'orders' })).toEqual({
     group: 'orders',
     batchSize: undefined,
@@ -22,7 +22,7 @@ test('what is left out has its default', () => {
   });
 });
 
-test('batches keep the order of their partition, also where they are done singly', () => {
+test('batches keep the order of their partition, also when handled singly', () => {
   const { keyConcurrency } = resolveConsumerRules({
     group: 'orders',
     batch: { size: 10 },
@@ -31,7 +31,7 @@ test('batches keep the order of their partition, also where they are done singly
   expect(keyConcurrency).toBe(1);
 });
 
-test('no quick retries at all is a choice', () => {
+test('an empty list of quick retries is valid', () => {
   expect(resolveConsumerRules({ group: 'orders', quickRetries: [] }).quickRetriesMs).toEqual([]);
 });
 
@@ -56,7 +56,7 @@ test.for([
   ['keepFailed', { keepFailed: '59 minutes' }],
   ['transactionTimeout', { transactionTimeout: 0 }],
   ['startTimeout', { startTimeout: -1 }],
-] as const)('a wrong %s is refused by name', ([option, settings]) => {
+] as const)('an invalid %s is refused by name', ([option, settings]) => {
   expect(() => resolveConsumerRules({ group: 'orders', ...settings })).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_OPTION_INVALID',
@@ -65,7 +65,7 @@ test.for([
   );
 });
 
-test('copies of failed messages go to the address with .dead, or to what a function answers', () => {
+test('copies of failed messages go to the address with .dead, or to the result of a function', () => {
   const addressOf = (deadLetters: boolean | ((address: string) => string)) =>
     resolveConsumerRules({ group: 'orders', deadLetters }).deadAddressOf?.('orders');
   expect(addressOf(true)).toBe('orders.dead');
@@ -80,7 +80,7 @@ test('an unknown option is refused by name', () => {
   );
 });
 
-test('the limits themselves are allowed', () => {
+test('values at the limits are allowed', () => {
   const most = resolveConsumerRules({
     group: 'x'.repeat(512),
     concurrency: 256,

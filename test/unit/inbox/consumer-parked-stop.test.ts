@@ -8,7 +8,7 @@ import { due } from './watcher-bench.ts';
 beforeEach(fakeTime);
 afterEach(realTime);
 
-test('a stop ends the looks at once, and waits for what hosts workflows', async () => {
+test('a stop ends the looks at once and waits for the host of workflows', async () => {
   const { consumer, database, steps, world } = await consumerBench({ settings: { deadLetters: true } });
   const hosting = gate();
   world.hostEnds = () => hosting.opened;
@@ -52,7 +52,7 @@ test('a stop waits for the try of a stand-in, and begins no other', async () => 
   expect(database.said('outbox.begin_try')).toHaveLength(1);
 });
 
-test('while more keys are due than one look finds, the next look follows what was drained', async () => {
+test('while more keys are due than one look finds, the next look follows a finished drain', async () => {
   const { consumer, database, world } = await consumerBench();
   world.hosting = false;
   let left = 300;

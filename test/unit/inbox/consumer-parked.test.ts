@@ -19,7 +19,7 @@ const wanted = {
 const drainsOf = ({ drains }: { readonly drains: KeyDrains }, keyId = 'key-1') =>
   drains.drain(keyId, new AbortController().signal, () => undefined);
 
-test('what hosts workflows is told of which installation and group, and how many keys at a time', async () => {
+test('the host of workflows gets the installation, the group and the number of concurrent keys', async () => {
   const { consumer, plan } = await consumerBench({ settings: { parkedConcurrency: 3 } });
   const running = await consumer.start();
   onTestFinished(() => running.stop());
@@ -27,7 +27,7 @@ test('what hosts workflows is told of which installation and group, and how many
   expect(plan()).toMatchObject({ installation: 'installation-1', group: 'shop', concurrency: 3 });
 });
 
-test('a parked message is tried by the handler of its source, counted, confirmed there, and not beyond the slots', async () => {
+test('a parked message is tried by the handler of its source, counted, confirmed there, and limited by the slots', async () => {
   const handled: number[] = [];
   const { open, opened } = gate();
   const { consumer, database, plan, receipts } = await consumerBench({
@@ -60,7 +60,7 @@ test('a parked message is tried by the handler of its source, counted, confirmed
   ]);
 });
 
-test('a parked message that fails for good is copied at once', async () => {
+test('a parked message that finally fails is copied at once', async () => {
   const { consumer, database, plan, told } = await consumerBench({
     settings: { deadLetters: true, quickRetries: [], retry: [] },
     handler: () => Promise.reject(new Error('no')),
@@ -79,7 +79,7 @@ test('a parked message that fails for good is copied at once', async () => {
   await running.stop();
 });
 
-test('messages that have killed their process too often count as failed, are told and copied at once', async () => {
+test('messages that have killed their process too often count as failed, are reported and copied at once', async () => {
   const { consumer, database, told } = await consumerBench({ settings: { deadLetters: true } });
   database.on('k.worker <> $2::bigint) as others', () => [{ others: true }]);
   const dead = [
@@ -106,7 +106,7 @@ test('messages that have killed their process too often count as failed, are tol
   await running.stop();
 });
 
-test('a failure of the workers is an outage of Temporal, told once, until it has answered and workers run', async () => {
+test('a failure of the workers is an outage of Temporal, reported once, until it has answered and workers run', async () => {
   const { consumer, plan, sources, told, world } = await consumerBench();
   fakeTimeUntilEnd();
   const running = await consumer.start();
@@ -128,7 +128,7 @@ test('a failure of the workers is an outage of Temporal, told once, until it has
   await running.stop();
 });
 
-test('a workflow that cannot be started is an outage of Temporal, a look that fails is not', async () => {
+test('a workflow that cannot be started is an outage of Temporal, a failed look is not', async () => {
   const { consumer, database, sources, told, world } = await consumerBench();
   fakeTimeUntilEnd();
   const error = new Error('away');
@@ -149,7 +149,7 @@ test('a workflow that cannot be started is an outage of Temporal, a look that fa
   await running.stop();
 });
 
-test('a try that the database does not answer is told, and its key is tried again', async () => {
+test('a try that the database does not answer is reported, and its key is tried again', async () => {
   const { consumer, database, told, world } = await consumerBench();
   fakeTimeUntilEnd();
   world.hosting = false;
@@ -168,7 +168,7 @@ test('a try that the database does not answer is told, and its key is tried agai
   await running.stop();
 });
 
-test('a page of a bulk operation that fails is told', async () => {
+test('a failed page of a bulk operation is reported', async () => {
   const { consumer, database, plan, told } = await consumerBench();
   const running = await consumer.start();
   onTestFinished(() => running.stop());

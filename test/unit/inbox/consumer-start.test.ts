@@ -27,7 +27,7 @@ test.each([
   },
 );
 
-test('a source that cannot be joined ends the start, and those that were joined are left', async () => {
+test('a source that cannot be joined ends the start, and joined ones are left', async () => {
   const { consumer, sources, steps } = await consumerBench(two);
   sources[1].joins = () => Promise.reject(new Error('refused'));
 
@@ -41,7 +41,7 @@ test('a source that cannot be joined ends the start, and those that were joined 
   expect(steps).toContain('leave other');
 });
 
-test('a stop while it starts ends the start at once, and it joins no further source', async () => {
+test('a stop during the start ends it at once, and no further source is joined', async () => {
   const { consumer, sources } = await consumerBench(two);
   const joining = gate();
   sources[0].joins = () => joining.opened;
@@ -58,7 +58,7 @@ test('a stop while it starts ends the start at once, and it joins no further sou
   expect(sources[1].subscriptions).toEqual([]);
 });
 
-test('what a start asks is asked of the client that waits for the database, and the database is well afterwards', async () => {
+test('questions of the start use the client that waits for the database, which is healthy afterwards', async () => {
   const patient = new ScriptedClient();
   const signals: AbortSignal[] = [];
   let shown: unknown;
@@ -90,7 +90,7 @@ test('what a start asks is asked of the client that waits for the database, and 
   expect(signals[0]?.aborted).toBe(true);
 });
 
-test('every transaction after the questions of its start has the isolation level that the inbox needs', async () => {
+test('every transaction after the questions of the start has the isolation level that the inbox needs', async () => {
   const { consumer, database } = await consumerBench();
   database.on('transaction_isolation', () => [{ level: 'serializable' }]);
   const running = await consumer.start();
@@ -112,7 +112,7 @@ test('a database that refuses its first question fails the start', async () => {
   expect(sources[0].subscriptions).toEqual([]);
 });
 
-test('a listener that fails disturbs nothing', async () => {
+test('errors of a listener are ignored', async () => {
   const { consumer, sources } = await consumerBench({
     settings: {
       report: () => {
@@ -143,7 +143,7 @@ test('a stop during the first round of its ids ends the start before it joins or
 test.each([
   [12, []],
   [11, [{ type: 'pool-small', connections: 11, needed: 12 }]],
-])('a pool of %i connections is judged by what may be in hand at the same time', async (max, told) => {
+])('a pool of %i connections is compared with what may be in hand concurrently', async (max, told) => {
   const { consumer, database, events } = await consumerBench({
     settings: { concurrency: 2, keyConcurrency: 3, parkedConcurrency: 3 },
   });

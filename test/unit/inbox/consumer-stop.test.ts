@@ -4,7 +4,7 @@ import { byNow, fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fak
 import { gate } from '../../support/fixtures/gate.ts';
 import { consumerBench, numbered, numbers } from './consumer-bench.ts';
 
-test('a stop leaves the sources first, and closes last what tries that end meanwhile still need', async () => {
+test('a stop leaves the sources first, and closes last what ending tries still need', async () => {
   const filter: SeenFilter = {
     seen: async () => new Set(),
     add: async () => undefined,
@@ -38,7 +38,7 @@ test('a stop leaves the sources first, and closes last what tries that end meanw
   expect(running.health()).toMatchObject({ state: 'stopped', joined: false });
 });
 
-test('a stop waits for the message in hand, though the database is away, and otherwise not for long', async () => {
+test('a stop waits for the message in hand although the database is unreachable, and otherwise only briefly', async () => {
   const [begun, handling] = [gate(), gate()];
   const { consumer, database, sources } = await consumerBench({
     handler: () => {
@@ -62,7 +62,7 @@ test('a stop waits for the message in hand, though the database is away, and oth
   expect(stopping.state).toBe('resolved');
 });
 
-test('handlers that are in hand at the deadline of a stop are told, and their message stays open', async () => {
+test('handlers in hand at the deadline of a stop are signaled, and their message stays open', async () => {
   let reason: unknown;
   const begun = gate();
   const { consumer, sources } = await consumerBench({
@@ -101,7 +101,7 @@ test('with nothing in hand a stop does not wait for a database that does not ans
   expect(running.health().state).toBe('stopped');
 });
 
-test('with nothing in hand a stop does not wait for a broker that is away', async () => {
+test('with nothing in hand a stop does not wait for an unreachable broker', async () => {
   const { consumer, sources } = await consumerBench();
   fakeTimeUntilEnd();
   const running = await consumer.start();
@@ -112,7 +112,7 @@ test('with nothing in hand a stop does not wait for a broker that is away', asyn
   expect(stopping.state).toBe('resolved');
 });
 
-test('after its stop a consumer asks the database for nothing any more', async () => {
+test('a stopped consumer makes no more queries', async () => {
   const { consumer, database } = await consumerBench({ settings: { deadLetters: true } });
   fakeTimeUntilEnd();
   const running = await consumer.start();

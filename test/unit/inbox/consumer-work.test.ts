@@ -19,7 +19,7 @@ const failed = {
 };
 const none = { handled: 0, duplicates: 0, parked: 0, failed: 0, ignored: 0, failedAttempts: 0 };
 
-test('a message that is handled is acknowledged, counted, told, confirmed, and progress', async () => {
+test('a handled message is acknowledged, counted, reported, confirmed, and progress', async () => {
   const handled: number[] = [];
   const { consumer, events, receipts, sources } = await consumerBench({
     topics: [
@@ -40,7 +40,7 @@ test('a message that is handled is acknowledged, counted, told, confirmed, and p
   expect(receipts).toEqual([['orders', 'id-1']]);
 });
 
-test('a status adds what the group keeps, and how far it is behind at all sources', async () => {
+test('status adds what the group keeps, and its lag at all sources', async () => {
   const { consumer, database, sources } = await consumerBench({
     topics: [numbers('orders'), numbers('stock')],
     sourceOf: { stock: 1 },
@@ -64,7 +64,7 @@ test('a status adds what the group keeps, and how far it is behind at all source
   expect(await running.status()).toEqual({ ...status, lag: null, partitions: [] });
 });
 
-test('messages in hand show in the status', async () => {
+test('messages in hand are shown in the status', async () => {
   let seen = 0;
   const { consumer, sources } = await consumerBench({
     handler: async () => {
@@ -79,7 +79,7 @@ test('messages in hand show in the status', async () => {
   expect((await running.status()).inFlight).toBe(0);
 });
 
-test('an address that pauses is told everywhere, and written for other processes until the stop', async () => {
+test('an address that pauses is reported everywhere, and written for other processes until the stop', async () => {
   const { consumer, database, events, sources } = await consumerBench({
     settings: { breaker: { keys: 1 }, quickRetries: [] },
     handler: () => Promise.reject(new Error('down')),
@@ -101,7 +101,7 @@ test('an address that pauses is told everywhere, and written for other processes
   ]);
 });
 
-test('a message that is parked is looked for at once', async () => {
+test('a parked message triggers a look at once', async () => {
   const { consumer, database, sources } = await consumerBench({
     settings: { quickRetries: [] },
     handler: () => Promise.reject(new Error('no')),
@@ -117,7 +117,7 @@ test('a message that is parked is looked for at once', async () => {
   await running.stop();
 });
 
-test('a message that has failed is copied at once', async () => {
+test('a failed message is copied at once', async () => {
   const { consumer, database, letters, sources } = await consumerBench({
     settings: { quickRetries: [], retry: [], deadLetters: true },
     handler: () => Promise.reject(new Error('no')),

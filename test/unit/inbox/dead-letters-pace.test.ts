@@ -22,7 +22,7 @@ test('it looks every ten seconds, and at once after a nudge', async () => {
   expect(looks()).toBe(3);
 });
 
-test('a message that fails during a round begins another one after it', async () => {
+test('a message that fails during a round starts another one after it', async () => {
   const { letters, sent, world } = lettersStage([failed(1)], usual);
   world.answer = (some) => {
     // The database no longer shows what was copied.
@@ -34,7 +34,7 @@ test('a message that fails during a round begins another one after it', async ()
   expect(sent.flat().map(({ headers }) => headers['ce_id'])).toEqual(['id-1', 'id-2']);
 });
 
-test('it asks every second while it is the turn of another consumer, also after a nudge', async () => {
+test('it asks every second while another consumer has the turn, also after a nudge', async () => {
   const { letters, turns, world } = lettersStage([failed(1)], usual);
   world.turn = false;
   await pass(0);
@@ -46,7 +46,7 @@ test('it asks every second while it is the turn of another consumer, also after 
   expect(turns()).toHaveLength(2);
 });
 
-test('a round that fails gives its turn back, and is repeated after 10, 20 and then every 30 seconds, whoever nudges', async () => {
+test('a failed round returns its turn and is repeated after 10, 20 and then every 30 seconds, despite nudges', async () => {
   const { database, events, letters, sent } = lettersStage([failed(1)], {
     ...usual,
     sender: { send: () => Promise.reject(new Error('away')), close: async () => undefined },
@@ -68,7 +68,7 @@ test('a round that fails gives its turn back, and is repeated after 10, 20 and t
   expect(sent).toEqual([]);
 });
 
-test('a turn that cannot be given back fails nothing: it ends by itself', async () => {
+test('a turn that cannot be returned fails nothing: it expires', async () => {
   const { copied, database, events, turns } = lettersStage([failed(1)], usual);
   database.on('delete from outbox.letter_turn', () => {
     throw new Error('away');
@@ -79,7 +79,7 @@ test('a turn that cannot be given back fails nothing: it ends by itself', async 
   expect(turns().length).toBeGreaterThan(2);
 });
 
-test('a stop waits for the letters under way, notes them, and only then closes the connections', async () => {
+test('a stop waits for the dead letters in flight, marks them, and only then closes the connections', async () => {
   const { open, opened } = gate();
   const steps: string[] = [];
   const { copied, letters } = lettersStage([failed(1)], {
@@ -102,7 +102,7 @@ test('a stop waits for the letters under way, notes them, and only then closes t
   expect([stopping.state, steps, copied()]).toEqual(['resolved', ['sent', 'closed'], [['shop', ['id-1']]]]);
 });
 
-test('after a stop letters that were held are not sent again', async () => {
+test('after a stop held dead letters are not sent again', async () => {
   const { letters, sent, world } = lettersStage([failed(1), failed(2)], usual);
   world.answer = (some) => {
     void letters.stop();

@@ -5,7 +5,7 @@ import { failed, lettersStage } from './letters-bench.ts';
 
 const no: LetterOutcome = { kind: 'refused', reason: 'too long' };
 
-test('a failed message is copied with where it came from and why it failed, and noted as copied', async () => {
+test('a failed message is copied with its origin and failure, and marked as copied', async () => {
   const { copied, database, events, over, sent, turns } = lettersStage([
     failed(1),
     failed(2, { body: null, error: null, address: 'returns' }),
@@ -47,7 +47,7 @@ test('a failed message is copied with where it came from and why it failed, and 
   expect(database.said('delete from outbox.letter_turn')).toEqual([['shop', owner]]);
 });
 
-test('nothing to copy takes no turn', async () => {
+test('with nothing to copy no turn is taken', async () => {
   const { database, letters, sent, turns } = lettersStage([]);
   await until(() => database.said('from outbox.parked p').length > 0, 5_000, 1);
   await letters.stop();
@@ -56,7 +56,7 @@ test('nothing to copy takes no turn', async () => {
   expect([turns(), sent]).toEqual([[], []]);
 });
 
-test('another consumer of the group has its turn, and is asked again', async () => {
+test('while another consumer of the group has the turn, it asks again', async () => {
   const { events, letters, over, sent, turns, world } = lettersStage([failed(1)], { paces: { turnMs: 1 } });
   world.turn = false;
   await until(() => turns().length >= 3, 5_000, 1);
@@ -69,7 +69,7 @@ test('another consumer of the group has its turn, and is asked again', async () 
   expect(world.closed).toBe(1);
 });
 
-test('a turn that is lost on the way ends the round', async () => {
+test('a turn lost during the round ends it', async () => {
   const { database, over, sent } = lettersStage([failed(1)]);
   let asked = 0;
   database.on('outbox.letter_turn as t', () => ((asked += 1) === 1 ? [{}] : []));
@@ -92,7 +92,7 @@ test('pages follow each other until the last one, each from the position of the 
   ]);
 });
 
-test('a letter that is refused does not hold up others, and is told with how many there are', async () => {
+test('a refused dead letter does not delay others, and is reported with the number of refusals', async () => {
   const { copied, events, over, world } = lettersStage([failed(1), failed(2), failed(3)]);
   world.answer = (some) => some.map(({ headers }) => (headers['ce_id'] === 'id-2' ? { kind: 'taken' } : no));
   await over();
@@ -112,7 +112,7 @@ test('a letter that is refused does not hold up others, and is told with how man
   ]);
 });
 
-test('letters held behind a refused one of their key are sent without it; if all are held, they count as refused', async () => {
+test('dead letters held behind a refused one of their key are sent without it; if all are held, they count as refused', async () => {
   const { copied, events, over, sent, world } = lettersStage([failed(1), failed(2), failed(3)]);
   const first = (count: number): LetterOutcome => (count === 3 ? no : { kind: 'taken' });
   world.answer = (some) => some.map((_, n) => (n > 0 ? { kind: 'held' } : first(some.length)));
@@ -139,7 +139,7 @@ test('letters held behind a refused one of their key are sent without it; if all
   });
 });
 
-test('an address that takes nothing for now is left out for the rest of the round, others go on', async () => {
+test('an address that accepts nothing for now is skipped for the rest of the round, others continue', async () => {
   const many = Array.from({ length: 100 }, (_, n) => failed(n + 1));
   const { database, events, over, sent, world } = lettersStage([
     ...many,
@@ -161,7 +161,7 @@ test('an address that takes nothing for now is left out for the rest of the roun
   expect(events[0]).toMatchObject({ error: { details: { count: 100 } } });
 });
 
-test('a round that fails is repeated after a pause that doubles up to its limit, and a success begins anew', async () => {
+test('a failed round is repeated after a pause that doubles up to its limit, and a success resets it', async () => {
   const { database, events, letters, over, world } = lettersStage([failed(1)], {
     paces: { firstAgainMs: 1, maxAgainMs: 3, lookMs: 3_600_000 },
   });
@@ -192,7 +192,7 @@ test('a round that fails is repeated after a pause that doubles up to its limit,
   expect(events[told]).toMatchObject({ retryInMs: 1 });
 });
 
-test('a stop ends between two pages, and closes the connections', async () => {
+test('a stop ends between two pages and closes the connections', async () => {
   const { letters, sent, world } = lettersStage(Array.from({ length: 250 }, (_, n) => failed(n + 1)));
   let stopping: Promise<void> | undefined;
   world.answer = (some) => {

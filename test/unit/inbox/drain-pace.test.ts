@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DrainPace } from '../../../src/inbox/parked/drain-pace.ts';
 
-test('a transaction takes twice as many messages as the one before, 100 at most, while that is quick', () => {
+test('a transaction takes twice as many messages as the one before, at most 100, while that is quick', () => {
   const pace = new DrainPace();
   const sizes = Array.from({ length: 9 }, () => {
     const { size } = pace;
@@ -11,7 +11,7 @@ test('a transaction takes twice as many messages as the one before, 100 at most,
   expect(sizes).toEqual([1, 2, 4, 8, 16, 32, 64, 100, 100]);
 });
 
-test('a queue that had fewer than it may take does not shrink it, and a slow one halves it', () => {
+test('a queue shorter than the limit does not lower it, and a slow transaction halves it', () => {
   const pace = new DrainPace();
   for (let n = 0; n < 4; n += 1) pace.done(pace.size, 10);
   pace.done(3, 10);
@@ -24,7 +24,7 @@ test('a queue that had fewer than it may take does not shrink it, and a slow one
   expect(pace.size).toBe(1);
 });
 
-test('the messages of a transaction that failed are tried singly, and those behind them half as many at a time', () => {
+test('the messages of a failed transaction are tried singly, and later ones half as many at a time', () => {
   const pace = new DrainPace();
   for (let n = 0; n < 3; n += 1) pace.done(pace.size, 10);
   pace.failed(8);

@@ -18,7 +18,7 @@ test.each<[offered: string[], leading: number]>([
   expect(failedAt(['7', '8', '9', '10']).leading(of(0), () => offered)).toBe(leading);
 });
 
-test('an offset may be any text', () => {
+test('an offset may be any string', () => {
   const chunks = failedAt(['1526919030474-55', '1526919030474-56']);
   expect(chunks.leading(of(0), () => ['1526919030474-56', '1526919030475-0'])).toBe(1);
 });
@@ -31,7 +31,7 @@ test('a failed transaction is remembered until its partition is past it', () => 
   expect(chunks.leading(of(0), () => ['10'])).toBe(0);
 });
 
-test('each partition has its own, and those of others are forgotten', () => {
+test('each partition has its own, and those of partitions that moved away are forgotten', () => {
   const chunks = failedAt(['10'], 0);
   chunks.failed(of(1), ['20']);
   expect(chunks.leading(of(0, 'others'), () => ['10'])).toBe(0);

@@ -9,7 +9,7 @@ function stage() {
 
 const at = (offset: string, partition = 0) => ({ address: 'orders', partition, offset });
 
-test('tries are counted per message, and the first failure says since when', () => {
+test('tries are counted per message, and the first failure sets the time', () => {
   const { failing } = stage();
   failing.failed(at('5'), 'orders', new Error('first'));
   const [first] = failing.list();
@@ -22,7 +22,7 @@ test('tries are counted per message, and the first failure says since when', () 
   ]);
 });
 
-test('messages side by side are counted each, and the partition goes on after the last of them', () => {
+test('concurrent messages are counted each, and the partition continues after the last of them', () => {
   const { events, failing } = stage();
   for (const offset of ['6', '5', '6', '5']) failing.failed(at(offset), undefined, 'a');
 
@@ -35,7 +35,7 @@ test('messages side by side are counted each, and the partition goes on after th
   expect(events).toEqual([{ type: 'partition-resumed', ...at('5') }]);
 });
 
-test('what is offered no more is forgotten', () => {
+test('a message that is no longer offered is forgotten', () => {
   const { failing } = stage();
   for (const offset of ['5', '6']) failing.failed(at(offset), undefined, 'a');
   failing.failed(at('5', 1), undefined, 'b');
@@ -55,7 +55,7 @@ test('only a message that had failed resumes its partition', () => {
   expect(failing.list()).toEqual([]);
 });
 
-test('a partition that went to another consumer is no longer told of', () => {
+test('a partition that moved to another consumer is no longer shown', () => {
   const { failing } = stage();
   failing.failed(at('5', 0), undefined, 'a');
   failing.failed(at('5', 1), undefined, 'b');
@@ -64,7 +64,7 @@ test('a partition that went to another consumer is no longer told of', () => {
   expect(failing.list()).toMatchObject([{ partition: 1 }]);
 });
 
-test('a pause is reported with its try, and lasts longer each time unless it is given', () => {
+test('a pause is reported with its try, and doubles each time unless given', () => {
   const { events, failing } = stage();
   const pauses = [1, 2].map(() => failing.pause(at('5'), 'orders', 'a'));
 

@@ -8,7 +8,7 @@ const refused = (option: string, text: string): unknown =>
     message: expect.stringContaining(text),
   });
 
-test('delays are those of the consumer until a handler names its own', () => {
+test('delays are those of the consumer unless a handler has its own', () => {
   expect(resolveHandlerRules('orders', {})).toEqual({ retryMs: undefined, quickRetriesMs: undefined });
   expect(resolveHandlerRules('orders', { retry: ['1m', 500], quickRetries: [] })).toMatchObject({
     retryMs: [60_000, 500],

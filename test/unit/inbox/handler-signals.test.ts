@@ -41,7 +41,7 @@ const reasonOf = ({ signal }: HandlerContext) =>
   (signal.reason as { readonly message: string } | undefined)?.message ?? 'none';
 
 test.each([true, false])(
-  'a handler is told that its partition went to another consumer (it has asked before: %s)',
+  'a handler is signaled when its partition moves to another consumer (it has asked before: %s)',
   async (asksAtOnce) => {
     const { context, lost } = await stage({ asksAtOnce });
     lost.abort();
@@ -50,7 +50,7 @@ test.each([true, false])(
 );
 
 test.each([true, false])(
-  'a handler is told that its consumer stops (it has asked before: %s)',
+  'a handler is signaled when its consumer stops (it has asked before: %s)',
   async (asksAtOnce) => {
     const { context, deadline } = await stage({ asksAtOnce });
     deadline.abort();
@@ -58,7 +58,7 @@ test.each([true, false])(
   },
 );
 
-test('a handler is told of the end of its time also if it asks late', async () => {
+test('a handler is signaled at the end of its time also if it asks late', async () => {
   const { context, end } = await stage({ asksAtOnce: false });
   await pass(59_000);
   const { signal } = context;
@@ -70,7 +70,7 @@ test('a handler is told of the end of its time also if it asks late', async () =
 });
 
 test.each([true, false])(
-  'of several reasons a handler is told the first (it has asked before: %s)',
+  'of several reasons a handler gets the first (it has asked before: %s)',
   async (asksAtOnce) => {
     const { context, deadline, lost } = await stage({ asksAtOnce });
     deadline.abort();
@@ -90,7 +90,7 @@ test('a transaction that has ended leaves no timer and no listener behind', asyn
   expect([vi.getTimerCount(), getEventListeners(lost.signal, 'abort').length]).toEqual([0, 0]);
 });
 
-test('a handler that goes on is abandoned half a second after the deadline, and its error has that as its cause', async () => {
+test('a handler that continues is abandoned half a second after the deadline, which is the cause of its error', async () => {
   const { deadline, run, transactions } = await stage({ asksAtOnce: false });
   deadline.abort();
   await pass(499);

@@ -21,7 +21,7 @@ function made(middlewares: readonly Middleware[] = [], limitMs = 60_000) {
   };
 }
 
-test('a signal that is asked for when the partition is lost already has fired', async () => {
+test('a signal requested after the loss of the partition has already fired', async () => {
   const { transactions } = made();
   const lost = AbortSignal.abort();
 
@@ -48,7 +48,7 @@ test('the signal of a transaction is one, and never fires after its end', async 
   expect([...signals, context.signal].every((signal) => signal === signals[0] && !signal.aborted)).toBe(true);
 });
 
-test('what commits although it was given up is a success, and what fails says nothing of its message', async () => {
+test('a given-up transaction that commits is a success, and one that fails does not count against its message', async () => {
   const { transactions } = made();
   const lost = AbortSignal.abort();
 
@@ -58,7 +58,7 @@ test('what commits although it was given up is a success, and what fails says no
   ).rejects.toBeInstanceOf(GivenUp);
 });
 
-test('what fails while nobody has given it up is passed on as it is', async () => {
+test('a failure of a transaction that was not given up is passed on unchanged', async () => {
   const { transactions } = made();
   const no = new Error('no');
 
@@ -78,7 +78,7 @@ test('after the deadline no transaction begins', async () => {
   expect(begun).toBe(false);
 });
 
-test('a middleware has nothing to stand around where no handler is called', async () => {
+test('middlewares do not run where no handler is called', async () => {
   const { transactions } = made([() => Promise.reject(new Error('called'))]);
 
   expect(await transactions.run([], undefined, async () => 'kept')).toBe('kept');
@@ -158,7 +158,7 @@ test('the time of a handler begins with its connection, and ends with the reason
   expect(transactions.open).toBe(0);
 });
 
-test('at the deadline of a stop handlers are told, and half a second later no longer waited for', async () => {
+test('handlers are signaled at the deadline of a stop and abandoned half a second later', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { deadline, transactions } = made();
@@ -184,7 +184,7 @@ test('at the deadline of a stop handlers are told, and half a second later no lo
   expect(transactions.open).toBe(0);
 });
 
-test('middlewares stand around the transaction and what follows its commit, with the messages of their handlers', async () => {
+test('middlewares surround the transaction and what follows its commit, with the messages of their handlers', async () => {
   const steps: unknown[] = [];
   const { transactions } = made([
     async ({ group, messages }, next) => {

@@ -12,7 +12,7 @@ function lazy(begin: () => void): PromiseLike<number> {
   };
 }
 
-test('a handler that answers no promise is told once, and its answer is passed on', () => {
+test('a handler that returns no promise is reported once, and its result is passed on', () => {
   const told: string[] = [];
   const called = watched(
     (tx: string) => (tx === 'a' ? undefined : tx),
@@ -23,7 +23,7 @@ test('a handler that answers no promise is told once, and its answer is passed o
   expect(told).toEqual(['missing']);
 });
 
-test('a promise is looked at without beginning it, and passed on as it is', async () => {
+test('a promise is examined without starting it, and passed on unchanged', async () => {
   let begun = 0;
   const promise = lazy(() => {
     begun += 1;
@@ -41,7 +41,7 @@ test('a promise is looked at without beginning it, and passed on as it is', asyn
   expect(begun).toBe(1);
 });
 
-test('what has a method `then` is a promise', () => {
+test('a value with a method `then` is a promise', () => {
   expect([Promise.resolve(), lazy(() => undefined)].every(isThenable)).toBe(true);
   // oxlint-disable-next-line unicorn/no-thenable -- nothing to call
   expect([undefined, null, 1, 'then', {}, { then: 1 }, () => 1].some(isThenable)).toBe(false);

@@ -48,7 +48,7 @@ test('a payload of 10 MB is read', async () => {
   expect(z.object({ text: z.string() }).parse(payload).text).toHaveLength(10_000_000);
 });
 
-test('a payload of 10 MB that does not fit is refused in words', async () => {
+test('an invalid payload of 10 MB is refused with an explanation', async () => {
   const body = bytes(JSON.stringify(Array.from({ length: 100_000 }, (_, n) => `${n} ${'x'.repeat(95)}`)));
   const numbers = topic('numbers', z.array(z.number()));
 
@@ -57,13 +57,13 @@ test('a payload of 10 MB that does not fit is refused in words', async () => {
   expect(message.length).toBeLessThan(2_200);
 });
 
-test('a NUL is no JSON, and an escaped one is a text like others', async () => {
+test('a NUL is not JSON, and an escaped one is a character like others', async () => {
   expect(await reasonOf(anything, bytes('"a\0b"'))).toBe('unreadable');
   expect(await reasonOf(anything, bytes('{}\0'))).toBe('unreadable');
   expect(await payloadOf(anything, bytes(String.raw`"a\u0000b"`))).toBe('a\0b');
 });
 
-test('half a surrogate pair is no UTF-8, and an escaped one arrives as it was sent', async () => {
+test('half a surrogate pair is not UTF-8, and an escaped one arrives as it was sent', async () => {
   expect(await reasonOf(anything, Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22))).toBe('unreadable');
   expect(await payloadOf(anything, bytes(String.raw`"\ud800"`))).toBe('\ud800');
   expect(await payloadOf(anything, bytes('"😀"'))).toBe('😀');
@@ -78,7 +78,7 @@ test.for([
   expect(await reasonOf(anything, Uint8Array.of(0x22, ...inner, 0x22))).toBe('unreadable');
 });
 
-test('a byte order mark is passed over', async () => {
+test('a byte order mark is skipped', async () => {
   expect(await payloadOf(anything, Uint8Array.of(0xef, 0xbb, 0xbf, 0x31))).toBe(1);
 });
 
@@ -112,13 +112,13 @@ test.for([
   expect(JSON.stringify(refusal.details)).not.toContain('secret');
 });
 
-test('a parser says where it stopped', async () => {
+test('a parser reports where it stopped', async () => {
   const refusal = await refusalOf(() => payloadOf(anything, bytes('{"n":1 secret}')));
   expect(refusal.message).toContain('not JSON (character 7)');
   expect(refusal.cause).toBeUndefined();
 });
 
-test('field names that no table takes do not reach the error', async () => {
+test('field names that a column cannot store do not reach the error', async () => {
   const refusal = await refusalOf(() =>
     payloadOf(topic('map', z.record(z.string(), z.number())), bytes(String.raw`{"a\u0000\ud800\u001b":"x"}`)),
   );

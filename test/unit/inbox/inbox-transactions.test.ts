@@ -28,7 +28,7 @@ function told(): { readonly client: TransactionClient<Transaction>; readonly opt
   };
 }
 
-test('a transaction has the limits that it asks for, else those of its consumer', async () => {
+test('a transaction has the limits requested, otherwise those of its consumer', async () => {
   const { client, options } = told();
   const transactions = new InboxTransactions(client, 2_000);
 
@@ -43,7 +43,7 @@ test('a transaction has the limits that it asks for, else those of its consumer'
   ]);
 });
 
-test('the server ends what a transaction waits for by the limit of the consumer, else of the client', async () => {
+test('the server limits waits of a transaction by the limit of the consumer, otherwise of the client', async () => {
   const prisma = new PrismaClient({
     adapter: new PrismaPg({ connectionString: 'postgres://nobody' }),
     transactionOptions: { timeout: 40_000 },
@@ -59,7 +59,7 @@ test('the server ends what a transaction waits for by the limit of the consumer,
   });
 });
 
-test('the size of a pool is known of Prisma with pg, as it was given or as pg chooses it', () => {
+test('the size of a pool is known for Prisma with pg, as given or as chosen by pg', () => {
   const connectionString = 'postgres://nobody';
   const sizeOf = (adapter: PrismaPg) => poolSizeOf(new PrismaClient({ adapter }));
 
@@ -81,7 +81,7 @@ test('a time limit of the client counts if it is a number above zero', () => {
   expect(limitOf({ _engineConfig: {} })).toBeUndefined();
 });
 
-test('the isolation level is named in every transaction of a database with another default, and in no other', async () => {
+test('the isolation level is set in every transaction of a database with another default, and in no other', async () => {
   for (const [level, named] of [
     ['read committed', {}],
     ['serializable', { isolationLevel: 'ReadCommitted' }],
@@ -98,14 +98,14 @@ test('the isolation level is named in every transaction of a database with anoth
   }
 });
 
-test('the level is asked of a client that waits for its database, if there is one', async () => {
+test('the level is queried from a client that waits for its database, if there is one', async () => {
   const [database, patient] = [new ScriptedClient(), new ScriptedClient()];
   await new InboxTransactions(database.client, 2_000).learnLevel(patient.client);
 
   expect([database.transactions.length, patient.transactions.length]).toEqual([0, 1]);
 });
 
-test('work that has not ended five seconds after the limit is no longer waited for', async () => {
+test('work that has not ended five seconds after the limit is abandoned', async () => {
   fakeTimeUntilEnd();
   let connect = (): void => undefined;
   const connected = new Promise<void>((resolve) => (connect = resolve));
@@ -128,7 +128,7 @@ test('work that has not ended five seconds after the limit is no longer waited f
   });
 });
 
-test('a transaction that has ended, or failed, leaves no timer behind', async () => {
+test('a transaction that has ended or failed leaves no timer behind', async () => {
   fakeTimeUntilEnd();
   const transactions = new InboxTransactions(told().client, 2_000);
   expect(await byNow(transactions.$transaction(async () => 'done'))).toBe('done');
@@ -137,7 +137,7 @@ test('a transaction that has ended, or failed, leaves no timer behind', async ()
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a transaction of a bulk operation sets its idle limit before all else, and a single statement has one', async () => {
+test('a transaction of a bulk operation sets its idle limit first, and a single statement has one', async () => {
   const database = new ScriptedClient().on('select now', ([value]) => [{ value }]);
   const transactions = transactionsOf(new InboxTransactions(database.client, 2_000));
 

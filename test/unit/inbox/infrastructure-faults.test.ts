@@ -26,7 +26,7 @@ test.each<[unknown, Fault | undefined]>([
   ['0800', undefined],
   ['080061', undefined],
   [8_006, undefined],
-])('an error with the code %s is the fault of the database: %s', (code, fault) => {
+])('an error with the code %s is classified: %s', (code, fault) => {
   expect(faultOf(coded(code))).toBe(fault);
   expect(faultOf(new Error('Invalid invocation', { cause: coded(code) })), 'as a cause').toBe(fault);
   expect(faultOf(new Error('P2010', { cause: { originalCode: code } })), 'as a driver tells it').toBe(fault);
@@ -39,11 +39,11 @@ test.each<[string, Fault | undefined]>([
   ['Transaction API error: Unable to start a transaction in the given time.', 'away'],
   ['Transaction API error: A query cannot be executed on an expired transaction.', undefined],
   ['The handler said: Connection terminated', undefined],
-])('an error without a code is judged by its text: %s', (text, fault) => {
+])('an error without a code is classified by its text: %s', (text, fault) => {
   expect(faultOf(new Error(text))).toBe(fault);
 });
 
-test('a server that refuses a statement because an earlier one has failed says so by its code', () => {
+test('a statement refused because an earlier one has failed is recognized by its code', () => {
   expect([
     saysAborted(coded('25P02')),
     saysAborted(new Error('no', { cause: { originalCode: '25P02' } })),

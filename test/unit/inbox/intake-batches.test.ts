@@ -7,7 +7,7 @@ function chunks(bench: IntakeBench): readonly unknown[] {
   return bench.database.said('outbox.receive(').map(([, ids]) => JSON.parse(String(ids)) as unknown);
 }
 
-test('messages are applied in transactions of the size that was asked for', async () => {
+test('messages are applied in transactions of the requested size', async () => {
   const bench = new IntakeBench({ batchSize: 2 });
 
   const offered = await bench.offer([1, 2, 3, 4].map((n) => numbered(n)));
@@ -31,7 +31,7 @@ test('messages are applied in transactions of the size that was asked for', asyn
   expect(bench.database.said('and partition = $3 and owner'), 'nothing is left').toEqual([]);
 });
 
-test('each message of a transaction ends as the database has classified it', async () => {
+test('each message of a transaction gets the outcome that the database gives it', async () => {
   const bench = new IntakeBench({ batchSize: 10 });
   bench.database.on('outbox.receive(', () => [{ arrivals: ['new', 'behind', 'processed', 'kept'] }]);
 
@@ -74,7 +74,7 @@ test('a repeat in the same transaction is kept if the first one was', async () =
   ]);
 });
 
-test('a transaction that fails is told once, at its first message, and its messages are tried one by one', async () => {
+test('a failed transaction is reported once, at its first message, and its messages are tried singly', async () => {
   let refused = true;
   const bench = new IntakeBench({
     batchSize: 2,
@@ -115,7 +115,7 @@ test('a transaction that fails is told once, at its first message, and its messa
   expect(chunks(bench).slice(before)).toEqual([['id-4', 'id-5']]);
 });
 
-test('a batch that may not go on ends before the next transaction', async () => {
+test('a batch that may not continue ends before the next transaction', async () => {
   const bench = new IntakeBench({ batchSize: 2 });
   let left = 2;
 
@@ -128,7 +128,7 @@ test('a batch that may not go on ends before the next transaction', async () => 
   expect(bench.database.said('and partition = $3 and owner')).toHaveLength(1);
 });
 
-test('a failed transaction of which a part is rejected leaves the rest to a later offer', async () => {
+test('a failed transaction with a rejected part leaves the rest to a later offer', async () => {
   const bench = new IntakeBench({
     batchSize: 2,
     handler: async (n) => {
@@ -150,7 +150,7 @@ test('a failed transaction of which a part is rejected leaves the rest to a late
   expect(chunks(bench)).toEqual([['id-1', 'id-2']]);
 });
 
-test('a message that holds its key is applied alone, and that is no failure', async () => {
+test('a message that holds its key is applied alone, without a failure', async () => {
   const bench = new IntakeBench({ batchSize: 3, holdKey: true });
 
   const offered = await bench.offer([numbered(1), numbered(2, { json: 'text' }), numbered(3)]);
@@ -185,7 +185,7 @@ test('a transaction that was given up is no failure of its messages', async () =
   expect(bench.tally.failedAttempts).toBe(0);
 });
 
-test('partitions are rejected, failing and remembered each for itself, and forgotten when they are not assigned', async () => {
+test('partitions are rejected, failing and remembered separately, and forgotten when unassigned', async () => {
   const bench = new IntakeBench({ batchSize: 2, handler: () => Promise.reject(new Error('no')) });
   bench.database.on('outbox.park(', () => {
     throw new Error('away');
@@ -219,7 +219,7 @@ test('a message that cannot be kept in its transaction is not acknowledged', asy
   expect(offered).toEqual({ acknowledged: [], rejected: [['1', 1_000]] });
 });
 
-test('a handler of many messages gets those of a transaction together, and is waited for', async () => {
+test('a handler of many messages gets those of a transaction together, and is awaited', async () => {
   const bench = new IntakeBench({
     batchSize: 2,
     together: true,
@@ -252,7 +252,7 @@ test('middlewares get the messages that can be handled', async () => {
   expect(seen).toEqual([['id-1', 'id-3']]);
 });
 
-test('keys of a partition go side by side, the messages of one key in order', async () => {
+test('keys of a partition are handled concurrently, the messages of one key in order', async () => {
   const open: string[] = [];
   const beside: string[] = [];
   const keys = ['', 'a', 'a', 'b', 'c'];

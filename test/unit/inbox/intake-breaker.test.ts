@@ -47,7 +47,7 @@ test('while its address is paused one message probes, and the others wait', asyn
   expect((await bench.offer([numbered(2)])).acknowledged).toEqual(['2']);
 });
 
-test('a probe with a verdict is kept, and says nothing about the pause', async () => {
+test('a probe with a verdict is kept and leaves the pause as it is', async () => {
   let error: Error = new Error('no');
   const bench = new IntakeBench({ breakerKeys: 1, handler: () => Promise.reject(error) });
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -97,7 +97,7 @@ test('a probe among messages that may have killed a consumer is the first of the
   expect(bench.told('failed')).toEqual([expect.objectContaining({ id: 'id-1', reason: 'killed' })]);
 });
 
-test('a batch of which everything is known does not take the turn of a probe', async () => {
+test('a batch of known messages does not take the turn of a probe', async () => {
   const bench = new IntakeBench({ breakerKeys: 1, handler: () => Promise.reject(new Error('no')) });
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -126,7 +126,7 @@ test('a probe that could not be marked is left to the next one', async () => {
   expect(bench.breaker.enter('orders')).toBe('probe');
 });
 
-test('of a transaction only what was handled counts against the failures of its keys', async () => {
+test('of a transaction only handled messages count against the failures of its keys', async () => {
   for (const [arrival, paused] of [
     ['new', false],
     ['processed', true],

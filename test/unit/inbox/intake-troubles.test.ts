@@ -6,7 +6,7 @@ const refuses = (): never => {
   throw new Error('away');
 };
 
-test('a message that can be neither handled nor kept pauses its partition for longer and longer, until it has ended', async () => {
+test('a message that can be neither handled nor kept pauses its partition ever longer, until it has ended', async () => {
   let broken = true;
   const bench = new IntakeBench({
     handler: async () => {
@@ -73,7 +73,7 @@ test('a database that does not answer before anything begins pauses the partitio
   expect(bench.intake.failing()).toEqual([]);
 });
 
-test('a conflict with another transaction is tried again ten times and costs no try; then it counts', async () => {
+test('a conflict with another transaction is tried again ten times without using up a try; then it counts', async () => {
   const random = vi.spyOn(Math, 'random').mockReturnValue(0);
   onTestFinished(() => random.mockRestore());
   let calls = 0;
@@ -92,7 +92,7 @@ test('a conflict with another transaction is tried again ten times and costs no 
   expect(bench.parked().map(([row]) => [row['state'], row['attempts']])).toEqual([['parked', 0]]);
 });
 
-test('a database that is away leaves a message another try, even where its tries are used up', async () => {
+test('an unreachable database leaves a message another try, even after its last one', async () => {
   const away = Object.assign(new Error('terminating connection'), { code: '57P01' });
   const bench = new IntakeBench({ retryMs: [], handler: () => Promise.reject(away) });
 
@@ -120,7 +120,7 @@ test('a stop ends the pause before a quick retry, and the message stays open', a
   expect(bench.parked()).toEqual([]);
 });
 
-test('what fails after the partition has gone elsewhere counts for nothing', async () => {
+test('a failure after the partition has moved does not count', async () => {
   const lost = new AbortController();
   const bench = new IntakeBench({
     handler: async () => {
@@ -136,7 +136,7 @@ test('what fails after the partition has gone elsewhere counts for nothing', asy
   expect(bench.tally.failedAttempts).toBe(0);
 });
 
-test('messages that a dead consumer had in hand go one at a time, and the one that killed too often is failed', async () => {
+test('messages that a dead consumer had in hand are handled one at a time, and the one that killed too often is failed', async () => {
   const bench = new IntakeBench();
   bench.database.on('with quick as materialized', ([, , , , ids]) =>
     [
@@ -165,7 +165,7 @@ test('messages that a dead consumer had in hand go one at a time, and the one th
   expect(bench.suspects.take(), 'none is in hand any more').toBe(true);
 });
 
-test('a suspect that is rejected, or a batch that may not go on, ends the search', async () => {
+test('a rejected suspect, or a batch that may not continue, ends the search', async () => {
   for (const mayBegin of [undefined, 1]) {
     const bench = new IntakeBench({ handler: () => Promise.reject(new Error('no')) });
     bench.database.on('with quick as materialized', ([, , , , ids]) =>
@@ -183,7 +183,7 @@ test('a suspect that is rejected, or a batch that may not go on, ends the search
   }
 });
 
-test('a stop takes back all marks, also where the database is away', async () => {
+test('a stop removes all marks, also while the database is unreachable', async () => {
   const bench = new IntakeBench();
   await bench.offer([numbered(1)]);
   const [mark] = bench.database.said('insert into outbox.mark');
@@ -205,7 +205,7 @@ test('old marks are cleared once', async () => {
   expect(bench.database.said("interval '1 day'")).toHaveLength(1);
 });
 
-test('a queue that is full pauses the partition of its next message, after those before it', async () => {
+test('a full queue pauses the partition of its next message, after those before it', async () => {
   const bench = new IntakeBench({ maxQueued: 10 });
   bench.database.on('outbox.receive_one(', () => []);
   bench.database.on('outbox.receive(', () => [{ arrivals: ['behind'] }]);
@@ -254,7 +254,7 @@ test('a handler that catches the error of a statement fails, because its transac
   expect(bench.told('parked')).toHaveLength(1);
 });
 
-test('a message that is behind its parked key queues there, whatever its own failure was', async () => {
+test('a message behind its parked key queues there, whatever its own failure', async () => {
   const bench = new IntakeBench({ handler: () => Promise.reject(permanent(new Error('no'))) });
   let asked = 0;
   bench.database.on('outbox.receive_one(', () => ((asked += 1) === 1 ? [{}] : []));
@@ -266,7 +266,7 @@ test('a message that is behind its parked key queues there, whatever its own fai
   expect(bench.calls).toEqual(['parked']);
 });
 
-test('a partition that goes elsewhere frees the turn of its suspect', async () => {
+test('a partition that moves frees the turn of its suspect', async () => {
   const turns: boolean[] = [];
   const bench = new IntakeBench({
     handler: async () => {
@@ -284,7 +284,7 @@ test('a partition that goes elsewhere frees the turn of its suspect', async () =
   expect(turns).toEqual([false, true]);
 });
 
-test('a mark that cannot be taken back pauses the partition', async () => {
+test('a mark that cannot be removed pauses the partition', async () => {
   const bench = new IntakeBench();
   bench.database.on('and partition = $3 and owner', refuses);
   let left = 2;

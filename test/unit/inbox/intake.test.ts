@@ -8,7 +8,7 @@ const fails =
     if (numbers.includes(n)) throw new Error(`no ${n}`);
   };
 
-test('messages are handled in order, acknowledged, counted and told, each once', async () => {
+test('messages are handled in order, and acknowledged, counted and reported once each', async () => {
   const inFlight: number[] = [];
   const bench = new IntakeBench({ handler: async () => void inFlight.push(bench.tally.inFlight) });
 
@@ -43,7 +43,7 @@ test('messages are handled in order, acknowledged, counted and told, each once',
   ).toEqual([]);
 });
 
-test('without a listener no event is made of a message that has ended well', async () => {
+test('without a listener a message that ends well creates no event', async () => {
   const bench = new IntakeBench({ heard: false });
 
   await bench.offer([numbered(1)]);
@@ -52,7 +52,7 @@ test('without a listener no event is made of a message that has ended well', asy
   expect(bench.events).toEqual([]);
 });
 
-test('a message of a topic without a handler is skipped, and told with its place', async () => {
+test('a message of a topic without a handler is skipped and reported with its offset', async () => {
   const bench = new IntakeBench();
 
   const offered = await bench.offer([numbered(1, { headers: { ce_type: 'others' } }), numbered(2)]);
@@ -65,7 +65,7 @@ test('a message of a topic without a handler is skipped, and told with its place
   ]);
 });
 
-test('what is known to be handled or kept costs no transaction, and both are told as duplicates', async () => {
+test('messages known to be handled or kept cost no transaction, and both are reported as duplicates', async () => {
   const bench = new IntakeBench();
   bench.database.on('outbox.read_processed', () => [{ noted: ['id-1', 'id-2'], others: null }]);
   bench.database.on('select 1 from outbox.parked', () => [{}]);
@@ -97,7 +97,7 @@ test('the database is asked for duplicates while there are some, and again from 
   expect(asked()).toBe(2);
 });
 
-test('a batch that may not begin leaves no trace, and one that may not go on leaves no mark', async () => {
+test('a batch that may not begin leaves no trace, and one that may not continue leaves no mark', async () => {
   const bench = new IntakeBench();
 
   const none = await bench.offer([numbered(1)], { mayBegin: () => false });
@@ -117,7 +117,7 @@ test('a batch that may not begin leaves no trace, and one that may not go on lea
   ]);
 });
 
-test('a message that fails is tried again in place, then parked, and others go on', async () => {
+test('a failing message is tried again in place, then parked, and others continue', async () => {
   const bench = new IntakeBench({ handler: fails(1), quickRetriesMs: [0, 1], retryMs: [7_000, 9_000] });
 
   const offered = await bench.offer([numbered(1), numbered(2)]);
@@ -162,7 +162,7 @@ test.each([
   ['what its handler calls permanent', {}, permanent(new Error('no')), 'failed', 'permanent', 10_000],
   ['what its handler delays', {}, retryAfter(new Error('no'), '3m'), 'parked', 'error', 180_000],
 ] as const)(
-  '%s is kept accordingly, without quick retries by a verdict',
+  '%s is kept accordingly, and a verdict skips the quick retries',
   async (_, settings, error, state, reason, inMs) => {
     const quickRetriesMs = error.name === 'Error' ? [] : [0, 0];
     const bench = new IntakeBench({
@@ -190,7 +190,7 @@ test.each([
   },
 );
 
-test('a message that was kept or handled meanwhile is not kept again', async () => {
+test('a message that was kept or handled in between is not kept again', async () => {
   for (const [arrival, count] of [
     ['processed', 'duplicate'],
     ['kept', 'duplicate'],
@@ -208,7 +208,7 @@ test('a message that was kept or handled meanwhile is not kept again', async () 
   }
 });
 
-test('an unreadable message is failed with its reason, and holds its key if it shall', async () => {
+test('an unreadable message is failed with its reason, and holds its key if configured', async () => {
   for (const holdKey of [false, true]) {
     const bench = new IntakeBench({ holdKey });
 
@@ -233,7 +233,7 @@ test('an unreadable message is failed with its reason, and holds its key if it s
   }
 });
 
-test('receipts go out before the batch ends, of messages whose topic asks this group for them', async () => {
+test('receipts are sent before the batch ends, for messages whose topic requires those of this group', async () => {
   const confirm = { group: 'shop', receiptTimeout: ['1m'] } as const;
   const source = '/outbox/01234567-89ab-cdef-0123-456789abcdef';
   const bench = new IntakeBench({ topicOptions: { confirm }, handler: fails(3) });
@@ -253,7 +253,7 @@ test('receipts go out before the batch ends, of messages whose topic asks this g
   expect(elsewhere.receipts).toEqual([]);
 });
 
-test('the filter learns what was handled, and nothing else', async () => {
+test('the filter gets handled messages and nothing else', async () => {
   const added: string[][] = [];
   const filter = {
     seen: async (_group: string, ids: readonly string[]) => new Set(ids.filter((id) => id === 'id-9')),

@@ -9,7 +9,7 @@ const answer = (kind: string, differs: { readonly waitMs?: number; readonly id?:
   { kind, waitMs: null, id: null, ...differs },
 ];
 
-test('a try is begun, joined, handled and ended for its message, and told', async () => {
+test('a try is begun, joined, handled and ended for its message, and reported', async () => {
   const bench = new DrainBench().begins([begun(1)]);
 
   expect(await bench.run()).toEqual({ kind: 'drained' });
@@ -41,7 +41,7 @@ test.each([
   ['a key that is free', answer('gone'), { kind: 'drained' }],
   ['a key that waits', answer('wait', { waitMs: 321 }), { kind: 'waiting', inMs: 321 }],
   ['a key that a failed message holds', answer('held'), { kind: 'held' }],
-] as const)('%s is answered as it is', async (_, rows, answered) => {
+] as const)('the answer for %s is passed on', async (_, rows, answered) => {
   const bench = new DrainBench().begins(rows);
 
   expect(await bench.run()).toEqual(answered);
@@ -53,7 +53,7 @@ test.each([
   ['held', { kind: 'held' }],
   ['more', { kind: 'waiting', inMs: 5 }],
 ] as const)(
-  'a message that killed its processes is told as failed, and the key is %s',
+  'a message that killed its processes is reported as failed, and the key is %s',
   async (kind, answered) => {
     const bench = new DrainBench().begins(answer(kind, { id: 'id-9' }), answer('wait', { waitMs: 5 }));
 
@@ -65,7 +65,7 @@ test.each([
   },
 );
 
-test('a queue goes on in growing transactions while they succeed, and shrinks to single messages after a failure', async () => {
+test('a queue continues in growing transactions while they succeed, and shrinks to single messages after a failure', async () => {
   let refused = 5;
   const bench = new DrainBench({
     handler: async (n) => {
@@ -111,7 +111,7 @@ test('a handler of batches gets the messages of a try together', async () => {
   expect(bench.handled).toEqual([[1, 2]]);
 });
 
-test('a key is waited for while it is busy, two seconds at most', async () => {
+test('a drain waits for a busy key, at most two seconds', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const bench = new DrainBench();
@@ -158,7 +158,7 @@ test('a suspect is tried alone, and by one drain of the consumer at a time', asy
   expect(bench.handled, 'another is in hand').toEqual([1]);
 });
 
-test('an operator who has decided otherwise meanwhile ends the try without effects', async () => {
+test('a decision of an operator in between ends the try without effects', async () => {
   const bench = new DrainBench().begins([begun(1)]);
   bench.database.on('outbox.join_try', () => [{ joined: false }]);
 
@@ -220,7 +220,7 @@ test.each([
   );
 });
 
-test('what is unreadable for good is final, and what only another consumer can read is not', async () => {
+test('a permanently unreadable message is final, and one that only another consumer can read is not', async () => {
   for (const [differs, reason, final] of [
     [{ body: Buffer.from('{').toString('base64') }, 'unreadable', true],
     [
@@ -238,7 +238,7 @@ test('what is unreadable for good is final, and what only another consumer can r
   }
 });
 
-test('a verdict with a delay replaces the delay after this try, and ends no other', async () => {
+test('a verdict with a delay replaces the delay after this try, and of no other', async () => {
   const bench = new DrainBench({ handler: () => Promise.reject(retryAfter(new Error('no'), '1m')) });
   bench.begins([begun(1, { attempts: 2 })]);
   bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 60_000 }]);
@@ -249,7 +249,7 @@ test('a verdict with a delay replaces the delay after this try, and ends no othe
   expect(stored.slice(5, 9)).toEqual(['error', 'Error: no', false, [10_000, 60_000]]);
 });
 
-test('a try that a stop interrupts is given back', async () => {
+test('a try interrupted by a stop is returned', async () => {
   const stopping = new AbortController();
   const bench = new DrainBench({
     quickRetriesMs: [3_600_000],
@@ -270,7 +270,7 @@ test('a try that a stop interrupts is given back', async () => {
   expect(late.events, 'no failure of the message').toEqual([]);
 });
 
-test('a stand-in that leaves to the workflow hands on how far its transactions had grown', async () => {
+test('a stand-in that yields to the workflow passes on the size of its transactions', async () => {
   const leaving = new AbortController();
   const bench = new DrainBench();
   bench.database.on('outbox.end_try', () => {
@@ -286,7 +286,7 @@ test('a stand-in that leaves to the workflow hands on how far its transactions h
   expect(bench.database.said('outbox.begin_try').map((values) => values[5])).toEqual([1, 2, 1]);
 });
 
-test('receipts of what was handled go to the broker that it came from', async () => {
+test('receipts go to the broker that the handled messages came from', async () => {
   const confirm = { group: 'shop', receiptTimeout: ['1m'] } as const;
   const bench = new DrainBench({ topicOptions: { confirm } }).begins([begun(1), begun(2)]);
   await bench.run();

@@ -31,7 +31,7 @@ async function run(some: readonly Item[], sideBySide: number, stopAt?: number) {
   return { begun, most };
 }
 
-test('items of different keys run side by side, as many as are allowed', async () => {
+test('items of different keys run concurrently, as many as allowed', async () => {
   expect(await run(items('a', 'b', 'c', 'd', 'e'), 3)).toEqual({ begun: [0, 1, 2, 3, 4], most: 3 });
 });
 
@@ -41,15 +41,15 @@ test('items of one key follow each other, and others overtake them', async () =>
   expect(begun).toEqual([0, 3, 1, 4, 2]);
 });
 
-test('items without a key wait for nobody', async () => {
+test('items without a key wait for none', async () => {
   expect(await run(items(null, null, null), 3)).toEqual({ begun: [0, 1, 2], most: 3 });
 });
 
-test('an item that says stop lets nothing further begin', async () => {
+test('an item that stops the run lets no other begin', async () => {
   const { begun } = await run(items('a', 'b', 'c', 'd'), 1, 1);
   expect(begun).toEqual([0, 1]);
 });
 
-test('nothing is done for nothing', async () => {
+test('runs nothing for an empty list', async () => {
   expect(await run([], 4)).toEqual({ begun: [], most: 0 });
 });

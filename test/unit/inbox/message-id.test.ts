@@ -7,7 +7,7 @@ type Incoming = Parameters<typeof incoming>[0];
 const idOf = (rule: MessageIdRule | undefined, message: Incoming) =>
   idReader('orders', rule)(incoming(message));
 
-test('without a rule the id is the header of CloudEvents, as it is', () => {
+test('without a rule the id is the header of CloudEvents, unchanged', () => {
   expect(idOf(undefined, { headers: { ce_id: 'a' } })).toBe('a');
 });
 
@@ -20,12 +20,12 @@ test.for([
   ['a shop', 'https://shop.test/a', '1', 'https://shop.test/a|1'],
   ['one that looks like an outbox', `${outbox}/more`, '1', `${outbox}/more|1`],
   ['one as long as can be', 'x'.repeat(510), '1', `${'x'.repeat(510)}|1`],
-] as const)('the id of an event of %s is told by its source as well', ([, ce_source, ce_id, id]) => {
+] as const)('the id of an event of %s includes its source', ([, ce_source, ce_id, id]) => {
   const headers = { ce_id, ...(ce_source === undefined ? {} : { ce_source }) };
   expect(idOf(undefined, { headers })).toBe(id);
 });
 
-test('however long its source and its id are, each event has an id of its own, the same each time', () => {
+test('however long its source and its id, each event has its own id, the same each time', () => {
   const long = 'x'.repeat(511);
   const events = [
     ['urn:shop', 'orders:1'],
@@ -53,14 +53,14 @@ test.for([
   ['the key', 'key'],
   ['a function', ({ partition, offset }) => `${partition}-${offset}`],
 ] as const satisfies readonly (readonly [string, MessageIdRule])[])(
-  '%s tells the id, within its topic',
+  'the id comes from %s, within its topic',
   ([, rule]) => {
     const message = { key: '7-10', partition: 7, headers: { ce_id: 'b', 'x-request-id': '7-10' } };
     expect(idOf(rule, message)).toBe('orders:7-10');
   },
 );
 
-test('one header in two topics is two ids, because a request causes messages of several topics', () => {
+test('one header in two topics gives two ids, because a request causes messages of several topics', () => {
   const message = incoming({ headers: { 'x-request-id': '1' } });
   const rule = { header: 'x-request-id' };
   expect(idReader('orders', rule)(message)).not.toBe(idReader('mails', rule)(message));
@@ -87,7 +87,7 @@ test.for([
   ['for which the function answers no text', () => 7 as never, {}, 'not an id'],
   ['for which the function answers nothing', () => undefined as never, {}, 'it has no id of the function'],
 ] as const satisfies readonly (readonly [string, MessageIdRule | undefined, Incoming, string])[])(
-  'a message %s has no id, and says so',
+  'a message %s has no id, and the error names the reason',
   async ([, rule, message, why]) => {
     expect(await refusalOf(() => idOf(rule, message))).toMatchObject({
       code: 'OUTBOX_MESSAGE_UNREADABLE',
@@ -97,7 +97,7 @@ test.for([
   },
 );
 
-test('the error of a function that throws keeps its cause, and does not quote it', async () => {
+test('the error of a function that throws keeps its cause and does not quote it', async () => {
   const cause = new TypeError('secret is no id');
   const refusal = await refusalOf(() =>
     idOf(() => {
@@ -124,6 +124,6 @@ test.for([
   );
 });
 
-test('a message without an id is known by where it is', () => {
+test('a message without an id is identified by its offset', () => {
   expect(positionId(incoming({ partition: 3 }))).toBe('orders/3/10');
 });

@@ -19,11 +19,11 @@ const broken = (text: string): unknown =>
   expect.objectContaining({ code: 'OUTBOX_MIDDLEWARE_BROKEN', message: expect.stringContaining(text) });
 const done = async () => 'done';
 
-test('without a middleware the work is simply done', async () => {
+test('without a middleware only the work is done', async () => {
   expect(await throughAll([], context, done)).toBe('done');
 });
 
-test('the result is that of the work, whatever middlewares answer', async () => {
+test('the result is that of the work, whatever middlewares return', async () => {
   const answering: Middleware = async (given, next) => {
     expect(given).toBe(context);
     await next();
@@ -33,7 +33,7 @@ test('the result is that of the work, whatever middlewares answer', async () => 
   expect(await throughAll([answering, answering], context, done)).toBe('done');
 });
 
-test('one that does not call next is broken, and named', async () => {
+test('a middleware that does not call next is broken, and named', async () => {
   async function forgetful(): Promise<void> {}
 
   await expect(throughAll([forgetful], context, done)).rejects.toEqual(
@@ -41,7 +41,7 @@ test('one that does not call next is broken, and named', async () => {
   );
 });
 
-test('one that calls next twice is broken, and the work is done once', async () => {
+test('a middleware that calls next twice is broken, and the work is done once', async () => {
   let times = 0;
   const eager: Middleware = async (_context, next) => {
     await next();
@@ -66,7 +66,7 @@ test.for<[string, Middleware]>([
       for (let n = 0; n < 5; n += 1) await turn();
     },
   ],
-])('a failure behind next stays one where a middleware %s', async ([, middleware]) => {
+])('a failure of next remains one where a middleware %s', async ([, middleware]) => {
   const failing = throughAll([middleware], context, async () => {
     await turn();
     throw new Error('the account is closed');
@@ -75,7 +75,7 @@ test.for<[string, Middleware]>([
   await expect(failing).rejects.toThrow('the account is closed');
 });
 
-test('one that fails without waiting ends when its work has ended', async () => {
+test('a middleware that fails without waiting ends when its work has ended', async () => {
   let ended = false;
   const hasty: Middleware = async (_context, next) => {
     void next();

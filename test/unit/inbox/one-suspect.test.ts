@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OneSuspect } from '../../../src/inbox/handling/one-suspect.ts';
 
-test('one suspect is in hand at a time, and those who wait have their turns in order', async () => {
+test('one suspect is in hand at a time, and waiting ones get their turns in order', async () => {
   const suspects = new OneSuspect();
   expect(suspects.take()).toBe(true);
   expect(suspects.take()).toBe(false);

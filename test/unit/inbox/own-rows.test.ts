@@ -17,7 +17,7 @@ const presences = (database: ScriptedClient) =>
     .said('insert into outbox.consumer ')
     .map((values) => [values.slice(0, 5), JSON.parse(String(values[5])) as unknown]);
 
-test('a consumer says where it runs and what it owns of all sources, by address, and takes its row back', async () => {
+test('a consumer records where it runs and what it owns of all sources, by address, and removes its row', async () => {
   const database = new ScriptedClient();
   const presence = new ConsumerPresence({ client: database.client, group: 'shop', processInfo });
   presence.owns('kafka', [
@@ -57,7 +57,7 @@ test('a consumer says where it runs and what it owns of all sources, by address,
   expect(database.transactions.map(({ options }) => options)).toEqual([patience, patience, patience]);
 });
 
-test('a presence that was never begun has nothing to take back, and a database that is away disturbs nobody', async () => {
+test('a presence that never began removes nothing, and an unreachable database is ignored', async () => {
   const none = new ScriptedClient();
   await new ConsumerPresence({ client: none.client, group: 'shop', processInfo }).stop();
   expect(none.transactions).toEqual([]);
@@ -72,7 +72,7 @@ test('a presence that was never begun has nothing to take back, and a database t
   expect(away.transactions).toHaveLength(2);
 });
 
-test('a presence is written again every five seconds, and at news no more than four times a second', async () => {
+test('a presence is written again every five seconds, and after changes at most four times a second', async () => {
   fakeTimeUntilEnd();
   const database = new ScriptedClient();
   const presence = new ConsumerPresence({ client: database.client, group: 'shop', processInfo });
@@ -89,7 +89,7 @@ test('a presence is written again every five seconds, and at news no more than f
   await byNow(presence.stop());
 });
 
-test('a stop waits for the write under way, and takes the row back after it', async () => {
+test('a stop waits for the write in progress and then removes the row', async () => {
   const database = new ScriptedClient();
   const first = gate();
   let asked = 0;

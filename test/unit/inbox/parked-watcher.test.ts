@@ -5,7 +5,7 @@ import { due, watcherStage } from './watcher-bench.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-test('it looks every second, at once after a nudge, and no more after a stop', async () => {
+test('it looks every second, at once after a nudge, and not after a stop', async () => {
   const { end, pass, watcher, world } = watcherStage();
   await pass(5_000);
   expect(world.looks, 'it was not started').toBe(0);
@@ -33,7 +33,7 @@ test('it looks every second, at once after a nudge, and no more after a stop', a
   expect(world.looks).toBe(4);
 });
 
-test('while others have tries in hand it looks more often, and waits for due keys no longer than until they are due', async () => {
+test('while others have tries in hand it looks more often, and waits for keys only until they are due', async () => {
   const { database, end, nextLookMs, pass, watcher, world } = watcherStage();
   world.dead = { keys: [], others: true };
   watcher.start();
@@ -54,7 +54,7 @@ test('while others have tries in hand it looks more often, and waits for due key
   await end();
 });
 
-test('a look that fails is told and repeated after a pause that doubles and that no nudge shortens', async () => {
+test('a failed look is reported and repeated after a pause that doubles and that no nudge shortens', async () => {
   const { database, end, failed, pass, watcher, world } = watcherStage();
   let broken = true;
   database.on('outbox.due_keys', () => {
@@ -83,7 +83,7 @@ test('a look that fails is told and repeated after a pause that doubles and that
   expect(failed).toHaveLength(before);
 });
 
-test('it starts what is dead, untold, lost and late, each once and for the first of these reasons', async () => {
+test('it starts dead, unstarted, lost and late keys, each once and for the first of these reasons', async () => {
   const { database, end, pass, started, watcher, world } = watcherStage();
   world.dead = { keys: [due(1, { replace: 'always' })] as never, others: false };
   database.on('k.told_at is null', () => [due(2), due(1)]);
@@ -112,7 +112,7 @@ test('it starts what is dead, untold, lost and late, each once and for the first
   await end();
 });
 
-test('stand-ins get what its workflow leaves for a while, all that is due while none can be waited for, and no more than their room', async () => {
+test('stand-ins get keys that their workflow leaves for a while, all due ones while none can be waited for, and never more than their slots', async () => {
   const { database, end, offered, pass, started, watcher, world } = watcherStage();
   database.on('outbox.due_keys', () => [
     due(1, { lateMs: 400 }),
@@ -140,7 +140,7 @@ test('stand-ins get what its workflow leaves for a while, all that is due while 
   await end();
 });
 
-test('before it is supervised nothing is started, and stand-ins drain all', async () => {
+test('before it is supervised nothing is started, and stand-ins drain everything', async () => {
   let begin = (): void => undefined;
   const supervised = new Promise<void>((resolve) => (begin = resolve));
   const { database, end, offered, pass, started, watcher } = watcherStage({ supervised });
@@ -174,7 +174,7 @@ test('one key is enough to host the workflows of all, and is looked for only unt
   await end();
 });
 
-test('bulk operations are hosted while one runs, and started when they are wanted', async () => {
+test('bulk operations are hosted while one runs, and started when wanted', async () => {
   const { database, end, pass, started, watcher } = watcherStage();
   watcher.start();
   await pass(0);
@@ -191,7 +191,7 @@ test('bulk operations are hosted while one runs, and started when they are wante
   await end();
 });
 
-test('a walk goes on where the last look has ended, and what was drained asks for more of it', async () => {
+test('a walk continues where the last look has ended, and a finished drain continues it', async () => {
   const { database, end, pass, watcher, world } = watcherStage();
   const page = Array.from({ length: 100 }, (_, n) => due(n, { idle: false }));
   let rows: readonly object[] = page;
@@ -218,7 +218,7 @@ test('a walk goes on where the last look has ended, and what was drained asks fo
   await end();
 });
 
-test('a full page of starts asks for the next one at once', async () => {
+test('a full page of starts requests the next one at once', async () => {
   const { database, end, pass, started, watcher, world } = watcherStage();
   let page = Array.from({ length: 100 }, (_, n) => due(n));
   database.on('k.told_at is null', () => page.splice(0));
@@ -235,7 +235,7 @@ test('a full page of starts asks for the next one at once', async () => {
   await end();
 });
 
-test('a look that is under way when it is stopped starts and offers nothing any more', async () => {
+test('a look in progress at a stop starts and offers nothing more', async () => {
   let go = (): void => undefined;
   const { database, end, offered, pass, started, watcher } = watcherStage({
     endDeadTries: () => new Promise((resolve) => (go = () => resolve({ keys: [], others: false }))),
@@ -252,7 +252,7 @@ test('a look that is under way when it is stopped starts and offers nothing any 
   expect([started, offered]).toEqual([[], []]);
 });
 
-test('a stop waits for the look under way, and for the starts', async () => {
+test('a stop waits for the look in progress and for the starts', async () => {
   const [looking, starting] = [gate(), gate()];
   const { database, pass, watcher, world } = watcherStage({
     endDeadTries: async () => {

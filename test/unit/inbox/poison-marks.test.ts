@@ -23,7 +23,7 @@ function made(...suspects: readonly (readonly object[])[]) {
 
 const suspect = (id: string, kills = 1, alone = true) => ({ id, kills, alone });
 
-test('a mark names what is in hand, by an owner that is the same all the time', async () => {
+test('a mark has what is in hand, and the same owner all the time', async () => {
   const { database, marks } = made();
 
   expect(await marks.begin(first, ['a', 'b'])).toBe(true);
@@ -41,7 +41,7 @@ test('a mark names what is in hand, by an owner that is the same all the time', 
   expect(database.said('where consumer_group = $1 and owner')).toEqual([['shop', owner]]);
 });
 
-test('what others have left goes one by one, with the deaths before, until one has died of it too often alone', async () => {
+test('messages that others left are handled singly, with their earlier deaths, until one has killed too often while alone', async () => {
   const { database, marks } = made([
     suspect('a', 2),
     suspect('b', 3),

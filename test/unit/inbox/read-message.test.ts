@@ -14,15 +14,15 @@ const read = async <Output>(of: Topic<unknown, Output>, message: Incoming) =>
   readMessage(of, incoming(message), { id: 'id-1', attempt: 1 });
 const refused = (of: Topic, message: Incoming) => refusalOf(() => read(of, message));
 
-test('the handler gets what the schema makes of the body, not the body', async () => {
+test('the handler gets the output of the schema, not the body', async () => {
   expect((await read(orders, { json: { n: 1, more: true } })).payload).toEqual({ n: 1, when: 'now' });
 });
 
-test('a message is read at once where the schema needs no waiting', () => {
+test('a message is read synchronously where the schema is synchronous', () => {
   expect(readMessage(orders, incoming(), { id: 'id-1', attempt: 1 })).not.toBeInstanceOf(Promise);
 });
 
-test('a message says where it came from, and which try this is', async () => {
+test('a message has its origin and the number of this try', async () => {
   const headers = { ce_id: 'a', ce_type: 'orders', tenant: 'blue' };
   const whole = {
     id: 'a',
@@ -43,7 +43,7 @@ test('a message says where it came from, and which try this is', async () => {
   expect(JSON.parse(JSON.stringify(message))).toEqual(JSON.parse(JSON.stringify(whole)));
 });
 
-test('a copy of a message by spread or structuredClone is whole', async () => {
+test('a copy of a message by spread or structuredClone is complete', async () => {
   const headers = { ce_id: 'a', tenant: 'blue' };
 
   const message = await readMessage(orders, incoming({ headers, key: 'k' }), { id: 'a', attempt: 1 });
@@ -65,7 +65,7 @@ test('a copy of a message by spread or structuredClone is whole', async () => {
 
 const lazy = { id: 'a', attempt: 1, lazy: true } as const;
 
-test('a message of a batch is logged as a whole, too', async () => {
+test('a message of a batch is also logged completely', async () => {
   const headers = { ce_id: 'a', tenant: 'blue' };
 
   const shown = inspect(await readMessage(orders, incoming({ headers, key: 'k' }), lazy));
@@ -74,7 +74,7 @@ test('a message of a batch is logged as a whole, too', async () => {
     expect(shown).toContain(part);
 });
 
-test('who compares messages of a batch, as tests do, may copy one without its fields', async () => {
+test('a message of a batch can be copied without its fields, as tests do to compare', async () => {
   const message = await readMessage(orders, incoming({ key: 'k' }), lazy);
 
   const { key, headers, sentAt } = Object.create(Reflect.getPrototypeOf(message)) as typeof message;
@@ -82,7 +82,7 @@ test('who compares messages of a batch, as tests do, may copy one without its fi
   expect([key, headers, sentAt]).toEqual([null, {}, new Date(0)]);
 });
 
-test('the time of sending is that of the sender, else that of the broker', async () => {
+test('the sending time is that of the sender, otherwise that of the broker', async () => {
   const sent = async (ce_time: string | undefined) => {
     const headers = { ce_id: 'a', ...(ce_time !== undefined && { ce_time }) };
     return (await read(orders, { headers })).sentAt;
@@ -99,7 +99,7 @@ test.for([
   ['with half a body', { body: Uint8Array.of(0x7b) }, 'unreadable', 'not JSON'],
   ['with bytes that are no UTF-8', { body: Uint8Array.of(0x22, 0xff, 0x22) }, 'unreadable', 'not UTF-8'],
   ['with another shape', { json: { n: 'one' } }, 'invalid', 'n: Invalid input'],
-] as const)('a message %s is refused, and says where it is', async ([, message, reason, why]) => {
+] as const)('a message %s is refused with its location', async ([, message, reason, why]) => {
   expect(await refused(orders, message)).toMatchObject({
     code: 'OUTBOX_MESSAGE_UNREADABLE',
     message: expect.stringMatching(new RegExp(`orders/0, offset 10.*${why}`)),
@@ -107,7 +107,7 @@ test.for([
   });
 });
 
-test('an asynchronous schema is awaited, and its refusal is one like any other', async () => {
+test('an asynchronous schema is awaited, and its refusal is treated like any other', async () => {
   const slow = topic(
     'slow',
     z.string().refine(async (text) => text === 'yes', 'must be yes'),
@@ -119,7 +119,7 @@ test('an asynchronous schema is awaited, and its refusal is one like any other',
   expect(String(refusal)).toContain('(whole): must be yes');
 });
 
-test('ten problems of a payload are named, and not the eleventh', async () => {
+test('ten problems of a payload are named, and no more', async () => {
   const many = topic('many', z.array(z.string()));
   const { message } = await refused(many, { json: Array.from({ length: 20 }, () => true) });
 
@@ -142,7 +142,7 @@ const ofVersion = (version: string, json: unknown): Incoming => ({
   json,
 });
 
-test('payloads of older versions are made current before the schema sees them', async () => {
+test('payloads of older versions are upcast before the schema sees them', async () => {
   const payloadOf = async (version: string, json: unknown) =>
     (await read(versioned, ofVersion(version, json))).payload;
 
@@ -163,12 +163,12 @@ test.for([
   });
 });
 
-test('a version is refused before the body is looked at', async () => {
+test('a version is refused before the body is read', async () => {
   const refusal = await refused(versioned, { headers: { 'outbox-version': '9' }, body: null });
   expect(refusalReasonOf(refusal)).toBe('unknown-version');
 });
 
-test('what an upcaster throws makes its message invalid', async () => {
+test('an error of an upcaster makes its message invalid', async () => {
   const strict = topic('strict', z.unknown(), {
     version: 2,
     upcast: {
@@ -196,7 +196,7 @@ test('a schema that throws makes its message invalid', async () => {
   });
 });
 
-test('a schema whose promise rejects is no refusal: whom it asked may answer later', async () => {
+test('a schema whose promise rejects does not refuse: what it asked may answer later', async () => {
   const asking = topic(
     'asking',
     schemaOf(() => Promise.reject(new Error('no connection'))),

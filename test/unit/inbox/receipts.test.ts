@@ -52,7 +52,7 @@ test('one batch is one receipt per installation and state', async () => {
   ]);
 });
 
-test('many ids go in several receipts, none larger than a reader takes', async () => {
+test('many ids are sent in several receipts, none larger than a reader accepts', async () => {
   add(...Array.from({ length: receiptIdLimit + 1 }, (_, n) => `id-${n}`));
 
   await receipts.flush();
@@ -60,7 +60,7 @@ test('many ids go in several receipts, none larger than a reader takes', async (
   expect(sent.map(({ ids }) => ids.length)).toEqual([receiptIdLimit, 1]);
 });
 
-test('a receipt that cannot be sent fails nobody, is told, and goes with a later one', async () => {
+test('a receipt that cannot be sent fails no message, is reported, and is sent with a later one', async () => {
   broken = true;
   add('a');
   await receipts.flush();
@@ -76,7 +76,7 @@ test('a receipt that cannot be sent fails nobody, is told, and goes with a later
   expect(sent).toMatchObject([{ ids: ['a', 'b'] }]);
 });
 
-test('what waits is sent by a timer when no further batch comes, with pauses that grow to half a minute', async () => {
+test('pending receipts are sent by a timer when no further batch arrives, with pauses that grow to half a minute', async () => {
   broken = true;
   add('a');
   await receipts.flush();
@@ -91,7 +91,7 @@ test('what waits is sent by a timer when no further batch comes, with pauses tha
   expect(receipts.waiting).toBe(0);
 });
 
-test('memory is bounded: beyond 10,000 the oldest are dropped, and told', async () => {
+test('memory is bounded: beyond 10,000 the oldest receipts are dropped and reported', async () => {
   broken = true;
   add(...Array.from({ length: 10_005 }, (_, n) => `id-${n}`));
 
@@ -101,7 +101,7 @@ test('memory is bounded: beyond 10,000 the oldest are dropped, and told', async 
   expect(events).toMatchObject([{ waiting: 10_000, dropped: 5 }]);
 });
 
-test('memory is bounded also while nothing is tried', async () => {
+test('memory is bounded also while no receipt is tried', async () => {
   broken = true;
   add('first');
   await receipts.flush();
@@ -111,7 +111,7 @@ test('memory is bounded also while nothing is tried', async () => {
   expect(receipts.waiting).toBeLessThanOrEqual(10_000);
 });
 
-test('a close tries a last time, also in a pause', async () => {
+test('a close tries a last time, also during a pause', async () => {
   broken = true;
   add('a');
   await receipts.flush();
@@ -122,7 +122,7 @@ test('a close tries a last time, also in a pause', async () => {
   expect(sent).toMatchObject([{ ids: ['a'] }]);
 });
 
-test('a flush ends when the broker has stored its receipts, and one that comes meanwhile sends its own after them', async () => {
+test('a flush ends when the broker has stored its receipts, and a concurrent one then sends its own', async () => {
   const { open, opened } = gate();
   stored = opened;
   add('a');

@@ -25,7 +25,7 @@ test.each<[string, object]>([
   ['maxBytes', { maxBytes: 0 }],
   ['bodyTimeout', { bodyTimeout: '1h' }],
   ['timeout', { timeout: 1 }],
-])('a wrong `%s` is refused where it is given', async (option, wrong) => {
+])('an invalid `%s` is refused where it is given', async (option, wrong) => {
   const options = { ...right, ...wrong } as ReceiveOptions<Transaction>;
   const refusal = expect.objectContaining({
     code: 'OUTBOX_OPTION_INVALID',
@@ -37,16 +37,16 @@ test.each<[string, object]>([
   await expect(receive(request, options, work)).rejects.toEqual(refusal);
 });
 
-test('work that is no function is refused where it is given', () => {
+test('work that is not a function is refused where it is given', () => {
   const nothing = undefined as unknown as typeof work;
   expect(() => receiver(right, nothing)).toThrow(expect.objectContaining({ details: { option: 'work' } }));
 });
 
-test('a wrong secret is refused in the name of what it was given to', () => {
+test('an invalid secret is refused in the name of the function that got it', () => {
   expect(() => receiver({ ...right, secret: 'short' }, work)).toThrow('receive()');
 });
 
-test('a secret that is a function is asked at every request, not before', () => {
+test('a secret that is a function is called at every request, not before', () => {
   const secret = () => {
     throw new Error('it was called');
   };

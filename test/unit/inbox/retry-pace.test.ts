@@ -7,6 +7,6 @@ test('pauses double from 1 s to 30 s', () => {
   ]);
 });
 
-test('pauses stay at 30 s for ever', () => {
+test('pauses stay at 30 s without end', () => {
   expect(nextPauseMs(1_000_000)).toBe(30_000);
 });

@@ -14,7 +14,7 @@ function now<Tx>(ready: ReadyMessage<Tx> | Promise<ReadyMessage<Tx>>): ReadyMess
   return ready;
 }
 
-test('a message that was read is handed to its handler with the transaction', async () => {
+test('a read message is passed to its handler with the transaction', async () => {
   const route = routeOf<Log, unknown, { n: number }>(orders, async (tx, { id, payload, attempt }) => {
     tx.push([id, payload.n, attempt]);
     return 'handled';
@@ -28,7 +28,7 @@ test('a message that was read is handed to its handler with the transaction', as
   expect(log).toEqual([['id-1', 1, 2]]);
 });
 
-test('many messages are handed over together, in their order, or one alone', async () => {
+test('many messages are passed together in order, or one alone', async () => {
   const route = routeOfBatch<Log, unknown, { n: number }>(orders, (tx, messages) => {
     tx.push(messages.map(({ payload }) => payload.n));
   });
@@ -41,7 +41,7 @@ test('many messages are handed over together, in their order, or one alone', asy
   expect(log).toEqual([[3, 1, 2], [3], [1], [2]]);
 });
 
-test('what the handler of many throws or rejects is passed on', async () => {
+test('whatever the handler of many throws or rejects is passed on', async () => {
   const failing = routeOfBatch(orders, () => Promise.reject(new Error('no')));
   const ready = [now(failing.read(incoming(), 1))];
 
@@ -57,7 +57,7 @@ test('a batch of messages that another route has read is refused', () => {
   );
 });
 
-test('an asynchronous schema makes the reading asynchronous', async () => {
+test('an asynchronous schema makes reading asynchronous', async () => {
   const slow = topic(
     'slow',
     z.number().refine(async () => true),

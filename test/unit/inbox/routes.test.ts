@@ -38,7 +38,7 @@ test('a message that names no topic is unreadable where several share the addres
   expect(() => found(routes, {})).toThrow('several topics use its address');
 });
 
-test('a topic without a handler here shares the address, too', () => {
+test('a topic without a handler here also shares the address', () => {
   const routes = new RouteTable([route(placed)], [placed, paid]);
 
   expect(() => found(routes, {})).toThrow('several topics use its address');
@@ -61,19 +61,19 @@ test('a message without a known topic is refused for that reason', async () => {
     expect(refusalReasonOf(await refusalOf(() => found(routes, headers)))).toBe('unknown-topic');
 });
 
-test('a topic of the configuration without a handler here is passed over', () => {
+test('a configured topic without a handler here is skipped', () => {
   expect(found(new RouteTable([route(placed)], [placed, paid]), { ce_type: 'paid' })).toBe(
     'passed over: paid',
   );
 });
 
-test('a topic that nobody knows is not passed over, because that would lose it', () => {
+test('an unknown topic is not skipped, because that would lose it', () => {
   expect(() => found(new RouteTable([route(placed)], [placed, paid]), { ce_type: 'newer' })).toThrow(
     '"newer"',
   );
 });
 
-test('where unknown topics are to be ignored, strangers are passed over, and what tells no topic of several', () => {
+test('with ignored unknown topics, messages of unknown topics are skipped, and those that name none of several', () => {
   const routes = new RouteTable([route(placed), route(paid)], [], 'ignore');
 
   expect(found(routes, { ce_type: 'newer' })).toBe('passed over: newer');

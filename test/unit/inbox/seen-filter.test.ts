@@ -22,7 +22,7 @@ function remembering() {
   return { filter, state };
 }
 
-test('what was noted is seen again, in its own group only', async () => {
+test('a noted id is seen again, in its own group only', async () => {
   const filter = filterInEpoch(remembering().filter, 'first');
   await filter.add('web', ['a', 'b']);
 
@@ -30,7 +30,7 @@ test('what was noted is seen again, in its own group only', async () => {
   expect(await filter.seen('mail', ['a'])).toEqual(new Set());
 });
 
-test('in another epoch nothing is seen, and the first still knows its own', async () => {
+test('in another epoch nothing is seen, and the first still has its own', async () => {
   const { filter } = remembering();
   await filterInEpoch(filter, 'before').add('web', ['a']);
 
@@ -61,7 +61,7 @@ test('a filter that throws or rejects has seen nothing', async () => {
   }
 });
 
-test('an id that nobody asked for is not passed on', async () => {
+test('an id that was not requested is not passed on', async () => {
   const inventing: SeenFilter = {
     seen: async () => new Set(['a', 'invented']),
     add: async () => {},
@@ -71,7 +71,7 @@ test('an id that nobody asked for is not passed on', async () => {
   expect(await filterInEpoch(inventing, 'e').seen('web', ['a', 'b'])).toEqual(new Set(['a']));
 });
 
-test('no ids are no question', async () => {
+test('without ids nothing is asked', async () => {
   const { filter, state } = remembering();
   const own = filterInEpoch(filter, 'e');
 

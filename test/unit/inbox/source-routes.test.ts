@@ -49,7 +49,7 @@ function routesOf(settings: Omit<ConsumerSettings, 'group'>, topics: ReadonlyMap
   return { asked, closed, found };
 }
 
-test('topics are together by their source, and a second source of a name has a number', async () => {
+test('topics are grouped by their source, and a second source of the same name is numbered', async () => {
   const [kafka, other, memory] = [source('kafka'), source('kafka'), source('memory')];
   const confirm = { group: 'shop', receiptTimeout: ['1m'] } as const;
   const [orders, returns, stock, events] = [
@@ -99,7 +99,7 @@ test('an address of several topics is one', () => {
   ).toEqual(['x', 'c']);
 });
 
-test('each topic has its own delays, else those of the consumer', () => {
+test('each topic has its own delays, otherwise those of the consumer', () => {
   const delays = topicDelaysOf(
     [route(made('orders'), [1, 2]), route(made('returns')), route(made('stock'), [])],
     [7],

@@ -46,7 +46,7 @@ function stage(slots: number) {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('workflows and stand-ins share the slots, and who waits for its workflow comes first', async () => {
+test('workflows and stand-ins share the slots, and keys waiting for their workflow come first', async () => {
   const { byWorkflow, drained, keys, one, standIns } = stage(2);
   expect(standIns.room).toBe(2);
   standIns.offer(['a', 'b', 'c', 'a']);
@@ -73,7 +73,7 @@ test('workflows and stand-ins share the slots, and who waits for its workflow co
   expect(standIns.room).toBe(2);
 });
 
-test('a workflow takes its key over from the stand-in, once this has ended', async () => {
+test('a workflow takes its key over from the stand-in once that has ended', async () => {
   const { byWorkflow, keys, one, standIns } = stage(4);
   standIns.offer(['a']);
   await turn();
@@ -96,7 +96,7 @@ test('a workflow takes its key over from the stand-in, once this has ended', asy
   expect(keys(), 'in nobody’s hands').toHaveLength(3);
 });
 
-test('a workflow that is told to end while it waits for a slot takes none', async () => {
+test('a workflow that is ended while it waits for a slot takes none', async () => {
   const { byWorkflow, keys, one, standIns } = stage(1);
   standIns.offer(['a']);
   await turn();
@@ -185,7 +185,7 @@ test('a stand-in that has ended leaves no timer, and neither does a workflow tha
   await supervised;
 });
 
-test('a workflow that waits for a slot says so every second, and no key waits twice', async () => {
+test('a workflow that waits for a slot reports progress every second, and no key waits twice', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { keys, one, standIns } = stage(1);
@@ -203,7 +203,7 @@ test('a workflow that waits for a slot says so every second, and no key waits tw
   expect([keys(), progress]).toEqual([['a', 'b'], 2]);
 });
 
-test('as many keys wait as a look finds, and what is left is offered again', async () => {
+test('as many keys wait as a look finds, and those left out are offered again', async () => {
   const { keys, one, standIns } = stage(1);
   const names = Array.from({ length: 150 }, (_, n) => `key-${n}`);
   standIns.offer(['first']);

@@ -17,7 +17,7 @@ function transactionOf(client: EventEmitter): object {
   return { _clientVersion: '7.10.0', _engineConfig: { logEmitter: client } };
 }
 
-test('a failure whose answer has arrived with that of the commit is seen, however long it takes to be told', async () => {
+test('a failure whose answer arrived with that of the commit is detected, however late it is emitted', async () => {
   const client = new EventEmitter();
   const proof = CommitProof.of(transactionOf(client));
   void tellLater(client);
@@ -26,7 +26,7 @@ test('a failure whose answer has arrived with that of the commit is seen, howeve
   });
 });
 
-test('the database is asked only if an operation of the client has failed meanwhile', async () => {
+test('the database is asked only if an operation of the client has failed during the transaction', async () => {
   const client = new EventEmitter();
   let asked = 0;
   const isStored = (): Promise<boolean> => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 import { TemporalOutage } from '../../../src/inbox/parked/temporal-outage.ts';
 
-test('an outage is told once, with its first error, and so is its end', () => {
+test('an outage is reported once with its first error, and so is its end', () => {
   const events: ConsumerEvent[] = [];
   const outage = new TemporalOutage((event) => events.push(event));
   outage.answered();

@@ -9,7 +9,7 @@ const away = Object.assign(new Error('terminating connection'), { code: '57P01' 
 const givenBack = (bench: DrainBench): readonly unknown[] =>
   bench.database.said('outbox.return_try').map(([, , , inMs]) => inMs);
 
-test('a try that the database has failed costs the message nothing, twenty times in a row', async () => {
+test('a try that fails because of the database uses up none, twenty times in a row', async () => {
   const bench = new DrainBench({ handler: () => Promise.reject(away) });
   bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 5 }]);
 
@@ -25,7 +25,7 @@ test('a try that the database has failed costs the message nothing, twenty times
   }
 });
 
-test('a success, or a verdict, ends the count of tries in a row', async () => {
+test('a success or a verdict ends the count of tries in a row', async () => {
   let error: Error | undefined = away;
   const bench = new DrainBench({
     handler: async () => {
@@ -49,7 +49,7 @@ test('a success, or a verdict, ends the count of tries in a row', async () => {
   expect(givenBack(bench)).toEqual([1_000, 2_000, 1_000, 2_000, 1_000]);
 });
 
-test('a message whose handler is elsewhere is given back without end, every four seconds at most', async () => {
+test('a message whose handler is elsewhere is returned without limit, at most every four seconds', async () => {
   const bench = new DrainBench({ knownTopics: ['known'] });
   // The topic is known here, and has no handler.
   const elsewhere = begun(1, {
@@ -66,7 +66,7 @@ test('a message whose handler is elsewhere is given back without end, every four
   });
 });
 
-test('a database that is away while a try is given back is asked until it answers, or until the stop', async () => {
+test('a database that is unreachable while a try is returned is asked until it answers, or until the stop', async () => {
   const stopping = new AbortController();
   const bench = new DrainBench({ handler: () => Promise.reject(away) }).begins([begun(1)]);
   let asked = 0;
@@ -85,14 +85,14 @@ test('a database that is away while a try is given back is asked until it answer
   await expect(bench.begins([begun(1)]).run()).rejects.toThrow('refused');
 });
 
-test('a try that another has overtaken is due at once', async () => {
+test('an overtaken try is due at once', async () => {
   const bench = new DrainBench({ handler: () => Promise.reject(away) }).begins([begun(1)]);
   bench.database.on('outbox.return_try', () => [{ returned: false }]);
 
   expect(await bench.run()).toEqual({ kind: 'waiting', inMs: 0 });
 });
 
-test('first failures pause the address, tries of a paused one are given back, and a success of the probe ends the pause', async () => {
+test('first failures pause the address, tries of a paused one are returned, and a successful probe ends the pause', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
   onTestFinished(() => {
@@ -133,7 +133,7 @@ test('first failures pause the address, tries of a paused one are given back, an
   expect(bench.handled).toEqual([2]);
 });
 
-test('a probe of several messages that fails prolongs the pause, and is given back', async () => {
+test('a failed probe of several messages prolongs the pause and is returned', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const bench = new DrainBench({ breakerKeys: 1, handler: () => Promise.reject(new Error('no')) });
@@ -147,7 +147,7 @@ test('a probe of several messages that fails prolongs the pause, and is given ba
   expect(bench.database.said('outbox.fail_try')).toEqual([]);
 });
 
-test('as long as a probe is handled, no other message of the address begins, and a second after it has ended one may', async () => {
+test('while a probe is handled, no other message of the address begins, and a second after it has ended one may', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const handling = gate();
@@ -178,7 +178,7 @@ test('as long as a probe is handled, no other message of the address begins, and
   expect(bench.breaker.enter('orders')).toBe('probe');
 });
 
-test('an unreadable message says nothing about its address, and its probe leaves the pause as it is', async () => {
+test('an unreadable message does not count for its address, and its probe leaves the pause as it is', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const bench = new DrainBench({ breakerKeys: 1, handler: () => Promise.reject(new Error('no')) });

@@ -3,7 +3,7 @@ import { OutboxError } from '../../../src/core/errors.ts';
 import { refusalReasonOf, unreadable } from '../../../src/inbox/reading/unreadable.ts';
 import { incoming } from './incoming.ts';
 
-test('a refusal keeps its reason, its place and its cause', () => {
+test('a refusal keeps its reason, its location and its cause', () => {
   const cause = new Error('why');
   const refusal = unreadable(incoming(), 'unknown-topic', 'nobody knows it', cause);
 
@@ -16,14 +16,14 @@ test('a refusal keeps its reason, its place and its cause', () => {
   });
 });
 
-test('only a refusal is one: what a handler throws is not, whatever it looks like', () => {
+test('only a refusal is one: an error of a handler is not, whatever it looks like', () => {
   const details = { reason: 'invalid' };
   expect(refusalReasonOf(new OutboxError('OUTBOX_MESSAGE_UNREADABLE', 'x', { details }))).toBeUndefined();
   expect(refusalReasonOf(new Error('x'))).toBeUndefined();
   expect(refusalReasonOf(undefined)).toBeUndefined();
 });
 
-test('what strangers wrote is made fit for a table and a terminal', () => {
+test('foreign text is made safe for a table and a terminal', () => {
   const { message } = unreadable(incoming(), 'unknown-topic', `a\0b\u001b[2J\ud800 😀 ${'x'.repeat(5_000)}`);
 
   expect(message).toContain('a\u{fffd}b\u{fffd}[2J\u{fffd} 😀 xxx');

@@ -12,7 +12,7 @@ test('a verdict has the message of its error, and the error as its cause', () =>
   expect(permanent('no such account')).toMatchObject({ message: 'no such account' });
 });
 
-test('a verdict is that of the error that was thrown, not of its cause', () => {
+test('a verdict is about the thrown error, not about its cause', () => {
   expect(verdictOf(permanent(closed))).toEqual({ kind: 'permanent' });
   expect(verdictOf(retryAfter(closed, '5m'))).toEqual({ kind: 'retry-after', inMs: 300_000 });
   expect(verdictOf(retryAfter(permanent(closed), 0))).toEqual({ kind: 'retry-after', inMs: 0 });
@@ -26,12 +26,12 @@ test('the error itself has no verdict: it may be thrown elsewhere without one', 
   expect(verdictOf(closed)).toBeUndefined();
 });
 
-test('a person reads what happened, not what was said about it', () => {
+test('the text for people is that of the error, not of the verdict', () => {
   expect(errorText(permanent(closed))).toBe('TypeError: the bank is closed');
   expect(errorText(retryAfter(permanent(closed), '1s'))).toBe('TypeError: the bank is closed');
 });
 
-test('an error of the database is no fault of the database any more when a handler has said what it means', () => {
+test('an error of the database with a verdict no longer counts as a fault of the database', () => {
   const conflict = Object.assign(new Error('deadlock'), { code: '40P01' });
 
   expect(faultOf(conflict)).toBe('conflict');
@@ -39,7 +39,7 @@ test('an error of the database is no fault of the database any more when a handl
 });
 
 test.for<[unknown]>([[-1], ['-5m'], ['soon'], [Number.NaN], ['36501 days'], [Infinity]])(
-  'a delay of %s is refused, with what happened as the cause',
+  'a delay of %s is refused, with the error as the cause',
   ([delay]) => {
     expect(() => retryAfter(closed, delay as Duration)).toThrow(
       expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'delay' }, cause: closed }),

@@ -31,7 +31,7 @@ function stage(given: Partial<WindowKeeperInput<Transaction>> = {}) {
   };
 }
 
-test('a start notes that the group is alive, with its window, and runs a round', async () => {
+test('a start records that the group is alive, with its window, and runs a round', async () => {
   const { database, failures, keeper, noted, rounds } = stage();
   await keeper.start();
   await keeper.stop();
@@ -64,14 +64,14 @@ test.each([
   },
 );
 
-test('a window without end is noted as such', async () => {
+test('an infinite window is recorded as such', async () => {
   const { keeper, noted } = stage({ windowMs: Number.POSITIVE_INFINITY });
   await keeper.start();
   await keeper.stop();
   expect(noted()).toEqual([['shop', null]]);
 });
 
-test('rounds follow each other, and the group is noted four times within its window', async () => {
+test('rounds follow each other, and the group is recorded four times within its window', async () => {
   const { keeper, noted, rounds } = stage({ paces: { roundMs: 1, againMs: 60_000 } });
   await keeper.start();
   await until(() => rounds() >= 3, 5_000, 1);
@@ -88,7 +88,7 @@ test('rounds follow each other, and the group is noted four times within its win
   expect(rounds()).toBe(after);
 });
 
-test('a long window is noted once a day', async () => {
+test('a long window is recorded once a day', async () => {
   const { keeper, noted, rounds } = stage({ windowMs: 400 * hourMs, paces: { roundMs: 1 } });
   await keeper.start();
   vi.advanceTimersByTime(24 * hourMs - 1);
@@ -99,7 +99,7 @@ test('a long window is noted once a day', async () => {
   await keeper.stop();
 });
 
-test('a round that fails is told, and repeated soon', async () => {
+test('a failed round is reported and repeated soon', async () => {
   const { database, failures, keeper, rounds } = stage({ paces: { againMs: 1, roundMs: 3_600_000 } });
   let broken = true;
   database.on('as "windowMs"', () => {
@@ -115,7 +115,7 @@ test('a round that fails is told, and repeated soon', async () => {
   await keeper.stop();
 });
 
-test('a change of epochs that is late is told from the tenth try on', async () => {
+test('a late change of epochs is reported from the tenth try on', async () => {
   for (const [tries, told] of [
     [9, 0],
     [10, 1],

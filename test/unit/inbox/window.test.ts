@@ -16,7 +16,7 @@ function confirming(confirm: Confirm): Topic {
 
 const week = { group: 'shop', horizonMs: 7 * day, topics: [] };
 
-test('a window is 30 days unless it is said otherwise, and for ever has no end', () => {
+test("a window is 30 days by default, and 'forever' is infinite", () => {
   expect(resolveWindow(undefined)).toBe(30 * day);
   expect(resolveWindow('1 hour')).toBe(hour);
   expect(resolveWindow(36_500 * day)).toBe(36_500 * day);
@@ -39,7 +39,7 @@ test.each<[string, Window]>([
   );
 });
 
-test('a window as long as the broker keeps messages is enough, one that is shorter is not', () => {
+test('a window as long as the broker keeps messages is enough, a shorter one is not', () => {
   expect(() => assertWindow({ ...week, windowMs: 7 * day })).not.toThrow();
   expect(() => assertWindow({ ...week, windowMs: 7 * day - 1 })).toThrow(
     expect.objectContaining({
@@ -55,7 +55,7 @@ test('a window as long as the broker keeps messages is enough, one that is short
   );
 });
 
-test('the refusal says both figures and what to do', () => {
+test('the refusal has both durations and the next step', () => {
   expect(() => assertWindow({ ...week, windowMs: 5 * day })).toThrow(
     'The group "shop" keeps processed ids for 5 days, and a message may arrive again for 7 days.',
   );
@@ -67,7 +67,7 @@ test('the refusal says both figures and what to do', () => {
   );
 });
 
-test('only an endless window fits a broker that keeps messages for ever', () => {
+test('only an infinite window fits a broker that keeps messages forever', () => {
   const demand = { ...week, horizonMs: Number.POSITIVE_INFINITY };
   expect(() => assertWindow({ ...demand, windowMs: Number.POSITIVE_INFINITY })).not.toThrow();
   expect(() => assertWindow({ ...demand, windowMs: 36_500 * day })).toThrow(
@@ -75,7 +75,7 @@ test('only an endless window fits a broker that keeps messages for ever', () => 
   );
 });
 
-test('what is sent again for want of a receipt counts before the time at the broker', () => {
+test('resends for a missing receipt count in addition to the time at the broker', () => {
   const topics = [
     confirming({ group: 'shop', receiptTimeout: ['1 day', '2 days', '3 days'], maxSends: 4 }),
     confirming({ group: 'shop', receiptTimeout: '1 hour' }),

@@ -21,15 +21,15 @@ test.for([
   ['pieces of words', 'expected number', { a: 'umb', b: 'ected', c: 'num' }],
   ['pieces of numbers', 'at most 100', { n: 10 }],
   ['what is not in the payload', 'expected "a" or "b"', { n: 'c', empty: '', no: null, yes: true }],
-] as const)('%s stay', ([, text, payload]) => {
+] as const)('%s are unchanged', ([, text, payload]) => {
   expect(withoutValues([text], payload)).toEqual([text]);
 });
 
-test('each of several texts is judged', () => {
+test('each of several texts is checked', () => {
   expect(withoutValues(['got a', 'fine', 'got b'], ['a', 'b'])).toEqual(['got …', 'fine', 'got …']);
 });
 
-test('a payload may be nested deeply, or contain itself', () => {
+test('a payload may be deeply nested or contain itself', () => {
   let deep: unknown = 'secret';
   for (let level = 0; level < 100_000; level += 1) deep = [deep];
   const cyclic: Record<string, unknown> = { n: 'secret' };

@@ -64,7 +64,7 @@ const refuse =
   };
 const hang = (): Promise<void> => new Promise(() => undefined);
 
-test('a round starts what it was given, notes it, and says that Temporal answers', async () => {
+test('a round starts what it was given, marks it, and reports that Temporal answers', async () => {
   const { asked, begin, database, ended, failed, starts, temporal } = stage();
   expect([starts.hostsKeys, starts.ready]).toEqual([false, true]);
 
@@ -81,7 +81,7 @@ test('a round starts what it was given, notes it, and says that Temporal answers
   expect(starts.ready).toBe(true);
 });
 
-test('nothing to start is no round, unless bulk operations run or Temporal is away', async () => {
+test('nothing to start is no round, unless bulk operations run or Temporal is unreachable', async () => {
   const { asked, begin, database, ended, starts, temporal } = stage();
 
   await begin([]);
@@ -100,7 +100,7 @@ test('nothing to start is no round, unless bulk operations run or Temporal is aw
   expect(database.said('set told_at')).toHaveLength(1);
 });
 
-test('a Temporal that is away ends the round early, is told once a round, and is asked less and less often', async () => {
+test('an unreachable Temporal ends the round early, is reported once a round, and is asked ever less often', async () => {
   const { asked, begin, database, ended, failed, starts, temporal } = stage();
   temporal.answer = refuse();
 
@@ -137,7 +137,7 @@ test('a Temporal that is away ends the round early, is told once a round, and is
   expect(failed.at(-1)).toMatchObject({ retryInMs: 1_000 });
 });
 
-test('of a round that fails in part the rest is started and noted', async () => {
+test('after a partly failed round the rest is started and marked', async () => {
   const { begin, database, ended, failed, starts, temporal } = stage();
   temporal.answer = refuse('key-1');
 
@@ -149,7 +149,7 @@ test('of a round that fails in part the rest is started and noted', async () => 
   expect(starts.answering, 'it has answered to the others').toBe(true);
 });
 
-test('a database that does not note the starts is told as such', async () => {
+test('a database that does not mark the starts is reported as such', async () => {
   const { begin, database, failed, starts } = stage();
   database.on('set told_at', () => {
     throw new Error('away');
@@ -163,7 +163,7 @@ test('a database that does not note the starts is told as such', async () => {
 
 const bulk = (id: string): BulkStart => ({ id, workflowId: `bulk/${id}`, replace: false });
 
-test('bulk operations that were not started are forgotten as told, so that the next look finds them', async () => {
+test('marks of bulk operations that were not started are removed, so that the next look finds them', async () => {
   const { asked, begin, database, failed, starts, temporal } = stage();
   temporal.answer = refuse('bulk b');
 
@@ -189,7 +189,7 @@ test('bulk operations that were not started are forgotten as told, so that the n
   expect(unhosted.database.said('outbox.bulk')).toHaveLength(1);
 });
 
-test('one round at a time, and after a second without an answer Temporal counts as silent', async () => {
+test('rounds run one at a time, and after a second without an answer Temporal counts as silent', async () => {
   const { asked, begin, starts, temporal } = stage();
   temporal.answer = hang;
   vi.advanceTimersByTime(5_000);
@@ -206,7 +206,7 @@ test('one round at a time, and after a second without an answer Temporal counts 
   expect(starts.answering).toBe(false);
 });
 
-test('an answer counts from when it came, and without workers of this process it does not help', async () => {
+test('an answer counts from its arrival, and does not help without workers of this process', async () => {
   const { begin, starts, temporal } = stage();
   let answers = 0;
   temporal.answer = async () => {
@@ -221,7 +221,7 @@ test('an answer counts from when it came, and without workers of this process it
   expect(starts.answering).toBe(false);
 });
 
-test('a stop waits for the starts under way, begins no other, and tells no answer any more', async () => {
+test('a stop waits for the starts in progress, begins no other, and reports no answer any more', async () => {
   const { asked, begin, failed, starts, temporal } = stage();
   const under: (() => void)[] = [];
   temporal.answer = () => new Promise((resolve) => void under.push(resolve));
@@ -241,7 +241,7 @@ test('a stop waits for the starts under way, begins no other, and tells no answe
   expect([asked.length, failed, temporal.answered]).toEqual([20, [], 0]);
 });
 
-test('a stop does not wait for a Temporal that is away, and tells no failure any more', async () => {
+test('a stop does not wait for an unreachable Temporal, and reports no failure any more', async () => {
   const { begin, failed, starts, temporal } = stage();
   temporal.answer = refuse();
   await begin(keys(1));

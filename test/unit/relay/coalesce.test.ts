@@ -17,7 +17,7 @@ function manualWork() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('calls while the work runs make it run once more, after the run and never beside it', async () => {
+test('calls while the work runs make it run once more, after the run and never concurrently', async () => {
   const { work, ends, most } = manualWork();
   const run = coalesce(work);
   const calls = [run(), run(), run()];
@@ -60,7 +60,7 @@ test.each([1, 2, 3, 4, 5, 6])('a call %i microtasks after the work ended is not 
   expect(runs).toBe(2);
 });
 
-test('work that fails rejects its caller, and the next call runs it again', async () => {
+test('failed work rejects its caller, and the next call runs it again', async () => {
   let runs = 0;
   const run = coalesce(async () => {
     runs += 1;

@@ -32,7 +32,7 @@ test('behind a full batch the next one is claimed while it is on the wire, and s
   expect(database.valuesOf(asked.paused)).toHaveLength(2);
 });
 
-test('a batch that was claimed ahead is dropped after a pause, an exception, a hold and its own failure', async () => {
+test('a batch claimed ahead is dropped after a pause, an exception, a hold and its own failure', async () => {
   for (const why of ['pause', 'exception', 'hold', 'failure'] as const) {
     const { database, broker, claims, begin } = scriptedDrain();
     claims.push(full(1), why === 'failure' ? new Error('no permission') : batch(2), batch(3));
@@ -50,7 +50,7 @@ test('a batch that was claimed ahead is dropped after a pause, an exception, a h
   }
 });
 
-test('nothing is claimed ahead behind a batch that is not full, unless somebody has rung meanwhile', async () => {
+test('nothing is claimed ahead behind a partial batch without a ring', async () => {
   for (const rings of [false, true]) {
     const { database, broker, claims, begin, input } = scriptedDrain();
     claims.push(batch(1));
@@ -69,7 +69,7 @@ test('nothing is claimed ahead behind a batch that is not full, unless somebody 
   }
 });
 
-test('whoever sees that a lane has sent all is told by which snapshot', async () => {
+test('a lane that has sent everything reports the snapshot of its last claim', async () => {
   const { claims, begin, stop } = scriptedDrain();
   const told: string[] = [];
   claims.push({ ...full(1), snapshot: '5:5:' }, { ...batch(2), snapshot: '6:6:' });
@@ -79,7 +79,7 @@ test('whoever sees that a lane has sent all is told by which snapshot', async ()
   stop.abort();
 });
 
-test('a lane with an exception has not sent all, and one that was empty has', async () => {
+test('a lane with an exception has not sent everything, and an empty one has', async () => {
   const { broker, claims, begin } = scriptedDrain();
   const told: string[] = [];
   broker.judge = () => 'reject';
@@ -105,7 +105,7 @@ test('work on a batch is wrapped from its claim to the end of its settle', async
   expect(during).toEqual([0, 1]);
 });
 
-test('exceptions are written, counted and told in the batch that had them', async () => {
+test('exceptions are written, counted and reported in their batch', async () => {
   const { database, broker, claims, events, begin } = scriptedDrain({ retry: ['1s'] });
   broker.judge = ({ payload }) => (payload === '"2"' ? 'reject' : 'store');
   claims.push(batch(1, 2, 3));
@@ -128,7 +128,7 @@ test('exceptions are written, counted and told in the batch that had them', asyn
   expect(database.valuesOf(asked.told)).toHaveLength(1);
 });
 
-test('a failure is told when others of its batch are written as published', async () => {
+test('a failure is reported when others of its batch are written as published', async () => {
   const { database, broker, claims, begin } = scriptedDrain();
   broker.judge = ({ payload }) => (payload === '"2"' ? 'permanent' : 'store');
   claims.push({ messages: [rowOf(1, { ownWorkflow: 'own' }), rowOf(2)] });
@@ -138,7 +138,7 @@ test('a failure is told when others of its batch are written as published', asyn
   expect(database.valuesOf(asked.told)).toHaveLength(1);
 });
 
-test('what could not be told is told before the next claim', async () => {
+test('unreported failures are reported before the next claim', async () => {
   const { database, broker, claims, events, begin } = scriptedDrain();
   broker.judge = () => 'permanent';
   claims.push(batch(1));
@@ -162,7 +162,7 @@ test('what could not be told is told before the next claim', async () => {
   expect(database.valuesOf(asked.untold)).toHaveLength(asks);
 });
 
-test('a failure that cannot be told is not forgotten because of a later batch without one', async () => {
+test('a failure that cannot be reported is not forgotten because of a later batch without one', async () => {
   const { database, broker, claims, events, begin } = scriptedDrain();
   broker.judge = ({ payload }) => (payload === '"1"' ? 'permanent' : 'store');
   database.refuse(asked.untold, new Error('no connection'));
@@ -179,7 +179,7 @@ test('a failure that cannot be told is not forgotten because of a later batch wi
   expect(events.at(-1)).toMatchObject({ type: 'failed', id: 'one' });
 });
 
-test('after a lane was held its address is probed at once, or after a second if it was held a moment ago', async () => {
+test('after a hold the address is probed at once, or after a second if the last hold was a moment ago', async () => {
   const { broker, claims, begin, events } = scriptedDrain();
   let probes = 0;
   broker.probe = async () => void (probes += 1);
@@ -195,7 +195,7 @@ test('after a lane was held its address is probed at once, or after a second if 
   expect(probes).toBe(2);
 });
 
-test('a hold that comes two seconds after the last one is probed at once', async () => {
+test('a hold two seconds after the last one is probed at once', async () => {
   const { broker, claims, begin, input } = scriptedDrain();
   let probes = 0;
   broker.probe = async () => void (probes += 1);
@@ -210,7 +210,7 @@ test('a hold that comes two seconds after the last one is probed at once', async
   expect(probes).toBe(2);
 });
 
-test('a batch that waited for half a lease is sent only if the lane is still ours', async () => {
+test('a batch that waited for half a lease is sent only if the lane is still owned', async () => {
   for (const ours of [true, false]) {
     const { database, broker, claims, begin, events } = scriptedDrain();
     claims.push(batch(1));

@@ -20,7 +20,7 @@ function releasing(...ends: readonly string[]) {
   return { ...drain, steps, startsOf };
 }
 
-test('held messages are released before the first claim, and key by key until all were looked at', async () => {
+test('blocked messages are released before the first claim, and key by key until all were checked', async () => {
   const { claims, begin, steps, startsOf } = releasing('k3', 'k6');
   claims.push({ freed: true }, { freed: true }, { freed: false });
   begin();
@@ -31,7 +31,7 @@ test('held messages are released before the first claim, and key by key until al
   expect(steps().slice(6)).toEqual([claim]);
 });
 
-test('what stays held after a release of all is locked, and looked at again with the next claim, from the start', async () => {
+test('a message still blocked after a release of all is locked, and checked again with the next claim, from the start', async () => {
   const { claims, begin, steps, startsOf, database } = releasing('k3');
   claims.push(...Array.from({ length: 10 }, () => ({ freed: true })));
   const answer = begin();
@@ -45,7 +45,7 @@ test('what stays held after a release of all is locked, and looked at again with
   expect(database.valuesOf(asked.free)).toHaveLength(1);
 });
 
-test('a claim that finds free keys has them released at once', async () => {
+test('a claim that finds free keys releases them at once', async () => {
   const { claims, begin, steps } = releasing();
   claims.push({ freed: false }, { freed: true }, { freed: false });
   begin();
@@ -64,7 +64,7 @@ test('nothing is claimed ahead of a release', async () => {
   expect(steps()).toEqual([release, claim, release, claim]);
 });
 
-test('a settle that leaves messages held is followed by a release, and one with other exceptions is not', async () => {
+test('a settle that leaves messages blocked is followed by a release, and one with other exceptions is not', async () => {
   for (const second of ['a', 'b']) {
     const { database, claims, begin, steps, broker } = releasing();
     broker.judge = ({ payload }) => (payload === '"1"' ? 'reject' : 'store');
@@ -77,7 +77,7 @@ test('a settle that leaves messages held is followed by a release, and one with 
   }
 });
 
-test('a lane has not sent all while keys of it may be free', async () => {
+test('a lane has not sent everything while keys of it may be free', async () => {
   const { claims, begin } = releasing('', '');
   const told: string[] = [];
   claims.push(
@@ -92,7 +92,7 @@ test('a lane has not sent all while keys of it may be free', async () => {
   expect(told).toEqual(['7:7:']);
 });
 
-test('whether failed messages block their keys is told to releases and claims', async () => {
+test('releases and claims get whether failed messages block their keys', async () => {
   for (const exhausted of ['hold-key', 'release-key'] as const) {
     const { database, begin } = scriptedDrain({ exhausted });
     begin();

@@ -17,7 +17,7 @@ const batch = (...positions: readonly number[]) => ({
   messages: positions.map((position) => rowOf(position)),
 });
 
-test('a lane is acquired, emptied in batches, and freed as quiet when it was empty for five seconds', async () => {
+test('a lane is acquired, emptied in batches, and freed as quiet after being empty for five seconds', async () => {
   const { database, broker, events, claims, begin, input } = scriptedDrain();
   claims.push({ ...batch(1, 2), truncated: true, snapshot: '5:5:' }, { ...batch(3), snapshot: '6:6:' });
   const answer = begin();
@@ -45,7 +45,7 @@ test('a lane is acquired, emptied in batches, and freed as quiet when it was emp
   expect(events.at(-1)).toEqual({ type: 'lane-freed', quiet: true, ...place });
 });
 
-test('an empty lane is claimed once a second, when it is woken, and at once after each batch', async () => {
+test('an empty lane is claimed from once a second, when woken, and at once after each batch', async () => {
   const { database, claims, begin, input } = scriptedDrain();
   const times = () => database.valuesOf(asked.claim).length;
   begin();
@@ -78,7 +78,7 @@ test('a settle prolongs the lease, and every claim is progress', async () => {
   expect(times()).toBe(1);
 });
 
-test('a lane that another owner has is waited for, four times a second, but not by a stand-in', async () => {
+test('a drain waits for a lane that another owner has, asking four times a second, but a stand-in does not', async () => {
   const waiting = scriptedDrain();
   waiting.database.on(asked.acquire, []);
   const answer = waiting.begin();
@@ -98,7 +98,7 @@ test('a lane that another owner has is waited for, four times a second, but not 
   expect(standIn.events).toEqual([]);
 });
 
-test('waiting for a lane ends with the signal, and with the run', async () => {
+test('waiting for a lane ends with the signal and with the run', async () => {
   for (const ending of ['signal', 'deadline'] as const) {
     const { database, stop, begin } = scriptedDrain();
     database.on(asked.acquire, []);
@@ -151,7 +151,7 @@ test('a pause ends the drain at once', async () => {
   expect(database.valuesOf(asked.free)[0]?.[3]).toBe(false);
 });
 
-test('a lane with another owner is left, whether a claim or a settle finds out', async () => {
+test('a lane with another owner is left, whether a claim or a settle detects it', async () => {
   for (const found of ['claim', 'settle'] as const) {
     const { database, claims, events, begin } = scriptedDrain();
     claims.push(found === 'claim' ? { owned: false } : batch(1));
@@ -165,7 +165,7 @@ test('a lane with another owner is left, whether a claim or a settle finds out',
   }
 });
 
-test('after a takeover what the dead owner could see is marked before anything is sent, and then claimed as suspect at once', async () => {
+test('after a takeover everything visible to the dead owner is marked before anything is sent, and then claimed as suspect at once', async () => {
   const { database, broker, claims, events, begin, acquired } = scriptedDrain();
   database.on(asked.acquire, [{ ...acquired, lapsed: true }]);
   claims.push(batch(1));
@@ -180,7 +180,7 @@ test('after a takeover what the dead owner could see is marked before anything i
   expect(database.valuesOf(asked.claim).map((values) => values.includes('7:7:'))).toEqual([true]);
 });
 
-test('a takeover that cannot be marked is given up as if its owner had died, or left to the next owner', async () => {
+test('a takeover that cannot be marked is abandoned as if its owner had died, or left to the next owner', async () => {
   for (const [rows, end] of [
     [[], 'more'],
     [undefined, undefined],
@@ -197,7 +197,7 @@ test('a takeover that cannot be marked is given up as if its owner had died, or 
   }
 });
 
-test('a takeover waits for a connection that is lost before the mark, and claims nothing without it', async () => {
+test('a takeover waits for a connection lost before the mark, and claims nothing without it', async () => {
   const { database, broker, claims, begin, acquired, parts } = scriptedDrain();
   database.on(asked.acquire, [{ ...acquired, lapsed: true }]);
   database.refuse(asked.suspect, new Error('Connection terminated unexpectedly'));
@@ -211,7 +211,7 @@ test('a takeover waits for a connection that is lost before the mark, and claims
   expect(database.valuesOf(asked.claim)[0]).toContain('7:7:');
 });
 
-test('what a dead owner may have sent, and what nobody was told of, is known from the row', async () => {
+test('what a dead owner may have sent or not reported is read from the row', async () => {
   const { database, begin, acquired } = scriptedDrain();
   database.on(asked.acquire, [
     { ...acquired, cursor: '41', snapshot: '4:4:', suspect: '3:3:', untold: true },
@@ -223,7 +223,7 @@ test('what a dead owner may have sent, and what nobody was told of, is known fro
   expect(database.valuesOf(asked.claim)[0]).toContain('3:3:');
 });
 
-test('an error that is none of the connection gives the lane up as if its owner had died', async () => {
+test('an error that is not of the connection abandons the lane as if its owner had died', async () => {
   const { database, begin, parts } = scriptedDrain();
   database.refuse(asked.claim, refusedBy('42501', 'no permission'));
   const answer = begin();
@@ -232,7 +232,7 @@ test('an error that is none of the connection gives the lane up as if its owner 
   expect(parts().slice(-1)).toEqual([asked.abandon]);
 });
 
-test('a claim is tried again ten times a second while the database is away, for half a lease', async () => {
+test('a claim is tried again ten times a second while the database is unreachable, for half a lease', async () => {
   const { database, events, begin } = scriptedDrain();
   const error = refusedBy('08006');
   database.refuse(asked.claim, error);

@@ -18,7 +18,7 @@ function asked() {
   return { call, calls, of };
 }
 
-test('what is asked while a call is under way shares the next one', async () => {
+test('requests during a call share the next one', async () => {
   const { call, calls, of } = asked();
   const first = of('a');
   const others = [of('b'), of('c'), of('b')];
@@ -32,7 +32,7 @@ test('what is asked while a call is under way shares the next one', async () => 
   expect(await Promise.all(others)).toEqual(['b!', 'c!', 'b!']);
 });
 
-test('a call that fails fails for its ids, and the next ones are asked', async () => {
+test('a failed call fails its ids, and the next ones are requested', async () => {
   const { call, of } = asked();
   const first = of('a');
   const second = of('b');

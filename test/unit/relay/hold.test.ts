@@ -36,7 +36,7 @@ function holding({ firstProbeMs = 0, forMs = 60_000 } = {}) {
   return { ...stage, lease, probes, end, since, written };
 }
 
-test('a hold is written with its reason, probed at once and then every second, and taken back when the address answers', async () => {
+test('a hold is written with its reason, probed at once and then every second, and removed when the address answers', async () => {
   const { broker, database, events, probes, end, since, written, lease, made } = holding();
   await pass(2_500);
   expect(probes).toEqual([
@@ -70,7 +70,7 @@ test('nothing is probed before the hold is in the row', async () => {
   expect([events.length, probes.length]).toEqual([told, probed]);
 });
 
-test('a hold that may not be over at once is probed after its time', async () => {
+test('a hold with a minimum duration is probed after it', async () => {
   const { broker, probes, end } = holding({ firstProbeMs: 400 });
   broker.reachable = true;
   await pass(399);
@@ -80,7 +80,7 @@ test('a hold that may not be over at once is probed after its time', async () =>
   expect(end.state).toBe('resolved');
 });
 
-test('a pause ends a hold, although the address does not answer', async () => {
+test('a pause ends a hold although the address does not answer', async () => {
   const { database, probes, end, written } = holding();
   await pass(500);
   database.on(paused, [{ paused: true }]);
@@ -90,7 +90,7 @@ test('a pause ends a hold, although the address does not answer', async () => {
   expect(written().at(-1)?.[3]).toBeNull();
 });
 
-test('a hold that outlives its drain stays in the row for whoever comes next, and its end is reported', async () => {
+test('a hold that outlives its drain stays in the row for the next owner, and its end is reported', async () => {
   for (const ending of ['stop', 'deadline'] as const) {
     const { stop, end, events, written, probes } = holding({ forMs: ending === 'stop' ? 60_000 : 2_000 });
     await pass(1_500);
@@ -103,7 +103,7 @@ test('a hold that outlives its drain stays in the row for whoever comes next, an
   }
 });
 
-test('the end of a hold is reported also if the database fails meanwhile', async () => {
+test('the end of a hold is reported also if the database then fails', async () => {
   const { database, end, events } = holding();
   await pass(0);
   database.refuse(paused, new Error('no connection'));
@@ -112,7 +112,7 @@ test('the end of a hold is reported also if the database fails meanwhile', async
   expect(events.at(-1)).toMatchObject({ type: 'hold-ended', lastedMs: 1_000 });
 });
 
-test('the lease is renewed while a probe has no answer, and a stop does not wait for it for ever', async () => {
+test('the lease is renewed while a probe has no answer, and a stop does not wait for it indefinitely', async () => {
   const { broker, database, stop, end } = holding();
   await pass(0);
   broker.probe = () => new Promise(() => undefined);

@@ -24,7 +24,7 @@ function blockers() {
   return { database, events, looked, lookFor, looks: () => database.asked.length };
 }
 
-test('locks are looked at every five seconds, however often it is called', async () => {
+test('locks are checked every five seconds, however often it is called', async () => {
   const { lookFor, looks } = blockers();
   await lookFor(5_000);
   expect(looks()).toBe(1);
@@ -34,7 +34,7 @@ test('locks are looked at every five seconds, however often it is called', async
   expect(looks()).toBe(2);
 });
 
-test('a transaction is reported when it was seen for five seconds, and again a minute later', async () => {
+test('a transaction is reported after being seen for five seconds, and again a minute later', async () => {
   const { database, events, lookFor } = blockers();
   database.on(locks, [blocker('3/9')]);
   await lookFor(5_000);
@@ -67,7 +67,7 @@ test('one process that locks in one transaction after the other blocks nothing f
   expect(events).toEqual([]);
 });
 
-test('a transaction that has let go of its locks meanwhile blocks anew', async () => {
+test('a transaction that has released its locks in between blocks anew', async () => {
   const { database, events, lookFor } = blockers();
   database.on(locks, [blocker('3/9')]);
   await lookFor(5_000);
@@ -80,7 +80,7 @@ test('a transaction that has let go of its locks meanwhile blocks anew', async (
   expect(events).toHaveLength(1);
 });
 
-test('a look that fails is reported, and the next one finds what there is', async () => {
+test('a failed look is reported, and the next one works normally', async () => {
   const { database, events, lookFor } = blockers();
   const error = new Error('no connection');
   database.refuse(locks, error);
@@ -93,7 +93,7 @@ test('a look that fails is reported, and the next one finds what there is', asyn
   ]);
 });
 
-test('its times are its own if it is given others', async () => {
+test('other times can be set', async () => {
   const events: RelayEvent[] = [];
   const database = new ScriptedDatabase().on(locks, [blocker('3/9')]);
   const looked = new LaneBlockers(database, (event) => events.push(event), {

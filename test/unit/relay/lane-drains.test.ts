@@ -47,7 +47,7 @@ test('a drain that fails is forgotten, too', async () => {
   expect(counts).toEqual([1, 0]);
 });
 
-test('a drain of a lane that is drained here begins when the one before it has ended, and is the one that is woken', async () => {
+test('a drain of a lane already drained here begins when the one before it has ended, and is the one that is woken', async () => {
   const { running, begin } = drains();
   const first = begin();
   await pass(0);
@@ -68,7 +68,7 @@ test('a drain of a lane that is drained here begins when the one before it has e
   expect(second.claimed()).toBe(2);
 });
 
-test('a drain that takes over one that failed begins nevertheless', async () => {
+test('a drain after a failed one still begins', async () => {
   const { begin } = drains();
   const first = begin();
   first.database.refuse(asked.acquire, new Error('no connection'));

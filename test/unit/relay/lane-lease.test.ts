@@ -18,7 +18,7 @@ function leaseOf({ standIn, tied = true }: { standIn?: boolean; tied?: boolean }
   return { database, lease, renewals: () => database.valuesOf(renew) };
 }
 
-test('an owner says who it is, and whether it is a stand-in, when it takes and when it renews a lane', async () => {
+test('an owner records its identity, and whether it is a stand-in, when it takes and when it renews a lane', async () => {
   for (const standIn of [true, false, undefined]) {
     const { database, lease, renewals } = leaseOf(standIn === undefined ? {} : { standIn });
     expect(await byNow(lease.acquire())).toEqual(at);
@@ -30,7 +30,7 @@ test('an owner says who it is, and whether it is a stand-in, when it takes and w
   }
 });
 
-test('without a session only the lease shows that the owner lives', async () => {
+test('without a session only the lease shows that the owner is alive', async () => {
   const { lease, renewals } = leaseOf({ tied: false });
   await byNow(lease.acquire());
   await pass(2_999);
@@ -40,7 +40,7 @@ test('without a session only the lease shows that the owner lives', async () => 
   expect(renewals()[0]?.[5]).toBeNull();
 });
 
-test('a lease is renewed once it is three seconds old, counted from the beginning of the statement', async () => {
+test('a lease is renewed once it is three seconds old, counted from the start of the statement', async () => {
   const { database, lease, renewals } = leaseOf();
   database.on(acquire, async () => {
     await pass(1_000);
@@ -66,7 +66,7 @@ test('a lease is renewed once it is three seconds old, counted from the beginnin
   expect(renewals()).toHaveLength(2);
 });
 
-test('a lane that is tied to a lost session is tied to the next one at once', async () => {
+test('a lane tied to a lost session is tied to the next one at once', async () => {
   const { database, lease, renewals } = leaseOf();
   await byNow(lease.acquire());
   database.live = { key: '8' };
@@ -75,7 +75,7 @@ test('a lane that is tied to a lost session is tied to the next one at once', as
   expect(renewals().map((values) => values[5])).toEqual(['8']);
 });
 
-test('a lane that somebody else has is not acquired, and a lease that was not renewed is lost for good', async () => {
+test('a lane owned by another is not acquired, and a lease that was not renewed is lost for good', async () => {
   const { database, lease, renewals } = leaseOf();
   database.on(acquire, []).on(renew, []);
   expect(await byNow(lease.acquire())).toBeUndefined();
@@ -89,7 +89,7 @@ test('a lane that somebody else has is not acquired, and a lease that was not re
   expect(renewals()).toHaveLength(asked);
 });
 
-test('the row is looked for where it was written last, and by its key when it is there no more', async () => {
+test('the row is looked up where it was last written, and by its key when it has moved', async () => {
   const { database, lease, renewals } = leaseOf();
   const ctids = () => renewals().map((values) => values[3]);
   await byNow(lease.renew());
@@ -132,7 +132,7 @@ test('a lease is renewed while work runs, one statement at a time, and not after
   expect(renewals()).toHaveLength(3);
 });
 
-test('a renewal that fails while work runs is tried again, and the work ends as it would', async () => {
+test('a failed renewal during work is tried again, and the work ends normally', async () => {
   const { database, lease, renewals } = leaseOf();
   await byNow(lease.acquire());
   database.refuse(renew, new Error('no connection'));
@@ -159,7 +159,7 @@ test('a send may outlive the lease once half of it has passed', async () => {
   expect(lease.staleSince(sinceMs)).toBe(true);
 });
 
-test('a lane is freed as quiet or not, or given up, by its owner', async () => {
+test('an owner frees its lane as quiet or not, or abandons it', async () => {
   const { database, lease } = leaseOf();
   database.on('set owner = null', []).on(`alive_until = '-infinity'`, []);
   await byNow(lease.free(true));

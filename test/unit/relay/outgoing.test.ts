@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { outgoing } from '../../../src/relay/outgoing.ts';
 import { claimedMessage } from '../../support/fixtures/claimed-messages.ts';
 
-test('a message leaves with its body as stored, CloudEvents attributes, and the way back to its workflow', () => {
+test('a message is sent with its body as stored, CloudEvents attributes, and the link to its workflow', () => {
   const message = claimedMessage(1, {
     key: 'k',
     payload: '{"a" : 1}',
@@ -29,7 +29,7 @@ test('a message leaves with its body as stored, CloudEvents attributes, and the 
   });
 });
 
-test('a first attempt by a lane says nothing that follows from the rest', () => {
+test('a first attempt by a lane has no redundant headers', () => {
   expect(Object.keys(outgoing('t', '/s', claimedMessage(1, { key: 'k' })).headers)).toEqual([
     'ce_specversion',
     'ce_id',
@@ -40,7 +40,7 @@ test('a first attempt by a lane says nothing that follows from the rest', () => 
   ]);
 });
 
-test('a header that was stored by other means cannot replace what the outbox says', () => {
+test('a header stored by other means cannot replace one of the outbox', () => {
   const forged = claimedMessage(1, {
     headers: { ce_id: 'forged', 'outbox-attempt': '9', 'outbox-workflow-id': 'w', 'content-type': 'x' },
   });

@@ -24,7 +24,7 @@ const passed = (ledger: Ledger) => {
   return () => offsets.passed('shop', 'orders');
 };
 
-test('the group is asked before the receipts: a receipt of what it passed lies before their end', async () => {
+test('the group is asked before the receipts: the receipt of what it has passed is before their end', async () => {
   const ledger = new Ledger();
 
   expect(await passed(ledger)()).toEqual(new Map([[0, '10']]));
@@ -32,7 +32,7 @@ test('the group is asked before the receipts: a receipt of what it passed lies b
   expect(ledger.questions).toEqual(['shop', 'ends', 'relays']);
 });
 
-test('nothing is said while receipts are still to be read, in any partition', async () => {
+test('there is no answer while receipts are still to be read, in any partition', async () => {
   const ledger = new Ledger();
   ledger.receiptEnds = new Map([
     [0, '5'],
@@ -50,7 +50,7 @@ test('nothing is said while receipts are still to be read, in any partition', as
   expect(await ask()).toEqual(new Map([[0, '10']]));
 });
 
-test('receipts that never stop coming do not keep the answer back: what counts is the end that was noted', async () => {
+test('receipts that keep arriving do not delay the answer: the recorded end counts', async () => {
   const ledger = new Ledger();
   ledger.receiptEnds = new Map([[0, '5']]);
   const ask = passed(ledger);

@@ -8,11 +8,11 @@ const maxSends = 3;
 const at = (offset: string | null, sends = 1, partition: number | null = 4) => ({ partition, offset, sends });
 const passed = (offset: string): ReadonlyMap<number, string> => new Map([[4, offset]]);
 
-test('what the group has passed without a word is sent again', () => {
+test('a message that the group has passed without a receipt is resent', () => {
   expect(judgeOverdue(at('7'), passed('8'), maxSends)).toBe('resend');
 });
 
-test('what the group has yet to reach waits: a committed offset is the first that is not done', () => {
+test('a message that the group has yet to reach waits: a committed offset is the first that is not done', () => {
   expect(judgeOverdue(at('7'), passed('7'), maxSends)).toBe('postpone');
   expect(judgeOverdue(at('7'), passed('0'), maxSends)).toBe('postpone');
 });
@@ -22,18 +22,18 @@ test('a group that has committed nothing in the partition has not reached it', (
   expect(judgeOverdue(at('7'), new Map([[5, '100']]), maxSends)).toBe('postpone');
 });
 
-test('a message whose place nobody knows cannot be judged, and waits', () => {
+test('a message with an unknown offset cannot be judged and waits', () => {
   expect(judgeOverdue(at('7', 1, null), passed('8'), maxSends)).toBe('postpone');
   expect(judgeOverdue(at(null), passed('8'), maxSends)).toBe('postpone');
 });
 
-test('a message is sent again below the largest number of sends, and given up at it', () => {
+test('a message is resent below the maximum number of sends, and given up at it', () => {
   expect(judgeOverdue(at('7', 2), passed('8'), maxSends)).toBe('resend');
   expect(judgeOverdue(at('7', 3), passed('8'), maxSends)).toBe('give-up');
   expect(judgeOverdue(at('7', 4), passed('8'), maxSends)).toBe('give-up');
 });
 
-test('what is merely behind is not given up, however often it was sent', () => {
+test('a message that is merely behind is not given up, however often it was sent', () => {
   expect(judgeOverdue(at('7', 9), passed('7'), maxSends)).toBe('postpone');
 });
 

@@ -86,7 +86,7 @@ test('each overdue message has its verdict, all of a batch in one transaction', 
   ]);
 });
 
-test('keys of a topic that hides them are not told', async () => {
+test('keys of a topic that hides them are not reported', async () => {
   const { overdue, database, events } = stage({ visible: false });
   database.on(lock, [message('last', '8', 3)]);
   await byNow(overdue.check());
@@ -148,7 +148,7 @@ test('without topics that ask for receipts nothing is asked', async () => {
   expect(database.asked).toEqual([]);
 });
 
-test('a stop waits for the batch in hand and for no broker, and nothing begins after it', async () => {
+test('a stop waits for the batch in hand but for no broker, and nothing begins after it', async () => {
   const writing = stage();
   writing.database.on(lock, async () => {
     await new Promise((resolve) => setTimeout(resolve, 100));

@@ -25,7 +25,7 @@ test('a transport without partitions has one, and the database is not asked', as
   expect(database.asked).toEqual([]);
 });
 
-test('the pinned number holds, whatever the broker has now', async () => {
+test('the pinned number applies, whatever the broker has now', async () => {
   const { input, database, asked } = stage(async () => 12);
   database.on(read, [{ partitions: 6 }]);
   expect(await pinnedPartitions(input, asIs)).toBe(6);

@@ -60,7 +60,7 @@ test('the cursor never moves back, and its snapshot is the old one exactly when 
   );
 });
 
-test('a batch that is acknowledged as a whole leaves its lane where a claim ahead begins', () => {
+test('a fully acknowledged batch leaves its lane where a claim ahead begins', () => {
   fc.assert(
     fc.property(input, (given) => {
       const messages = given.claim.messages.map((message) => ({ ...message, blocked: false }));
@@ -86,7 +86,7 @@ function fates(given: PlanInput): Map<string, string> {
   return fate;
 }
 
-test('every message gets exactly one fate: acknowledged ones are published, and nothing else is', () => {
+test('every message gets exactly one outcome: acknowledged ones are published, and nothing else is', () => {
   fc.assert(
     fc.property(input, (given) => {
       const fate = fates(given);
@@ -124,7 +124,7 @@ test('a batch counts what was acknowledged, and its positions bound it', () => {
   );
 });
 
-test('what may be at the broker is marked, unless its row stays as suspect as it was', () => {
+test('what the broker may have is marked, unless its row stays as suspect as before', () => {
   fc.assert(
     fc.property(input, (given) => {
       const changes = new Map(planSettlement(given)?.changes.map((change) => [change.id, change]));

@@ -48,7 +48,7 @@ test('acknowledged messages are published by being passed: the cursor moves and 
   });
 });
 
-test('the batch notes the first offset and the number of messages of every partition', () => {
+test('the batch records the first offset and the number of messages of every partition', () => {
   const messages = [11, 12, 13].map((position) => claimedMessage(position));
 
   const settlement = plan(messages, [acknowledged(7, 1), acknowledged(0, 0), acknowledged(8, 1)]);
@@ -56,7 +56,7 @@ test('the batch notes the first offset and the number of messages of every parti
   expect(settlement?.batch?.partitions).toEqual({ 0: { first: '0', count: 1 }, 1: { first: '7', count: 2 } });
 });
 
-test('a place that is no number, as an entry id of Redis, is not written into rows of numbers', () => {
+test('an offset that is not a number, such as an entry id of Redis, is not written into numeric columns', () => {
   const outcomes: PublishOutcome[] = [{ kind: 'acknowledged', partition: 0, offset: '1795432000000-0' }];
 
   const settlement = plan([claimedMessage(11, { ownWorkflow: 'own' })], outcomes);
@@ -97,7 +97,7 @@ test('an ambiguous message retries, and can no longer be canceled', () => {
   ]);
 });
 
-test.each(['rejected', 'ambiguous'] as const)('a %s message without tries left is failed', (kind) => {
+test.each(['rejected', 'ambiguous'] as const)('a %s message without attempts left is failed', (kind) => {
   const settlement = plan([claimedMessage(11, { attempts: 2 })], [{ kind, error: 'no' }]);
 
   expect(settlement?.changes).toMatchObject([
@@ -105,13 +105,13 @@ test.each(['rejected', 'ambiguous'] as const)('a %s message without tries left i
   ]);
 });
 
-test('a permanent error fails the message at its first try', () => {
+test('a permanent error fails the message at its first attempt', () => {
   expect(plan([claimedMessage(11)], [{ kind: 'permanent', error: 'never' }])?.changes).toEqual([
     { id: 'id-11', to: 'failed', attempt: 'permanent', error: 'never', maybePublished: false },
   ]);
 });
 
-test('what is held behind an earlier message of its key becomes held', () => {
+test('a message that a transport held behind an earlier one of its key becomes blocked', () => {
   const settlement = plan(
     [claimedMessage(11, { key: 'K' }), claimedMessage(12, { key: 'K' })],
     [{ kind: 'rejected', error: 'no' }, { kind: 'held' }],
@@ -120,7 +120,7 @@ test('what is held behind an earlier message of its key becomes held', () => {
   expect(settlement?.changes[1]).toEqual({ id: 'id-12', to: 'held', maybePublished: false });
 });
 
-test('what is held, but was in a request without a clear answer, can no longer be canceled', () => {
+test('a held message that was in a request without a clear answer can no longer be canceled', () => {
   const settlement = plan(
     [claimedMessage(11, { key: 'K' }), claimedMessage(12, { key: 'K' })],
     [
@@ -135,20 +135,20 @@ test('what is held, but was in a request without a clear answer, can no longer b
   ]);
 });
 
-test('what a transport holds without a key is put back, because no key will be free for it', () => {
+test('a message without a key that a transport held is put back, because no key will be freed for it', () => {
   expect(plan([claimedMessage(11)], [{ kind: 'held' }])?.changes).toEqual([
     { id: 'id-11', to: 'ready', maybePublished: false },
   ]);
 });
 
-test('a batch of blocked messages alone becomes held, and the cursor moves on', () => {
+test('a batch of messages that are all behind retrying ones becomes blocked, and the cursor moves on', () => {
   const settlement = plan([claimedMessage(11, { blocked: true })], [undefined]);
 
   expect(settlement).toMatchObject({ cursor: '11', snapshot: '900:900:', changes: [{ to: 'held' }] });
   expect(settlement).not.toHaveProperty('batch');
 });
 
-test('a message whose workflow waits for the outcome says on its row where it went', () => {
+test('a message whose workflow waits for the outcome has its offset in its row', () => {
   expect(plan([claimedMessage(11, { ownWorkflow: 'own' })], [acknowledged(5, 3)])?.changes).toEqual([
     { id: 'id-11', to: 'published', attempt: 'acknowledged', partition: 3, offset: '5' },
   ]);
@@ -172,7 +172,7 @@ test('a late batch that is complete moves the snapshot and leaves the cursor', (
   expect(settlement).toMatchObject({ cursor: '10', snapshot: '900:900:', changes: [] });
 });
 
-test('a truncated batch that goes beyond the cursor has read all late rows, and moves both', () => {
+test('a truncated batch that goes beyond the cursor has read all late rows and moves both', () => {
   const settlement = plan([claimedMessage(4), claimedMessage(11)], [acknowledged(5), acknowledged(6)], {
     truncated: true,
   });

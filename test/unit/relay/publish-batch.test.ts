@@ -17,7 +17,7 @@ async function publish(broker: ScriptedBroker) {
   return publishBatch(route, '/s', 1, claimOf(messages), new AbortController().signal);
 }
 
-test('blocked messages are not handed to the transport', async () => {
+test('blocked messages are not passed to the transport', async () => {
   const broker = new ScriptedBroker();
 
   const { outcomes, hold } = await publish(broker);
@@ -27,7 +27,7 @@ test('blocked messages are not handed to the transport', async () => {
   expect(hold).toBeUndefined();
 });
 
-test('a transport that throws may have sent anything: a hold with all of it on the wire', async () => {
+test('a transport that throws may have sent anything: a hold with all messages on the wire', async () => {
   const broker = new ScriptedBroker();
   broker.after = () => Promise.reject(new Error('broken transport'));
 

@@ -34,7 +34,7 @@ function intake() {
   return { database, events, stop, receipts, apply, lock, confirms: () => database.valuesOf(confirm) };
 }
 
-test('what is processed is confirmed and told by topic', async () => {
+test('a processed message is confirmed and reported by topic', async () => {
   const { database, events, apply, confirms } = intake();
   database.on(confirm, [
     { topic: 'orders', count: 2, locked: [] },
@@ -48,7 +48,7 @@ test('what is processed is confirmed and told by topic', async () => {
   ]);
 });
 
-test('what is parked is prolonged, and tells nothing', async () => {
+test('a parked message is prolonged and reports nothing', async () => {
   const { database, events, apply } = intake();
   database.on(prolong, []);
   expect(await byNow(apply({ state: 'parked' }))).toBe(true);
@@ -56,7 +56,7 @@ test('what is parked is prolonged, and tells nothing', async () => {
   expect(events).toEqual([]);
 });
 
-test('a receipt that the database refuses is not applied, whatever it says', async () => {
+test('a receipt that the database refuses is not applied, whatever its content', async () => {
   for (const state of ['processed', 'parked'] as const) {
     const { database, apply } = intake();
     const error = new Error('no connection');
@@ -65,7 +65,7 @@ test('a receipt that the database refuses is not applied, whatever it says', asy
   }
 });
 
-test('receipts of other installations are skipped, and those of nobody are not', async () => {
+test('receipts of other installations are skipped, those without one are not', async () => {
   const { database, apply, lock } = intake();
   lock();
   expect(await byNow(apply({ installation: id(9) }))).toBe(true);
@@ -74,7 +74,7 @@ test('receipts of other installations are skipped, and those of nobody are not',
   expect(database.asked).toHaveLength(1);
 });
 
-test('ids of other senders, which are no UUIDs, are left out', async () => {
+test('ids of other senders, which are not UUIDs, are left out', async () => {
   const { apply, lock, confirms } = intake();
   lock();
   const ids = ['order-7', id(1).toUpperCase(), `${id(1)}0`, `x${id(1)}`, id(1).slice(1)];
@@ -83,7 +83,7 @@ test('ids of other senders, which are no UUIDs, are left out', async () => {
   expect(confirms()).toEqual([['bills', [id(1).toUpperCase()]]]);
 });
 
-test('a record that is no receipt is told and skipped, also an empty one', async () => {
+test('a record that is no receipt is reported and skipped, also an empty one', async () => {
   const { database, events, receipts, stop } = intake();
   expect(await byNow(receipts.apply(null, stop.signal))).toBe(true);
   expect(await byNow(receipts.apply(new TextEncoder().encode('[]'), stop.signal))).toBe(true);
@@ -92,7 +92,7 @@ test('a record that is no receipt is told and skipped, also an empty one', async
   expect(database.asked).toEqual([]);
 });
 
-test('locked rows are tried again, they alone, forty times a second', async () => {
+test('only locked rows are tried again, forty times a second', async () => {
   const { events, apply, lock, confirms } = intake();
   lock([id(2)], [id(2)]);
   const applied = soFar(apply({}));

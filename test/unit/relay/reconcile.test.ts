@@ -83,7 +83,7 @@ function stage({ rows = [], running = rows, agoMs = 1_000, resume = null, ...cou
   return { database, census, seen, pages, stop, run, reads };
 }
 
-test('while counts agree, only the messages that are due next are compared', async () => {
+test('while counts agree, only the messages due next are compared', async () => {
   const { run, reads, seen } = stage({ rows: [1, 2, 3] });
   expect(await byNow(run())).toMatchObject({
     thorough: false,
@@ -99,7 +99,7 @@ test('while counts agree, only the messages that are due next are compared', asy
   expect(seen).toEqual({ listed: [], queried: [], ended: [], progress: 1 });
 });
 
-test('counts may differ by a thousandth of the rows, and beyond what is counted only by too few workflows', async () => {
+test('counts may differ by a thousandth of the rows, and above the counting limit only too few workflows count', async () => {
   for (const [counted, workflows, isThorough] of [
     [5_000, 5_005, false],
     [5_000, 5_006, true],
@@ -134,7 +134,7 @@ test('everything is compared once an hour, and the first time', async () => {
   }
 });
 
-test('a message whose workflow is missing also when it is asked gets a new one; the index alone decides nothing', async () => {
+test('a message whose workflow is also missing when queried gets a new one; the index alone decides nothing', async () => {
   const { run, database, census, seen } = stage({ rows: [1, 2, 3], running: [1, 2] });
   census.findRunning = async () => new Set(['id-1']);
   expect(await byNow(run())).toMatchObject({ restarted: 1 });
@@ -175,7 +175,7 @@ test('rows are read page by page to the end, also if the last page is full', asy
   }
 });
 
-test('what one run does not finish the next one continues, both sides at their places, after what is due next', async () => {
+test('the next run continues what one does not finish, both sides at their positions, after what is due next', async () => {
   const rows = [1, 2, 3, 4, 5, 6];
   const { run, pages, seen } = stage({ rows, agoMs: null });
   pages.set('', { ids: ['id-1'], next: 'second' });
@@ -199,7 +199,7 @@ test('what one run does not finish the next one continues, both sides at their p
   expect(next.seen.listed).toEqual(['third']);
 });
 
-test('a run looks at a hundred thousand rows at most', async () => {
+test('a run checks at most a hundred thousand rows', async () => {
   const rows = Array.from({ length: 100_001 }, (_, n) => n);
   const { run, seen } = stage({ rows, running: [], agoMs: null });
   const { resume, checkedRows } = await byNow(run({ pageRows: 50_000 }));
@@ -207,7 +207,7 @@ test('a run looks at a hundred thousand rows at most', async () => {
   expect(seen.listed).toEqual(['']);
 });
 
-test('a side that was finished is not begun again', async () => {
+test('a finished side is not started again', async () => {
   const onlyRows = stage({ rows: [1, 2, 3], resume: { rows: row(2) } });
   expect(await byNow(onlyRows.run())).toMatchObject({ thorough: true, resume: null, checkedWorkflows: 0 });
   expect(onlyRows.seen.listed).toEqual([]);
@@ -221,7 +221,7 @@ test('a side that was finished is not begun again', async () => {
   expect(onlyWorkflows.reads()).toHaveLength(1);
 });
 
-test('a page token that is no longer valid begins from the start', async () => {
+test('a page token that is no longer valid restarts from the beginning', async () => {
   const { run, seen } = stage({ rows: [1], resume: { workflows: 'gone' } });
   expect(await byNow(run())).toMatchObject({ checkedWorkflows: 1, resume: null });
   expect(seen.listed).toEqual(['gone', '']);
@@ -233,7 +233,7 @@ test('an error of the first page is an error', async () => {
   await expect(run()).rejects.toThrow('The token is invalid.');
 });
 
-test('a run ends when it is stopped, or after 45 seconds, and says where the next one continues', async () => {
+test('a run ends when it is stopped or after 45 seconds, and returns where the next one continues', async () => {
   const stopped = stage({ rows: [1, 2, 3], agoMs: null });
   stopped.stop.abort();
   expect(await byNow(stopped.run())).toMatchObject({

@@ -70,7 +70,7 @@ test('a lane is drained as the relay is configured, by its session, and counted'
   expect(database.sessionStopped).toBe(true);
 });
 
-test('a drain ends by the signal of its caller', async () => {
+test('a drain ends with the signal of its caller', async () => {
   const { relay } = stage();
   const stop = new AbortController();
   const answer = soFar(relay.drain(lane, stop.signal, () => undefined));
@@ -80,7 +80,7 @@ test('a drain ends by the signal of its caller', async () => {
   expect(answer.value).toBe('more');
 });
 
-test('a relay knows the topics of its configuration, and drains no other', async () => {
+test('a relay has the topics of its configuration and drains no other', async () => {
   const { relay } = stage();
   expect([relay.knows('orders'), relay.knows('bills'), relay.knows('others')]).toEqual([true, true, false]);
   await expect(
@@ -88,7 +88,7 @@ test('a relay knows the topics of its configuration, and drains no other', async
   ).rejects.toThrow(`The topic "others" is not in this relay's configuration.`);
 });
 
-test('without an engine a lane with work is drained in place of its workflow, and its first batch is awaited at the start', async () => {
+test('without an engine a stand-in drains a lane with work, and the start awaits its first batch', async () => {
   const { relay, database, broker, claims, events } = stage();
   database.on(lanes, ([, orphans]) =>
     orphans === true ? [] : [{ ...lane, workflowId: 'w', replace: false }],
@@ -108,7 +108,7 @@ test('without an engine a lane with work is drained in place of its workflow, an
   ]);
 });
 
-test('a lane that a workflow drains here has no stand-in beside it', async () => {
+test('a lane that a workflow drains here has no stand-in', async () => {
   const { relay, database } = stage();
   void relay.drain(lane, new AbortController().signal, () => undefined);
   await pass(0);
@@ -117,7 +117,7 @@ test('a lane that a workflow drains here has no stand-in beside it', async () =>
   expect(database.valuesOf(asked.acquire)).toHaveLength(1);
 });
 
-test('with an engine the workflows of lanes are started, and a stand-in lets go of a lane that a workflow drains', async () => {
+test('with an engine the workflows of lanes are started, and a stand-in frees a lane that a workflow drains', async () => {
   const { relay, database, events } = stage({
     timings: { ...scriptedDrain().input.timings, laneIdleTimeoutMs: 60_000 },
   });
@@ -137,7 +137,7 @@ test('with an engine the workflows of lanes are started, and a stand-in lets go 
   expect(answer.state).toBe('open');
 });
 
-test('a nudge has the outbox looked at, and what waits without a workflow is swept', async () => {
+test('a nudge triggers a look, and waiting messages without a workflow are swept', async () => {
   const { relay, database } = stage();
   await byNow(relay.open());
   relay.start();
@@ -157,7 +157,7 @@ test('a nudge has the outbox looked at, and what waits without a workflow is swe
   expect(database.asked).toHaveLength(after);
 });
 
-test('a stop waits for what is done about receipts', async () => {
+test('a stop waits for the work on receipts', async () => {
   const overdue = 'from unnest($1::text[]) t(topic)';
   const confirm = { group: 'g', maxSends: 1, receiptTimeoutMs: [1] };
   const offsets = { passed: async () => undefined };
@@ -217,7 +217,7 @@ test('a release makes the message ready, wakes its lane and waits for the outcom
   expect(slow.database.valuesOf(outcomes)).toHaveLength(41);
 });
 
-test('releases that come together share a statement', async () => {
+test('concurrent releases share a statement', async () => {
   const { relay, database } = stage();
   database.on(release, []);
   database.on(outcomes, ([ids]) =>

@@ -25,7 +25,7 @@ function settling(deadlineMs = 60_000) {
   return { ...stage, lease, begin, holds: () => stage.database.valuesOf(hold).map((values) => values[3]) };
 }
 
-test('a settle says whether the lane was still ours, and shows no hold if it succeeds at once', async () => {
+test('a settle returns whether the lane was still owned, and shows no hold if it succeeds at once', async () => {
   for (const [ctid, ours] of [
     ['(0,5)', true],
     [null, false],
@@ -39,7 +39,7 @@ test('a settle says whether the lane was still ours, and shows no hold if it suc
   }
 });
 
-test('while the database is away a settle is tried ten times a second, for half a lease, whoever wants it to stop', async () => {
+test('while the database is unreachable a settle is tried ten times a second, for half a lease, despite a stop', async () => {
   const { database, events, stop, begin, holds } = settling(0);
   const away = refusedBy('08006');
   database.refuse(settle, away);
@@ -70,7 +70,7 @@ test('a settle that follows an outage is done once', async () => {
   expect(holds()).toEqual([]);
 });
 
-test('a settle that the database refuses is shown as a hold of one beginning until it succeeds', async () => {
+test('a settle that the database refuses is shown as a hold with one start time until it succeeds', async () => {
   const { database, events, made, begin, lease, holds } = settling();
   database.refuse(settle, refusedBy('23505', 'a duplicate'));
   const since = new Date().toISOString();
@@ -90,7 +90,7 @@ test('a settle that the database refuses is shown as a hold of one beginning unt
   expect(holds().slice(4)).toEqual([null]);
 });
 
-test('a settle that the database refuses is given up when the drain must stop, or its run is over', async () => {
+test('a settle that the database refuses is given up when the drain must stop or its run is over', async () => {
   for (const ending of ['stop', 'deadline'] as const) {
     const { database, stop, begin } = settling(ending === 'stop' ? 60_000 : 2_500);
     database.refuse(settle, refusedBy('23505', 'a duplicate'));

@@ -21,7 +21,7 @@ function callOf<Result>(call: (signal: AbortSignal) => Promise<Result>, stop = n
   return { events, listeners, answer: soFar(settledInTime(limits, call)) };
 }
 
-test('a call that settles leaves no timer and no listener behind, whether it answers or throws', async () => {
+test('a call that settles leaves no timer and no listener behind, whether it returns or throws', async () => {
   const answered = callOf(async () => 'sent');
   const failed = callOf(() => Promise.reject(new Error('broken')));
   await pass(0);
@@ -32,7 +32,7 @@ test('a call that settles leaves no timer and no listener behind, whether it ans
   expect([...answered.events, ...failed.events]).toEqual([]);
 });
 
-test('a call that takes too long is asked to stop, and as long after that it is given up and reported', async () => {
+test('a call that takes too long is aborted, and after the same time again given up and reported', async () => {
   let asked: AbortSignal | undefined;
   const { answer, events } = callOf((signal) => {
     asked = signal;
@@ -57,7 +57,7 @@ test('a call that takes too long is asked to stop, and as long after that it is 
   expect(events).toEqual([{ type: 'error', during: 'publish', error: answer.error }]);
 });
 
-test('a call whose caller stops is asked at once with its reason, and has the same time from then on', async () => {
+test('a call whose caller stops is aborted at once with its reason, and has the same time from then on', async () => {
   const stop = new AbortController();
   let asked: AbortSignal | undefined;
   const { answer } = callOf((signal) => {
@@ -75,7 +75,7 @@ test('a call whose caller stops is asked at once with its reason, and has the sa
   expect(answer.state).toBe('rejected');
 });
 
-test('a call of a caller that has stopped already is asked from its beginning, and may still answer', async () => {
+test('a call of a caller that has already stopped is aborted from its beginning, and may still return', async () => {
   const stop = new AbortController();
   stop.abort();
   const { answer } = callOf(async (signal) => signal.aborted, stop);

@@ -44,7 +44,7 @@ function stage(workflowComes = true) {
   return { standIns, drains, asked, events, told };
 }
 
-test('a lane whose workflow is coming has three tenths of a second, another one none', async () => {
+test('a lane whose workflow is coming waits 0.3 s for it, another one not at all', async () => {
   for (const [asked, graceMs] of [
     [coming, 300],
     [late, 0],
@@ -58,7 +58,7 @@ test('a lane whose workflow is coming has three tenths of a second, another one 
   }
 });
 
-test('a lane is drained by one stand-in at a time, beside those of other lanes', async () => {
+test('a lane is drained by one stand-in at a time, concurrently with those of other lanes', async () => {
   const { standIns, drains } = stage();
   standIns.offer(start, late);
   standIns.offer(start, late);
@@ -72,7 +72,7 @@ test('a lane is drained by one stand-in at a time, beside those of other lanes',
   expect(drains.map(({ lane }) => lane.lane)).toEqual([0, 1, 0]);
 });
 
-test('hundreds of lanes are no leak of listeners', async () => {
+test('hundreds of lanes leak no listeners', async () => {
   const { standIns, drains } = stage();
   const warned = vi.spyOn(process, 'emitWarning');
   for (let lane = 0; lane < 200; lane += 1) standIns.offer({ ...start, lane }, coming);
@@ -83,7 +83,7 @@ test('hundreds of lanes are no leak of listeners', async () => {
   warned.mockRestore();
 });
 
-test('a lane that has more is looked for again, one that is quiet or taken is not', async () => {
+test('a lane that has more is looked for again, a quiet or taken one is not', async () => {
   const { standIns, drains, told, events } = stage();
   for (const [n, answer] of (['quiet', 'taken', 'more'] as const).entries()) {
     standIns.offer({ ...start, lane: n }, late);
@@ -95,7 +95,7 @@ test('a lane that has more is looked for again, one that is quiet or taken is no
   expect(events).toEqual([]);
 });
 
-test('a drain that fails is reported, and its lane may be offered again', async () => {
+test('a failed drain is reported, and its lane may be offered again', async () => {
   const { standIns, drains, told, events } = stage();
   const error = new Error('no connection');
   standIns.offer(start, late);
@@ -109,7 +109,7 @@ test('a drain that fails is reported, and its lane may be offered again', async 
   expect(drains).toHaveLength(2);
 });
 
-test('the first batches of all lanes that were offered are awaited, or their ends', async () => {
+test('the first batches of all offered lanes, or their ends, are awaited', async () => {
   const { standIns, drains } = stage();
   for (const lane of [0, 1, 2]) standIns.offer({ ...start, lane }, late);
   const begun = soFar(standIns.begun());
@@ -124,7 +124,7 @@ test('the first batches of all lanes that were offered are awaited, or their end
   standIns.settled({ topic: 'orders', lane: 9 });
 });
 
-test('every five seconds the workflow is asked for, without a replacement; once it comes the lane is let go of', async () => {
+test('every five seconds the workflow is requested without a replacement; once it comes the lane is freed', async () => {
   const { standIns, drains, asked, told } = stage(false);
   standIns.offer(start, late);
   const progressing = setInterval(() => drains[0]?.progress(), 1_000);
@@ -147,7 +147,7 @@ test('every five seconds the workflow is asked for, without a replacement; once 
   clearInterval(progressing);
 });
 
-test('a drain that has ended asks for no workflow and leaves no timer behind', async () => {
+test('a drain that has ended requests no workflow and leaves no timer behind', async () => {
   const { standIns, drains, asked } = stage();
   standIns.offer(start, late);
   await pass(1_000);
@@ -158,7 +158,7 @@ test('a drain that has ended asks for no workflow and leaves no timer behind', a
   expect(asked).toEqual([]);
 });
 
-test('a stop ends the drains and waits for them; what waits or comes later is not drained', async () => {
+test('a stop ends the drains and waits for them; waiting and later ones are not drained', async () => {
   const { standIns, drains, told } = stage();
   standIns.offer(start, late);
   standIns.offer({ ...start, lane: 1 }, coming);
@@ -190,7 +190,7 @@ test('a stop waits for a drain that takes its time', async () => {
   expect(stopped.state).toBe('resolved');
 });
 
-test('a stand-in that makes progress goes on, and one that makes none for half a minute is told to end', async () => {
+test('a stand-in that makes progress continues, and one without progress for half a minute is ended', async () => {
   const { standIns, drains, told } = stage(false);
   standIns.offer(start, late);
   await pass(0);

@@ -57,7 +57,7 @@ function stage({ supervised = true } = {}) {
   return { starter, database, started, drained, events, script };
 }
 
-test('every lane that is wanted is asked for and offered to a stand-in, and those that were started are counted', async () => {
+test('every wanted lane is requested and offered to a stand-in, and started ones are counted', async () => {
   const { starter, database, started, drained, events, script } = stage();
   database.on(lanes, [laneStart(0), laneStart(1), laneStart(2)]);
   script.start = (name) => (name === 'lane 1' ? Promise.reject(new Error('down')) : Promise.resolve());
@@ -81,7 +81,7 @@ test('without an engine all lanes are drained at once, and none counts as starte
   expect(events).toEqual([]);
 });
 
-test('an engine that does not answer holds up no search for lanes', async () => {
+test('an engine that does not answer delays no search for lanes', async () => {
   const { starter, database, script } = stage();
   database.on(lanes, [laneStart(0)]);
   script.start = () => new Promise(() => undefined);
@@ -90,7 +90,7 @@ test('an engine that does not answer holds up no search for lanes', async () => 
   expect(first.state).toBe('resolved');
 });
 
-test('orphans are searched five times a second, and seldomer while a search is slow', async () => {
+test('orphans are searched five times a second, and less often while a search is slow', async () => {
   const { starter, database } = stage();
   const searches = () => database.valuesOf(lanes).length;
   database.on(lanes, []);
@@ -116,7 +116,7 @@ test('orphans are searched five times a second, and seldomer while a search is s
   expect(searches()).toBe(3);
 });
 
-test('orphans are started as other lanes are', async () => {
+test('orphans are started like other lanes', async () => {
   const { starter, database, started } = stage();
   database.on(lanes, [laneStart(4)]);
   await byNow(starter.startOrphans());
@@ -124,7 +124,7 @@ test('orphans are started as other lanes are', async () => {
   expect(started).toEqual(['lane 4']);
 });
 
-test('messages are started page by page until a page is not full, and only those that were told are marked', async () => {
+test('messages are started page by page until a page is not full, and only started ones are marked', async () => {
   const { starter, database, started, events } = stage();
   const pages = [messages(200), messages(200, 200), messages(3, 400)];
   database.on(untold, () => pages.shift() ?? []).on(mark, ([ids]) => (ids as string[]).map((id) => ({ id })));
@@ -145,7 +145,7 @@ test('messages are started page by page until a page is not full, and only those
   expect(events).toEqual([200, 200, 3].map((count) => ({ type: 'messages-started', count })));
 });
 
-test('messages that somebody has locked are left out of the pages that follow', async () => {
+test('locked messages are left out of the pages that follow', async () => {
   const { starter, database } = stage();
   const pages = [messages(200), messages(1, 200)];
   database.on(untold, () => pages.shift() ?? []);
@@ -168,7 +168,7 @@ test('twenty messages are started at a time', async () => {
   expect(most).toBe(20);
 });
 
-test('a start that fails is reported once, what was told is marked, and no further page is read', async () => {
+test('a failed start is reported once, started messages are marked, and no further page is read', async () => {
   const { starter, database, started, events, script } = stage();
   const down = new Error('down');
   script.start = (id) => (Number(id.slice(3)) >= 40 ? Promise.reject(down) : Promise.resolve());
@@ -183,7 +183,7 @@ test('a start that fails is reported once, what was told is marked, and no furth
   ]);
 });
 
-test('nothing is marked or told if there is no message, or no engine', async () => {
+test('nothing is marked or reported without a message or an engine', async () => {
   for (const supervised of [true, false]) {
     const { starter, database, events } = stage({ supervised });
     database.on(untold, []);
@@ -208,7 +208,7 @@ test('terminated workflows are searched every five seconds, and their messages a
   expect(database.valuesOf(forget)).toEqual([[['id-1', 'id-2']]]);
 });
 
-test('a bulk operation whose workflow does not start is reported and forgotten, and the others are started', async () => {
+test('a bulk operation whose workflow does not start is reported and its mark removed, and the others are started', async () => {
   const { starter, database, script, started, events } = stage();
   const operations = ['b1', 'b2', 'b3'].map((id) => ({ id, workflowId: id, replace: id === 'b2' }));
   const down = new Error('down');
@@ -233,7 +233,7 @@ test('without an engine neither bulk operations nor terminated workflows are loo
   expect(events).toEqual([]);
 });
 
-test('what fails is reported with what was being done', async () => {
+test('a failure is reported with the action that failed', async () => {
   const { starter, database, script, events } = stage();
   const error = new Error('no connection');
   database.refuse(lanes, error).refuse(untold, error).refuse(bulks, error);
@@ -252,7 +252,7 @@ test('what fails is reported with what was being done', async () => {
   );
 });
 
-test('a starter that has stopped starts and asks nothing, and its stop waits for what is under way', async () => {
+test('a stopped starter starts and requests nothing, and its stop waits for what is in progress', async () => {
   const { starter, database, script, started } = stage();
   database.on(untold, messages(30)).on(mark, []);
   script.start = () => new Promise((resolve) => setTimeout(resolve, 100));

@@ -35,7 +35,7 @@ async function answer(asked: Promise<boolean>, withinMs: number) {
   return so.value;
 }
 
-test('without an engine no workflow will come, and that is no outage', async () => {
+test('without an engine no workflow comes, and that is not an outage', async () => {
   const { supervision, workflows, events } = engine();
   expect(supervision.workflows).toBeUndefined();
   expect(await answer(supervision.ask(start), 0)).toBe(false);
@@ -44,7 +44,7 @@ test('without an engine no workflow will come, and that is no outage', async () 
   expect(supervision.workflows).toBe(workflows);
 });
 
-test('lanes are asked for beside each other, and an answer within a second leaves nothing behind', async () => {
+test('lanes are requested concurrently, and an answer within a second leaves nothing behind', async () => {
   const { supervision, workflows, told, events } = engine();
   supervision.begin(workflows);
   told.takesMs = 999;
@@ -59,7 +59,7 @@ test('lanes are asked for beside each other, and an answer within a second leave
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an engine that refuses is away once, asked by one request at a time, and back with the time of its absence', async () => {
+test('an engine that refuses is reported away once, asked by one request at a time, and reported back with the duration', async () => {
   const { supervision, workflows, told, events } = engine();
   supervision.begin(workflows);
   told.fails = true;

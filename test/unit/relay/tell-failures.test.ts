@@ -7,7 +7,7 @@ const note = 'untold_from = null';
 const tried = { id: 'a', key: 'k', attempt: 2, outcome: 'rejected', error: 'refused' };
 const place = { topic: 'orders', lane: 3, transport: 'scripted', address: 'elsewhere' };
 
-test('a try that is followed by another one and one that is not are told with all that is known, then noted', async () => {
+test('an attempt followed by another one and a final one are reported with all details, then recorded as reported', async () => {
   const { database, input, events } = drainStage({ address: 'elsewhere' });
   const last = { ...tried, id: 'b', outcome: 'permanent' };
   database.on(read, [
@@ -29,14 +29,14 @@ test('a try that is followed by another one and one that is not are told with al
   ]);
 });
 
-test('keys of a topic that hides them are not told', async () => {
+test('keys of a topic that hides them are not reported', async () => {
   const { database, input, events } = drainStage({ visible: false });
   database.on(read, [{ ...tried, retryInMs: null }]).on(note, []);
   await tellFailures(input, 'owner');
   expect(events).toMatchObject([{ id: 'a', key: null }]);
 });
 
-test('what could not be read or noted is told again', async () => {
+test('a failure that could not be read or recorded is reported again', async () => {
   for (const part of [read, note]) {
     const { database, input, events } = drainStage();
     const error = new Error('no connection');

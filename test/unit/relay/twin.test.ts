@@ -42,7 +42,7 @@ function stage(answer: (n: number) => 'here' | 'elsewhere' | 'none') {
   return { database, events, stop, seen, askPlace, search, report };
 }
 
-test('one answer from this database, or none, is enough, and its question is gone', async () => {
+test('one answer from this database, or none, is enough, and its question is deleted', async () => {
   for (const answer of ['here', 'none'] as const) {
     const { database, search, report, events, seen } = stage(() => answer);
     await byNow(reportTwin(search, report));
@@ -55,7 +55,7 @@ test('one answer from this database, or none, is enough, and its question is gon
   }
 });
 
-test('answers from elsewhere are a twin after ten seconds, by whatever turns the other one answers', async () => {
+test('answers from elsewhere are a twin after ten seconds, in whatever turns the two answer', async () => {
   const { database, search, report, events, seen } = stage((n) => (n === 1 || n > 22 ? 'elsewhere' : 'here'));
   const done = soFar(reportTwin(search, report));
   await pass(10_500);
@@ -68,7 +68,7 @@ test('answers from elsewhere are a twin after ten seconds, by whatever turns the
   expect(events).toEqual([{ type: 'error', during: 'installation', error: twice }]);
 });
 
-test('a twin is told as soon as it was seen for ten seconds', async () => {
+test('a twin is reported once it was seen for ten seconds', async () => {
   const { search, report, events } = stage(() => 'elsewhere');
   void reportTwin(search, report);
   await pass(9_999);
@@ -77,7 +77,7 @@ test('a twin is told as soon as it was seen for ten seconds', async () => {
   expect(events).toHaveLength(1);
 });
 
-test('answers from elsewhere that end within ten seconds were a failover: it is searched for twenty', async () => {
+test('answers from elsewhere that end within ten seconds are a failover: the search lasts twenty', async () => {
   const { database, search, report, events, seen } = stage((n) => (n <= 5 ? 'elsewhere' : 'here'));
   const done = soFar(reportTwin(search, report));
   await pass(20_000);
@@ -100,7 +100,7 @@ test('a search ends with its signal', async () => {
   expect(events).toEqual([]);
 });
 
-test('a search that fails is reported, unless it was stopped, and leaves no question', async () => {
+test('a failed search is reported, unless it was stopped, and leaves no question', async () => {
   for (const stopped of [false, true]) {
     const { database, search, stop, report, events } = stage(() => 'here');
     const error = new Error('no connection');
@@ -128,7 +128,7 @@ test('a relay delivers from a database that was restarted unless there is a twin
   expect(beside.database.valuesOf(served)).toEqual([]);
 });
 
-test('a relay asks nobody if the database is where it was', async () => {
+test('a relay does not ask if the database has not moved', async () => {
   const { database, askPlace, seen } = stage(() => 'elsewhere');
   database.on(elsewhere, [{ elsewhere: false }]);
   await byNow(refuseTwin(database, askPlace));

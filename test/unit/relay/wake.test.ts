@@ -8,7 +8,7 @@ afterEach(realTime);
 const never = new AbortController().signal;
 const longMs = 60_000;
 
-test('a ring ends the wait that is under way, each time', async () => {
+test('a ring ends the wait in progress, each time', async () => {
   const wake = new Wake();
   for (let time = 0; time < 3; time += 1) {
     const waiting = soFar(wake.wait(longMs, never));
@@ -28,14 +28,14 @@ test('a ring before the wait ends it at once', async () => {
   expect(waiting.state).toBe('resolved');
 });
 
-test('a wait without a time is over at once', async () => {
+test('a wait of no time ends at once', async () => {
   const waits = [0, -5].map((ms) => soFar(new Wake().wait(ms, never)));
   await Promise.resolve();
   await Promise.resolve();
   expect(waits.map(({ state }) => state)).toEqual(['resolved', 'resolved']);
 });
 
-test('a ring that is answered ends no later wait, and the next one does', async () => {
+test('an answered ring ends no later wait, and the next ring does', async () => {
   const wake = new Wake();
   wake.ring();
   expect(wake.rung).toBe(true);

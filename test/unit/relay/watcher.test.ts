@@ -124,7 +124,7 @@ test('the outbox is looked at every ten milliseconds for five seconds after news
   expect(rounds.count).toBe(times(look));
 });
 
-test('a look goes on from the snapshot of the one before, unless that failed: then everybody looks', async () => {
+test('a look continues from the snapshot of the one before, unless that failed: then all drains look', async () => {
   const { watcher, database, events, drains, times } = stage();
   const claims = await drainHere(drains);
   const seen = () => database.valuesOf(look).map(([snapshot]) => snapshot);
@@ -161,7 +161,7 @@ test('everything is checked once a second, and orphans at every look', async () 
   expect(database.valuesOf(overdueTopics)[0]).toEqual([['orders']]);
 });
 
-test('a lane with news that nobody drains here is asked for at once, and again after a quarter of a second', async () => {
+test('a lane with news that is not drained here is requested at once, and again after a quarter of a second', async () => {
   const { watcher, database, wanted, times } = stage();
   watcher.start();
   await pass(5);
@@ -175,7 +175,7 @@ test('a lane with news that nobody drains here is asked for at once, and again a
   expect(times(untold)).toBe(1);
 });
 
-test('news of what waits starts messages and no lane', async () => {
+test('news of waiting messages starts messages and no lane', async () => {
   const { watcher, database, wanted, times } = stage();
   watcher.start();
   await pass(5);
@@ -185,7 +185,7 @@ test('news of what waits starts messages and no lane', async () => {
   expect(wanted()).toBe(1);
 });
 
-test('news wake the drain of their lane, and nobody is asked for it', async () => {
+test('news wakes the drain of its lane without a request', async () => {
   const { watcher, database, drains, wanted } = stage();
   const claims = await drainHere(drains);
   watcher.start();
@@ -204,7 +204,7 @@ test('news wake the drain of their lane, and nobody is asked for it', async () =
   expect(wanted()).toBe(1);
 });
 
-test('a nudge wakes a drain here, and for other lanes, or none, has the outbox looked at', async () => {
+test('a nudge wakes a drain here, and for other lanes, or none, triggers a look', async () => {
   const { watcher, database, drains, times } = stage(every(10_000));
   const claims = await drainHere(drains);
   watcher.start();
@@ -231,7 +231,7 @@ test('a nudge wakes a drain here, and for other lanes, or none, has the outbox l
   expect(times(look)).toBe(asked);
 });
 
-test('what is due next decides when the next look is, at most the usual pause away', async () => {
+test('the next due time sets the next look, at most the usual pause away', async () => {
   for (const [nextDueInMs, afterMs] of [
     [4, 4],
     [1, 1],
@@ -249,7 +249,7 @@ test('what is due next decides when the next look is, at most the usual pause aw
   }
 });
 
-test('what is due is swept in up to five full sweeps, its lanes are started, and the next look follows at once', async () => {
+test('due messages are swept in up to five full sweeps, their lanes are started, and the next look follows at once', async () => {
   const { watcher, database, events, times, wanted } = stage();
   const due = { ...nothing, nextDueInMs: 0 };
   const counts = [2_000, 2_000, 2_000, 2_000, 2_000, 2_000, 5];
@@ -266,7 +266,7 @@ test('what is due is swept in up to five full sweeps, its lanes are started, and
   expect(wanted()).toBe(2);
 });
 
-test('what is due and cannot be swept is looked at again soon, and tells nothing', async () => {
+test('due messages that cannot be swept are looked at again soon, without a report', async () => {
   for (const [lookEveryMs, againMs] of [
     [100, 20],
     [5, 5],
@@ -281,7 +281,7 @@ test('what is due and cannot be swept is looked at again soon, and tells nothing
   }
 });
 
-test('a stop waits for the look in hand, and none follows', async () => {
+test('a stop waits for the look in progress, and none follows', async () => {
   const { watcher, database, times } = stage();
   database.on(look, async () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
