@@ -166,7 +166,7 @@ async function consumeOurs(
       database: { url: stage.databaseUrl },
       temporal: { address: stage.temporalAddress },
       topics: [topic],
-      transports: { kafka: kafka({ brokers: stage.brokers }) },
+      transports: { kafka: kafka({ servers: stage.brokers }) },
     },
     group,
     ...(atOnce === undefined ? { batch: { size: batchSize } } : { keyConcurrency: atOnce }),

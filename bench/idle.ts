@@ -41,7 +41,7 @@ export async function measureIdle(
   sizes: IdleSizes,
   tell: (line: string) => void,
 ): Promise<IdleFigures> {
-  const noted = noting(kafka({ brokers: stage.brokers }));
+  const noted = noting(kafka({ servers: stage.brokers }));
   const topics = await createTopics(stage, sizes.topics);
   const relay = startRelay({
     database: { url: stage.databaseUrl },

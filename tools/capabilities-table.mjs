@@ -7,12 +7,12 @@ const end = '<!-- /capabilities -->';
 
 /** By the name of the page's row; nothing connects before it is used. */
 const samples = {
-  Kafka: ({ kafka }) => kafka({ brokers: 'localhost:9092' }),
+  Kafka: ({ kafka }) => kafka({ servers: 'localhost:9092' }),
   RabbitMQ: ({ rabbitmq }) => rabbitmq({ url: 'amqp://localhost' }),
   'Redis streams': ({ redisStream }) => redisStream({ url: 'redis://localhost' }),
   'Redis lists': ({ redisList }) => redisList({ url: 'redis://localhost' }),
   'Redis channels': ({ redisPubSub }) => redisPubSub({ url: 'redis://localhost' }),
-  RocketMQ: ({ rocketmq }) => rocketmq({ endpoints: 'localhost:8081' }),
+  RocketMQ: ({ rocketmq }) => rocketmq({ servers: 'localhost:8081' }),
   HTTP: ({ http }) => http({ secret: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz' }),
   Workflows: ({ workflow }) => workflow({ type: 'order', taskQueue: 'orders', id: ({ id }) => id }),
 };

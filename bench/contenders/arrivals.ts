@@ -67,7 +67,7 @@ export class Arrivals {
    * @throws Error if the topic does not have `count` records with as many different ids: then a figure would mean nothing
    */
   async read(topic: string, count: number): Promise<readonly number[]> {
-    const log = await kafkaTransport({ brokers: this.#brokers }).deliveryLog.open([topic], null);
+    const log = await kafkaTransport({ servers: this.#brokers }).deliveryLog.open([topic], null);
     const appended: Appended[] = [];
     for await (const records of log.records()) for (const { at, id } of records) appended.push({ at, id });
     return timesOfEachOnce(topic, appended, count);

@@ -23,7 +23,7 @@ import type { Contender, ContenderInput } from './protocol.ts';
 export async function openBare({ brokers, databaseUrl, setting, topic }: ContenderInput): Promise<Contender> {
   const database = openDatabase({ url: databaseUrl, connections: 8 });
   const target = await announceTopic(database, topic, { lanes: Number(setting['lanes'] ?? 2) });
-  const transport = kafka({ brokers });
+  const transport = kafka({ servers: brokers });
   let running: Promise<unknown> = Promise.resolve();
   return {
     fill: (count) => fill({ database }, target, { count }),

@@ -31,7 +31,7 @@ export async function openOurs(input: ContenderInput, acknowledged: Acknowledged
   // One more for nudges.
   const pool = new pg.Pool({ connectionString: databaseUrl, max: connections + 1 });
   const client = sayingCommits(pool);
-  const direct = kafka({ brokers: input.brokers });
+  const direct = kafka({ servers: input.brokers });
   const config = {
     database: { url: databaseUrl },
     temporal: { address: temporalAddress },

@@ -27,7 +27,7 @@ export async function measureRocketmq({
   const { ROCKETMQ_ENDPOINTS: _given, ...env } = process.env;
   const server = await startRocketmq({ env });
   const [endpoints = ''] = server.endpoints;
-  const transport = rocketmq({ endpoints });
+  const transport = rocketmq({ servers: endpoints });
   try {
     const admin = new BrokerAdmin(server.broker ?? '');
     await admin.createGroup(group, true);

@@ -17,6 +17,6 @@ export function shopConfig(addresses: Addresses<Lazy<string>>): RelayConfig {
     database: { url: addresses.databaseUrl },
     temporal: { address: addresses.temporalAddress, namespace: addresses.temporalNamespace },
     topics: [orderEvents, orderTimeout],
-    transports: { kafka: kafka({ brokers: addresses.kafkaBrokers }) },
+    transports: { kafka: kafka({ servers: addresses.kafkaBrokers }) },
   });
 }

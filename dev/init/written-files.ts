@@ -59,7 +59,7 @@ function configFile(project: Project, topic: string): readonly string[] {
         `  database: { url: env('${urlVariable}') },`,
         "  temporal: { address: env('TEMPORAL_ADDRESS', 'localhost:7233') },",
         `  topics: [${constant}],`,
-        "  transports: { kafka: kafka({ brokers: env('KAFKA_BROKERS', 'localhost:9092') }) },",
+        "  transports: { kafka: kafka({ servers: env('KAFKA_BROKERS', 'localhost:9092') }) },",
         '})',
       ].join('\n'),
     ),

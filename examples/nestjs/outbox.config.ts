@@ -6,5 +6,5 @@ export default defineConfig({
   database: { url: env('DATABASE_URL') },
   temporal: { address: env('TEMPORAL_ADDRESS', 'localhost:7233') },
   topics: [bookingMade, bookingCanceled],
-  transports: { kafka: kafka({ brokers: env('KAFKA_BROKERS') }) },
+  transports: { kafka: kafka({ servers: env('KAFKA_BROKERS') }) },
 });

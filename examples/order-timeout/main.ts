@@ -22,7 +22,7 @@ const outbox = operations(config);
 const temporal = new Client({
   connection: await Connection.connect({ address: process.env['TEMPORAL_ADDRESS'] ?? 'localhost:7233' }),
 });
-const broker = troubledBroker(kafka({ brokers: env('KAFKA_BROKERS') }));
+const broker = troubledBroker(kafka({ servers: env('KAFKA_BROKERS') }));
 const relay = startRelay({ ...config, transports: { kafka: broker.transport } }, { logger: false });
 await relay.ready;
 // The story cannot wait for the fifteen minutes of a real shop; `npm test` skips them.

@@ -21,7 +21,7 @@ const payments = paymentsDatabase();
 const books = ledgerDatabase();
 const outbox = operations(config);
 const accounting = await mailbox();
-const broker = await losingBroker(kafka({ brokers, consumers: { sessionTimeout } }), brokers);
+const broker = await losingBroker(kafka({ servers: brokers, consumers: { sessionTimeout } }), brokers);
 const relay = startRelay(
   { ...config, transports: { kafka: broker.transport } },
   { logger: false, report: tellPerson(outbox, accounting) },
@@ -68,7 +68,7 @@ const filter = {
     return seen;
   },
 };
-const receipts = losingReceipts(kafka({ brokers, consumers: { sessionTimeout } }));
+const receipts = losingReceipts(kafka({ servers: brokers, consumers: { sessionTimeout } }));
 const running = await ledger(books, { filter, transports: { kafka: receipts.transport } }).start();
 await until('all but two are confirmed', () => confirmed(...before, kept));
 

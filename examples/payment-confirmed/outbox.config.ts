@@ -7,5 +7,5 @@ export default defineConfig({
   temporal: { address: env('TEMPORAL_ADDRESS', 'localhost:7233') },
   topics: [paymentMade],
   // A consumer that was killed gives its partitions back after the shortest time that Kafka allows.
-  transports: { kafka: kafka({ brokers: env('KAFKA_BROKERS'), consumers: { sessionTimeout: '6s' } }) },
+  transports: { kafka: kafka({ servers: env('KAFKA_BROKERS'), consumers: { sessionTimeout: '6s' } }) },
 });

@@ -7,7 +7,7 @@ import { OutboxError } from '../core/errors.ts';
  * @param fallback used if the variable is not set, or empty
  * @returns a function that throws OutboxError `OUTBOX_CONFIG_MISSING` if the variable is not set and there is no fallback
  * @example
- * kafka({ brokers: env('KAFKA_BROKERS', 'localhost:9092') })
+ * kafka({ servers: env('KAFKA_BROKERS', 'localhost:9092') })
  */
 export function env(name: string, fallback?: string): () => string {
   return () => {

@@ -20,7 +20,7 @@ async function subject(): Promise<ContractSubject> {
     address,
     partitions,
     // Longer than a busy broker takes; only the case of the lost answers waits for it.
-    transport: kafkaOver(kafkaConnection({ brokers, requestTimeout: 5_000 }), wire.reach),
+    transport: kafkaOver(kafkaConnection({ servers: brokers, requestTimeout: 5_000 }), wire.reach),
     read: () => readTopic(kafka, address),
     dispose: () => wire.close(),
     faults: {

@@ -15,7 +15,7 @@ export default defineConfig({
   database: { url: env('DATABASE_URL') },
   temporal: { address: env('TEMPORAL_ADDRESS') },
   topics: [greeted],
-  transports: { kafka: kafka({ brokers: env('KAFKA_BROKERS') }) },
+  transports: { kafka: kafka({ servers: env('KAFKA_BROKERS') }) },
 });
 `;
 const topics = `import { topic } from 'temporal-outbox';

@@ -105,7 +105,7 @@ test('I1 I3 F12: leaders that move under load lose nothing and reorder no key, w
   ];
   const admin = client.admin();
   const producer = client.producer({ allowAutoTopicCreation: false });
-  const transport = kafkaTransport({ brokers: kafka.brokers });
+  const transport = kafkaTransport({ servers: kafka.brokers });
   await Promise.all([admin.connect(), producer.connect()]);
   onTestFinished(async () => {
     await Promise.all([admin.disconnect(), producer.disconnect(), transport.close()]);

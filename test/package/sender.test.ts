@@ -46,7 +46,7 @@ test('installing the package alone installs no client of Temporal, Kafka or Redi
 test.each([
   [
     'a Kafka transport',
-    `require('temporal-outbox/transports').kafka({ brokers: 'a:1' })`,
+    `require('temporal-outbox/transports').kafka({ servers: 'a:1' })`,
     'Kafka',
     '@platformatic/kafka@1 kafkajs@2',
   ],

@@ -10,7 +10,7 @@ import type { ShopTransaction } from '../support/fixtures/inbox-stage.ts';
 
 declare const client: TransactionClient<ShopTransaction>;
 const topics = [topic('orders', z.unknown())];
-const transports = { kafka: kafka({ brokers: env('KAFKA_BROKERS') }) };
+const transports = { kafka: kafka({ servers: env('KAFKA_BROKERS') }) };
 const consuming = defineConfig({ topics, transports });
 const whole = defineConfig({ database: { url: env('DATABASE_URL') }, topics, transports });
 

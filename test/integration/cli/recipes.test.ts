@@ -153,7 +153,7 @@ test('consumers built from the recipes commit the writes of their handlers with 
   const config = {
     temporal: {},
     topics: [orderPlaced, orderTimeout],
-    transports: { kafka: kafka({ brokers }) },
+    transports: { kafka: kafka({ servers: brokers }) },
   };
   const group = randomUUID();
   const id = randomUUID();

@@ -46,7 +46,7 @@ export default defineConfig({
   database: { url: env('DATABASE_URL') },
   temporal: { address: env('TEMPORAL_ADDRESS') },
   topics: ${JSON.stringify(topics)}.map((name) => topic(name, z.object({ n: z.number() }))),
-  transports: { kafka: kafka({ brokers: env('KAFKA_BROKERS') }) },
+  transports: { kafka: kafka({ servers: env('KAFKA_BROKERS') }) },
 });
 `;
 

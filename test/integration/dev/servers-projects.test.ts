@@ -172,7 +172,7 @@ export default defineConfig({
   database: { url: env('DATABASE_URL') },
   temporal: { address: env('TEMPORAL_ADDRESS') },
   topics: [topic('orders', z.unknown())],
-  transports: { kafka: kafka({ brokers: env('KAFKA_BROKERS') }) },
+  transports: { kafka: kafka({ servers: env('KAFKA_BROKERS') }) },
 });
 `,
   );

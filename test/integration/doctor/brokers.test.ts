@@ -41,7 +41,7 @@ test('healthy servers and a relay have no problem, in a table of 80 columns', as
     database: { url },
     temporal: { address: inject('temporalAddress') },
     topics: [numbered('orders', { address })],
-    transports: { kafka: kafka({ brokers: inject('kafkaBrokers') }) },
+    transports: { kafka: kafka({ servers: inject('kafkaBrokers') }) },
   };
   const relay = startRelay(config, { logger: false });
   context.onTestFinished(() => relay.stop());
@@ -72,7 +72,11 @@ test('of several topics at one address the one with the largest payloads is comp
   const small = numbered('mails', { address, limits: { payloadBytes: 500 } });
   const look = async (...topics: readonly (typeof large)[]) =>
     (
-      await examined({ database: { url }, transports: { kafka: kafka({ brokers }) }, topics: [...topics] })
+      await examined({
+        database: { url },
+        transports: { kafka: kafka({ servers: brokers }) },
+        topics: [...topics],
+      })
     ).get('message size');
 
   for (const topics of [
@@ -98,7 +102,7 @@ test('topics that lose, refuse or keep back messages are named with the command 
   await admin.connect();
   context.onTestFinished(() => admin.disconnect());
   const address = await createTopic(client, { replicaAssignment: [{ partition: 0, replicas: [1, 2] }] });
-  const transports = { kafka: kafka({ brokers }) };
+  const transports = { kafka: kafka({ servers: brokers }) };
   const confirm = { group: 'billing', receiptTimeout: ['1m'], maxSends: 3 } as const;
   const look = (at = address, options = {}) =>
     examined({
@@ -247,7 +251,7 @@ export default defineConfig({
   database: { url: 'postgresql://a:b@' + at + '/shop' },
   temporal: { address: at },
   topics: [topic('orders', z.unknown())],
-  transports: { kafka: kafka({ brokers: at }) },
+  transports: { kafka: kafka({ servers: at }) },
 });
 `,
   );

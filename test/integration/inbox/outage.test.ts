@@ -46,7 +46,7 @@ test('a start that reaches no broker is refused after the given time', async () 
 
   await expect(starting).rejects.toMatchObject({
     code: 'OUTBOX_SERVER_UNAVAILABLE',
-    details: { brokers: ['127.0.0.1:1'] },
+    details: { servers: ['127.0.0.1:1'] },
   });
 });
 

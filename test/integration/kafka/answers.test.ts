@@ -25,7 +25,7 @@ test.for([
   'a message that is stored and answered with %i (%s) is never reported as not stored',
   async ([code]) => {
     const wire = await answeringWire(brokers);
-    const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
+    const transport = kafkaOver(kafkaConnection({ servers: brokers }), wire.reach);
     const address = await createTopic(client);
     const message = outgoing('a');
     wire.answer(code);
@@ -45,7 +45,7 @@ test.for([
 
 test('of a batch that is stored and answered with UNKNOWN_SERVER_ERROR, the part that is not sent again counts as possibly stored', async () => {
   const wire = await answeringWire(brokers);
-  const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
+  const transport = kafkaOver(kafkaConnection({ servers: brokers }), wire.reach);
   const address = await createTopic(client);
   const messages = [outgoing('a'), outgoing('a'), outgoing('a')];
   wire.answer(-1);
@@ -64,7 +64,7 @@ test('of a batch that is stored and answered with UNKNOWN_SERVER_ERROR, the part
 });
 
 test('F23: a clock two hours ahead uses up no attempt: messages wait, and the hold names the clock', async () => {
-  const transport = kafka({ brokers });
+  const transport = kafka({ servers: brokers });
   const address = await createTopic(client);
   const messages = [outgoing('a'), outgoing('b')];
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 60 * 60_000 });
@@ -85,7 +85,7 @@ test('F23: a clock two hours ahead uses up no attempt: messages wait, and the ho
 });
 
 test('a topic that keeps refusing, so that certainly nothing is stored, is not paused', async () => {
-  const transport = kafka({ brokers });
+  const transport = kafka({ servers: brokers });
   const address = await createTopic(client);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 60 * 60_000 });
   for (let refusals = 0; refusals < 8; refusals += 1) {
@@ -103,7 +103,7 @@ test('a topic that keeps refusing, so that certainly nothing is stored, is not p
 
 test('after the answer of a broker that no longer leads a partition the next publish looks up the leader', async () => {
   const wire = await answeringWire(brokers);
-  const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
+  const transport = kafkaOver(kafkaConnection({ servers: brokers }), wire.reach);
   const address = await createTopic(client);
   await publishTo(transport, address, [outgoing('a')]);
   wire.answer(6);
@@ -127,7 +127,7 @@ test('a message that could not be sent does not clear the doubts of a partition'
   const wire = await answeringWire(brokers);
   let away = false;
   const nowhere = { host: '127.0.0.1', port: 1 };
-  const transport = kafkaOver(kafkaConnection({ brokers }), (address) =>
+  const transport = kafkaOver(kafkaConnection({ servers: brokers }), (address) =>
     away ? nowhere : wire.reach(address),
   );
   const address = await createTopic(client);

@@ -8,7 +8,7 @@ import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);
-const transport = kafka({ brokers });
+const transport = kafka({ servers: brokers });
 const topicResource = kafkajs.ConfigResourceTypes.TOPIC;
 
 afterEach(() => transport.close());

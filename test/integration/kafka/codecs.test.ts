@@ -29,7 +29,7 @@ function digest(text: string): string {
 /** The broker itself packs what arrives in a topic that asks for it. */
 async function filledTopic(codec: string): Promise<string> {
   const topic = await createTopic(client, { configEntries: [{ name: 'compression.type', value: codec }] });
-  const transport = kafka({ brokers });
+  const transport = kafka({ servers: brokers });
   const messages = payloads.map((payload) => ({ ...outgoing('a'), payload }));
   expect(countKinds(await publishTo(transport, topic, messages))).toEqual({ acknowledged: payloads.length });
   await transport.close();

@@ -18,7 +18,7 @@ let address: string;
 
 beforeEach(async () => {
   proxy = await startFaultProxy(brokers);
-  transport = kafkaOver(kafkaConnection({ brokers, requestTimeout: requestTimeoutMs }), () => ({
+  transport = kafkaOver(kafkaConnection({ servers: brokers, requestTimeout: requestTimeoutMs }), () => ({
     host: '127.0.0.1',
     port: proxy.port,
   }));

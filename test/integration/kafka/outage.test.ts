@@ -25,7 +25,7 @@ afterAll(() => servers.stop());
 
 beforeEach(async () => {
   wire = await faultWire();
-  transport = kafkaOver(kafkaConnection({ brokers: servers.brokers, requestTimeout: 1_000 }), wire.reach);
+  transport = kafkaOver(kafkaConnection({ servers: servers.brokers, requestTimeout: 1_000 }), wire.reach);
 });
 afterEach(async () => {
   await transport.close();
@@ -60,7 +60,7 @@ async function expectStored(address: string, ids: readonly string[]): Promise<vo
 
 test('while the broker is stopped messages are held unsent, and they are sent when it is back', async () => {
   // Without the wire: it accepts connections while the broker does not.
-  transport = kafkaOver(kafkaConnection({ brokers: servers.brokers }));
+  transport = kafkaOver(kafkaConnection({ servers: servers.brokers }));
   const address = await topicInUse();
   const messages = [outgoing('a'), outgoing('b'), outgoing(null)];
   const [node] = servers.nodes;
@@ -143,7 +143,7 @@ test('a batch of several chunks stops at the first failure, and only the chunk o
 
 test('a dead broker address next to a live one does no harm', async () => {
   const address = await topicInUse();
-  const careful = kafkaOver(kafkaConnection({ brokers: ['127.0.0.1:1', ...servers.brokers] }));
+  const careful = kafkaOver(kafkaConnection({ servers: ['127.0.0.1:1', ...servers.brokers] }));
 
   await careful.probe(address);
   expect(countKinds(await publishTo(careful, address, [outgoing('a')]))).toEqual({ acknowledged: 1 });

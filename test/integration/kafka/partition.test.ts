@@ -41,7 +41,7 @@ test('with one broker down its partition is held and the other continues, for kn
   const beside = await createTopic(observer(servers.brokers.join(',')), {
     replicaAssignment: [{ partition: 0, replicas: [1] }],
   });
-  const known = kafka({ brokers: servers.brokers });
+  const known = kafka({ servers: servers.brokers });
   await publishTo(known, address, messages, { partitions });
   await publishTo(known, beside, [outgoing('a')]);
   await servers.nodes[1]?.stop('SIGKILL');
@@ -50,7 +50,7 @@ test('with one broker down its partition is held and the other continues, for kn
   expect(first.outcomes.map(({ kind }) => kind)).toEqual(kindsWithoutBroker2);
   expect(first.hold?.scope).toBe('topic');
   await until(() => leaderless(address), 60_000);
-  const fresh = kafka({ brokers: servers.brokers });
+  const fresh = kafka({ servers: servers.brokers });
   for (const transport of [known, fresh]) {
     const result = await publishTo(transport, address, messages, { partitions });
     expect(result.outcomes.map(({ kind }) => kind)).toEqual(kindsWithoutBroker2);
@@ -73,7 +73,7 @@ test('with one broker down its partition is held and the other continues, for kn
 });
 
 async function leaderless(address: string): Promise<boolean> {
-  const transport = kafka({ brokers: servers.brokers });
+  const transport = kafka({ servers: servers.brokers });
   const reason = await transport.probe(address).then(String, String);
   await transport.close();
   return reason.includes('has no leader');
@@ -83,7 +83,7 @@ test('the contract holds for a partition whose broker is killed', async () => {
   const make = async (): Promise<ContractSubject> => {
     const client = observer(servers.brokers.join(','));
     const address = await twoBrokerTopic();
-    const transport = kafka({ brokers: servers.brokers });
+    const transport = kafka({ servers: servers.brokers });
     return {
       address,
       partitions,
@@ -109,7 +109,7 @@ test('the contract holds for a partition whose broker is killed', async () => {
 test('while a replica is frozen, a message in flight is in the log a few times, not once per timeout', async () => {
   const client = observer(servers.brokers.join(','));
   const address = await createTopic(client, { replicaAssignment: [{ partition: 0, replicas: [1, 2] }] });
-  const transport = kafka({ brokers: servers.brokers, requestTimeout: 200 });
+  const transport = kafka({ servers: servers.brokers, requestTimeout: 200 });
   const acknowledged = async (message: ReturnType<typeof outgoing>): Promise<boolean> => {
     // As a drain does: what is held is sent again when the topic answers a probe.
     await transport.probe(address);

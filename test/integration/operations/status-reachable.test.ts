@@ -105,7 +105,7 @@ test('a relay records that it runs, what it reaches and how far groups are behin
       database: { url: made.url },
       temporal: { address: inject('temporalAddress') },
       topics: [numbered('here', { address }), numbered('nowhere', { address: 'no-such-topic' })],
-      transports: { kafka: kafka({ brokers: inject('kafkaBrokers') }) },
+      transports: { kafka: kafka({ servers: inject('kafkaBrokers') }) },
     },
     { report: () => undefined },
   );

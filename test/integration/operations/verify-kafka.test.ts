@@ -28,7 +28,7 @@ async function forge(headers: Readonly<Record<string, string>>): Promise<void> {
 }
 
 async function readLog(since: Date | null): Promise<readonly LogRecord[]> {
-  const { connection } = kafkaTransport({ brokers: inject('kafkaBrokers') });
+  const { connection } = kafkaTransport({ servers: inject('kafkaBrokers') });
   const log = await kafkaLog(connection).open([world.address], since);
   const records: LogRecord[] = [];
   for await (const some of log.records()) records.push(...some);
@@ -86,7 +86,7 @@ test('the command names the broken promise and exits with 5', async () => {
      export default defineConfig({
        database: { url: ${JSON.stringify(world.fixture.url)} }, temporal: {},
        topics: [topic('orders', z.unknown(), { address: ${JSON.stringify(world.address)} })],
-       transports: { scripted: kafka({ brokers: ${JSON.stringify(inject('kafkaBrokers'))} }) },
+       transports: { scripted: kafka({ servers: ${JSON.stringify(inject('kafkaBrokers'))} }) },
      });`,
   );
   try {

@@ -139,7 +139,7 @@ test('a consumer started before its database reports it, waits and then handles;
     database: { url: made.url },
     temporal: { address: inject('temporalAddress') },
     topics: [only],
-    transports: { kafka: kafka({ brokers: inject('kafkaBrokers') }) },
+    transports: { kafka: kafka({ servers: inject('kafkaBrokers') }) },
   };
   const events: ConsumerEvent[] = [];
   const make = (client: PrismaClient) =>

@@ -7,7 +7,7 @@ export function kafkaConnection(
   consumption: Partial<KafkaConsumption> = {},
 ): KafkaConnection {
   return {
-    brokers: brokers.split(','),
+    servers: brokers.split(','),
     clientId: 'test-source',
     tls: false,
     sasl: undefined,

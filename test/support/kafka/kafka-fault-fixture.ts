@@ -65,7 +65,7 @@ export async function kafkaFaultFixture(
       ? await InboxStage.create(partitions, brokers)
       : new InboxStage(await createTestDatabase(), brokers, address);
   context.onTestFinished(() => inbox.end());
-  const settings = kafkaConnection({ brokers, requestTimeout: requestTimeoutMs });
+  const settings = kafkaConnection({ servers: brokers, requestTimeout: requestTimeoutMs });
   const stage = openFaultStage(context, {
     url: inbox.url,
     topics: [inbox.topic],

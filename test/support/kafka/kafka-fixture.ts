@@ -26,7 +26,7 @@ export class KafkaFixture {
     this.source = source;
     this.topic = topic(fixture.topic, z.unknown(), { address });
     this.broker = observer(inject('kafkaBrokers'));
-    this.#transport = kafka({ brokers: inject('kafkaBrokers') });
+    this.#transport = kafka({ servers: inject('kafkaBrokers') });
     this.operations = operations({
       database: { url: fixture.url },
       topics: [this.topic],

@@ -14,7 +14,7 @@ export type Place =
   | {
       readonly kind: 'rocketmq';
       readonly options: Pick<RocketmqOptions, 'invisibleTime'> & {
-        readonly endpoints: string;
+        readonly servers: string;
         readonly accessKey: string;
         readonly secretKey: string;
       };

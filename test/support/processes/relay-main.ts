@@ -28,7 +28,7 @@ function transportOf({ brokers, http: posting, workflows }: RelayProcessOptions)
       `${workflows.type}-${(payload as { readonly n: number }).n}`;
     return workflow({ ...workflows, taskQueue: 'nobody', id });
   }
-  return brokers === undefined ? journalTransport(url) : kafka({ brokers });
+  return brokers === undefined ? journalTransport(url) : kafka({ servers: brokers });
 }
 
 const relay = startRelay(

@@ -5,9 +5,9 @@ import type { RocketmqEndingSettings } from './rocketmq-ending-process.ts';
 
 // Sends and receives one message, ends both when it is told to, and must then end by itself; `rocketmq-ending-process.ts`
 // starts it.
-const { address, endpoints, group } = JSON.parse(process.argv[2] ?? '') as RocketmqEndingSettings;
+const { address, servers, group } = JSON.parse(process.argv[2] ?? '') as RocketmqEndingSettings;
 
-const transport = rocketmq({ endpoints, requestTimeout: '2s' });
+const transport = rocketmq({ servers, requestTimeout: '2s' });
 const messages = [{ id: 'm-1', key: 'a', payload: '{}', headers: { ce_id: 'm-1' } }];
 const batch = { address, partitions: 1, messages, signal: new AbortController().signal };
 while ((await transport.publish(batch)).hold !== undefined) await delay(100);

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { builtProgram } from './built-program.ts';
 
 export interface RocketmqEndingSettings {
-  readonly endpoints: readonly string[];
+  readonly servers: readonly string[];
   readonly address: string;
   readonly group: string;
 }

@@ -28,7 +28,7 @@ async function bytesSent(codec: string): Promise<number> {
     numPartitions: 1,
     configEntries: [{ name: 'compression.type', value: codec }],
   });
-  const transport = kafkaTransport({ brokers: plain });
+  const transport = kafkaTransport({ servers: plain });
   onTestFinished(() => transport.close());
   const wire = watchWire();
 
@@ -92,7 +92,7 @@ test('batches of several partitions that are compressed concurrently are sent as
     numPartitions: partitions,
     configEntries: [{ name: 'compression.type', value: 'gzip' }],
   });
-  const transport = kafkaTransport({ brokers: plain });
+  const transport = kafkaTransport({ servers: plain });
   onTestFinished(() => transport.close());
   await publishTo(transport, address, [outgoing('a')], { partitions });
   const some = Array.from({ length: 300 }, (_, n) => outgoing(`key-${n}`, 400));

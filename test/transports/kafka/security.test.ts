@@ -7,9 +7,9 @@ import { type Credentials, testAuthority } from '../../support/fixtures/certific
 import { until } from '../../support/fixtures/until.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 
-const { brokers, plain, ca } = inject('secureKafka');
+const { brokers: servers, plain, ca } = inject('secureKafka');
 const alice = { username: 'alice', password: 'wonderland' };
-const right: KafkaOptions = { brokers, tls: { ca }, sasl: { mechanism: 'scram-sha-256', ...alice } };
+const right: KafkaOptions = { servers, tls: { ca }, sasl: { mechanism: 'scram-sha-256', ...alice } };
 
 function transportOf(options: KafkaOptions) {
   const transport = kafkaTransport({ requestTimeout: '2s', ...options });
@@ -74,7 +74,7 @@ test('a connection is replaced before its token expires, so that nothing waits a
     return { value: unsignedToken('alice', 3) };
   };
   const transport = transportOf({
-    brokers,
+    servers,
     tls: { ca },
     sasl: { mechanism: 'oauthbearer', oauthBearerProvider },
   });
@@ -109,12 +109,12 @@ const wrong: readonly [string, () => Promise<KafkaOptions>, RegExp][] = [
   ['the CAs of Node', async () => ({ ...right, tls: true }), /TLS with 127.* failed: unable to verify/],
   [
     'a certificate that has expired',
-    async () => ({ ...right, tls: { ca: own.ca }, brokers: await showing(own.issueExpired('127.0.0.1')) }),
+    async () => ({ ...right, tls: { ca: own.ca }, servers: await showing(own.issueExpired('127.0.0.1')) }),
     /TLS with 127.* failed: certificate has expired/,
   ],
   [
     'a certificate for another name',
-    async () => ({ ...right, tls: { ca: own.ca }, brokers: await showing(own.issue('other.test')) }),
+    async () => ({ ...right, tls: { ca: own.ca }, servers: await showing(own.issue('other.test')) }),
     /TLS with 127.* failed: .*IP: 127\.0\.0\.1 is not in the cert's list/,
   ],
   [
@@ -122,11 +122,11 @@ const wrong: readonly [string, () => Promise<KafkaOptions>, RegExp][] = [
     async () => ({ ...right, sasl: { mechanism: 'plain', ...alice, password: 'x' } }),
     /Authentication failed/,
   ],
-  ['no password', async () => ({ brokers, tls: { ca } }), /127.* closed the connection: .*`sasl`/],
-  ['no TLS', async () => ({ brokers, requestTimeout: '1s' }), /127.* closed the connection: .*`tls`/],
+  ['no password', async () => ({ servers, tls: { ca } }), /127.* closed the connection: .*`sasl`/],
+  ['no TLS', async () => ({ servers, requestTimeout: '1s' }), /127.* closed the connection: .*`tls`/],
   [
     'TLS to the plain port',
-    async () => ({ ...right, brokers: plain }),
+    async () => ({ ...right, servers: plain }),
     /TLS with 127.* failed: .* as a port without TLS does/,
   ],
 ];

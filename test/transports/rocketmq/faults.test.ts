@@ -34,7 +34,7 @@ async function stage() {
   const admin = new BrokerAdmin(server.broker);
   await admin.createTopic(address, 'FIFO', queues);
   await admin.createGroup(`${address}-group`, true);
-  const transport = rocketmq({ endpoints: server.endpoints, requestTimeout: '2s', invisibleTime: '10s' });
+  const transport = rocketmq({ servers: server.endpoints, requestTimeout: '2s', invisibleTime: '10s' });
   onTestFinished(() => transport.close());
   return { address, admin, transport };
 }
@@ -134,7 +134,7 @@ test.each([false, true])(
     const { address } = await stage();
     const ending = await startRocketmqEnding({
       address,
-      endpoints: server.endpoints,
+      servers: server.endpoints,
       group: `${address}-group`,
     });
     if (away) await server.node.stop('SIGKILL');

@@ -11,7 +11,7 @@ const mebibyte = 1_024 * 1_024;
 /** A way to the server that counts what comes back. */
 async function counted() {
   let bytes = 0;
-  const { hostname, port } = new URL(`http://${options.endpoints}`);
+  const { hostname, port } = new URL(`http://${options.servers}`);
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
     upstream.on('data', (chunk) => {

@@ -95,7 +95,7 @@ test.each(kinds)(
   '%s: a member that stops renewing loses its messages to another, and is notified',
   async (type) => {
     const place = await stage(type, 2);
-    const wire = await startFaultProxy(options.endpoints);
+    const wire = await startFaultProxy(options.servers);
     onTestFinished(() => wire.close());
     const batches: IncomingBatch[] = [];
     const silent = await receiving(transportOf(wire.address).source(), {
@@ -204,7 +204,7 @@ test('a group that is missing or puts messages aside after few deliveries is rep
 
 test('a message renewed while it is being acknowledged is not delivered again', async () => {
   const place = await stage('FIFO', 8);
-  const wire = await startFaultProxy(options.endpoints);
+  const wire = await startFaultProxy(options.servers);
   onTestFinished(() => wire.close());
   const member = await receiving(transportOf(wire.address).source(), {
     ...place,
@@ -247,7 +247,7 @@ test('a full member continues to receive from all of its topics', async () => {
 
 test('a stopped member and a closed transport hold no connection', async () => {
   const place = await stage('FIFO', 1);
-  const wire = await startFaultProxy(options.endpoints);
+  const wire = await startFaultProxy(options.servers);
   onTestFinished(() => wire.close());
   const transport = transportOf(wire.address);
   const member = await receiving(transport.source(), place);

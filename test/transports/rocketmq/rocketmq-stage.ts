@@ -11,7 +11,7 @@ const { accessKey, broker, endpoint, secretKey } = inject('rocketmq');
 export const admin = new BrokerAdmin(broker);
 
 /** Options for the shared server. */
-export const options = { endpoints: endpoint, accessKey, secretKey } as const satisfies RocketmqOptions;
+export const options = { servers: endpoint, accessKey, secretKey } as const satisfies RocketmqOptions;
 
 /** A topic that nobody else uses. */
 export async function newTopic(type: 'NORMAL' | 'FIFO' | 'DELAY', queues: number): Promise<string> {

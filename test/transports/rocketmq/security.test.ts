@@ -59,18 +59,18 @@ const wrong: readonly [string, () => Promise<RocketmqOptions>, RegExp][] = [
   ['the CAs of Node', async () => ({ ...right, tls: true }), /TLS with 127.* failed: unable to verify/],
   [
     'a certificate that has expired',
-    async () => ({ ...right, tls: { ca: own.ca }, endpoints: await showing(own.issueExpired('127.0.0.1')) }),
+    async () => ({ ...right, tls: { ca: own.ca }, servers: await showing(own.issueExpired('127.0.0.1')) }),
     /TLS with 127.* failed: certificate has expired/,
   ],
   [
     'a certificate for another name',
-    async () => ({ ...right, tls: { ca: own.ca }, endpoints: await showing(own.issue('other.test')) }),
+    async () => ({ ...right, tls: { ca: own.ca }, servers: await showing(own.issue('other.test')) }),
     /TLS with 127.* failed: .*IP: 127\.0\.0\.1 is not in the cert's list/,
   ],
   ['a wrong secret', async () => ({ ...right, secretKey: 'wrong' }), /UNAUTHORIZED: check signature failed/],
   ['an unknown user', async () => ({ ...right, accessKey: 'bob' }), /UNAUTHORIZED: User:bob is not found/],
-  ['no user', async () => ({ endpoints: options.endpoints, tls: { ca } }), /UNAUTHORIZED/],
-  ['TLS to a port without it', async () => ({ ...right, endpoints: await deaf() }), /127\.0\.0\.1:\d+/],
+  ['no user', async () => ({ servers: options.servers, tls: { ca } }), /UNAUTHORIZED/],
+  ['TLS to a port without it', async () => ({ ...right, servers: await deaf() }), /127\.0\.0\.1:\d+/],
 ];
 
 test.each(wrong)('with %s, messages wait; probe and hold give the reason', async (_what, given, reason) => {

@@ -11,7 +11,7 @@ const tooLarge = 'z'.repeat(4 * 1_024 * 1_024 + 1);
 
 /** Faults of a real proxy behind a real wire. */
 async function subject(type: 'NORMAL' | 'FIFO'): Promise<ContractSubject> {
-  const wire = await startFaultProxy(options.endpoints);
+  const wire = await startFaultProxy(options.servers);
   const address = await newTopic(type, queues);
   return {
     address,

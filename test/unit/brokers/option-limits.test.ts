@@ -14,9 +14,9 @@ type Options = Readonly<Record<string, unknown>>;
 
 /** What is needed besides the option that is tried. */
 const makers: Readonly<Record<string, readonly [make: (options: never) => object, needed: Options]>> = {
-  kafka: [kafka, { brokers: 'a:1' }],
+  kafka: [kafka, { servers: 'a:1' }],
   rabbitmq: [rabbitmq, { url: 'amqp://a' }],
-  rocketmq: [rocketmq, { endpoints: 'a:1' }],
+  rocketmq: [rocketmq, { servers: 'a:1' }],
   'redis-stream': [redisStream, { url: 'redis://a', replicas: 1 }],
   'redis-list': [redisList, { url: 'redis://a', replicas: 1 }],
   'redis-pub-sub': [redisPubSub, { url: 'redis://a' }],

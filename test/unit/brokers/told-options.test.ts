@@ -38,7 +38,7 @@ const makers: readonly (readonly [string, Make, Readonly<Record<string, unknown>
     'kafka',
     kafka,
     {
-      brokers: 'a:1',
+      servers: 'a:1',
       clientId: 'a',
       tls: true,
       sasl: { mechanism: 'plain', username: 'u', password: 's3cret' },
@@ -54,7 +54,7 @@ const makers: readonly (readonly [string, Make, Readonly<Record<string, unknown>
     'rocketmq',
     rocketmq,
     {
-      endpoints: 'a:1',
+      servers: 'a:1',
       accessKey: 'a',
       secretKey: 's3cret',
       namespace: 'n',

@@ -14,7 +14,7 @@ import { topic } from '../../../src/core/topic.ts';
 import { http, rabbitmq, redisStream } from '../../../src/transports.ts';
 
 const orders = topic('orders', z.unknown());
-const transports = { kafka: kafkaTransport({ brokers: env('NOBODY_SETS_BROKERS') }) };
+const transports = { kafka: kafkaTransport({ servers: env('NOBODY_SETS_BROKERS') }) };
 /** As in a file that a test imports, where nothing is set. */
 const config = defineConfig({
   database: { url: env('NOBODY_SETS_URL') },
@@ -41,13 +41,13 @@ test('a variable is read when needed, and an empty one counts as not set', () =>
   expect(env('NOBODY_SETS_BROKERS', 'a:1')()).toBe('a:1');
   vi.stubEnv('NOBODY_SETS_BROKERS', 'b:2');
   expect(brokers()).toBe('b:2');
-  expect(transports.kafka.connection.brokers).toEqual(['b:2']);
+  expect(transports.kafka.connection.servers).toEqual(['b:2']);
 });
 
 test.each([
   ['database', () => databaseOf(config.database ?? { url: '' }), 'NOBODY_SETS_URL'],
   ['temporal', () => temporalOf(config.temporal), 'NOBODY_SETS_TEMPORAL'],
-  ['kafka()', () => transports.kafka.connection.brokers, 'NOBODY_SETS_BROKERS'],
+  ['kafka()', () => transports.kafka.connection.servers, 'NOBODY_SETS_BROKERS'],
   ['redisFilter()', () => redisFilter({ url: env('NOBODY_SETS_REDIS') }), 'NOBODY_SETS_REDIS'],
 ])('a missing setting of %s is named when it is needed', (_what, need, name) => {
   expect(need).toThrow(missing(name));
@@ -66,7 +66,7 @@ test('the result of a function is checked like a literal', () => {
   const tls = () => ({ serverRootCACertificate: './ca.pem' });
   expect(() => temporalOf({ tls })).toThrow(/temporal\.tls\.serverRootCACertificate must be PEM/);
   const misspelt = () => ({ caa: 'x' }) as object;
-  expect(() => kafkaTransport({ brokers: 'a:1', tls: misspelt }).connection.tls).toThrow(/tls\.caa/);
+  expect(() => kafkaTransport({ servers: 'a:1', tls: misspelt }).connection.tls).toThrow(/tls\.caa/);
 });
 
 test.each<[string, () => Transport, string]>([
@@ -102,7 +102,7 @@ test('a function of the secret that fails for another reason is called again lat
 test('credentials of Kafka are requested for every connection', () => {
   let password = 'first';
   const { connection } = kafkaTransport({
-    brokers: 'a:1',
+    servers: 'a:1',
     sasl: () => ({ mechanism: 'scram-sha-512', username: 'u', password }),
   });
   expect(connection.sasl).toMatchObject({ password: 'first' });

@@ -6,10 +6,10 @@ import { kafkajs } from './kafkajs.ts';
 
 const connectionTimeoutMs = 3_000;
 
-/** How to reach Kafka, with all defaults filled in. Brokers, TLS and credentials are read again for each client. */
+/** How to reach Kafka, with all defaults filled in. Servers, TLS and credentials are read again for each client. */
 export interface KafkaConnection {
   /** `host:port` of one broker or more. */
-  readonly brokers: readonly string[];
+  readonly servers: readonly string[];
   readonly clientId: string;
   readonly tls: boolean | ConnectionOptions;
   readonly sasl: NonNullable<KafkaConfig['sasl']> | undefined;
@@ -26,9 +26,9 @@ export interface KafkaConnection {
  */
 export function kafkaClient(connection: KafkaConnection, config: Partial<KafkaConfig> = {}): Kafka {
   const { Kafka, logLevel } = kafkajs();
-  const { brokers, clientId, tls, sasl, requestTimeoutMs, logger } = connection;
+  const { servers, clientId, tls, sasl, requestTimeoutMs, logger } = connection;
   const kafka = new Kafka({
-    brokers: [...brokers],
+    brokers: [...servers],
     clientId,
     connectionTimeout: Math.min(connectionTimeoutMs, requestTimeoutMs),
     logLevel: logger === undefined ? logLevel.NOTHING : logLevel.WARN,

@@ -39,11 +39,11 @@ function typeOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;
 }
 
-function unreadable({ brokers }: KafkaConnection, topics: readonly string[], cause: unknown): OutboxError {
+function unreadable({ servers }: KafkaConnection, topics: readonly string[], cause: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_PRIVILEGE_MISSING',
-    `Kafka at ${brokers.join(', ')} does not let this client read the settings of ${topics.join(', ')} (DescribeConfigs): for how long their messages may arrive again is unknown. A consumer with the window 'forever' need not know.`,
-    { cause, details: { brokers: [...brokers], addresses: [...topics] } },
+    `Kafka at ${servers.join(', ')} does not let this client read the settings of ${topics.join(', ')} (DescribeConfigs): for how long their messages may arrive again is unknown. A consumer with the window 'forever' need not know.`,
+    { cause, details: { servers: [...servers], addresses: [...topics] } },
   );
 }
 

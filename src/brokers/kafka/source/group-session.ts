@@ -119,7 +119,7 @@ export class GroupSession {
   async #existing(): Promise<readonly string[] | OutboxError> {
     const { addresses } = this.#subscription;
     const found = missingTopics(this.#connection, addresses);
-    this.#subscription.asked?.(this.#connection.brokers.join(','), found);
+    this.#subscription.asked?.(this.#connection.servers.join(','), found);
     const gone = await found.catch((): readonly string[] => []);
     if (gone.length === 0) {
       this.#subscription.incomplete?.(undefined);

@@ -28,6 +28,6 @@ async function subscribe(
 ): Promise<Subscribed> {
   const session = new GroupSession(connection, subscription, paces);
   if (!(await joinInTime(session, subscription)))
-    throw notJoined(subscription, connection.brokers.join(', '), session.lastError);
+    throw notJoined(subscription, connection.servers.join(', '), session.lastError);
   return { lag: () => kafkaLag(connection, subscription), stop: () => session.stop() };
 }

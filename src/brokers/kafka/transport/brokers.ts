@@ -106,7 +106,7 @@ export class Brokers {
   /** The first of the given brokers that can be reached. */
   async #first(open: (address: BrokerAddress) => Promise<BrokerConnection>): Promise<BrokerConnection> {
     const failures: unknown[] = [];
-    for (const broker of this.#settings.brokers) {
+    for (const broker of this.#settings.servers) {
       try {
         return await open(readBroker(broker));
       } catch (error) {

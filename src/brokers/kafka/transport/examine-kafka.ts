@@ -15,7 +15,7 @@ export async function examineKafka(
 ): Promise<readonly DoctorFinding[]> {
   const wanted = [...addresses.map(({ address }) => address), ...(receipts === undefined ? [] : [receipts])];
   const { brokerCount, topics, version } = await examineCluster(connection, wanted);
-  const brokers = connection.brokers.join(',');
+  const brokers = connection.servers.join(',');
   const kafka = version === undefined ? 'Kafka' : `Kafka ${version}`;
   const message = `${kafka} at ${brokers}, ${brokerCount === 1 ? 'one broker' : `${brokerCount} brokers`}`;
   return [

@@ -17,7 +17,7 @@ export type Sasl = NonNullable<KafkaConfig['sasl']>;
 /** How to reach Kafka, and how long to wait for it. */
 export interface KafkaOptions {
   /** `host:port`, several of them separated by commas or as a list. One that answers is enough. */
-  readonly brokers: Lazy<string | readonly string[]>;
+  readonly servers: Lazy<string | readonly string[]>;
   /** The name that brokers see in quotas and logs. @defaultValue `temporal-outbox` */
   readonly clientId?: string;
   /** TLS: `true` for the certificates that Node trusts, or options of `tls.connect`. @defaultValue no TLS */
@@ -59,7 +59,7 @@ const isSasl = (given: unknown): given is Sasl =>
   isObject(given) && 'mechanism' in given && typeof given.mechanism === 'string';
 
 const kafkaOptions = optionTable('kafka()', {
-  brokers: lazy(servers()),
+  servers: lazy(servers()),
   clientId: text('temporal-outbox'),
   tls: lazy(tls<ConnectionOptions>(), false),
   sasl: optional(lazy(sasl)),
@@ -80,8 +80,8 @@ export function kafkaConnection(options: KafkaOptions): KafkaConnection {
     requestTimeoutMs: requestTimeout,
     logger,
     consumption: kafkaConsumption(consumers),
-    get brokers() {
-      return given.brokers();
+    get servers() {
+      return given.servers();
     },
     get tls() {
       return given.tls();

@@ -61,7 +61,7 @@ export function kafkaOver(settings: KafkaConnection, reach?: Reach): KafkaTransp
     name: 'kafka',
     connection: settings,
     get endpoint() {
-      return settings.brokers.join(',');
+      return settings.servers.join(',');
     },
     source: () => kafkaSource(settings),
     topics: kafkaTopics(settings),

@@ -9,7 +9,7 @@ export interface AccessKey {
 /** How to reach RocketMQ, validated and with defaults. Options given as functions are called on every read. */
 export interface RocketmqConnection {
   /** `host:port` of one proxy or more. */
-  readonly endpoints: readonly string[];
+  readonly servers: readonly string[];
   readonly tls: boolean | ConnectionOptions;
   readonly credentials: AccessKey | undefined;
   /** Empty if there is none. */

@@ -48,8 +48,8 @@ export function endpointsOf(endpoint: string): Endpoints {
  */
 export async function queryRoute(proxies: Proxies, topic: string): Promise<RocketmqRoute> {
   const { requests } = clientLibrary();
-  const { endpoints } = proxies.connection;
-  for (const [index, endpoint] of endpoints.entries()) {
+  const { servers } = proxies.connection;
+  for (const [index, endpoint] of servers.entries()) {
     const request = new requests.QueryRouteRequest()
       .setTopic(resource(proxies, topic))
       // Proxies in front of many brokers return this endpoint in the route.
@@ -61,7 +61,7 @@ export async function queryRoute(proxies: Proxies, topic: string): Promise<Rocke
       assertDone(answer.getStatus());
       return routeOf(answer.getMessageQueuesList());
     } catch (error) {
-      if (!(error instanceof NoAnswer) || index === endpoints.length - 1) throw error;
+      if (!(error instanceof NoAnswer) || index === servers.length - 1) throw error;
     }
   }
   throw new Error('No endpoint is given.');

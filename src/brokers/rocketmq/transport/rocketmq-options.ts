@@ -12,7 +12,7 @@ import type { RocketmqConnection } from '../client/connection.ts';
 /** How to reach RocketMQ, and how long to wait for it. */
 export interface RocketmqOptions {
   /** `host:port` of proxies (gRPC), separated by commas or semicolons, or as a list. The first that answers is used. */
-  readonly endpoints: Lazy<string | readonly string[]>;
+  readonly servers: Lazy<string | readonly string[]>;
   /** The user of RocketMQ's access control. @defaultValue none */
   readonly accessKey?: Lazy<string>;
   /** The secret of that user, which signs every request and is never sent. */
@@ -39,7 +39,7 @@ export interface RocketmqOptions {
 }
 
 const rocketmqOptions = optionTable('rocketmq()', {
-  endpoints: lazy(servers({ ipv6: true })),
+  servers: lazy(servers({ ipv6: true })),
   accessKey: optional(lazy(text())),
   secretKey: optional(lazy(text())),
   namespace: matching(/^/, 'a text', ''),
@@ -57,7 +57,7 @@ const rocketmqOptions = optionTable('rocketmq()', {
 export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection {
   const {
     accessKey,
-    endpoints,
+    servers: given,
     invisibleTime,
     namespace,
     requestTimeout,
@@ -73,8 +73,8 @@ export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection
     namespace,
     requestTimeoutMs: requestTimeout,
     invisibleMs: invisibleTime,
-    get endpoints() {
-      return endpoints();
+    get servers() {
+      return given();
     },
     get tls() {
       return secured();

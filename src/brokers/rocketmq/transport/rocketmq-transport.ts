@@ -41,7 +41,7 @@ export function rocketmqOver(
   return {
     name: 'rocketmq',
     get endpoint() {
-      return connection.endpoints.join(',');
+      return connection.servers.join(',');
     },
     source: () => rocketmqSource(connection),
     publish: (batch) => sender.publish(batch),

@@ -37,7 +37,7 @@ test('I15: of three transports in one commit one is unreachable, and the others 
     temporal: { address: inject('temporalAddress') },
     topics: [placed, shipped, told],
     transports: {
-      kafka: kafka({ brokers }),
+      kafka: kafka({ servers: brokers }),
       rabbitmq: rabbitmq({ url }),
       webhook: http({ secret, allow: ['127.0.0.1'] }),
     },

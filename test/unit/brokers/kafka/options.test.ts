@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
 import { kafkaConnection } from '../../../../src/brokers/kafka/transport/kafka-options.ts';
 
-test('brokers may be a string with commas or a list', () => {
-  expect(kafkaConnection({ brokers: 'a:1, b:2' }).brokers).toEqual(['a:1', 'b:2']);
-  expect(kafkaConnection({ brokers: ['a:1', 'b:2'] }).brokers).toEqual(['a:1', 'b:2']);
+test('servers may be a string with commas or a list', () => {
+  expect(kafkaConnection({ servers: 'a:1, b:2' }).servers).toEqual(['a:1', 'b:2']);
+  expect(kafkaConnection({ servers: ['a:1', 'b:2'] }).servers).toEqual(['a:1', 'b:2']);
 });
 
 test('the default request timeout is 5 s, and by default nothing is logged', () => {
-  expect(kafkaConnection({ brokers: 'a:1' })).toMatchObject({
+  expect(kafkaConnection({ servers: 'a:1' })).toMatchObject({
     clientId: 'temporal-outbox',
     logger: undefined,
     requestTimeoutMs: 5_000,
   });
 });
 
-for (const brokers of ['', ',', 'localhost', 'a:1,b', []]) {
-  test(`the brokers ${JSON.stringify(brokers)} are refused`, () => {
-    expect(() => kafkaConnection({ brokers })).toThrow(
+for (const servers of ['', ',', 'localhost', 'a:1,b', []]) {
+  test(`the servers ${JSON.stringify(servers)} are refused`, () => {
+    expect(() => kafkaConnection({ servers })).toThrow(
       expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' }),
     );
   });
@@ -29,14 +29,14 @@ test('consumer options have defaults, and each can be set', () => {
     maxFetchBytes: 10_485_760,
     maxPartitionBytes: undefined,
   };
-  expect(kafkaConnection({ brokers: 'a:1' }).consumption).toEqual(defaults);
-  expect(kafkaConnection({ brokers: 'a:1', consumers: { rebalanceTimeout: '5m' } }).consumption).toEqual({
+  expect(kafkaConnection({ servers: 'a:1' }).consumption).toEqual(defaults);
+  expect(kafkaConnection({ servers: 'a:1', consumers: { rebalanceTimeout: '5m' } }).consumption).toEqual({
     ...defaults,
     rebalanceTimeoutMs: 300_000,
   });
   expect(
     kafkaConnection({
-      brokers: 'a:1',
+      servers: 'a:1',
       consumers: {
         sessionTimeout: '30 minutes',
         rebalanceTimeout: 6_000,
@@ -63,7 +63,7 @@ test.each([
   ['maxPartitionBytes', 65_535],
   ['maxPartitionBytes', 100_000.5],
 ])("a consumer's %s of %s is refused by its name", (option, value) => {
-  expect(() => kafkaConnection({ brokers: 'a:1', consumers: { [option]: value } })).toThrow(
+  expect(() => kafkaConnection({ servers: 'a:1', consumers: { [option]: value } })).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_OPTION_INVALID',
       details: { option: `consumers.${option}`, value },
@@ -73,21 +73,21 @@ test.each([
 
 for (const requestTimeout of [0, 99, 120_001, Number.NaN]) {
   test(`a request timeout of ${requestTimeout} ms is refused`, () => {
-    expect(() => kafkaConnection({ brokers: 'a:1', requestTimeout })).toThrow(
+    expect(() => kafkaConnection({ servers: 'a:1', requestTimeout })).toThrow(
       expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' }),
     );
   });
 }
 
 test.each([
-  ['compresion', { brokers: 'a:1', compresion: 'x' }],
-  ['brokers', { brokers: [undefined] }],
-  ['brokers', { brokers: undefined }],
-  ['brokers', { brokers: 7 }],
-  ['clientId', { brokers: 'a:1', clientId: '' }],
-  ['tls', { brokers: 'a:1', tls: 'yes' }],
-  ['sasl', { brokers: 'a:1', sasl: 'plain' }],
-  ['logger', { brokers: 'a:1', logger: {} }],
+  ['compresion', { servers: 'a:1', compresion: 'x' }],
+  ['servers', { servers: [undefined] }],
+  ['servers', { servers: undefined }],
+  ['servers', { servers: 7 }],
+  ['clientId', { servers: 'a:1', clientId: '' }],
+  ['tls', { servers: 'a:1', tls: 'yes' }],
+  ['sasl', { servers: 'a:1', sasl: 'plain' }],
+  ['logger', { servers: 'a:1', logger: {} }],
 ])('an invalid %s is refused by its name: %o', (option, options) => {
   expect(() => kafkaConnection(options as never)).toThrow(
     expect.objectContaining({

@@ -17,7 +17,7 @@ async function asked(
   const broker = await scriptedKafka();
   broker.topics.set('orders', [1]);
   spoil(broker);
-  const transport = kafkaOver(kafkaConnection({ brokers: broker.address, requestTimeout, sasl }));
+  const transport = kafkaOver(kafkaConnection({ servers: broker.address, requestTimeout, sasl }));
   onTestFinished(() => transport.close());
   const partitions: unknown = await transport.partitionCount?.('orders').catch((error: unknown) => error);
   return { broker, transport, partitions };
@@ -172,7 +172,7 @@ test('a cluster is examined: its topics, their settings, and its version', async
   });
   broker.configs.set('bills', { 'min.insync.replicas': '-1', 'unclean.leader.election.enable': 'false' });
   broker.configs.set('1', { 'inter.broker.protocol.version': '3.9-IV0', 'message.max.bytes': '1' });
-  const connection = kafkaConnection({ brokers: broker.address, requestTimeout: 10_000 });
+  const connection = kafkaConnection({ servers: broker.address, requestTimeout: 10_000 });
 
   const examined = await examineCluster(connection, ['orders', 'bills', 'gone']);
   broker.configs.set('1', { 'message.max.bytes': '1' });
@@ -213,6 +213,6 @@ test('a cluster is examined: its topics, their settings, and its version', async
   });
   expect(unknown).toMatchObject({ version: undefined, topics: new Map() });
   await expect.poll(() => broker.connections().open, soon).toBe(0);
-  const nowhere = kafkaConnection({ brokers: '127.0.0.1:1', requestTimeout: 10_000 });
+  const nowhere = kafkaConnection({ servers: '127.0.0.1:1', requestTimeout: 10_000 });
   await expect(examineCluster(nowhere, [])).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
 });

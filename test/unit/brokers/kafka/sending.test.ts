@@ -10,7 +10,7 @@ const soon = { timeout: 20_000, interval: 5 };
 async function stage(options: Partial<KafkaOptions> = {}) {
   const broker = await scriptedKafka();
   broker.topics.set('orders', [1, 1, 1]);
-  const transport = kafka({ brokers: broker.address, requestTimeout: 10_000, ...options });
+  const transport = kafka({ servers: broker.address, requestTimeout: 10_000, ...options });
   onTestFinished(() => transport.close());
   const publish = (...messages: readonly Partial<OutgoingMessage>[]): Promise<PublishResult> =>
     send('orders', 1, messages);
@@ -173,7 +173,7 @@ test('a lost connection leaves its request in doubt, and an address without a se
   broker.cut();
 
   expect(await publishing).toMatchObject({ outcomes: [maybeStored], hold: { scope: 'transport' } });
-  const nowhere = kafka({ brokers: ['127.0.0.1:1', '127.0.0.1:2'], requestTimeout: 10_000 });
+  const nowhere = kafka({ servers: ['127.0.0.1:1', '127.0.0.1:2'], requestTimeout: 10_000 });
   const { hold, outcomes } = await nowhere.publish({
     address: 'orders',
     partitions: 1,

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { rocketmqConnection } from '../../../../src/brokers/rocketmq/transport/rocketmq-options.ts';
 
-test('endpoints may be a string with commas or semicolons, or a list', () => {
-  expect(rocketmqConnection({ endpoints: 'a:1, b:2;c:3' }).endpoints).toEqual(['a:1', 'b:2', 'c:3']);
-  expect(rocketmqConnection({ endpoints: ['a:1', '[::1]:2'] }).endpoints).toEqual(['a:1', '[::1]:2']);
+test('servers may be a string with commas or semicolons, or a list', () => {
+  expect(rocketmqConnection({ servers: 'a:1, b:2;c:3' }).servers).toEqual(['a:1', 'b:2', 'c:3']);
+  expect(rocketmqConnection({ servers: ['a:1', '[::1]:2'] }).servers).toEqual(['a:1', '[::1]:2']);
 });
 
 test('the default request timeout is 5 s, and the default invisible time is 30 s', () => {
-  expect(rocketmqConnection({ endpoints: 'a:1' })).toMatchObject({
+  expect(rocketmqConnection({ servers: 'a:1' })).toMatchObject({
     credentials: undefined,
     invisibleMs: 30_000,
     namespace: '',
@@ -17,22 +17,22 @@ test('the default request timeout is 5 s, and the default invisible time is 30 s
 });
 
 test('an option that is a function is called and checked when it is needed', () => {
-  let endpoints = '';
+  let servers = '';
   const connection = rocketmqConnection({
-    endpoints: () => endpoints,
+    servers: () => servers,
     accessKey: () => 'alice',
     secretKey: () => '',
   });
-  expect(() => connection.endpoints).toThrow(/"endpoints"/);
-  endpoints = 'a:1';
-  expect(connection.endpoints).toEqual(['a:1']);
+  expect(() => connection.servers).toThrow(/"servers"/);
+  servers = 'a:1';
+  expect(connection.servers).toEqual(['a:1']);
   expect(() => connection.credentials).toThrow(/"secretKey"/);
 });
 
 test('an endpoint that contains a user is refused, and not repeated in the error', () => {
   let failure: unknown;
   try {
-    rocketmqConnection({ endpoints: 'alice:wonderland@a:1' });
+    rocketmqConnection({ servers: 'alice:wonderland@a:1' });
   } catch (error) {
     failure = error;
   }
@@ -40,15 +40,15 @@ test('an endpoint that contains a user is refused, and not repeated in the error
   expect(JSON.stringify(failure)).not.toContain('wonderland');
 });
 
-const given = { endpoints: 'a:1' };
+const given = { servers: 'a:1' };
 
 test.each([
   ['endpoint', { ...given, endpoint: 'x' }],
-  ['endpoints', { endpoints: '' }],
-  ['endpoints', { endpoints: 'http://a:1' }],
-  ['endpoints', { endpoints: 'a' }],
-  ['endpoints', { endpoints: undefined }],
-  ['endpoints', { endpoints: [7] }],
+  ['servers', { servers: '' }],
+  ['servers', { servers: 'http://a:1' }],
+  ['servers', { servers: 'a' }],
+  ['servers', { servers: undefined }],
+  ['servers', { servers: [7] }],
   ['accessKey', { ...given, accessKey: '', secretKey: 'x' }],
   ['accessKey', { ...given, secretKey: 'x' }],
   ['secretKey', { ...given, accessKey: 'x' }],

@@ -11,7 +11,7 @@ async function stage(tag?: (message: OutgoingMessage, topic: string) => string |
   proxy.topics.set('bills', { brokers: { a: [0] }, type: 'NORMAL' });
   const transport = rocketmqOver(
     {
-      endpoints: [proxy.endpoint],
+      servers: [proxy.endpoint],
       tls: false,
       credentials: undefined,
       namespace: 'shop',
@@ -171,7 +171,7 @@ test('the messages of a key use one proxy, other keys use others, and messages w
 });
 
 test('the endpoint for display has every proxy', () => {
-  const connection = rocketmqConnection({ endpoints: ['a:1', 'b:2'] });
+  const connection = rocketmqConnection({ servers: ['a:1', 'b:2'] });
 
   expect(rocketmqOver(connection).endpoint).toBe('a:1,b:2');
 });

@@ -10,7 +10,7 @@ export async function stage({ invisibleMs = 60_000, requestTimeoutMs = 10_000, l
   proxy.topics.set('orders', { brokers: { b: [0], a: [0, 1] }, type: 'FIFO' });
   const source = rocketmqSource(
     {
-      endpoints: [proxy.endpoint],
+      servers: [proxy.endpoint],
       tls: false,
       credentials: undefined,
       namespace: 'shop',

@@ -12,7 +12,7 @@ export const orderPlaced = topic('order-placed', z.object({ orderId: z.string() 
 export class OrdersService {
   readonly pool = new Pool({ connectionString: process.env.DATABASE_URL });
   /** What other parts of the application use; here only to see that Jest loads it. */
-  readonly parts = { consumer, startRelay, transport: kafka({ brokers: 'localhost:9092' }) };
+  readonly parts = { consumer, startRelay, transport: kafka({ servers: 'localhost:9092' }) };
 
   async place(orderId: string): Promise<Stored> {
     const client = await this.pool.connect();
