@@ -20,7 +20,7 @@ export async function measureRabbitmq({
 }: TransportSizes): Promise<readonly TransportFigures[]> {
   const server = await startRabbitmq({ env: process.env });
   const model = await connect(server.url);
-  const transport = rabbitmq({ url: server.url, maxInFlight: window });
+  const transport = rabbitmq({ url: server.url, concurrency: window });
   try {
     const sent = { ours: [] as number[], bare: [] as number[] };
     const received = { ours: [] as number[], bare: [] as number[] };

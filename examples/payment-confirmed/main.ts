@@ -57,7 +57,7 @@ const knownToRedis = new Set<string>();
 const redis = redisFilter({
   url: process.env['REDIS_URL'] ?? '',
   prefix: 'payment-confirmed',
-  answerWithin: '5s',
+  requestTimeout: '5s',
 });
 const filter = {
   add: (group: string, ids: readonly string[]) => redis.add(group, ids),

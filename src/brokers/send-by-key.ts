@@ -26,16 +26,16 @@ interface KeyQueue {
 const unsent: PublishOutcome = { kind: 'deferred', onWire: false };
 /**
  * Publishes a batch message by message, for transports whose servers answer each message separately. Messages of a key are
- * sent one at a time, so that none overtakes a refused one; up to `maxInFlight` of different keys, or without a key, are
+ * sent one at a time, so that none overtakes a refused one; up to `concurrency` of different keys, or without a key, are
  * sent concurrently.
  *
  * After a hold, or when the batch is given up, nothing more is sent; messages in flight are awaited.
  *
- * @param maxInFlight 1 or more
+ * @param concurrency 1 or more
  */
 export async function sendByKey(
   { messages, signal }: Pick<OutgoingBatch, 'messages' | 'signal'>,
-  maxInFlight: number,
+  concurrency: number,
   send: SendOne,
 ): Promise<PublishResult> {
   const outcomes: PublishOutcome[] = Array.from(messages, () => unsent);
@@ -57,7 +57,7 @@ export async function sendByKey(
       else for (const follower of queue.indexes.slice(queue.sent)) outcomes[follower] = { kind: 'held' };
     }
   };
-  await Promise.all(Array.from({ length: Math.min(maxInFlight, queues.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(concurrency, queues.length) }, work));
   if (hold === undefined && outcomes.some(({ kind }) => kind === 'deferred')) hold = givenUp;
   return hold === undefined ? { outcomes } : { outcomes, hold };
 }

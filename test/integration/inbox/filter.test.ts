@@ -8,14 +8,14 @@ import { ownRedis } from '../../support/fixtures/own-redis.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 /** A topic of Kafka with twenty messages, and consumers of one group whose filter uses this Redis. */
-async function staged(url: string, answerWithin: '2s' | '10s') {
+async function staged(url: string, requestTimeout: '2s' | '10s') {
   const stage = await InboxStage.create(2);
   onTestFinished(() => stage.end());
   const events: RedisFilterEvent[] = [];
   const prefix = `test:${randomUUID()}`;
   const consume = async (name: string) => {
     const report = (event: RedisFilterEvent) => events.push(event);
-    return stage.consume(name, { filter: redisFilter({ url, prefix, answerWithin, report }) });
+    return stage.consume(name, { filter: redisFilter({ url, prefix, requestTimeout, report }) });
   };
   await stage.publish(range(1, 20).map((n) => ({ n, partition: n % 2 })));
   return { stage, events, consume };

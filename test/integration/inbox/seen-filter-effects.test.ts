@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 function openFilter(prefix = `test:${randomUUID()}`): SeenFilter {
-  const filter = redisFilter({ url: inject('redisUrl'), prefix, answerWithin: '5s' });
+  const filter = redisFilter({ url: inject('redisUrl'), prefix, requestTimeout: '5s' });
   onTestFinished(() => filter.close());
   return filter;
 }

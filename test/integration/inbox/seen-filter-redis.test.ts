@@ -23,7 +23,7 @@ function opened(options: Partial<RedisFilterOptions> = {}) {
   const filter = redisFilter({
     url: inject('redisUrl'),
     prefix: `test:${randomUUID()}`,
-    answerWithin: patient,
+    requestTimeout: patient,
     report: (event) => events.push(event),
     ...options,
   });
@@ -160,7 +160,7 @@ test('a Redis that stops answering costs one bounded wait, and none during the p
   let resting: Promise<number> | undefined;
   const { filter } = opened({
     url: server.url,
-    answerWithin: '500ms',
+    requestTimeout: '500ms',
     report(event) {
       events.push(event);
       resting = event.type === 'redis-away' ? answeredAtOnce(filter) : undefined;
@@ -189,7 +189,7 @@ test('a Redis that stops answering costs one bounded wait, and none during the p
 test('a Redis frozen from the beginning delays a question no longer than the limit of an answer', async () => {
   const server = await ownRedis();
   await frozen(server.node.pid);
-  const { filter, events } = opened({ url: server.url, answerWithin: '100ms' });
+  const { filter, events } = opened({ url: server.url, requestTimeout: '100ms' });
 
   expect(await filter.seen('web', ['a'])).toEqual(new Set());
   expect(events, 'two seconds for a connection are not over').toEqual([]);
@@ -226,7 +226,7 @@ test('a connection that the server closed while idle is replaced at once', async
 
 test('an answer that arrived while this process was busy is in time', async () => {
   const server = await ownRedis();
-  const { filter, events } = opened({ url: server.url, answerWithin: '2s' });
+  const { filter, events } = opened({ url: server.url, requestTimeout: '2s' });
   await filter.add('web', ['a']);
   await frozen(server.node.pid);
   const question = filter.seen('web', ['a']);

@@ -191,7 +191,7 @@ test.each([
   '%s with replicas acknowledges what enough replicas have, and reports the rest as ambiguous',
   async (_name, make) => {
     const [server, second] = await Promise.all([ownRedis(), ownRedis()]);
-    const transport = ending(make({ url: server.url, replicas: 1, replicasWithin: 300 }));
+    const transport = ending(make({ url: server.url, replicas: 1, replicaTimeout: 300 }));
 
     const { outcomes } = await publish(transport, 'orders', messagesOf(['k'], 1));
     expect(outcomes).toEqual([

@@ -73,14 +73,14 @@ test('messages of a key are sent one at a time and in order, others concurrently
   const keys = fc.array(fc.constantFrom('a', 'b', 'c', null), { maxLength: 40 });
 
   await fc.assert(
-    fc.asyncProperty(keys, fc.integer({ min: 1, max: 6 }), async (some, maxInFlight) => {
+    fc.asyncProperty(keys, fc.integer({ min: 1, max: 6 }), async (some, concurrency) => {
       const { messages, signal } = batch(some);
       const open = new Set<string>();
       const order = new Map<string, number[]>();
       let inFlight = 0;
-      const { outcomes } = await sendByKey({ messages, signal }, maxInFlight, async ({ id, key }) => {
+      const { outcomes } = await sendByKey({ messages, signal }, concurrency, async ({ id, key }) => {
         inFlight += 1;
-        expect(inFlight).toBeLessThanOrEqual(maxInFlight);
+        expect(inFlight).toBeLessThanOrEqual(concurrency);
         if (key !== null) {
           expect(open).not.toContain(key);
           open.add(key);

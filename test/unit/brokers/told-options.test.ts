@@ -31,7 +31,7 @@ const secrets: readonly unknown[] = [
 ];
 
 const server = { url: 'redis://h', tls: {}, credentials: { password: 's3cret' }, clientName: 'a' };
-const replicas = { replicas: 1, replicasWithin: '1s' };
+const replicas = { replicas: 1, replicaTimeout: '1s' };
 /** Every option of each maker, with a value that will do. */
 const makers: readonly (readonly [string, Make, Readonly<Record<string, unknown>>])[] = [
   [
@@ -72,7 +72,7 @@ const makers: readonly (readonly [string, Make, Readonly<Record<string, unknown>
       tls: {},
       requestTimeout: '1s',
       heartbeat: '5s',
-      maxInFlight: 1,
+      concurrency: 1,
       exchanges: {},
       queues: {},
       'queues.name': () => 'a',
@@ -89,7 +89,7 @@ const makers: readonly (readonly [string, Make, Readonly<Record<string, unknown>
   [
     'redisFilter',
     redisFilter,
-    { ...server, prefix: 'a', epoch: '1', keepFor: '1 day', answerWithin: '50ms', report: () => undefined },
+    { ...server, prefix: 'a', epoch: '1', keepFor: '1 day', requestTimeout: '50ms', report: () => undefined },
   ],
   [
     'http',

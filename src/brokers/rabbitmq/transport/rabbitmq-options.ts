@@ -73,8 +73,8 @@ export interface RabbitmqOptions {
    * @defaultValue `'5s'`
    */
   readonly heartbeat?: Duration;
-  /** Maximum of unconfirmed messages per batch, 1 to 10,000; per key it is always one. @defaultValue 1,000 */
-  readonly maxInFlight?: number;
+  /** Unconfirmed messages per lane, 1 to 10,000; per key it is always one. @defaultValue 1,000 */
+  readonly concurrency?: number;
   /** Routing per exchange, by address. @defaultValue none */
   readonly exchanges?: Readonly<Record<string, RabbitmqExchange>>;
   /** The queues of consumers. @defaultValue a quorum queue per address and group, in order */
@@ -84,7 +84,7 @@ export interface RabbitmqOptions {
 /** The validated options. */
 export interface RabbitmqSettings {
   readonly connection: RabbitmqConnection;
-  readonly maxInFlight: number;
+  readonly concurrency: number;
   readonly queues: QueueRules;
   readonly routingKey: (address: string) => (message: OutgoingMessage) => string;
 }
@@ -120,7 +120,7 @@ const rabbitmqOptions = optionTable('rabbitmq()', {
   tls: lazy(tlsOptions<RabbitmqTls>(), {}),
   requestTimeout: duration('100ms', '2 min', '5s'),
   heartbeat: wholeSeconds,
-  maxInFlight: whole(1, 10_000, 1_000),
+  concurrency: whole(1, 10_000, 1_000),
   exchanges: optional(recordOf(exchange, 'an object of exchanges by name')),
   queues: defaulted(queueOptions),
 } satisfies Table<RabbitmqOptions>);
@@ -134,7 +134,7 @@ export function rabbitmqSettings(options: RabbitmqOptions): RabbitmqSettings {
   const {
     exchanges = {},
     heartbeat,
-    maxInFlight,
+    concurrency,
     queues,
     requestTimeout,
     ...late
@@ -156,7 +156,7 @@ export function rabbitmqSettings(options: RabbitmqOptions): RabbitmqSettings {
         return late.tls();
       },
     },
-    maxInFlight,
+    concurrency,
     queues: {
       ...queues,
       name: queues.name ?? ((address, group) => `${address}.${group}`),

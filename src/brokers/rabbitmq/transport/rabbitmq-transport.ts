@@ -17,7 +17,7 @@ import { type RabbitmqOptions, type RabbitmqSettings, rabbitmqSettings } from '.
  *
  * The address of a topic is the name of its exchange, which is never declared. A message that no queue receives is rejected;
  * one that a queue refuses may be in other queues. Messages of one key are sent one at a time, so that none overtakes a refused one; of different
- * keys, up to `maxInFlight` are in flight. At least once: messages in flight when a connection ends are `deferred` with
+ * keys, up to `concurrency` are in flight. At least once: messages in flight when a connection ends are `deferred` with
  * `onWire`, and the relay sends them again.
  *
  * A missing or forbidden exchange holds only its own messages; a server that is unreachable, or blocks its publishers for
@@ -51,7 +51,7 @@ interface Pauses {
 }
 
 async function publish(
-  { connection: { requestTimeoutMs: withinMs }, maxInFlight, routingKey }: RabbitmqSettings,
+  { connection: { requestTimeoutMs: withinMs }, concurrency, routingKey }: RabbitmqSettings,
   publisher: Publisher,
   { refusals, rests }: Pauses,
   batch: OutgoingBatch,
@@ -64,7 +64,7 @@ async function publish(
   try {
     if (signal.aborted) return await sendByKey(batch, 1, neverSent);
     return await publisher.withChannel(address, use, async (channel) => {
-      const result = await sendByKey(batch, maxInFlight, (message) => channel.send(message));
+      const result = await sendByKey(batch, concurrency, (message) => channel.send(message));
       if (channel.refused !== undefined) refusals.add(address, channel.refused);
       if (channel.unconfirmed !== undefined) rests.add(address, channel.unconfirmed);
       else if (result.outcomes.some(({ kind }) => kind === 'acknowledged')) rests.clear(address);

@@ -35,7 +35,7 @@ export interface RedisFilterOptions extends RedisServerOptions {
    */
   readonly keepFor?: Duration;
   /** After this long without an answer the database is asked instead; up to 10 s. @defaultValue 50 ms */
-  readonly answerWithin?: Duration;
+  readonly requestTimeout?: Duration;
   /** Told when Redis goes away and comes back. */
   readonly report?: RedisFilterReport;
 }
@@ -48,7 +48,7 @@ export interface RedisFilterRules {
   /** As it was given. */
   readonly epoch: string | undefined;
   readonly keepForMs: number;
-  readonly answerWithinMs: number;
+  readonly requestTimeoutMs: number;
   readonly report: RedisFilterReport;
 }
 
@@ -57,13 +57,13 @@ const filterOptions = optionTable('redisFilter()', {
   prefix: text('temporal-outbox:seen'),
   epoch: optional(text()),
   keepFor: duration('1s', '400 days', '1 day'),
-  answerWithin: duration('1ms', '10s', '50ms'),
+  requestTimeout: duration('1ms', '10s', '50ms'),
   report: optional(func<RedisFilterReport>()),
 } satisfies Table<RedisFilterOptions>);
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID`; the address is not repeated in it, because it may hold a password */
 export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFilterRules {
-  const { answerWithin, epoch, keepFor, prefix, report, server } = redisServer(filterOptions, options);
+  const { epoch, keepFor, prefix, report, requestTimeout, server } = redisServer(filterOptions, options);
   // A missing environment variable is reported now, not at the first message.
   void server.target;
   return {
@@ -71,7 +71,7 @@ export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFil
     namespace: `${prefix}:${keyPart(epoch ?? '1')}`,
     epoch,
     keepForMs: keepFor,
-    answerWithinMs: answerWithin,
+    requestTimeoutMs: requestTimeout,
     report: undisturbed(report),
   };
 }

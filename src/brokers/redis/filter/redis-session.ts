@@ -41,12 +41,12 @@ export class RedisSession {
     let link: Link | undefined;
     try {
       link = this.#link ??= this.#connect();
-      const answer = await orLate(link.ready.then(question), this.#rules.answerWithinMs);
+      const answer = await orLate(link.ready.then(question), this.#rules.requestTimeoutMs);
       if (answer !== late) {
         this.#answered();
         return answer;
       }
-      if (link.isReady) this.#failed(link, new Error(`No answer within ${this.#rules.answerWithinMs} ms.`));
+      if (link.isReady) this.#failed(link, new Error(`No answer within ${this.#rules.requestTimeoutMs} ms.`));
     } catch (error) {
       this.#failed(link, error);
     }

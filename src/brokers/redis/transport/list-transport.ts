@@ -46,7 +46,7 @@ export function redisList(options: RedisListOptions): ReceivingTransport {
     probeOf: (address) => ({ commands: [['RPUSH', address, '']], type: 'list' }),
     way: {
       bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),
-      extraMs: replicas?.withinMs ?? 0,
+      extraMs: replicas?.timeoutMs ?? 0,
       send: (client, address, messages) =>
         withReplicas(client, replicas, async () => {
           const sentAtMs = Date.now();

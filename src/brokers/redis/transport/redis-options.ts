@@ -21,7 +21,7 @@ export interface ReplicaOptions {
    */
   readonly replicas?: number;
   /** How long the replicas may take, 10 ms to 1 min. @defaultValue `'1s'` */
-  readonly replicasWithin?: Duration;
+  readonly replicaTimeout?: Duration;
 }
 
 /** A server and how long to wait for it, validated. */
@@ -33,7 +33,7 @@ export interface RedisSettings {
 /** How many replicas to wait for, and how long. */
 export interface ReplicaRules {
   readonly count: number;
-  readonly withinMs: number;
+  readonly timeoutMs: number;
 }
 
 /** The table of {@link RedisOptions}. */
@@ -45,13 +45,13 @@ export const redisOptions = {
 /** The table of {@link ReplicaOptions}. */
 export const replicaOptions = {
   replicas: whole(0, 100, 0),
-  replicasWithin: duration('10ms', '1 min', '1s'),
+  replicaTimeout: duration('10ms', '1 min', '1s'),
 } satisfies Table<ReplicaOptions>;
 
 /** `undefined`: no replica is waited for. */
 export function replicaRules({
   replicas,
-  replicasWithin,
+  replicaTimeout,
 }: ReadTable<typeof replicaOptions>): ReplicaRules | undefined {
-  return replicas === 0 ? undefined : { count: replicas, withinMs: replicasWithin };
+  return replicas === 0 ? undefined : { count: replicas, timeoutMs: replicaTimeout };
 }

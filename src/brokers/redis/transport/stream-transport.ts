@@ -67,7 +67,7 @@ export function redisStream(options: RedisStreamOptions): ReceivingTransport {
     probeOf: (address) => ({ commands: [anyScript, ['XADD', address, '*', 'probe', '']], type: 'stream' }),
     way: {
       bytes: (message) => Math.max(...fieldsOf(message).map((field) => Buffer.byteLength(field))),
-      extraMs: replicas?.withinMs ?? 0,
+      extraMs: replicas?.timeoutMs ?? 0,
       send: (client, address, messages) =>
         withReplicas(client, replicas, () => append(client, { address, limit, messages })),
     },

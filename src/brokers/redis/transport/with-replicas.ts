@@ -14,13 +14,13 @@ export async function withReplicas(
   send: () => Promise<ChunkAnswer>,
 ): Promise<ChunkAnswer> {
   if (rules === undefined) return send();
-  const { count, withinMs } = rules;
-  const [sent, waited] = await Promise.allSettled([send(), client.wait(count, withinMs)]);
+  const { count, timeoutMs } = rules;
+  const [sent, waited] = await Promise.allSettled([send(), client.wait(count, timeoutMs)]);
   if (sent.status === 'rejected') throw sent.reason;
   const reached = waited.status === 'fulfilled' ? waited.value : 0;
   if (reached >= count) return sent.value;
   const why = waited.status === 'fulfilled' ? '' : `: ${String(waited.reason)}`;
-  const error = `Stored, but ${reached} of ${count} replicas had it after ${withinMs} ms${why}.`;
+  const error = `Stored, but ${reached} of ${count} replicas had it after ${timeoutMs} ms${why}.`;
   const outcomes = sent.value.outcomes.map(
     (outcome): PublishOutcome => (outcome.kind === 'acknowledged' ? { kind: 'ambiguous', error } : outcome),
   );

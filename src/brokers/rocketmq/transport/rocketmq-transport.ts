@@ -13,7 +13,7 @@ import { outcomeOf } from './send-failure.ts';
 import { sendMessage } from './send-message.ts';
 
 /** Concurrent requests, one per message. More do not increase the throughput. */
-const maxInFlight = 128;
+const concurrency = 128;
 
 /**
  * Delivers to topics of RocketMQ 5 through its proxies, each message acknowledged by its broker.
@@ -99,7 +99,7 @@ class Sender {
     } catch (error) {
       return nothingOf(batch, holdOf(error));
     }
-    const result = await sendByKey(batch, maxInFlight, (message) => this.#send(route, address, message));
+    const result = await sendByKey(batch, concurrency, (message) => this.#send(route, address, message));
     const { hold } = result;
     // A rest is only for topics: if the proxy itself does not answer, a probe shows when it is back.
     const doubtful =

@@ -28,7 +28,7 @@ test('each message goes to its exchange with its key, and is acknowledged once t
 });
 
 test('no more messages than allowed are without a confirmation', async () => {
-  const { send, server } = await stage({ maxInFlight: 2 });
+  const { send, server } = await stage({ concurrency: 2 });
   await overWire(send('orders', 'first'));
   server.confirm = () => 'none';
 

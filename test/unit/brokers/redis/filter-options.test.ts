@@ -14,7 +14,7 @@ test('the defaults are a day, 50 ms and the first epoch', () => {
     },
     namespace: 'temporal-outbox:seen:1',
     keepForMs: 86_400_000,
-    answerWithinMs: 50,
+    requestTimeoutMs: 50,
   });
 });
 
@@ -26,8 +26,8 @@ test.for([
   ['keepFor', { keepFor: 999 }],
   ['keepFor', { keepFor: Number.NaN }],
   ['keepFor', { keepFor: '401 days' }],
-  ['answerWithin', { answerWithin: 0 }],
-  ['answerWithin', { answerWithin: '11s' }],
+  ['requestTimeout', { requestTimeout: 0 }],
+  ['requestTimeout', { requestTimeout: '11s' }],
 ] as const)('an invalid %s is refused: %j', ([option, wrong]) => {
   expect(() => resolveRedisFilterOptions({ url, ...wrong })).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: expect.objectContaining({ option }) }),

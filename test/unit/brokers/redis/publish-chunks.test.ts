@@ -263,13 +263,13 @@ test.each<[string, number | Error, PublishResult['outcomes']]>([
     },
   } as unknown as RedisClient;
 
-  const answer = await withReplicas(client, { count: 2, withinMs: 50 }, async () => sent);
+  const answer = await withReplicas(client, { count: 2, timeoutMs: 50 }, async () => sent);
 
   expect(answer).toEqual({ outcomes, refusal: 'OOM' });
   expect(asked).toEqual([[2, 50]]);
   expect(await withReplicas(client, undefined, async () => sent)).toBe(sent);
   expect(asked).toHaveLength(1);
-  const lost = withReplicas(client, { count: 2, withinMs: 50 }, () => Promise.reject(new Error('lost')));
+  const lost = withReplicas(client, { count: 2, timeoutMs: 50 }, () => Promise.reject(new Error('lost')));
   await expect(lost).rejects.toThrow('lost');
 });
 
