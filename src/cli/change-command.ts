@@ -13,7 +13,7 @@ import { table } from './table.ts';
 
 /** Flags of a command that changes the messages with given ids, or all that match a filter. */
 export interface ChangeFlags extends ManyFlags, FilterFlags {
-  readonly within?: string;
+  readonly timeout?: string;
 }
 
 type Answer = MessageAnswer<string> | KeptAnswer<string>;
@@ -102,14 +102,14 @@ async function carryOut<Sample>(
   output: Output,
 ): Promise<number> {
   const { ids, ref, filter } = asked;
-  const { rate, expect, wait, within } = flags;
+  const { rate, expect, wait, timeout } = flags;
   const filtered = ref === undefined && Object.keys(filter).length > 0;
   if (filtered && ids.length > 0)
     return usageError('Name messages by their ids or by a filter, not by both.', output);
   if (filtered)
-    return within === undefined
+    return timeout === undefined
       ? startManyCommand(asked, flags, output)
-      : usageError('--within needs ids.', output);
+      : usageError('--timeout needs ids.', output);
   if (rate !== undefined || expect !== undefined || wait !== undefined)
     return usageError('--rate, --expect and --wait need a filter.', output);
   if (ids.length === 0 && ref === undefined) return usageError(asked.howToName, output);

@@ -3,11 +3,11 @@ import type { ChangeAnswer } from '../operations/lanes.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, usageError } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
-import { withinOf } from './pause-command.ts';
+import { timeoutOf } from './pause-command.ts';
 
 /** Flags of `lanes` and `partitions`. */
 export interface CountFlags extends OperatorFlags {
-  readonly within?: string;
+  readonly timeout?: string;
   /** Consumer groups, separated by commas. */
   readonly group?: string;
 }
@@ -38,8 +38,8 @@ export async function countCommand(
     return usageError(`Name a topic and a number of ${what}.`, output);
   if (flags.dryRun === true)
     return usageError('This command has no dry run: it waits for relays and consumers.', output);
-  const timeout = withinOf(flags);
-  if (timeout === 'invalid') return usageError('--within takes a duration such as 60s.', output);
+  const timeout = timeoutOf(flags);
+  if (timeout === 'invalid') return usageError('--timeout takes a duration such as 60s.', output);
   const question = `Change the number of ${what} of "${topic}" to ${count}? It is not delivered meanwhile.`;
   const refused = await refusedConsent(flags, question, output);
   if (refused !== undefined) return refused;

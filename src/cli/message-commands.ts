@@ -6,7 +6,7 @@ import { withFilter } from './filter-flags.ts';
 import { type ListFlags, listCommand } from './list-command.ts';
 import { usageError } from './operator-flags.ts';
 import { run } from './output.ts';
-import { type PauseFlags, pauseCommand, resumeCommand, withinOf } from './pause-command.ts';
+import { type PauseFlags, pauseCommand, resumeCommand, timeoutOf } from './pause-command.ts';
 import { addCommand, addOperatorCommand, withDatabase } from './register.ts';
 import { type RescheduleFlags, rescheduleCommand } from './reschedule-command.ts';
 import { type ShowFlags, showCommand } from './show-command.ts';
@@ -42,12 +42,12 @@ function registerChanges(root: Command): void {
   addChange(root, 'retry [ids...]', 'deliver failed or retrying messages now').action(namedChange('retry'));
   addChange(root, 'discard [ids...]', 'end failed messages for good').action(namedChange('discard'));
   addChange(root, 'withdraw [ids...]', 'cancel, also ready messages that were certainly not published')
-    .option('--within <duration>', 'how long to wait for relays (default: 15s)')
+    .option('--timeout <duration>', 'how long to wait for relays (default: 15s)')
     .action(
       run<ChangeFlags>((flags, output, ids) => {
-        const timeout = withinOf(flags);
+        const timeout = timeoutOf(flags);
         if (timeout === 'invalid')
-          return Promise.resolve(usageError('--within takes a duration such as 15s.', output));
+          return Promise.resolve(usageError('--timeout takes a duration such as 15s.', output));
         return changeCommand({ action: 'withdraw' }, flags, ids, output, (at, target, options) =>
           at.withdraw(target, { ...options, ...(timeout !== undefined && { timeout }) }),
         );
@@ -63,7 +63,7 @@ function addChange(root: Command, usage: string, description: string): Command {
 function registerPauses(root: Command): void {
   addOperatorCommand(root, 'pause [topic]', 'stop the delivery of a topic or transport')
     .option('--transport <name>', 'all topics of this transport')
-    .option('--within <duration>', 'how long to wait for relays to stop (default: 15s)')
+    .option('--timeout <duration>', 'how long to wait for relays to stop (default: 15s)')
     .action(run<PauseFlags>((flags, output, [topic]) => pauseCommand(topic, flags, output)));
   addOperatorCommand(root, 'resume [topic]', 'resume the delivery of a topic or transport')
     .option('--transport <name>', 'all topics of this transport')

@@ -11,7 +11,7 @@ import { exitCodes, type Output } from './output.ts';
 
 export interface PauseFlags extends OperatorFlags {
   readonly transport?: string;
-  readonly within?: string;
+  readonly timeout?: string;
 }
 
 /** Pauses a topic or transport, and prints whether relays have stopped. */
@@ -22,8 +22,8 @@ export async function pauseCommand(
 ): Promise<number> {
   const scope = scopeOf(topic, flags);
   if (scope === undefined) return usageError(howToName, output);
-  const timeout = withinOf(flags);
-  if (timeout === 'invalid') return usageError('--within takes a duration such as 15s.', output);
+  const timeout = timeoutOf(flags);
+  if (timeout === 'invalid') return usageError('--timeout takes a duration such as 15s.', output);
   const refused = await refusedConsent(flags, `Pause ${nameOf(scope)}?`, output);
   if (refused !== undefined) return refused;
   const answer = await withOperations(flags, (at) =>
@@ -71,9 +71,9 @@ function nameOf(scope: PauseScope): string {
   return 'topic' in scope ? `the topic "${scope.topic}"` : `the transport "${scope.transport}"`;
 }
 
-/** The value of `--within`, `undefined` if not given. */
-export function withinOf({ within }: Pick<PauseFlags, 'within'>): number | undefined | 'invalid' {
-  if (within === undefined) return undefined;
+/** The value of `--timeout`, `undefined` if not given. */
+export function timeoutOf({ timeout }: Pick<PauseFlags, 'timeout'>): number | undefined | 'invalid' {
+  if (timeout === undefined) return undefined;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
-  return durationMs(within as Parameters<typeof durationMs>[0]) ?? 'invalid';
+  return durationMs(timeout as Parameters<typeof durationMs>[0]) ?? 'invalid';
 }

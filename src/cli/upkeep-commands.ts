@@ -36,7 +36,7 @@ export function registerUpkeepCommands(root: Command): void {
       ),
     );
   addOperatorCommand(root, 'lanes <topic> <count>', 'change the number of lanes of a topic')
-    .option('--within <duration>', 'how long to wait for relays and open transactions (default: 60s)')
+    .option('--timeout <duration>', 'how long to wait for relays and open transactions (default: 60s)')
     .action(
       run<CountFlags>((flags, output, [topic, count]) =>
         countCommand(
@@ -49,7 +49,7 @@ export function registerUpkeepCommands(root: Command): void {
       ),
     );
   addOperatorCommand(root, 'partitions <topic> <count>', 'place keys by another number of partitions')
-    .option('--within <duration>', 'how long to wait for relays and consumers (default: 60s)')
+    .option('--timeout <duration>', 'how long to wait for relays and consumers (default: 60s)')
     .option(
       '--group <names>',
       'consumer groups whose order is kept: wait until they have passed all messages',

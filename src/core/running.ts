@@ -13,11 +13,11 @@ export interface StopOptions {
    * How long the work in hand may take, more than 0 and at most 1 day. Then it is given up, and the stop ends within another
    * second. @defaultValue as long as it takes, bounded by the limits of transactions and transports
    */
-  readonly within?: Duration;
+  readonly timeout?: Duration;
 }
 
 const stopOptions = optionTable('stop()', {
-  within: optional(duration(1, '1 day')),
+  timeout: optional(duration(1, '1 day')),
 } satisfies Table<StopOptions>);
 
 /** How long to wait for connections to close if nothing is in hand and a server is unreachable. */
@@ -73,8 +73,8 @@ export class Running {
 
   /** A second call ends with the first one, and may give it less time. @throws OutboxError `OUTBOX_OPTION_INVALID` */
   async stop(options: StopOptions = {}): Promise<void> {
-    const { within: withinMs } = stopOptions.read(options);
-    const timer = withinMs === undefined ? undefined : setTimeout(() => this.#deadline.abort(), withinMs);
+    const { timeout: timeoutMs } = stopOptions.read(options);
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => this.#deadline.abort(), timeoutMs);
     try {
       await this.end();
     } finally {

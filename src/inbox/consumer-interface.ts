@@ -42,12 +42,12 @@ export interface RunningConsumer {
    * Finishes the messages in hand, commits offsets, and leaves the group. With no message in hand it does not wait for a
    * server that is known to be unreachable.
    *
-   * After `within` the transactions in hand are given up: the signal of their handlers fires, and half a second later `stop`
+   * After `timeout` the transactions in hand are given up: the signal of their handlers fires, and half a second later `stop`
    * no longer waits for them. Such a message costs no try, and is handled by another consumer or after the next start.
    *
    * A second call ends with the first one, and may give it less time.
    *
-   * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid `within`, before anything is stopped
+   * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid `timeout`, before anything is stopped
    */
   stop(options?: StopOptions): Promise<void>;
 }

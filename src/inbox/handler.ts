@@ -6,7 +6,7 @@ export interface HandlerContext {
   /**
    * Fires when the transaction was given up and can no longer commit: it took longer than `transactionTimeout` (reason
    * `OUTBOX_HANDLER_STUCK`), its partition went to another consumer, or its consumer stops and the time of
-   * `stop({ within })` is over (reason `OUTBOX_HANDLER_GIVEN_UP`). Pass it to what the handler waits for, as
+   * `stop({ timeout })` is over (reason `OUTBOX_HANDLER_GIVEN_UP`). Pass it to what the handler waits for, as
    * `fetch(url, { signal })`. The last two reasons cost the message no try. Does not fire after the end of the transaction.
    */
   readonly signal: AbortSignal;

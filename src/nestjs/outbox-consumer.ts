@@ -12,8 +12,8 @@ import { handlingsOf } from './on-message.ts';
 export interface OutboxModuleOptions<Tx extends Transaction = Transaction> extends ConsumerOptions {
   /** A Prisma client, or a pool wrapped by `clientOf`: handlers run in its transactions. */
   readonly client: TransactionClient<Tx>;
-  /** As `within` of the consumer's `stop`, when the application closes. @defaultValue as long as it takes */
-  readonly stopWithin?: NonNullable<StopOptions['within']>;
+  /** As `timeout` of the consumer's `stop`, when the application closes. @defaultValue as long as it takes */
+  readonly stopTimeout?: NonNullable<StopOptions['timeout']>;
 }
 
 /** A part of the answer of `/health`, as `@nestjs/terminus` takes it of an indicator. */
@@ -47,8 +47,8 @@ export class OutboxConsumer {
 
   /** Called by the module. */
   constructor(options: OutboxModuleOptions, handlers: readonly object[]) {
-    const { client, stopWithin, ...given } = options;
-    this.#stopOptions = stopWithin === undefined ? {} : { within: stopWithin };
+    const { client, stopTimeout, ...given } = options;
+    this.#stopOptions = stopTimeout === undefined ? {} : { timeout: stopTimeout };
     this.#consumer = consumer(client, given);
     for (const handler of handlers) {
       for (const { method, register } of handlingsOf(handler)) {

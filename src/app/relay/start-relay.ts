@@ -75,12 +75,12 @@ export interface RunningRelay {
   health(): Health;
   /**
    * Settles the batches in hand, frees the lanes and ends; another relay takes over at once. With no batch in hand it takes
-   * less than a second, even during the start and whichever server is unreachable. After `within` it abandons its batches
+   * less than a second, even during the start and whichever server is unreachable. After `timeout` it abandons its batches
    * like a relay that dies: other relays may send them twice, but lose none.
    *
    * A second call ends with the first one, and may give it less time.
    *
-   * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid `within`, before anything is stopped
+   * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid `timeout`, before anything is stopped
    */
   stop(options?: StopOptions): Promise<void>;
 }

@@ -81,7 +81,7 @@ test('the health of a relay shows its start, its progress and its stop, and a se
   expect(relay.health().lastProgressAt?.getTime()).toBeGreaterThanOrEqual(before.getTime());
 
   expect(done).toBe(false);
-  const stops = [relay.stop(), relay.stop({ within: '10s' })];
+  const stops = [relay.stop(), relay.stop({ timeout: '10s' })];
   expect(relay.health()).toMatchObject({ state: 'stopping', joined: false });
   await Promise.all(stops);
   await relay.done;
@@ -186,7 +186,7 @@ test('a relay waits for the batch in hand, but no longer than the time of its st
   await begun.opened;
 
   const told = performance.now();
-  await Promise.race([relay.stop({ within: '1s' }), delay(10_000)]);
+  await Promise.race([relay.stop({ timeout: '1s' }), delay(10_000)]);
   const tookMs = performance.now() - told;
   // Who waits for it without an end shall not hold the end of the test as well.
   if (tookMs > 4_000) sent.open();

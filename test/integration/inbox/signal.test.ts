@@ -85,7 +85,7 @@ test('the signal of a handler fires at the end of the time of a stop, and its me
   await until(() => begun);
   const begunAt = performance.now();
 
-  await first.stop({ within: 200 });
+  await first.stop({ timeout: 200 });
 
   expect(performance.now() - begunAt).toBeLessThan(10_000);
   expect(first.counts()).toMatchObject({ handled: 0, parked: 0, failedAttempts: 0 });
@@ -111,7 +111,7 @@ test('a stop abandons a handler that ignores the signal, and its effect does not
   await until(() => begun);
   const begunAt = performance.now();
 
-  await first.stop({ within: 200 });
+  await first.stop({ timeout: 200 });
 
   expect(performance.now() - begunAt).toBeLessThan(10_000);
   const second = await inbox.consume();
@@ -137,7 +137,7 @@ test('a parked message in hand at the end of the time of a stop uses up no try',
   inbox.feed({ n: 1, key: 'a' });
   await until(() => parked, 60_000);
 
-  await first.stop({ within: 200 });
+  await first.stop({ timeout: 200 });
 
   expect(await inbox.kept()).toMatchObject([
     { n: 1, state: 'parked', attempts: 1, error: 'Error: the bank is closed' },
@@ -166,7 +166,7 @@ test('it uses up no try either if the stop waits for a silent Temporal', async (
   inbox.feed({ n: 1, key: 'a' });
   await until(() => tries > 0 && asked, 60_000);
 
-  await first.stop({ within: 100 });
+  await first.stop({ timeout: 100 });
 
   expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'parked', attempts: 1 }]);
   // Each try that begins, or is given back, counts: the first one, the one in hand, and on a busy machine some that were late.
@@ -179,10 +179,10 @@ test('a stop with no time or too long a time is refused before anything is stopp
   inbox = await MemoryInbox.create();
   const running = await inbox.consume();
 
-  for (const within of [0, -1, '2 days', Number.NaN] as const)
-    await expect(running.stop({ within })).rejects.toMatchObject({
+  for (const timeout of [0, -1, '2 days', Number.NaN] as const)
+    await expect(running.stop({ timeout })).rejects.toMatchObject({
       code: 'OUTBOX_OPTION_INVALID',
-      details: { option: 'within' },
+      details: { option: 'timeout' },
     });
 
   inbox.feed({ n: 1 });
@@ -199,7 +199,7 @@ test('a handler that ends in time never sees its signal fire', async () => {
   inbox.feed({ n: 1 }, { n: 2 });
   await until(() => running.counts().handled === 2);
 
-  await running.stop({ within: '5s' });
+  await running.stop({ timeout: '5s' });
 
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
 });

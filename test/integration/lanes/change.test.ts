@@ -288,7 +288,7 @@ test('the command exits with 4 while the change waits for something, and with 0 
   const open = await fixture.begin();
   await fixture.send('old', { key: await movingKey(2) }, open);
   const args = ['lanes', fixture.topic, '2', '--yes', '--json'];
-  const first = await runCli([...args, '--within', '100ms'], environment);
+  const first = await runCli([...args, '--timeout', '100ms'], environment);
   expect(first.code).toBe(4);
   expect(JSON.parse(first.stdout)).toMatchObject({ ok: false, waitingFor: 'transactions' });
   await open.commit();

@@ -36,7 +36,7 @@ test('everything ends in reverse order, also after one that fails, and a second 
   add('workers', () => Promise.reject(new Error('no')));
   add('watcher');
 
-  const [first, second] = [made.stop(), made.stop({ within: '1s' })];
+  const [first, second] = [made.stop(), made.stop({ timeout: '1s' })];
   expect(made.health.state).toBe('stopping');
   await expect(first).rejects.toThrow('no');
   await expect(second).rejects.toThrow('no');
@@ -94,7 +94,7 @@ test('at the time limit of a stop its deadline fires, and a second later the sto
   hang('batch');
   const fired = new Promise((resolve) => made.deadline.addEventListener('abort', resolve));
 
-  const stopping = timed(made.stop({ within: 100 }));
+  const stopping = timed(made.stop({ timeout: 100 }));
   expect(await timed(fired)).toBeLessThan(500);
   const tookMs = await stopping;
   expect(tookMs).toBeGreaterThan(800);
@@ -102,13 +102,13 @@ test('at the time limit of a stop its deadline fires, and a second later the sto
 });
 
 test.each([0, -1, '2 days', 'soon', Number.NaN] as Duration[])(
-  'within %s is refused before anything is stopped',
-  async (within) => {
+  'timeout %s is refused before anything is stopped',
+  async (timeout) => {
     const { made, ended, add } = running();
     add('database');
-    await expect(made.stop({ within })).rejects.toMatchObject({
+    await expect(made.stop({ timeout })).rejects.toMatchObject({
       code: 'OUTBOX_OPTION_INVALID',
-      details: { option: 'within' },
+      details: { option: 'timeout' },
     });
     expect(ended).toEqual([]);
     expect(made.stopping.aborted).toBe(false);

@@ -79,7 +79,7 @@ test('handlers in hand at the deadline of a stop are signaled, and their message
   const running = await consumer.start();
   const delivered = sources[0].deliver(numbered(1));
   await begun.opened;
-  const stopping = soFar(running.stop({ within: '2s' }));
+  const stopping = soFar(running.stop({ timeout: '2s' }));
   await pass(1_999);
   expect([reason, stopping.state]).toEqual([undefined, 'open']);
   await pass(1_000);
