@@ -27,7 +27,7 @@ function cli(...args: readonly string[]): Promise<CliEnd> {
 }
 
 const wrong: readonly (readonly [what: string, args: readonly string[], code: string, said: string])[] = [
-  ['retry of nothing', ['retry', '--yes'], 'OUTBOX_COMMAND_INVALID', 'Name messages by their ids'],
+  ['retry without a target', ['retry', '--yes'], 'OUTBOX_COMMAND_INVALID', 'Name messages by their ids'],
   ['a change without consent', ['retry', id], 'OUTBOX_COMMAND_INVALID', 'Add --yes'],
   [
     'list of an unknown topic',
@@ -58,37 +58,37 @@ const wrong: readonly (readonly [what: string, args: readonly string[], code: st
   ['lanes of an unknown topic', ['lanes', 'nope', '2', '--yes'], 'OUTBOX_TOPIC_UNKNOWN', '"nope"'],
   ['inbox list of an unknown group', ['inbox', 'list', '--group', 'nope'], 'OUTBOX_GROUP_UNKNOWN', '"nope"'],
   [
-    'a delay that is none',
+    'an invalid delay',
     ['reschedule', id, '--after', 'never', '--yes'],
     'OUTBOX_OPTION_INVALID',
     '--after takes a duration such as 15m, and "never" is none',
   ],
   [
-    'a shift that is no duration',
+    'an invalid shift',
     ['reschedule', '--topic', 'orders', '--shift', 'never', '--dry-run'],
     'OUTBOX_OPTION_INVALID',
     '--shift takes a duration such as 15m, and "never" is none',
   ],
   [
-    'an instant that is none',
+    'an invalid time',
     ['reschedule', id, '--at', 'tomorrow', '--yes'],
     'OUTBOX_OPTION_INVALID',
     '--at takes an ISO time, and "tomorrow" is none',
   ],
   [
-    'a payload file that is missing',
+    'a missing payload file',
     ['edit', id, '--payload-file', 'nope.json', '--yes'],
     'OUTBOX_COMMAND_INVALID',
     'The file of --payload-file cannot be read: ENOENT',
   ],
   [
-    'a payload file of a kept message that is missing',
+    'a missing payload file of a kept message',
     ['inbox', 'edit', 'a', '--group', 'g', '--payload-file', 'nope.json', '--yes'],
     'OUTBOX_COMMAND_INVALID',
     'The file of --payload-file cannot be read: ENOENT',
   ],
   [
-    'an address that is none',
+    'an invalid address',
     ['status', '--database', 'foo'],
     'OUTBOX_COMMAND_INVALID',
     '--database is not a URL',

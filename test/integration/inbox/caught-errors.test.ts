@@ -62,7 +62,7 @@ const clients: Readonly<Record<string, (prisma: PrismaClient) => TransactionClie
   'a client that chooses another one for each transaction': (prisma) => ({
     $transaction: (work, options) => extended(prisma).$transaction(work, options),
   }),
-  'a client that tells nothing of its failures': (prisma) => ({
+  'a client that emits no failures': (prisma) => ({
     $transaction: (work, options) => prisma.$transaction((tx) => work(silent(tx)), options),
   }),
 };

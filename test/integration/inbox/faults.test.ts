@@ -113,9 +113,13 @@ const failures: readonly [what: string, fault: Fault | undefined, work: () => Pr
       return prisma.$transaction(() => prisma.$transaction(async () => 1));
     },
   ],
-  ['nobody at the address', 'away', () => open('postgres://a:b@127.0.0.1:1/c').$transaction(async () => 1)],
   [
-    'a transaction that takes longer than it may',
+    'no server at the address',
+    'away',
+    () => open('postgres://a:b@127.0.0.1:1/c').$transaction(async () => 1),
+  ],
+  [
+    'a transaction that exceeds its limit',
     undefined,
     () => open().$transaction((tx) => tx.$queryRaw`select pg_sleep(0.3)::text`, { timeout: 50 }),
   ],

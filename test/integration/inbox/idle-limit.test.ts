@@ -50,10 +50,13 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
     'ends a try that failed',
     (sql) => failTry(sql, 'g', id, { message, reason: 'error', error: 'Error: no', final: false }, rules),
   ],
-  ['ends the tries of the dead', (sql) => sql.query(`select * from outbox.end_dead_tries('g', 1, 3, false)`)],
-  ['gives a try back', (sql) => returnTry(sql, 'g', id, message, 0)],
   [
-    'tells of keys',
+    'ends the tries of dead processes',
+    (sql) => sql.query(`select * from outbox.end_dead_tries('g', 1, 3, false)`),
+  ],
+  ['returns a try', (sql) => returnTry(sql, 'g', id, message, 0)],
+  [
+    'marks keys as started',
     async (sql) => {
       await sql.query(
         `insert into outbox.parked_key (id, consumer_group, topic, key, workflow_id, next_at) values ($1, 'g', 'orders', 'k', 'w', now())`,
@@ -63,11 +66,11 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
     },
   ],
   ['marks what is in hand', mark],
-  ['decides about a kept message', (sql) => sql.query(`select outbox.retry_kept('g', 'a')`)],
-  ['ends what was in hand', (sql) => clearMarks(sql, 'g', id), mark],
-  ['ends what was in hand of a partition', (sql) => clearMark(sql, partition, id), mark],
+  ['retries a kept message', (sql) => sql.query(`select outbox.retry_kept('g', 'a')`)],
+  ['clears its marks', (sql) => clearMarks(sql, 'g', id), mark],
+  ['clears the mark of a partition', (sql) => clearMark(sql, partition, id), mark],
   [
-    'notes copies',
+    'marks copies',
     (sql) => markCopied(sql, 'g', ['a']),
     (sql) =>
       sql.query(
@@ -83,22 +86,22 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
     (sql) => takeLetterTurn(sql, 'g', id, 1_000),
   ],
   [
-    'marks what nobody has left',
+    'marks messages that are not suspect',
     (sql) => markUnlessSuspect(sql, partition, { owner: id, ids: ['a'], kills: 0 }),
   ],
   [
-    'shows that it runs',
+    'writes that it runs',
     (sql) => writeConsumer(sql, { id, group: 'g', host: 'h', pid: 1, version: '1', partitions: [] }),
   ],
   [
-    'shows what it pauses',
+    'writes what it pauses',
     (sql) =>
       writeBreakers(sql, { group: 'g', host: 'h', pid: 1, consumer: id }, [
         { address: 'a', pausedMs: 0, failedKeys: 1, keys: 1, probes: 0, nextProbeInMs: 0, error: 'no' },
       ]),
   ],
-  ['drops what has failed', (sql) => dropFailed(sql, { group: 'g', ageMs: 0, copied: false })],
-  ['drops what was decided', (sql) => dropEnded(sql, 0, null)],
+  ['deletes failed messages', (sql) => dropFailed(sql, { group: 'g', ageMs: 0, copied: false })],
+  ['deletes ended messages', (sql) => dropEnded(sql, 0, null)],
   ['ends an epoch', (sql) => rollEpoch(sql, 0, { patienceMs: 50, pauseMs: 0 })],
   ['carries live ids', (sql) => carryLive(sql, '1')],
   ['carries kept ids', (sql) => carryKept(sql, '1')],

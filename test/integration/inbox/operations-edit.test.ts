@@ -139,8 +139,8 @@ test.each([
   ['the trace', { headers: { traceparent: 'x' } }, 'OUTBOX_HEADER_INVALID'],
   ['its id', { headers: { ce_id: 'x' } }, 'OUTBOX_HEADER_INVALID'],
   ['a reserved header to leave out', { headers: { 'outbox-attempt': null } }, 'OUTBOX_HEADER_INVALID'],
-  ['what is no JSON', { payloadText: '{' }, 'OUTBOX_PAYLOAD_INVALID'],
-  ['what does not fit the schema', { payload: { n: 'one' } }, 'OUTBOX_PAYLOAD_INVALID'],
+  ['a body that is not JSON', { payloadText: '{' }, 'OUTBOX_PAYLOAD_INVALID'],
+  ['a body that does not match the schema', { payload: { n: 'one' } }, 'OUTBOX_PAYLOAD_INVALID'],
   ['nothing', {}, 'OUTBOX_OPTION_INVALID'],
 ])('an edit of %s is refused, and the message stays failed', async (_, change, code) => {
   const ends: (() => Promise<void>)[] = [];

@@ -201,9 +201,9 @@ test('the inbox works in READ COMMITTED, whatever the default of the database', 
 
 test.for([
   ['without an id', { headers: { ce_type: 'numbers' } }, 'no-id', 'no header ce_id'],
-  ['whose body is no JSON', { body: '{"n":' }, 'unreadable', 'not JSON'],
+  ['whose body is not JSON', { body: '{"n":' }, 'unreadable', 'not JSON'],
   ['that has no body', { body: null }, 'unreadable', 'no body'],
-  ['that does not fit its schema', { body: '{"n":"one"}' }, 'invalid', 'does not match'],
+  ['that does not match its schema', { body: '{"n":"one"}' }, 'invalid', 'does not match'],
   ['of an unknown topic', { headers: { ce_id: 'x', ce_type: 'else' } }, 'unknown-topic', 'not in the config'],
   [
     'of an unknown version',

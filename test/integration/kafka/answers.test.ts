@@ -20,7 +20,7 @@ test.for([
   [20, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND'],
   [42, 'INVALID_REQUEST'],
   [56, 'KAFKA_STORAGE_ERROR'],
-  [12_345, 'a code of a broker to come'],
+  [12_345, 'an unknown code'],
 ] as const)(
   'a message that is stored and answered with %i (%s) is never reported as not stored',
   async ([code]) => {

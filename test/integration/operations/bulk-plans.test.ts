@@ -51,7 +51,7 @@ async function explain(filter: BulkFilter) {
 test.each<readonly [string, BulkFilter]>([
   ['failed messages of a topic', { topic: 'orders', states: ['failed'] }],
   ['failed messages', { states: ['retrying', 'failed'] }],
-  ['what can be withdrawn', { topic: 'orders', states: ['waiting', 'ready', 'held', 'retrying'] }],
+  ['messages that can be withdrawn', { topic: 'orders', states: ['waiting', 'ready', 'held', 'retrying'] }],
 ])('a page of %s reads only its rows', async (_, filter) => {
   const plan = await explain(filter);
 

@@ -117,7 +117,7 @@ test.each([
   ['the trace', { headers: { traceparent: 'x' } }, 'OUTBOX_HEADER_INVALID'],
   ['a reserved header', { headers: { ce_id: 'x' } }, 'OUTBOX_HEADER_INVALID'],
   ['a reserved header to leave out', { headers: { 'outbox-attempt': null } }, 'OUTBOX_HEADER_INVALID'],
-  ['what is no JSON', { payloadText: '{' }, 'OUTBOX_PAYLOAD_INVALID'],
+  ['a payload that is not JSON', { payloadText: '{' }, 'OUTBOX_PAYLOAD_INVALID'],
   ['a payload beyond the limit', { payload: 'x'.repeat(921_600) }, 'OUTBOX_PAYLOAD_TOO_LARGE'],
   ['nothing', {}, 'OUTBOX_OPTION_INVALID'],
 ])('an edit of %s is refused, and the message stays failed', async (_, change, code) => {

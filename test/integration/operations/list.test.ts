@@ -73,8 +73,8 @@ test.each<[string, MessageFilter, readonly string[]]>([
   ['ref', { topic: 'orders', ref: 'r' }, ['waiting']],
   ['ref without topic', { ref: 'old' }, ['published']],
   ['due time', { dueFrom: new Date(Date.now() + 1_800_000) }, ['waiting', 'canceled']],
-  ['a time to come', { createdFrom: new Date('2999-01-01') }, []],
-  ['a time gone by', { createdTo: new Date('2000-01-01T00:00:00Z') }, []],
+  ['a future time', { createdFrom: new Date('2999-01-01') }, []],
+  ['a past time', { createdTo: new Date('2000-01-01T00:00:00Z') }, []],
 ])('a filter by %s finds exactly its messages', async (_, filter, labels) => {
   await sendAll();
 
@@ -184,9 +184,9 @@ async function archive(id: string): Promise<void> {
 test.each([
   ['a limit of 0', {}, { limit: 0 }],
   ['a limit of 201', {}, { limit: 201 }],
-  ['a page of nowhere', {}, { after: 'x' }],
+  ['an invalid cursor', {}, { after: 'x' }],
   ['no states', { states: [] }, {}],
-  ['a time that is none', { dueTo: new Date('tomorrow') }, {}],
+  ['an invalid time', { dueTo: new Date('tomorrow') }, {}],
   ['an empty key', { key: '' }, {}],
 ])('%s is refused', async (_, filter, page) => {
   await expect(operator.list(filter, page)).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });

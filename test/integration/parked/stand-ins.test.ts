@@ -39,7 +39,7 @@ async function mutePort({ onTestFinished }: TestContext): Promise<string> {
 const eventsOf = ({ events }: FedConsumer, type: string) => events.filter((event) => event.type === type);
 
 test.for([
-  ['is away', async () => '127.0.0.1:1'],
+  ['is unreachable', async () => '127.0.0.1:1'],
   ['accepts connections and never answers', mutePort],
 ] as const)(
   'while Temporal %s, parked messages are tried in order when due, and a stop is quick',

@@ -93,7 +93,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
   ],
   ['an empty key', 'OUTBOX_KEY_INVALID', (tx) => send(tx, orders, text, { key: '' })],
   ['a key with NUL', 'OUTBOX_KEY_INVALID', (tx) => send(tx, orders, text, { key: 'a\0b' })],
-  ['a key with half a character', 'OUTBOX_KEY_INVALID', (tx) => send(tx, orders, text, { key: half })],
+  ['a key with a lone surrogate', 'OUTBOX_KEY_INVALID', (tx) => send(tx, orders, text, { key: half })],
   [
     'a key of 257 bytes',
     'OUTBOX_KEY_INVALID',
@@ -103,7 +103,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
   ['an empty ref', 'OUTBOX_REF_INVALID', (tx) => send(tx, orders, text, { ref: '' })],
   ['a ref with NUL', 'OUTBOX_REF_INVALID', (tx) => send(tx, orders, text, { ref: 'a\0b' })],
   ['a ref of 257 bytes', 'OUTBOX_REF_INVALID', (tx) => send(tx, orders, text, { ref: 'x'.repeat(257) })],
-  ['an id that is no UUID', 'OUTBOX_ID_INVALID', (tx) => send(tx, orders, text, { id: 'order-42' })],
+  ['an id that is not a UUID', 'OUTBOX_ID_INVALID', (tx) => send(tx, orders, text, { id: 'order-42' })],
   [
     'a header in capitals',
     'OUTBOX_HEADER_INVALID',
@@ -112,7 +112,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
   ['a reserved header', 'OUTBOX_HEADER_INVALID', (tx) => send(tx, orders, text, { headers: { ce_id: 'a' } })],
   ['a header with NUL', 'OUTBOX_HEADER_INVALID', (tx) => send(tx, orders, text, { headers: { a: '\0' } })],
   [
-    'a header with half a character',
+    'a header with a lone surrogate',
     'OUTBOX_HEADER_INVALID',
     (tx) => send(tx, orders, text, { headers: { a: half } }),
   ],
@@ -121,7 +121,11 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
     'OUTBOX_HEADER_INVALID',
     (tx) => send(tx, orders, text, { headers: { a: 'x'.repeat(32_760) } }),
   ],
-  ['a payload against its schema', 'OUTBOX_PAYLOAD_INVALID', (tx) => send(tx, orders, { text: 7 } as never)],
+  [
+    'a payload that violates its schema',
+    'OUTBOX_PAYLOAD_INVALID',
+    (tx) => send(tx, orders, { text: 7 } as never),
+  ],
   ['no payload', 'OUTBOX_PAYLOAD_INVALID', (tx) => send(tx, anything, undefined)],
   ['a bigint', 'OUTBOX_PAYLOAD_INVALID', (tx) => send(tx, anything, 7n)],
   ['a circular payload', 'OUTBOX_PAYLOAD_INVALID', (tx) => send(tx, anything, circular)],
@@ -132,11 +136,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
     (tx) => send(tx, narrow, 'x'.repeat(99)),
   ],
   ['a negative delay', 'OUTBOX_DELAY_OUT_OF_RANGE', (tx) => send(tx, orders, text, { after: -1 })],
-  [
-    'a delay that is no duration',
-    'OUTBOX_OPTION_INVALID',
-    (tx) => send(tx, orders, text, wrong({ after: 'soon' })),
-  ],
+  ['an invalid delay', 'OUTBOX_OPTION_INVALID', (tx) => send(tx, orders, text, wrong({ after: 'soon' }))],
   [
     'a delay over 400 days',
     'OUTBOX_DELAY_OUT_OF_RANGE',
@@ -148,12 +148,12 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
     (tx) => send(tx, narrow, 1, { after: '61 minutes' }),
   ],
   [
-    'an instant after 400 days',
+    'a time after 400 days',
     'OUTBOX_DELAY_OUT_OF_RANGE',
     (tx) => send(tx, orders, text, { at: new Date(Date.now() + 401 * 86_400_000) }),
   ],
   [
-    'an instant after the year 9999',
+    'a time after the year 9999',
     'OUTBOX_DELAY_OUT_OF_RANGE',
     (tx) => send(tx, orders, text, { at: new Date(8.64e15) }),
   ],
@@ -169,7 +169,11 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
     'OUTBOX_ID_TAKEN',
     (tx) => send(tx, anything, { text: 'first' }, { id: takenId, key: 'k' }),
   ],
-  ['a ref that waits', 'OUTBOX_REF_TAKEN', (tx) => send(tx, orders, text, { ref: 'taken', after: 1_000 })],
+  [
+    'a ref that is already waiting',
+    'OUTBOX_REF_TAKEN',
+    (tx) => send(tx, orders, text, { ref: 'taken', after: 1_000 }),
+  ],
   [
     'an id twice in one batch',
     'OUTBOX_ID_TAKEN',
@@ -191,7 +195,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
       ]),
   ],
   [
-    'a batch with one bad message',
+    'a batch with one invalid message',
     'OUTBOX_REF_TAKEN',
     (tx) =>
       sendBatch(tx, orders, [
@@ -202,7 +206,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
   ],
   ['cancel by a ref with NUL', 'OUTBOX_REF_INVALID', (tx) => cancel(tx, orders, 'a\0b')],
   [
-    'cancel by an id that is no UUID',
+    'cancel by an id that is not a UUID',
     'OUTBOX_ID_INVALID',
     (tx) => cancel(tx, orders, { id: '-'.repeat(36) }),
   ],

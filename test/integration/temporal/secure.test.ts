@@ -40,10 +40,10 @@ async function failure(temporal: TemporalConfig): Promise<OutboxError> {
 }
 
 test.each<[string, TemporalConfig['tls'] & object]>([
-  ['as texts', right],
+  ['as strings', right],
   ['as bytes', { serverRootCACertificate: Buffer.from(authority.ca), clientCertPair: client }],
   ['and another name of the server', { ...right, serverNameOverride: 'temporal.test' }],
-  ['from a function, as from files that are read when needed', () => right],
+  ['from a function, as from files read when needed', () => right],
 ])('connects to Temporal by TLS with a CA and a client certificate %s', async (_how, tls) => {
   const gate = await temporalGate(context, { server, clientsOf: authority.ca });
 

@@ -18,7 +18,7 @@ export const handlerMutations: readonly Mutation[] = [
     find: 'else if (handled !== undefined && !client.checksCommits) await',
     replace: 'else if (handled !== undefined && client.checksCommits) await',
     test: 'test/integration/inbox/caught-errors.test.ts',
-    title: 'a client that tells nothing',
+    title: 'a client that emits no failures',
   },
   {
     name: 'failed-operations-unnoticed',

@@ -22,7 +22,7 @@ export const writingMutations: readonly Mutation[] = [
     find: 'create unique index message_waiting_ref',
     replace: 'create index message_waiting_ref',
     test: 'test/integration/sending/refusals.test.ts',
-    title: 'a ref that waits',
+    title: 'a ref that is already waiting',
   },
   {
     name: 'missing-schema-unnamed',

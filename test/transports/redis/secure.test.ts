@@ -91,7 +91,7 @@ const wrongs: readonly (readonly [what: string, options: () => Promise<RedisOpti
     /No connection within 1000 ms\. It may not speak TLS\./,
   ],
   [
-    'that speaks nothing but TLS',
+    'that speaks only TLS',
     async () => ({ url: `redis://${await withTls(authority.issue('127.0.0.1'))}` }),
     /closed|ECONNRESET|EPIPE/i,
   ],

@@ -68,7 +68,7 @@ const troubles: readonly Trouble[] = [
     spares: true,
   },
   {
-    name: 'that has lost its primary, and serves nothing without it',
+    name: 'that has lost its primary and serves nothing without it',
     begin: commands('CONFIG SET replica-serve-stale-data no', 'REPLICAOF 127.0.0.1 1'),
     end: commands('REPLICAOF NO ONE'),
     scope: 'transport',
@@ -76,7 +76,7 @@ const troubles: readonly Trouble[] = [
     spares: false,
   },
   {
-    name: 'that loads what it has stored',
+    name: 'that loads its data',
     begin: beginLoading,
     end: (admin) => until(async () => (await admin.sendCommand<string>(['REPLICAOF', 'NO', 'ONE'])) === 'OK'),
     scope: 'transport',
@@ -84,7 +84,7 @@ const troubles: readonly Trouble[] = [
     spares: false,
   },
   {
-    name: 'with fewer replicas than it shall have',
+    name: 'with fewer replicas than required',
     begin: commands('CONFIG SET min-replicas-to-write 1'),
     end: commands('CONFIG SET min-replicas-to-write 0'),
     scope: 'transport',
@@ -110,7 +110,7 @@ const troubles: readonly Trouble[] = [
     spares: false,
   },
   {
-    name: 'that asks for a password from now on',
+    name: 'that now requires a password',
     begin: commands('CONFIG SET requirepass late', 'CLIENT KILL TYPE normal SKIPME yes'),
     end: (admin) => admin.configSet('requirepass', ''),
     scope: 'transport',

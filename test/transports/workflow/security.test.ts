@@ -53,7 +53,7 @@ const wrong: readonly [string, Partial<GateOptions>, Partial<WorkflowOptions>, s
     'OUTBOX_TLS_FAILED',
     /for other\.test, not for 127\.0\.0\.1/,
   ],
-  ['a port that wants TLS', {}, { tls: false }, 'OUTBOX_TLS_FAILED', /requires TLS/],
+  ['a port that requires TLS', {}, { tls: false }, 'OUTBOX_TLS_FAILED', /requires TLS/],
   [
     'a wrong API key',
     { admits: (sent) => sent === 'Bearer right-key' },

@@ -11,17 +11,17 @@ test('a log with every message once gives its times in ascending order', () => {
 test.for([
   { what: 'a message is missing', records: appended(['a', 1], ['b', 2]), found: '2 records with 2 ids' },
   {
-    what: 'a message is there twice',
+    what: 'a message is recorded twice',
     records: appended(['a', 1], ['b', 2], ['c', 3], ['a', 4]),
     found: '4 records with 3 ids',
   },
   {
-    what: 'one is there twice in the place of another',
+    what: 'one is recorded twice instead of another',
     records: appended(['a', 1], ['b', 2], ['a', 3]),
     found: '3 records with 2 ids',
   },
   {
-    what: 'a stranger is there',
+    what: 'a foreign message is recorded',
     records: appended(['a', 1], ['b', 2], ['c', 3], ['d', 4]),
     found: '4 records with 4 ids',
   },

@@ -57,8 +57,8 @@ test.each<[string, Error, string, string]>([
 test.each([
   ['of a statement', server('42P01', 'relation "x" does not exist')],
   ['of Kafka', Object.assign(socket('ECONNREFUSED', 'connect'), { name: 'KafkaJSConnectionError' })],
-  ['that has its name', new OutboxError('OUTBOX_CONFLICT', 'It happened.')],
-  ['of nobody', new Error('boom')],
+  ['with a code of this library', new OutboxError('OUTBOX_CONFLICT', 'It happened.')],
+  ['without a code', new Error('boom')],
 ])('an error %s is not a failure of the connection', (_whose, error) => {
   expect(databaseFailure(url, error)).toBeUndefined();
 });

@@ -71,7 +71,7 @@ test('the result of a function is checked like a literal', () => {
 
 test.each<[string, () => Transport, string]>([
   ['no secret of http', () => http({ secret: env('OUTBOX_TEST_ABSENT') }), 'OUTBOX_CONFIG_MISSING'],
-  ['a secret of http that is none', () => http({ secret: () => 'abc' }), 'OUTBOX_OPTION_INVALID'],
+  ['an invalid secret of http', () => http({ secret: () => 'abc' }), 'OUTBOX_OPTION_INVALID'],
   ['no url of Redis', () => redisStream({ url: env('OUTBOX_TEST_ABSENT') }), 'OUTBOX_CONFIG_MISSING'],
   ['no url of RabbitMQ', () => rabbitmq({ url: env('OUTBOX_TEST_ABSENT') }), 'OUTBOX_CONFIG_MISSING'],
 ])('a relay with %s refuses to start before it waits for any server', async (_what, transport, code) => {

@@ -64,7 +64,7 @@ test.each<[string, unknown]>([
   ['JSON Schema', { type: 'object' }],
   ['nothing', undefined],
   ['null', null],
-  ['a text', 'object'],
+  ['a string', 'object'],
   ['a schema before that standard', { parse: () => 1, safeParse: () => 1 }],
   ['a standard without validate', { '~standard': { version: 1 } }],
 ])('%s is not a schema', (_what, given) => {

@@ -41,7 +41,7 @@ test.each<readonly [string, Files, object]>([
   ['yarn', { ...manifest(pg), 'yarn.lock': '' }, { packageManager: 'yarn' }],
   ['bun', { ...manifest(pg), 'bun.lock': '' }, { packageManager: 'bun' }],
   [
-    'the workspace of pnpm above',
+    'the enclosing pnpm workspace',
     { ...manifest(pg), '../../pnpm-lock.yaml': '' },
     { packageManager: 'pnpm' },
   ],
@@ -60,7 +60,7 @@ test.each<readonly [string, Files, object]>([
   ['ES modules', manifest(pg, { type: 'module' }), { modules: 'esm', importEnding: '.js' }],
   ['CommonJS of TypeScript', { ...manifest(pg), ...tsconfig() }, { modules: 'commonjs', importEnding: '' }],
   [
-    'endings that the compiler rewrites',
+    'extensions that the compiler rewrites',
     { ...manifest(pg), ...tsconfig({ rewriteRelativeImportExtensions: true }) },
     { importEnding: '.ts' },
   ],

@@ -102,9 +102,9 @@ test('a request that cannot be a message is refused before any work', async () =
 
 test.each([
   ['the work fails', new Error('no'), [500, 'The work failed.', null]],
-  ['it says that no try can help', permanent(new Error('no stock')), [422, 'no stock', null]],
-  ['the database goes away', away, [503, 'The database cannot be used now.', '5']],
-  ['another transaction is in the way', deadlock, [503, 'The database cannot be used now.', '1']],
+  ['the work throws a permanent error', permanent(new Error('no stock')), [422, 'no stock', null]],
+  ['the database becomes unreachable', away, [503, 'The database cannot be used now.', '5']],
+  ['another transaction conflicts', deadlock, [503, 'The database cannot be used now.', '1']],
 ] as const)('when %s the sender gets the fitting status', async (_, error, answer) => {
   const { answered, database, told, world } = stage();
   world.work = () => Promise.reject(error);

@@ -12,9 +12,9 @@ const routes = new RouteTable(
 );
 
 test.each([
-  ['its own id, where it has one', 'id-7', 'id-7'],
-  ['its place, where its id is not storable', 'half \ud800', 'orders/0/10'],
-  ['its place, where it has no id', '', 'orders/0/10'],
+  ['its own id, if it has one', 'id-7', 'id-7'],
+  ['its offset, if its id cannot be stored', 'half \ud800', 'orders/0/10'],
+  ['its offset, if it has no id', '', 'orders/0/10'],
 ])('a message of an unknown topic is identified by %s', (_, id, known) => {
   const arrived = identify(incoming({ headers: { ce_id: id, ce_type: 'nobody-knows' } }), routes);
 

@@ -70,10 +70,10 @@ test('half a surrogate pair is not UTF-8, and an escaped one arrives as it was s
 });
 
 test.for([
-  ['a byte that begins nothing', [0xff]],
-  ['a character that is cut off', [0xe2, 0x82]],
-  ['a longer form than needed', [0xc0, 0xaf]],
-  ['a character beyond the last', [0xf4, 0x90, 0x80, 0x80]],
+  ['an invalid first byte', [0xff]],
+  ['a truncated character', [0xe2, 0x82]],
+  ['an overlong form', [0xc0, 0xaf]],
+  ['a code point beyond the last', [0xf4, 0x90, 0x80, 0x80]],
 ] as const)('%s is unreadable', async ([, inner]) => {
   expect(await reasonOf(anything, Uint8Array.of(0x22, ...inner, 0x22))).toBe('unreadable');
 });

@@ -158,9 +158,16 @@ test('a failing message is tried again in place, then parked, and others continu
 });
 
 test.each([
-  ['the last try of a consumer without delays', { retryMs: [] }, new Error('no'), 'failed', 'error', 0],
-  ['what its handler calls permanent', {}, permanent(new Error('no')), 'failed', 'permanent', 10_000],
-  ['what its handler delays', {}, retryAfter(new Error('no'), '3m'), 'parked', 'error', 180_000],
+  ['a message of a consumer without delays', { retryMs: [] }, new Error('no'), 'failed', 'error', 0],
+  [
+    'a message that its handler calls permanent',
+    {},
+    permanent(new Error('no')),
+    'failed',
+    'permanent',
+    10_000,
+  ],
+  ['a message that its handler delays', {}, retryAfter(new Error('no'), '3m'), 'parked', 'error', 180_000],
 ] as const)(
   '%s is kept accordingly, and a verdict skips the quick retries',
   async (_, settings, error, state, reason, inMs) => {

@@ -38,8 +38,8 @@ test('a try is begun, joined, handled and ended for its message, and reported', 
 });
 
 test.each([
-  ['a key that is free', answer('gone'), { kind: 'drained' }],
-  ['a key that waits', answer('wait', { waitMs: 321 }), { kind: 'waiting', inMs: 321 }],
+  ['a free key', answer('gone'), { kind: 'drained' }],
+  ['a waiting key', answer('wait', { waitMs: 321 }), { kind: 'waiting', inMs: 321 }],
   ['a key that a failed message holds', answer('held'), { kind: 'held' }],
 ] as const)('the answer for %s is passed on', async (_, rows, answered) => {
   const bench = new DrainBench().begins(rows);
@@ -205,8 +205,8 @@ test.each([
 
 test.each([
   ['the first try has quick retries', { attempts: 1 }, new Error('no'), 3],
-  ['a later one has none', { attempts: 2 }, new Error('no'), 1],
-  ['a verdict needs none', { attempts: 1 }, permanent(new Error('no')), 1],
+  ['a later try has none', { attempts: 2 }, new Error('no'), 1],
+  ['a verdict has no quick retries', { attempts: 1 }, permanent(new Error('no')), 1],
 ] as const)('%s', async (_, differs, error, calls) => {
   const bench = new DrainBench({ quickRetriesMs: [0, 1], handler: () => Promise.reject(error) });
   bench.begins([begun(1, differs)]);

@@ -18,8 +18,8 @@ test.for([
   ['no source', undefined, 'a', 'a'],
   ['an empty source', '', 'a', 'a'],
   ['a shop', 'https://shop.test/a', '1', 'https://shop.test/a|1'],
-  ['one that looks like an outbox', `${outbox}/more`, '1', `${outbox}/more|1`],
-  ['one as long as can be', 'x'.repeat(510), '1', `${'x'.repeat(510)}|1`],
+  ['a source that looks like an outbox', `${outbox}/more`, '1', `${outbox}/more|1`],
+  ['a source of the maximum length', 'x'.repeat(510), '1', `${'x'.repeat(510)}|1`],
 ] as const)('the id of an event of %s includes its source', ([, ce_source, ce_id, id]) => {
   const headers = { ce_id, ...(ce_source === undefined ? {} : { ce_source }) };
   expect(idOf(undefined, { headers })).toBe(id);
@@ -69,23 +69,23 @@ test('one header in two topics gives two ids, because a request causes messages 
 test.for([
   ['without the header', undefined, { headers: {} }, 'it has no header ce_id'],
   ['with an empty header', undefined, { headers: { ce_id: '' } }, 'header ce_id is not an id'],
-  ['with an id that no index takes', undefined, { headers: { ce_id: 'x'.repeat(513) } }, 'not an id'],
+  ['with an id that cannot be indexed', undefined, { headers: { ce_id: 'x'.repeat(513) } }, 'not an id'],
   ['with an id of too many bytes', undefined, { headers: { ce_id: 'é'.repeat(257) } }, 'not an id'],
   ['with NUL', undefined, { headers: { ce_id: 'a\0' } }, 'not an id'],
-  ['with an id that was no UTF-8', undefined, { headers: { ce_id: 'a\u{fffd}' } }, 'not text in UTF-8'],
+  ['with an id that was not UTF-8', undefined, { headers: { ce_id: 'a\u{fffd}' } }, 'not text in UTF-8'],
   [
-    'with a source that was no UTF-8',
+    'with a source that was not UTF-8',
     undefined,
     { headers: { ce_id: '1', ce_source: 'a\u{fffd}' } },
     'its header ce_source is not text in UTF-8',
   ],
   ['without a key', 'key', { key: null }, 'it has no key'],
   ['with an empty key', 'key', { key: '' }, 'its key is not an id'],
-  ['with a key too long beside the topic', 'key', { key: 'x'.repeat(506) }, 'its key is not an id'],
+  ['with a key too long together with the topic', 'key', { key: 'x'.repeat(506) }, 'its key is not an id'],
   ['without the named header', { header: 'x-request-id' }, {}, 'it has no header x-request-id'],
-  ['for which the function answers half a character', () => '\ud800', {}, 'not text in UTF-8'],
-  ['for which the function answers no text', () => 7 as never, {}, 'not an id'],
-  ['for which the function answers nothing', () => undefined as never, {}, 'it has no id of the function'],
+  ['for which the function returns a lone surrogate', () => '\ud800', {}, 'not text in UTF-8'],
+  ['for which the function returns no string', () => 7 as never, {}, 'not an id'],
+  ['for which the function returns nothing', () => undefined as never, {}, 'it has no id of the function'],
 ] as const satisfies readonly (readonly [string, MessageIdRule | undefined, Incoming, string])[])(
   'a message %s has no id, and the error names the reason',
   async ([, rule, message, why]) => {
@@ -113,7 +113,7 @@ test.for([
   ['another word', 'ce_id'],
   ['null', null],
   ['an empty header', { header: '' }],
-  ['a header that is no text', { header: 7 }],
+  ['a header that is not a string', { header: 7 }],
   ['another property', { header: 'a', topic: 'b' }],
 ] as const)('a rule that is %s is refused at once', ([, rule]) => {
   expect(() => idReader('orders', rule as never)).toThrow(

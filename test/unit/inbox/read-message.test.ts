@@ -96,8 +96,8 @@ test('the sending time is that of the sender, otherwise that of the broker', asy
 test.for([
   ['without a body', { body: null }, 'unreadable', 'it has no body'],
   ['with an empty body', { body: new Uint8Array() }, 'unreadable', 'not JSON'],
-  ['with half a body', { body: Uint8Array.of(0x7b) }, 'unreadable', 'not JSON'],
-  ['with bytes that are no UTF-8', { body: Uint8Array.of(0x22, 0xff, 0x22) }, 'unreadable', 'not UTF-8'],
+  ['with a truncated body', { body: Uint8Array.of(0x7b) }, 'unreadable', 'not JSON'],
+  ['with bytes that are not UTF-8', { body: Uint8Array.of(0x22, 0xff, 0x22) }, 'unreadable', 'not UTF-8'],
   ['with another shape', { json: { n: 'one' } }, 'invalid', 'n: Invalid input'],
 ] as const)('a message %s is refused with its location', async ([, message, reason, why]) => {
   expect(await refused(orders, message)).toMatchObject({
@@ -152,10 +152,10 @@ test('payloads of older versions are upcast before the schema sees them', async 
 });
 
 test.for([
-  ['one from which no upcaster leads on', ofVersion('1', {}), 'version 1, and .* only 2 to 4'],
-  ['the first, when nothing is said', { headers: {}, json: {} }, 'version 1, and'],
+  ['one without an upcaster', ofVersion('1', {}), 'version 1, and .* only 2 to 4'],
+  ['the first, by default', { headers: {}, json: {} }, 'version 1, and'],
   ['a newer one', ofVersion('5', {}), 'version 5, and'],
-  ['no number', ofVersion('four', {}), 'outbox-version is no version'],
+  ['not a number', ofVersion('four', {}), 'outbox-version is no version'],
 ] as const)('a message whose version is %s is refused', async ([, message, why]) => {
   expect(await refused(versioned, message)).toMatchObject({
     message: expect.stringMatching(new RegExp(why)),

@@ -26,7 +26,7 @@ test("a window is 30 days by default, and 'forever' is infinite", () => {
 test.each<[string, Window]>([
   ['59 minutes', '59 minutes'],
   ['too long', '36501 days'],
-  ['no time', 0],
+  ['zero', 0],
   ['not a number', Number.NaN],
   ['endless', Number.POSITIVE_INFINITY],
   ['other words', 'for ever' as Window],

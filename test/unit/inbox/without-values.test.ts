@@ -20,7 +20,7 @@ test.for([
   ['names of fields', 'secret: got text', { secret: 'x' }],
   ['pieces of words', 'expected number', { a: 'umb', b: 'ected', c: 'num' }],
   ['pieces of numbers', 'at most 100', { n: 10 }],
-  ['what is not in the payload', 'expected "a" or "b"', { n: 'c', empty: '', no: null, yes: true }],
+  ['texts that are not in the payload', 'expected "a" or "b"', { n: 'c', empty: '', no: null, yes: true }],
 ] as const)('%s are unchanged', ([, text, payload]) => {
   expect(withoutValues([text], payload)).toEqual([text]);
 });

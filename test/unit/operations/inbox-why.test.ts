@@ -31,19 +31,19 @@ test.each([
     'Its last try failed: Error: the bank is closed. It is tried in 1 min 30 s, at 2026-01-02T03:04:05.000Z; a retry makes that now.',
   ],
   [
-    'a try at this moment',
+    'a try in progress',
     { inHand: true },
     'in-hand',
     'It is being tried, or an operator holds it, at the moment.',
   ],
   [
-    'nobody who tries it',
+    'a consumer to try it',
     { nextInMs: -5_000 },
     'overdue',
     'Its last try failed: Error: the bank is closed. It has been due for 5 s. Is a consumer of the group running?',
   ],
   [
-    'a workflow that is missing',
+    'a missing workflow',
     { nextInMs: -5_000, told: false },
     'overdue',
     'Its last try failed: Error: the bank is closed. It has been due for 5 s, and its workflow was not started. Is a consumer of the group running?',

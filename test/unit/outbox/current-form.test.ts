@@ -15,9 +15,9 @@ test('a stored payload is checked in the form in which consumers will check it',
 });
 
 test.for([
-  ['of a version from which no upcaster leads on', null, 'of version 1'],
+  ['of a version without an upcaster', null, 'of version 1'],
   ['of a newer version', { 'outbox-version': '4' }, 'of version 4'],
-  ['whose version is none', { 'outbox-version': 'x' }, 'of version unknown'],
+  ['with an invalid version', { 'outbox-version': 'x' }, 'of version unknown'],
   ['that the upcaster refuses', { 'outbox-version': '2' }, 'the upcaster of version 2'],
 ] as const)('a payload %s is refused', ([, headers, why]) => {
   expect(() => currentForm(third, 7, headers)).toThrow(

@@ -68,7 +68,7 @@ test.for<[string, () => Promise<[]>]>([
 test.for<[string, unknown]>([
   ['nothing', undefined],
   ['null', null],
-  ['a text', 'postgres://'],
+  ['a string', 'postgres://'],
   ['an object without a query', {}],
   ['a transaction of Prisma', { $queryRawUnsafe: async () => [], $connect: undefined }],
   ['a transaction of a pool', { $queryRawUnsafe: async () => [], query: async () => [], connection: {} }],

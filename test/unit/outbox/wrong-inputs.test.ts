@@ -57,16 +57,12 @@ test.each<[what: string, option: string, call: () => unknown]>([
   ['one message instead of a list', 'messages', () => sendBatch(tx, orders, wrong({ payload }))],
   ['no messages', 'messages', () => sendBatch(tx, orders, wrong(undefined))],
   ['a message that is null', 'messages', () => sendBatch(tx, orders, wrong([null]))],
-  ['a message that is a text', 'messages', () => sendBatch(tx, orders, wrong(['x']))],
+  ['a message that is a string', 'messages', () => sendBatch(tx, orders, wrong(['x']))],
   ['options that are null', 'options', () => send(tx, orders, payload, wrong(null))],
-  ['options that are a text', 'options', () => send(tx, orders, payload, wrong('key'))],
-  ['a handle that is missing', 'options', () => cancel(tx, orders, wrong(undefined))],
-  ['a due time that is missing', 'options', () => reschedule(tx, orders, 'ref', wrong(undefined))],
-  [
-    'a handler that is missing',
-    'on',
-    () => consumer(client, { config, group: 'g' }).on(orders, wrong(undefined)),
-  ],
+  ['options that are a string', 'options', () => send(tx, orders, payload, wrong('key'))],
+  ['a missing handle', 'options', () => cancel(tx, orders, wrong(undefined))],
+  ['a missing due time', 'options', () => reschedule(tx, orders, 'ref', wrong(undefined))],
+  ['a missing handler', 'on', () => consumer(client, { config, group: 'g' }).on(orders, wrong(undefined))],
 ])('%s is refused', async (_what, option, call) => {
   expect(await refusal(call)).toMatchObject({ code: 'OUTBOX_OPTION_INVALID', details: { option } });
 });

@@ -63,11 +63,11 @@ test('a handler runs in the context of its message, also after awaits', async ()
 
 test.each([
   ['none', undefined],
-  ['one of another form', 'trace me'],
-  ['one of zeros', `00-${'0'.repeat(32)}-${spanId}-01`],
+  ['a header of another form', 'trace me'],
+  ['a header of zeros', `00-${'0'.repeat(32)}-${spanId}-01`],
   ['capitals', traceparent.toUpperCase()],
   ['the version ff', traceparent.replace(/^00/, 'ff')],
-  ['more than version 00 has', `${traceparent}-more`],
+  ['more fields than version 00 has', `${traceparent}-more`],
 ])('with %s the handler runs in the existing context', async (_what, value) => {
   const headers = value === undefined ? {} : { traceparent: value };
 

@@ -29,9 +29,9 @@ test('a rebalance waits for the messages being handled, however long that takes'
 });
 
 test.for<[string, unknown]>([
-  ['a broker that is away', new Error('Connection error')],
+  ['an unreachable broker', new Error('Connection error')],
   ['another coordinator', answer('NOT_COORDINATOR_FOR_GROUP')],
-  ['nothing that can be read', undefined],
+  ['an unreadable answer', undefined],
 ])('with %s a member is no longer in its group once its session has expired', ([, error]) => {
   const pulse = new Pulse(sessionTimeoutMs);
   vi.advanceTimersByTime(sessionTimeoutMs);

@@ -103,13 +103,13 @@ test('a mechanism of the user gets the broker, and its messages have no length p
 
 test.each<[string, Sasl, (broker: ScriptedKafka) => unknown, RegExp]>([
   [
-    'credentials that are refused',
+    'refused credentials',
     { mechanism: 'plain', username: 'u', password: 's3cret' },
     (broker) => Object.assign(broker.login, { code: 58, message: 'no such user' }),
     /127\.0\.0\.1:\d+.*no such user/,
   ],
   [
-    'a mechanism that is unknown',
+    'an unknown mechanism',
     { mechanism: 'unknown', authenticationProvider: () => ({ authenticate: async () => undefined }) },
     () => undefined,
     /127\.0\.0\.1:\d+.*mechanism/i,

@@ -53,7 +53,7 @@ test.each(lost)('%i holds the transport, and messages in flight may be stored', 
 });
 
 test.each([
-  ['a code that nobody knows', closedWith(599)],
+  ['an unknown code', closedWith(599)],
   ['a lost connection', Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })],
   ['silence', new Error('The server gave no answer within 5000 ms.')],
 ])('%s counts as a lost connection', (_what, error) => {

@@ -32,7 +32,7 @@ type Spoil = (proxy: Awaited<ReturnType<typeof stage>>['proxy']) => void;
 
 test.each<[string, Spoil, object]>([
   [
-    'topics that are missing, or have no broker',
+    'topics that are missing or have no broker',
     ({ topics }) => {
       topics.delete('orders');
       topics.set('bills', { brokers: {}, type: 'FIFO' });
@@ -40,7 +40,7 @@ test.each<[string, Spoil, object]>([
     { code: 'OUTBOX_ADDRESS_MISSING', details: { addresses: ['orders', 'bills'] } },
   ],
   [
-    'a proxy that refuses to tell',
+    'a proxy that refuses to give the route',
     ({ refused }) => void refused.set('queryRoute', ['UNAUTHORIZED', 'no key']),
     { code: 'OUTBOX_SERVER_UNAVAILABLE', message: expect.stringContaining('UNAUTHORIZED: no key') },
   ],
@@ -87,7 +87,7 @@ test('a proxy that sends no settings in time cannot be joined', async () => {
 test.each([
   ['a thousand', 1_000],
   ['an unlimited number of', 0],
-  ['an untold number of', undefined],
+  ['an unknown number of', undefined],
 ])('a group with %s deliveries, and topics without order, is joined', async (_what, maxAttempts) => {
   const { proxy, subscribe, told } = await stage();
   proxy.topics.set('orders', { brokers: { a: [3] }, type: 'NORMAL' });

@@ -12,7 +12,7 @@ test.each([
   ['beyond ASCII', { a: 'kůň 🐎' }, 'žluť'],
   ['control characters', { a: 'x\ny\u0001\u0002\u007F\u0085', b: 'plain' }, 'k\tk'],
   ['empty values', { a: '', b: ' ' }, 'key'],
-  ['names that mean something elsewhere', { constructor: '', toString: 'x' }, 'key'],
+  ['names with a meaning elsewhere', { constructor: '', toString: 'x' }, 'key'],
 ])('key and headers arrive unchanged as properties: %s', (_what, headers, key) => {
   const properties = toProperties(key, headers);
 
