@@ -16,7 +16,7 @@ export const developmentMutations: readonly Mutation[] = [
     built: true,
   },
   {
-    name: 'dead-server-untold',
+    name: 'dead-server-not-reported',
     promise: ownServers,
     file: 'dev/servers/process/server-process.ts',
     find: 'if (serving === started) context.died',

@@ -10,7 +10,7 @@ const sql = 'SQL refuses what the library refuses';
 /** What people and other languages see, and what they must not see. */
 export const faceMutations: readonly Mutation[] = [
   {
-    name: 'wait-told-at-every-try',
+    name: 'wait-reported-at-every-try',
     promise: waits,
     file: 'src/core/patience.ts',
     find: 'const sayEveryMs = 5_000;',
@@ -155,7 +155,7 @@ export const faceMutations: readonly Mutation[] = [
     built: true,
   },
   {
-    name: 'silent-line-proves-nothing',
+    name: 'silent-connection-counts-as-alive',
     promise: gone,
     file: 'src/store/database/silence.ts',
     find: 'return lostSinceMs === undefined ? {} : { lostSinceMs };',
@@ -165,7 +165,7 @@ export const faceMutations: readonly Mutation[] = [
     built: true,
   },
   {
-    name: 'work-of-the-server-is-no-sign',
+    name: 'working-server-counts-as-silent',
     promise: gone,
     file: 'src/store/database/silence.ts',
     find: 'return !backend.idle;',
@@ -174,7 +174,7 @@ export const faceMutations: readonly Mutation[] = [
     title: 'a statement has no time limit while its server is working',
   },
   {
-    name: 'idle-backend-is-a-sign',
+    name: 'idle-backend-counts-as-working',
     promise: gone,
     file: 'src/store/database/silence.ts',
     find: 'return !backend.idle;',
@@ -183,7 +183,7 @@ export const faceMutations: readonly Mutation[] = [
     title: 'a statement is given up when its connection',
   },
   {
-    name: 'payload-told-by-a-breaker',
+    name: 'payload-in-the-row-of-a-breaker',
     promise: elsewhere,
     file: 'src/inbox/told-error.ts',
     find: 'bodies.map(valueOf)',
@@ -221,7 +221,7 @@ export const faceMutations: readonly Mutation[] = [
       'a running consumer refreshes its record; one row remains of those that are gone, and none after an hour',
   },
   {
-    name: 'locks-of-milliseconds-told',
+    name: 'locks-of-milliseconds-reported',
     promise: elsewhere,
     file: 'src/operations/lane-locks.ts',
     find: 'openMs !== null && openMs >= afterMs',
@@ -239,7 +239,7 @@ export const faceMutations: readonly Mutation[] = [
     title: 'the first operation of a process waits some seconds for a starting PostgreSQL:',
   },
   {
-    name: 'lock-of-the-table-untold',
+    name: 'lock-of-the-table-not-reported',
     promise: elsewhere,
     file: 'src/operations/lane-locks.ts',
     find: `const all = extent === 'table';`,

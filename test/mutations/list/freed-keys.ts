@@ -5,7 +5,7 @@ const blockedKeys = 'A key continues when what held it is over';
 /** A key is free again. */
 export const freedKeyMutations: readonly Mutation[] = [
   {
-    name: 'freed-by-nothing-that-failed',
+    name: 'failed-message-frees-no-key',
     promise: blockedKeys,
     file: 'prisma/migrations/20261121000000_outbox/migration.sql',
     find: `when (old.state in ('retrying', 'failed') and new.state`,

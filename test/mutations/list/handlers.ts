@@ -69,7 +69,7 @@ export const handlerMutations: readonly Mutation[] = [
       'a message that its handler calls permanent is failed at once, in place and when parked, and its key continues',
   },
   {
-    name: 'parked-by-the-rules-in-place-of-the-word',
+    name: 'parked-by-the-rules-despite-a-verdict',
     promise: lastWord,
     file: 'src/inbox/intake/applier.ts',
     find: "verdict?.kind === 'retry-after' ? verdict.inMs : (firstMs ?? 0)",
@@ -105,7 +105,7 @@ export const handlerMutations: readonly Mutation[] = [
     title: 'a try has the delays of its topic, and a consumer without its handler gives none up',
   },
   {
-    name: 'limit-not-told',
+    name: 'limit-does-not-fire-the-signal',
     promise: givenUp,
     file: 'src/inbox/handling/handler-transactions.ts',
     find: 'setTimeout(() => this.giveUp(tooLong(this.#limitMs)), Math.max(0, leftMs))',
@@ -123,7 +123,7 @@ export const handlerMutations: readonly Mutation[] = [
     title: 'a parked message in hand at the end of the time of a stop uses up no try',
   },
   {
-    name: 'lost-member-not-told',
+    name: 'lost-member-does-not-fire-the-signal',
     promise: givenUp,
     file: 'src/brokers/kafka/source/pulse.ts',
     find: 'if (out.has(type)) this.#lost.abort();',
@@ -150,7 +150,7 @@ export const handlerMutations: readonly Mutation[] = [
     title: 'a failure of next remains one where a middleware',
   },
   {
-    name: 'forgotten-promise-not-told',
+    name: 'forgotten-promise-not-reported',
     promise,
     file: 'src/inbox/handler.ts',
     find: 'if (!told && !isThenable(answer)) {',

@@ -10,7 +10,7 @@ const failures = 'test/unit/brokers/kafka/failure.test.ts';
 /** What brokers answer, and what their topics and groups are like. */
 export const kafkaMutations: readonly Mutation[] = [
   {
-    name: 'silent-broker-untold',
+    name: 'silent-broker-not-reported',
     promise: silent,
     file: 'src/brokers/kafka/client/asked-questions.ts',
     find: 'if (answer instanceof Promise && !later)',
@@ -121,7 +121,7 @@ export const kafkaMutations: readonly Mutation[] = [
     title: 'after each unclear answer the partition is paused longer, at most a minute',
   },
   {
-    name: 'partition-given-to-who-has-no-handler',
+    name: 'partition-assigned-without-a-handler',
     promise: sharedGroup,
     file: 'src/brokers/kafka/source/assigner.ts',
     find: 'sorted.filter(({ topics }) => topics.includes(topic))',
@@ -149,7 +149,7 @@ export const kafkaMutations: readonly Mutation[] = [
     title: 'a topic missing at the start is reported at once by name and received once it exists',
   },
   {
-    name: 'deleted-messages-passed-in-silence',
+    name: 'deleted-messages-not-reported',
     promise: missing,
     file: 'src/brokers/kafka/source/losses.ts',
     find: 'this.#reset.add(nameOf(topic, partition));',
@@ -194,7 +194,7 @@ export const kafkaMutations: readonly Mutation[] = [
     title: 'a batch of an older format is decoded by kafkajs',
   },
   {
-    name: 'codecs-never-given',
+    name: 'codecs-not-registered',
     promise: 'Every codec of Kafka is read',
     file: 'src/brokers/kafka/client/codecs.ts',
     find: 'if (isGiven(CompressionCodecs[type])) continue;',
@@ -203,7 +203,7 @@ export const kafkaMutations: readonly Mutation[] = [
     title: 'a codec that the application has registered with kafkajs is kept, and the others are added',
   },
   {
-    name: 'lz4-never-given',
+    name: 'lz4-not-registered',
     promise: 'Every codec of Kafka is read',
     file: 'src/brokers/kafka/client/codecs.ts',
     find: 'if (isGiven(CompressionCodecs[type])) continue;',

@@ -88,7 +88,7 @@ export const laneNumberMutations: readonly Mutation[] = [
       'a relay that started with one lane drains 40 concurrently once they exist, each over its own connection',
   },
   {
-    name: 'told-connections-not-heeded',
+    name: 'configured-connections-ignored',
     promise: 'Added lanes are drained at once',
     file: 'src/app/relay/relay-connections.ts',
     find: 'return database.connections ?? Math.min(',

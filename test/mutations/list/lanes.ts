@@ -38,7 +38,7 @@ export const laneMutations: readonly Mutation[] = [
       'a head that vanishes between the release of blocked messages and the claim lets nothing overtake its followers',
   },
   {
-    name: 'late-news-taken-for-sent',
+    name: 'late-commit-counts-as-sent',
     promise: 'Lateness is bounded (I7)',
     file: 'src/store/database/snapshot.ts',
     find: 'BigInt(xid) < BigInt(xmax) && !inProgress.has(xid)',
@@ -211,7 +211,7 @@ export const laneMutations: readonly Mutation[] = [
     title: 'a relay with one look that takes too long still sends, releases and starts',
   },
   {
-    name: 'told-messages-are-waited-for',
+    name: 'starts-wait-for-locked-messages',
     promise: standsStill,
     file: 'src/store/lane/starts.ts',
     find: 'for no key update skip locked`',
@@ -258,7 +258,7 @@ export const laneMutations: readonly Mutation[] = [
     title: 'I1 a claim that reaches a standby is refused',
   },
   {
-    name: 'refused-for-want-of-preparing',
+    name: 'refused-without-a-prepared-statement',
     promise: 'A pooler that shares connections costs speed only',
     file: 'src/store/database/prepared-statements.ts',
     find: 'if (!isRefusal(error)) throw error;',

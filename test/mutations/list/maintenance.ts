@@ -130,7 +130,7 @@ export const maintenanceMutations: readonly Mutation[] = [
       'a change of epochs is tried once a minute, however many keepers ask, and waits twice as long each time',
   },
   {
-    name: 'failed-messages-stay-for-ever',
+    name: 'failed-messages-never-expire',
     promise: strangers,
     file: 'outbox.drop_failed_kept()',
     find: 'and k.updated_at < outbox.clock()',

@@ -147,7 +147,7 @@ export const parkedMutations: readonly Mutation[] = [
     title: 'after an outage Temporal is asked until it answers, also with nothing to start',
   },
   {
-    name: 'key-begun-try-is-taken-away',
+    name: 'key-begun-try-taken-by-another',
     promise: withoutTemporal,
     file: 'outbox.begin_try()',
     find: 'cardinality(p_retry_ms))], 5000)',

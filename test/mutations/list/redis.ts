@@ -7,7 +7,7 @@ const kept = 'Redis keeps what it acknowledged as its settings say';
 /** A message goes to Redis, and comes from there. */
 export const redisMutations: readonly Mutation[] = [
   {
-    name: 'redis-back-untold',
+    name: 'redis-recovery-not-reported',
     promise: 'The health of a consumer shows a silent broker',
     file: 'src/brokers/redis/source/queue-reader.ts',
     find: '      if (cut) changed();\n',
@@ -52,7 +52,7 @@ export const redisMutations: readonly Mutation[] = [
     title: 'a reader that has lost the lease acknowledges nothing of a list',
   },
   {
-    name: 'redis-eviction-untold',
+    name: 'redis-eviction-not-reported',
     promise: kept,
     file: 'src/brokers/redis/transport/redis-checks.ts',
     find: "if (eviction === 'noeviction' || maxMemory === 0)",

@@ -6,7 +6,7 @@ const inOrder = 'Over RocketMQ keys of FIFO topics keep their order, and effects
 /** What a server that takes time with its messages, and answers each alone, must not make of them. */
 export const rocketmqMutations: readonly Mutation[] = [
   {
-    name: 'rocketmq-back-untold',
+    name: 'rocketmq-recovery-not-reported',
     promise: 'The health of a consumer shows a silent broker',
     file: 'src/brokers/rocketmq/source/group-member.ts',
     find: '        if (failures > 0) this.#answersAgain();\n',
@@ -82,7 +82,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     title: 'waiting messages behind a lost one are lost with it if order is kept:',
   },
   {
-    name: 'what-is-behind-an-open-message-is-acknowledged',
+    name: 'messages-behind-an-open-one-are-acknowledged',
     promise: inOrder,
     file: 'src/brokers/offered-batch.ts',
     find: 'if (!this.#ordered) return',

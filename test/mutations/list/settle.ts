@@ -5,7 +5,7 @@ const confirmed = 'A confirmed message was processed';
 /** A batch is published and settled, and its receipts come or do not. */
 export const settleMutations: readonly Mutation[] = [
   {
-    name: 'transactions-as-the-database-has-them',
+    name: 'transaction-with-the-default-level',
     promise: 'No loss (I1)',
     file: 'src/store/database/pool.ts',
     find: `'begin isolation level read committed'`,
@@ -55,7 +55,7 @@ export const settleMutations: readonly Mutation[] = [
     title: 'asynchronous commits that no client waits for are a warning that names what a crash repeats',
   },
   {
-    name: 'failures-of-a-dead-relay-stay-untold',
+    name: 'failures-of-a-dead-relay-not-reported',
     promise: 'Final failures are reported',
     file: 'src/relay/drain.ts',
     find: 'this.#untold = at.untold;',
@@ -65,7 +65,7 @@ export const settleMutations: readonly Mutation[] = [
       'failures that a dead relay has settled but not reported are reported once by the next owner of its lane',
   },
   {
-    name: 'lane-without-messages-tells-nothing',
+    name: 'lane-without-messages-reports-nothing',
     promise: 'Final failures are reported',
     file: 'outbox.has_work()',
     find: 'p_lane.untold_from is not null',
@@ -110,7 +110,7 @@ export const settleMutations: readonly Mutation[] = [
       'I15 with a poison key, a topic that refuses everything and one on hold, other topics keep nine tenths of their rate',
   },
   {
-    name: 'hold-burns-an-attempt',
+    name: 'hold-uses-up-an-attempt',
     promise: 'It recovers by itself (I13)',
     file: 'src/relay/plan-settlement.ts',
     find: `return { id, to: 'ready', maybePublished`,

@@ -43,7 +43,7 @@ export const standInMutations: readonly Mutation[] = [
       'an engine that does not answer delays one message by a second and is asked by one request at a time',
   },
   {
-    name: 'outage-told-again-and-again',
+    name: 'outage-reported-again-and-again',
     promise: whoever,
     file: 'src/relay/supervision.ts',
     find: `if (this.#awaySince === undefined) this.#report({ type: 'temporal-away', error });`,

@@ -10,7 +10,7 @@ const client = 'test/integration/database/pool-client.test.ts';
 /** Transactions that others open, and those of pools. */
 export const transactionMutations: readonly Mutation[] = [
   {
-    name: 'wake-says-nothing',
+    name: 'wake-sends-no-nudge',
     promise: noTime,
     file: 'src/outbox/wake.ts',
     find: "  nudge(through, runQueryOf(through, 'wake'), []);",
@@ -47,7 +47,7 @@ export const transactionMutations: readonly Mutation[] = [
     title: 'reports at once that its client is',
   },
   {
-    name: 'misspelt-topic-in-silence',
+    name: 'misspelt-topic-not-reported',
     promise: 'A misspelled topic does not wait silently',
     file: 'src/store/message/store-plain.ts',
     find: 'dueAt, duplicate: false, unannounced, refusal',

@@ -51,7 +51,7 @@ export const waitingMutations: readonly Mutation[] = [
     title: 'a message that commits late is released at once, although everything due before it is released',
   },
   {
-    name: 'sweep-leaves-the-locked-for-ever',
+    name: 'sweep-never-releases-the-locked',
     promise: 'Lateness is bounded (I7)',
     file: 'src/store/lane/due-edge.ts',
     find: 'return now >= this.#restsUntil ? null : this.#from;',

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-/** Correct parts, put together wrongly: who asks them, when, and with whose answer. */
+/** Correct parts, put together wrongly: what calls them, when, and with which result. */
 export const wiringMutations: readonly Mutation[] = [
   {
     name: 'consumer-asks-once-whether-it-is-migrated',
@@ -21,7 +21,7 @@ export const wiringMutations: readonly Mutation[] = [
     title: 'a check of migrations and a preparation of topics wait some seconds for a starting PostgreSQL',
   },
   {
-    name: 'claimed-ahead-and-waits-to-be-rung',
+    name: 'claim-ahead-waits-for-a-ring',
     promise: 'Lateness is bounded (I7)',
     file: 'src/relay/drain.ts',
     find: 'ahead === undefined && hold === undefined && !claimed.truncated',
@@ -39,7 +39,7 @@ export const wiringMutations: readonly Mutation[] = [
     title: 'a lane whose session was replaced is tied to the new one at the next look',
   },
   {
-    name: 'batches-that-succeed-not-told-to-the-breaker',
+    name: 'successful-batches-hidden-from-the-breaker',
     promise: 'One bad message, key or topic slows no other (I15)',
     file: 'src/inbox/intake/apply.ts',
     find: `if (applied[n]?.kind === 'handled' && breaker.watches(batch.address))`,
