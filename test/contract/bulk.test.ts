@@ -7,7 +7,7 @@ import { ada } from '../support/fixtures/operator.ts';
 
 const failed = { states: ['failed'] } as const;
 
-/** The next page, of which nobody hears. */
+/** The next page, whose answer is dropped. */
 function page({ runner }: BulkBench, id: string) {
   return runner.runPage(id, () => undefined);
 }
@@ -254,7 +254,7 @@ for (const [of, open] of bulkBenches) {
     await bench.failMany(2_500);
     const { id } = await bench.start(failed, 'retry', { ...ada, ratePerSecond: 10_000 });
     const known = id ?? '';
-    /** Both want the next page at the same moment: they queue behind somebody who has the operation in hand. */
+    /** Both request the next page at the same moment: they queue behind a process that has the operation in hand. */
     const runBoth = async (): Promise<readonly string[]> => {
       // The rate allows the next page later than a quiet machine ends this one.
       await bench.database.query(
@@ -264,7 +264,7 @@ for (const [of, open] of bulkBenches) {
       const holder = await openTransaction(bench.url);
       await holder.query('select from outbox.bulk_operation where id = $1 for update', [known]);
       const running = Promise.all([page(bench, known), page(bench, known)]);
-      // What fails here is told below.
+      // A failure here is reported below.
       running.catch(() => undefined);
       try {
         await untilLockWaits(bench.database, 2);

@@ -43,7 +43,7 @@ test('dev runs a consumer in TypeScript by tsx, and again when a file that it im
 }, async (context) => {
   const made = await createEmptyDatabase();
   context.onTestFinished(() => made.drop());
-  // Beside the packages of the examples, of which tsx is one.
+  // Next to the packages of the examples, of which tsx is one.
   const folder = await mkdtemp(path.join(examples, '.dev-'));
   context.onTestFinished(() => rm(folder, { recursive: true }));
   const files = { 'outbox.config.ts': config, 'topics.ts': topics, 'consume.ts': consume };

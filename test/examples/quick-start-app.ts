@@ -9,7 +9,7 @@ import type { Kind } from './quick-start-page.ts';
 
 const installed = path.resolve(import.meta.dirname, '../../examples/node_modules');
 
-/** What stands in an application before its owner opens the page, apart from the table that the page shows. */
+/** The content of an application before its owner opens the page, apart from the table that the page shows. */
 const prismaHead = `generator client {
   provider = "prisma-client"
   output   = "../src/generated/prisma"

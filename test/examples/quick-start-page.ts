@@ -23,7 +23,7 @@ interface Steps {
 
 const blocks = /^#{2,3} (?<heading>[^\n]+)$|^```(?<language>\w+)\n(?<text>.*?)^```$/gms;
 
-/** Reads the page as somebody does who has an application of this kind, and skips what is for the other. */
+/** Reads the page as the owner of an application of this kind does, and skips what is for the other. */
 export function stepsFor(kind: Kind): Steps {
   const commands: Command[] = [];
   const files = new Map<string, string>();

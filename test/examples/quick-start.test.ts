@@ -39,7 +39,7 @@ test.each(kinds)(
         sent = await post(address.replace('localhost:3000', `127.0.0.1:${port}`));
       else if (ownTerminal) {
         const { said } = app.start(text);
-        // Whoever starts the servers waits for the lines to paste; what else runs on may be left alone.
+        // The start of the servers waits for the lines to paste; other programs may keep running.
         if (!text.endsWith('servers')) continue;
         await told(app, () => said().includes('Temporal UI'));
         const lines = [...said().matchAll(/^export (?<name>\w+)='(?<value>.*)'$/gm)];
@@ -47,7 +47,7 @@ test.each(kinds)(
       } else {
         const { ended, said } = app.start(text, 'y\n');
         expect(await ended, `${text}: ${said()}`).toBe(0);
-        // The page has installed everything that `init` wants.
+        // The page has installed everything that `init` requires.
         if (text.includes(' init ')) expect(said()).not.toContain('npm install');
         if (text.includes('open-account')) sent = said();
       }

@@ -39,7 +39,7 @@ test('I4 I5 F17: members that join and leave every 3 s under load leave each eff
 
   expect(all).toHaveLength(rounds + 1);
   expect(all.every((member) => handled(member) > 0)).toBe(true);
-  // Who stays sees the others come and go.
+  // The remaining member sees the others come and go.
   const seen = all.reduce((sum, member) => sum + assignments(member), 0);
   expect(seen).toBeGreaterThanOrEqual(2 * rounds);
   expect(all.reduce((sum, member) => sum + member.counts().parked, 0)).toBe(0);

@@ -50,7 +50,7 @@ test.concurrent.for(steps)(
     });
     expect(signal).toBe('SIGKILL');
 
-    // The broker does not know how far that one came, and delivers everything again.
+    // The broker has no offset of that one, and delivers everything again.
     inbox.feed(...feeds);
     const gaveUp = point === 'inbox:given-up';
     const next = await inbox.consume({

@@ -61,7 +61,7 @@ test('a parked message that kills its consumers is failed after three deaths, an
     // As few tries as there can be: one that a death uses up would be the last.
     quickRetries: [],
     retry: [50],
-    // Those beside it linger until it is begun, on a busy machine seconds later: that must not use up a try.
+    // The others linger until it is begun, on a busy machine seconds later: that must not use up a try.
     transactionTimeout: 60_000,
     temporalAddress: inject('temporalAddress'),
   };

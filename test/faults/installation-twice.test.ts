@@ -110,7 +110,7 @@ test('relays that deliver from two running databases of one installation report 
   const { url, original, clone, open } = await originalAndClone(context);
   await clone.cut();
   await clone.promote();
-  // While nobody works for the original, nothing speaks against its clone.
+  // While no relay of the original runs, nothing reveals its clone.
   await original.stop();
   const ofClone = relayOn(context, clone.url);
   await ofClone.ready;

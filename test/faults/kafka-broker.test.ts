@@ -31,7 +31,7 @@ const count = (relay: StageRelay, type: 'hold-began' | 'hold-ended'): number =>
 
 const isOnHold = (relay: StageRelay): boolean => count(relay, 'hold-began') > count(relay, 'hold-ended');
 
-/** What one fault may cost at most, beside time: the batch that was on its way, once more. */
+/** What one fault may cost at most, besides time: a repeat of the batch on the wire. */
 function expectKept({ attempts, broken, repeats: repeated, verdict }: Finished, faults: number): void {
   expect(verdict).toEqual(kept);
   expect(broken).toEqual([]);

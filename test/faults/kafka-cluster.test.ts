@@ -118,7 +118,7 @@ test('I1 I3 F12: leaders that move under load lose nothing and reorder no key, w
   const promised = new Set<string>();
   const alone = sendAlone(producer, theirs, () => moving, promised);
   const logOf = async (topic: string) => {
-    // What an older client knows of leaders is out of date.
+    // The leaders that an older client has cached are out of date.
     const reader = observer(kafka.brokers.join(','));
     await untilServed(reader, topic);
     return readTopic(reader, topic);

@@ -23,7 +23,7 @@ async function fillUnderLoad(context: TestContext, seed: number): Promise<void> 
   const installing = openDatabase({ url: disk.url, connections: 1 });
   await migrate(installing, await readMigrations());
   await installing.close();
-  // The journal stands for the broker, which has room.
+  // The journal represents the broker, which has room.
   const broker = await createTestDatabase();
   context.onTestFinished(() => broker.drop());
   await createJournal(broker.database);

@@ -17,7 +17,7 @@ const frozenMs = 12_000;
 
 async function freezeUnderLoad(context: TestContext, seed: number): Promise<void> {
   const server = await ownPostgres(context);
-  // The journal stands for the broker, on a server of its own, which goes on.
+  // The journal represents the broker, on a server of its own, which keeps running.
   const broker = await createTestDatabase();
   context.onTestFinished(() => broker.drop());
   await createJournal(broker.database);
@@ -33,7 +33,7 @@ async function freezeUnderLoad(context: TestContext, seed: number): Promise<void
 
   const frozen = await server.freeze();
   const frozenAt = performance.now();
-  // The silence is told after three seconds; a connection would stay open for hours.
+  // The silence is reported after three seconds; a connection would stay open for hours.
   const told = (): readonly string[] => relay.health().failing.map(({ what }) => what);
   await until(() => told().includes('PostgreSQL'), 10_000).catch(() => undefined);
   expect(told()).toContain('PostgreSQL');

@@ -25,7 +25,7 @@ interface Ends {
 async function endUnderLoad(context: TestContext, seed: number, { times, end }: Ends): Promise<void> {
   const random = seededRandom(seed);
   const server = await ownPostgres(context);
-  // The journal stands for the broker, on a server of its own, which lives on.
+  // The journal represents the broker, on a server of its own, which keeps running.
   const broker = await createTestDatabase();
   context.onTestFinished(() => broker.drop());
   await createJournal(broker.database);

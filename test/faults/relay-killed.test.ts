@@ -29,7 +29,7 @@ async function publisherOf(stage: Stage, relays: readonly RelayProcess[]): Promi
   return relay;
 }
 
-/** Kills the relay that owns the lane, waits for the other one to go on, and puts a new one beside it. */
+/** Kills the relay that owns the lane, waits for the other one to continue, and starts a new one. */
 async function killOwner(
   stage: Stage,
   relays: RelayProcess[],
@@ -85,7 +85,7 @@ test.concurrent.for(faultSeeds(1))(
   (seed, context) => killedAtRandom(context, seed, 3),
 );
 
-/** One of two relays dies every 3 to 8 s, first the one that delivers and then whoever, and is replaced by a new one. */
+/** One of two relays dies every 3 to 8 s, first the one that delivers and then either, and is replaced by a new one. */
 async function killedByTheClock(context: TestContext, seed: number): Promise<void> {
   const kills = faultRounds(5);
   const random = seededRandom(seed);

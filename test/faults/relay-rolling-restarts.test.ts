@@ -8,7 +8,7 @@ import { numbered, openStage } from '../support/fixtures/stage.ts';
 import { untilDone } from '../support/fixtures/until-done.ts';
 
 const orders = numbered('orders');
-/** A relay gives its drains 10 s; a machine that starts and loads others meanwhile takes some more. One that hangs stays. */
+/** A relay gives its drains 10 s; a machine that is starting others takes some more. One that hangs stays. */
 const exitsWithinMs = 40_000;
 const restarts = faultRounds(5);
 
@@ -53,7 +53,7 @@ test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load r
   expect(repeats(journal)).toBe(0);
   expect(exits.filter(({ code, ms }) => code !== 0 || ms > exitsWithinMs)).toEqual([]);
   expect(publishers.size, 'every restart hit the relay that delivered').toBe(restarts);
-  // Lanes are handed over: nobody has to wait until the lease of somebody who has left is over.
+  // Lanes are handed over: no relay waits for the lease of one that has stopped to expire.
   const lapses = all.flatMap(({ events }) =>
     events.filter((event) => event.type === 'lane-acquired' && event.lapsed),
   );

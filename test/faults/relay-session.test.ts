@@ -18,7 +18,7 @@ test('I1 I3: a relay that loses its session while it sends only repeats messages
   timeout: faultTimeoutMs(300_000),
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
-  // Longer than the grace: whoever takes the lane meanwhile sends beside its old owner.
+  // Longer than the grace: another owner that takes the lane sends concurrently with the old one.
   const before = (): Promise<void> => delay(700);
   const relays = await Promise.all([
     stage.relay({}, { publisher: 'a', before }),

@@ -13,7 +13,7 @@ import { until } from '../support/fixtures/until.ts';
 import { startRelayProcess } from '../support/processes/relay-process.ts';
 
 const reminders = numbered('reminders');
-/** It stands in every request that starts the workflow of a message, and in no other. */
+/** It is in every request that starts the workflow of a message, and in no other. */
 const startRequest = 'deliverMessage';
 
 /** Starts the workflow of a message by hand, and answers what it ended with. */

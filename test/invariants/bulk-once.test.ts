@@ -31,7 +31,7 @@ test.concurrent('I14 F01 a shift of 900 due times continues when relays are kill
   const id = started ?? '';
   const answered = async (): Promise<number> => (await operator.bulk.show(id)).answered;
 
-  // One dies after the commit of its second page, whose workflow knows nothing of it.
+  // One dies after the commit of its second page, whose result the workflow does not have.
   const first = await stage.relayProcess({
     crash: { point: 'bulk:page-committed', pass: 2, signal: 'SIGKILL' },
   });
@@ -103,12 +103,12 @@ test.concurrent('I14 two runners of one operation take turns, and the database r
   const runners = [1, 2].map(() =>
     createRelayBulkRunner({ database, withdraw: async () => undefined, report: () => undefined }),
   );
-  /** Both want the next page at the same moment: they queue behind somebody who has the operation in hand. */
+  /** Both request the next page at the same moment: they queue behind a process that has the operation in hand. */
   const runBoth = async (): Promise<readonly string[]> => {
     const holder = await openTransaction(stage.url);
     await holder.query('select from outbox.bulk_operation where id = $1 for update', [id]);
     const running = Promise.all(runners.map((runner) => runner.runPage(id, () => undefined)));
-    // What fails here is told below.
+    // A failure here is reported below.
     running.catch(() => undefined);
     try {
       await untilLockWaits(database, runners.length);

@@ -11,7 +11,7 @@ const messages = 500;
 const connections = 8;
 /** A race is one when each side has won so often. */
 const least = 20;
-/** One does it, unless the machine stands still for seconds. */
+/** One is enough, unless the machine stalls for seconds. */
 const maxRounds = 10;
 
 /** Stores messages that become due one by one, and cancels each around its due time, until `latestMs` after it. */
@@ -37,7 +37,7 @@ async function race(fixture: LaneFixture, business: Database, aim: Aim, latestMs
   return answers;
 }
 
-// Where a workflow waits it may be late by the grace of the sweep, so cancels go on for that time.
+// Where a workflow waits it may be late by the grace of the sweep, so cancels continue for that time.
 test.each([
   ['lane', 50],
   ['workflow', 250],

@@ -118,7 +118,7 @@ async function noteOn(
     if (oldest < 0) continue;
     const again = `${name}/${oldest + random.below(Math.min(20, notedOn.length - oldest))}`;
     const answer = await fixture.mark([again]);
-    // Days that have passed meanwhile do not count against it.
+    // Days that have passed in between do not count against it.
     if (today() - (notedOn[oldest] ?? 0) < days) expect(answer).toEqual([]);
   }
 }
@@ -139,7 +139,7 @@ test('I12: within its window an id is refused, however often epochs end and are 
       over.signal,
     );
   const noting = Promise.all(names.map(note));
-  // What fails there is told at the end.
+  // A failure there is reported at the end.
   noting.catch(() => over.abort());
   let dropped = 0;
   while (day < 12 && !over.signal.aborted) {

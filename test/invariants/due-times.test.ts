@@ -67,7 +67,7 @@ test.for([
 
     expect(latenesses).toHaveLength(messages);
     expect(Math.min(...latenesses)).toBeGreaterThanOrEqual(0);
-    // Whoever trusts the clock of the relay is late by an hour; the rest is what a busy machine takes.
+    // Trusting the clock of the relay would be an hour late; the rest is what a busy machine takes.
     expect(Math.max(...latenesses)).toBeLessThan(30_000);
   },
 );

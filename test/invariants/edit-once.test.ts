@@ -5,7 +5,7 @@ import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, failAll, operatorAt } from '../support/fixtures/operator.ts';
 
 const messages = 60;
-/** So many are retried or discarded first, and so many edited first; of the others whoever is quicker wins. */
+/** So many are retried or discarded first, and so many edited first; for the others the quicker operator wins. */
 const inOrder = 10;
 
 function outcomeOf(

@@ -32,7 +32,7 @@ async function publishRound(round: number): Promise<void> {
   );
 }
 
-/** A handler that fails on some messages until it is corrected, and notes what ran beside what. */
+/** A handler that fails on some messages until it is corrected, and records what ran concurrently. */
 class Handler {
   corrected = false;
   readonly overlaps: string[] = [];
@@ -43,7 +43,7 @@ class Handler {
     const other = this.#running.get(name);
     if (other !== undefined) this.overlaps.push(`${other} and ${n} of ${name}`);
     this.#running.set(name, n);
-    // The time that work takes, different each time; so long for the retried ones that others arrive meanwhile.
+    // The time that work takes, different each time; so long for the retried ones that others arrive during it.
     await delay(this.corrected && isTroubled(n) ? 400 : 1 + ((n * 7) % 5));
     this.#running.delete(name);
     if (!this.corrected && isTroubled(n)) throw new Error('a bug');
@@ -93,7 +93,7 @@ test('I3 messages that operators retry under load are handled once, in order, be
       await publishRound(round);
     }
   })();
-  // What fails there is told when it is awaited.
+  // A failure there is reported when it is awaited.
   load.catch(() => undefined);
   await until(async () => (await failed()).length === troubledCount, patientMs);
   await until(async () => (await stage.effects()).length > 400, patientMs);

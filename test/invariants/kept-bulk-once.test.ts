@@ -25,7 +25,7 @@ test('I14 F01 a bulk operation on 900 kept messages continues when its consumers
   expect(await runFedProcess({ ...process, crash: { point: 'bulk:page-open', pass: 2 } })).toBe('SIGKILL');
   expect(await answered()).toBe(150);
   expect((await inbox.kept()).filter(({ state }) => state === 'failed')).toHaveLength(750);
-  // One dies after the commit of a page, of which the workflow knows nothing.
+  // One dies after the commit of a page, whose result the workflow does not have.
   expect(await runFedProcess({ ...process, crash: { point: 'bulk:page-committed', pass: 1 } })).toBe(
     'SIGKILL',
   );

@@ -7,7 +7,7 @@ import type { RelayProcess } from '../support/processes/relay-process.ts';
 
 const orders = numbered('orders', { lanes: 2 });
 const delayed = 10;
-/** So large that what keeps messages is told from what a heap keeps anyway. */
+/** So large that a leak of messages is distinguished from what a heap keeps anyway. */
 const text = 'x'.repeat(8_000);
 const perRound = 1_500;
 /** Behind the first one, which fills pools and caches that stay as they are. */

@@ -132,7 +132,7 @@ test.each([
     expect(await noteArrivals(frozen, group, [message('1')])).toEqual(['new']);
     await park(frozen, group, [one], 0);
     const batch = made.database.transaction((sql) => noteArrivals(sql, group, [message('1'), message('2')]));
-    // Caught before it happens, or it would count as an error that nobody handles.
+    // Caught before it happens, or it would count as an unhandled error.
     const refusal = batch.then(
       () => undefined,
       (error: unknown) => error,

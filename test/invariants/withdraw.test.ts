@@ -28,7 +28,7 @@ test('I5 of 500 messages withdrawn just before or during their sending, each is 
     const chosen = (ahead.length > 0 ? ahead : ids.filter((id) => !asked.has(id))).slice(2, 6);
     return chosen.length > 0 ? chosen : ids.filter((id) => !asked.has(id)).slice(0, 4);
   };
-  // Turns are made: a batch in hand lets the operators ask, and stays in hand until one of them wants the lane.
+  // Turns are made: a batch in hand lets the operators ask, and stays in hand until one of them requests the lane.
   const waiting: (() => void)[] = [];
   let asking = 0;
   const letAsk = async (): Promise<void> => {

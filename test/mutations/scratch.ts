@@ -11,7 +11,7 @@ export interface Scratch {
   remove(): void;
 }
 
-/** What git does not know, but tests need, beside the built program. */
+/** What is not in git but needed by tests, besides the built program. */
 const made = ['dev/generated'];
 
 /** Copies what is committed or about to be. The program must have been built, and counts as built from the copy. */

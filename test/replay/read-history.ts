@@ -14,7 +14,7 @@ interface ProtoJson {
 }
 
 const load = createRequire(import.meta.url);
-// The SDK's own reader wants types and parser from one copy of protobufjs, and npm may install several. So the parser
+// The SDK's own reader requires types and parser from one copy of protobufjs, and npm may install several. So the parser
 // is taken from beside the types.
 const besideProto = createRequire(load.resolve('@temporalio/proto'));
 const { fromJson } = besideProto('protobufjs/ext/protojson') as ProtoJson;

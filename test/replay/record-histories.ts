@@ -204,7 +204,7 @@ async function record(name: string, workflowId: string, run?: string): Promise<v
     `--workflow-id=${workflowId}`,
     ...(run === undefined ? [] : [`--run-id=${run}`]),
   ]);
-  // Identities and sticky queues name the pid and host of whoever recorded; a replay does not read them.
+  // Identities and sticky queues have the pid and host of the recording process; a replay does not read them.
   const text = stdout.trim().replaceAll(/"\d+@[\w.-]+/g, '"worker');
   await writeFile(`${folder}${name}.json`, `${text}\n`);
 }

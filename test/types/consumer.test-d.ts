@@ -183,7 +183,7 @@ test('a middleware gets at least one message of its transaction and must return 
     expectTypeOf(others).toEqualTypeOf<InboxMessage<unknown>[]>();
     return next();
   });
-  // @ts-expect-error nobody would wait for the transaction
+  // @ts-expect-error nothing would await the transaction
   one.use((_context, next) => {
     void next();
   });

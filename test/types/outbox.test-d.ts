@@ -43,7 +43,7 @@ test('the payload is the input of the schema', () => {
   void send(tx, orders, { orderId: 1, at: '2026-01-01' });
   // @ts-expect-error the consumer receives a Date, the sender passes a text
   void send(tx, orders, { orderId: '1', at: new Date() });
-  // @ts-expect-error a field that the schema does not know
+  // @ts-expect-error a field unknown to the schema
   void send(tx, orders, { orderId: '1', at: '', more: true });
   // @ts-expect-error in a batch, too
   void sendBatch(tx, orders, [{ payload: { orderId: 1, at: '' } }]);

@@ -27,7 +27,7 @@ export interface SuiteOptions {
 
 /**
  * Runs a suite by the given Node, and takes down every warning of all of its processes: they inherit the file that Node
- * writes warnings to, also those whose output nobody reads.
+ * writes warnings to, also those whose output is not read.
  *
  * @throws when the program is another version, or does not write its warnings
  */
@@ -54,7 +54,7 @@ export async function runSuite(
   };
 }
 
-/** A check that hears nothing would pass for ever. */
+/** A check that sees no output would always pass. */
 function tryOut(node: string, env: Environment & { NODE_REDIRECT_WARNINGS: string }, version: string): void {
   const program = "process.emitWarning('heard'); console.log(process.versions.node)";
   const { stdout } = spawnSync(node, ['-e', program], { env, encoding: 'utf8' });

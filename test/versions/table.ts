@@ -19,7 +19,7 @@ export interface PostgresLine {
   readonly packageVersion: string;
 }
 
-/** A version of something that the packed package is installed beside. */
+/** A version of something that the packed package is installed with. */
 export interface NeighborLine {
   readonly name: string;
   /** What is installed, exactly. */

@@ -230,7 +230,7 @@ test('adoption reads a few batches per passed message, whatever their number', a
   };
 
   expect(await adopt(database, by)).toMatchObject({ settled: count });
-  // A server process tells its counts when it is idle.
+  // A server process reports its counts when idle.
   await until(async () => (await entriesRead()) >= count, 30_000);
   expect(await entriesRead()).toBeLessThan(10 * count);
   const dated = await database.query<{ right: boolean; count: number }>(

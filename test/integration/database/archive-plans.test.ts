@@ -61,7 +61,7 @@ afterAll(() => at.fixture.drop());
 const makeId = `create function outbox_id(n integer, kind text) returns uuid language sql immutable
   as $$ select (lpad(to_hex(ascii(kind)), 8, '0') || '-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid $$`;
 
-/** Passed long ago, in few transactions and many batches, beside messages that wait. */
+/** Passed long ago, in few transactions and many batches, among waiting messages. */
 async function insertLog(): Promise<void> {
   const { database } = at.fixture;
   for (const [state, count] of [

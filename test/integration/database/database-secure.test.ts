@@ -190,7 +190,7 @@ test('a running relay reconnects with the current password on every kind of conn
     );
   // The session listens again, too.
   await until(async () => (await names()).length === 2);
-  // One that was being opened meanwhile, with the old password, was not among those that were ended.
+  // One that was being opened with the old password was not among those that were ended.
   await until(async () => (await endOld()).length === 0);
   await until(() => asked > before + 1);
 });

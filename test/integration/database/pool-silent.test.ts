@@ -16,7 +16,7 @@ test('when the session becomes silent, neither busy nor idle connections block a
   context.onTestFinished(() => pool.close());
   const session = await pool.openSession('silent', () => undefined);
   context.onTestFinished(() => session.stop());
-  // Otherwise whoever fails here waits minutes for connections that nobody has given up.
+  // Otherwise a failure here waits minutes for connections that were not given up.
   context.onTestFinished(() => proxy.inject({ kind: 'reset' }));
   const busy = pool.query('select pg_sleep(100)').then(
     () => 'answered',

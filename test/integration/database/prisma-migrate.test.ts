@@ -25,13 +25,13 @@ afterEach(() => made.drop());
 
 const nothing: SchemaFilter = { externalTables: [], externalEnums: [] };
 
-/** Installs the outbox, and answers how it stands. */
+/** Installs the outbox and returns its state. */
 async function install(): Promise<string> {
   await migrate(made.database, await readMigrations());
   return dumpSchema(made.database);
 }
 
-/** All tables but partitions, and the enums, as `tables.external` and `enums.external` want them. */
+/** All tables but partitions, and the enums, as `tables.external` and `enums.external` require them. */
 async function everything(): Promise<SchemaFilter> {
   const [row] = await made.database.query<SchemaFilter>(
     `select array(select format('outbox.%s', c.relname) from pg_class c

@@ -24,7 +24,7 @@ beforeAll(async () => {
   migrated = await createTestDatabase();
   await migrated.database.query(await readFile(path.join(packageRoot(), 'prisma', 'shop.sql'), 'utf8'));
   modelled = await createEmptyDatabase();
-  // Made by hand, because Prisma knows the sequences of its own columns only, and no functions.
+  // Made by hand, because Prisma has only the sequences of its own columns, and no functions.
   await modelled.database.query(
     `create schema outbox; create sequence outbox.message_position;
      create function outbox.current_epoch() returns bigint language sql as 'select 1::bigint';

@@ -77,14 +77,14 @@ test('a drop neither waits for a transaction that reads the history nor makes ot
   const over = new AbortController();
   const dropping = at.archive().finally(() => over.abort());
   let longestMs = 0;
-  // Whoever brings ids of his own looks into the history.
+  // Senders with ids of their own look into the history.
   while (!over.signal.aborted) {
     const startedAt = performance.now();
     await at.fixture.send('meanwhile', { id: randomUUID() });
     longestMs = Math.max(longestMs, performance.now() - startedAt);
   }
   expect(await dropping).toMatchObject({ dropped: 0, inUse: 2 });
-  // 200 ms and what the machine takes. Whoever waited for a drop that waits for the reader would wait for ever.
+  // 200 ms and what the machine takes. A wait for a drop that waits for the reader would never end.
   expect(longestMs).toBeLessThan(3_000);
   await reader.commit();
 
@@ -159,7 +159,7 @@ test('processed ids expire unless their message is live, and never with a retent
   await at.age('2 days');
   expect(await at.archive({ processedMs: null })).toMatchObject({ processed: { dropped: 0 } });
   expect(await mark()).toHaveLength(0);
-  // A consumer's keeper knows of it.
+  // A consumer's keeper also has it.
   const signal = new AbortController().signal;
   expect(await keepWindow(fixture.database, { windowMs: day, signal })).toMatchObject({ dropped: 0 });
 

@@ -264,7 +264,7 @@ test.each(['PostgreSQL', 'kafka'] as const)(
 
     const child = spawn(process.execPath, ['--require', './saying-pool.cjs', 'src/consume.js'], {
       cwd: project.folder,
-      // Not in .env, which gives way to variables of whoever runs the tests on servers of their own.
+      // Not in .env, because variables of the environment override it when tests run on given servers.
       env: {
         ...process.env,
         DATABASE_URL: url,

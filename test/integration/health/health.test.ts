@@ -157,7 +157,7 @@ test('the health of a relay names a server that vanished, until it is back', asy
   proxy.inject({ kind: 'reset' });
   await untilFailing(relay, 'look');
   proxy.heal();
-  // Sooner than it would be forgotten: a look that has worked says so. What is done seldom may have failed meanwhile, too.
+  // Sooner than it would be forgotten: a successful look resolves it. Rare actions may have failed in between, too.
   await until(() => !failing(relay).includes('look'), 10_000);
   await untilWell(relay);
 
@@ -188,13 +188,13 @@ test('a relay waits for the batch in hand, but no longer than the time of its st
   const told = performance.now();
   await Promise.race([relay.stop({ timeout: '1s' }), delay(10_000)]);
   const tookMs = performance.now() - told;
-  // Who waits for it without an end shall not hold the end of the test as well.
+  // A wait without limit must not also delay the end of the test.
   if (tookMs > 4_000) sent.open();
   expect(tookMs).toBeGreaterThan(1_000);
   // A second behind it, and what a busy machine adds.
   expect(tookMs).toBeLessThan(4_000);
 
-  // What it left goes on elsewhere, as if it had died, while its own batch is still on the way.
+  // Its messages continue elsewhere, as if it had died, while its own batch is still on the wire.
   await stage.relay({}, { publisher: 'another' });
   await until(async () => (await stage.lastPublisher()) === 'another', 60_000);
 });
@@ -215,7 +215,7 @@ test('a relay waits for the batch in hand also while Temporal is unreachable', a
   await untilFailing(relay, 'Temporal');
 
   const stopping = relay.stop().then(() => 'over');
-  // Longer than a server that is away is waited for in vain.
+  // Longer than the wait for an unreachable server.
   expect(await Promise.race([stopping, delay(1_500, 'waiting')])).toBe('waiting');
   sent.open();
   expect(await Promise.race([stopping, delay(10_000, 'waiting')])).toBe('over');

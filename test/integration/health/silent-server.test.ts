@@ -64,7 +64,7 @@ test.concurrent('a command that waits for the server ends when its connections v
   context.onTestFinished(() => runner.rollback());
   await runner.query('select pg_advisory_xact_lock(7021964731)');
   const command = startCli(context, ['migrate', '--database', served.through]);
-  // The other runner is waited for, and meanwhile it is asked whether the server lives.
+  // The other runner is waited for, and in this time the server is probed.
   await until(
     async () =>
       (await backends(

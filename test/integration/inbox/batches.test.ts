@@ -55,7 +55,7 @@ test('a failed batch leaves nothing and is handled singly: only the message that
     { n: 4, state: 'parked', reason: 'error' },
     { n: 9, state: 'parked', reason: null },
   ]);
-  // The batch is told at its first message.
+  // The batch is reported at its first message.
   expect(running.counts().failedAttempts).toBe(2);
   expect(running.events.filter(({ type }) => type === 'attempt-failed')).toMatchObject([
     { offset: '0', attempt: 1 },
@@ -86,7 +86,7 @@ test('duplicates, repeats within one batch and unreadable messages do not fail t
 
   expect(await inbox.effects()).toEqual([...range(1, 8), 10, 11, 12]);
   expect(running.counts()).toMatchObject({ handled: 11, duplicates: 4, failed: 1, failedAttempts: 0 });
-  // Of the unreadable one nothing is processed: its repeat says so.
+  // Of the unreadable one nothing is processed, as its repeat shows.
   expect(running.events.filter(({ type }) => type === 'failed')).toHaveLength(1);
 });
 

@@ -74,7 +74,7 @@ test('a handler registered after the start is refused', async () => {
 test('a handler that returns no promise is reported once, and its messages count as handled', async () => {
   const events: ConsumerEvent[] = [];
   const { consumer, source } = await make({}, (event) => events.push(event));
-  // As written in JavaScript, where nobody is told that the promise is forgotten.
+  // As in JavaScript, where nothing reports that the promise is forgotten.
   const forgetful = (() => undefined) as unknown as () => Promise<unknown>;
   const running = await consumer.on(orders, forgetful).start();
   onTestFinished(() => running.stop());

@@ -29,7 +29,7 @@ test('a redelivered message that the filter knows is dropped without asking the 
   await until(() => first.counts().handled === 20);
   await first.stop();
   await stage.rewind();
-  // Only the filter remembers now: whoever asked the database would handle everything again.
+  // Only the filter has them now: a consumer that asked the database would handle everything again.
   await stage.prisma.$executeRaw`delete from outbox.processed`;
 
   const second = await consume('second');

@@ -79,7 +79,7 @@ async function maxStuck({ database, running, source }: Stage, messages: number):
     );
     most = Math.max(most, row?.stuck ?? 0);
     if (row?.quick === fed) append(quick.name, (fed += 1), 'k');
-    // Each in hand is in its second try, or past it: the other topic must go on nevertheless.
+    // Each in hand is in its second try, or past it: the other topic must still continue.
     if (running.counts().failedAttempts >= 2 * inHand) enough ??= fed + 10;
     return fed >= (enough ?? Number.POSITIVE_INFINITY);
   }, 60_000);

@@ -31,7 +31,7 @@ afterEach(async () => {
   await stage.end();
 });
 
-/** Records as a program writes them that knows nothing of an outbox. */
+/** Records as written by a program without an outbox. */
 async function publish(address: string, records: readonly Foreign[]): Promise<void> {
   const producer = stage.kafka.producer({ allowAutoTopicCreation: false });
   await producer.connect();

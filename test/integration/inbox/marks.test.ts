@@ -127,7 +127,7 @@ test('when members that share a partition die of a message, it is failed while a
   }
 
   expect(began).toEqual(['with others', 'alone', 'alone', 'failed', 'failed']);
-  // Nor does the one that goes on begin it, if it gets it.
+  // Nor does the remaining one begin it, if it gets it.
   expect(await living.begin(shared, ['other-6', 'deadly'])).toBe(false);
   expect(await living.beginOne(shared, 'other-6')).toBe(true);
   expect(living.endOne(shared, 'other-6')).toBe(true);

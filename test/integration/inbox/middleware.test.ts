@@ -63,7 +63,7 @@ test('middlewares run once around each transaction, the first outermost, with al
     'inner id-1,id-2',
     'handler id-1',
     'handler id-2',
-    // They are told when the transaction is committed.
+    // They are reported when the transaction is committed.
     'inner ends with 1,2',
     'outer ends with 1,2',
   ]);

@@ -42,6 +42,6 @@ test('a consumer of a topic missing in Kafka reports at once which one and what 
     },
   });
   expect(await refused).toMatchObject({ error: { code: 'OUTBOX_ADDRESS_MISSING' } });
-  // The same reason is told once, not at every look.
+  // The same reason is reported once, not at every look.
   expect(waits()).toHaveLength(1);
 });

@@ -237,7 +237,7 @@ test('of two operators on one message exactly one wins', async (end) => {
       inbox.discard(of(fixture, id), ada).then(([answer]) => answer?.result ?? ''),
     ]);
   const results: (readonly [string, string])[] = [];
-  // One message of each key at a time: whoever has another one of the key in hand makes both of them give up.
+  // One message of each key at a time: an operator with another one of the key in hand makes both give up.
   for (let from = 0; from < ids.length; from += keys)
     results.push(...(await Promise.all(ids.slice(from, from + keys).map(rivals))));
 

@@ -48,7 +48,7 @@ test('after its last try a message is failed and its key continues', async () =>
   inbox = await MemoryInbox.create();
   const attempts: number[] = [];
   const running = await inbox.consume({
-    // The other message has as few tries, and must not need them for want of time.
+    // The other message has as few tries, and must not use them up for lack of time.
     transactionTimeout: '1m',
     quickRetries: [1],
     retry: [50, 50],

@@ -225,7 +225,7 @@ test('a keeper waits briefly for an open handler; others stall no longer than th
   }
   expect(await keeping).toMatchObject({ rolled: false, complete: false });
   expect(performance.now() - startedAt).toBeGreaterThan(290);
-  // 300 ms and what the machine takes. Whoever waited for the patience of a late keeper waited for 5 s.
+  // 300 ms and what the machine takes. A wait for the patience of a late keeper would take 5 s.
   expect(longestMs).toBeLessThan(4_000);
   expect(await fixture.epochs()).toEqual([1]);
 

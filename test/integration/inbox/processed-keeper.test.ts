@@ -75,7 +75,7 @@ test('a keeper notes its group, and ends and drops epochs, with the client of th
   });
   expect(await fixture.epochs()).toEqual([1]);
 
-  // Nobody wants ids for ever any more.
+  // No group needs ids without end any more.
   await started.pop()?.stop();
   await fixture.database.query(`delete from outbox.consumer_group where consumer_group = 'mail'`);
   await until(async () => (await fixture.epochs()).includes(2));

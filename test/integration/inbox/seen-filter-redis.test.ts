@@ -230,7 +230,7 @@ test('an answer that arrived while this process was busy is in time', async () =
   await filter.add('web', ['a']);
   await frozen(server.node.pid);
   const question = filter.seen('web', ['a']);
-  // The question leaves; its answer comes while nobody looks, and is looked at long after its time.
+  // The question is sent; its answer arrives while the process is busy, and is read long after its time.
   for (let turn = 0; turn < 3; turn += 1) await afterSockets();
   thaw(server.node.pid);
   const endMs = performance.now() + 3_000;

@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000 });
 let inbox: MemoryInbox;
 afterEach(() => inbox.end());
 
-/** Works until it is told that nobody waits any longer, and ends by saying so. */
+/** Works until its signal fires, and ends by reporting that. */
 function untilGivenUp({ signal }: HandlerContext): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });

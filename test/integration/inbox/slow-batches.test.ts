@@ -29,7 +29,7 @@ test('a batch that fails after more than its share of time is handled singly, an
   expect(await stage.effects()).toEqual(range(1, slow.messages));
   expect(await stage.kept()).toMatchObject([{ n: poison, state: 'parked', reason: 'error' }]);
   expect(running.counts()).toMatchObject({ handled: slow.messages, parked: 1, failedAttempts: 2 });
-  // The batch is told at its first message.
+  // The batch is reported at its first message.
   expect(running.events.filter(({ type }) => type === 'attempt-failed')).toMatchObject([
     { offset: '0', attempt: 1, error: new Error('the bank is closed') },
     { offset: String(slow.messages), attempt: 1 },

@@ -28,7 +28,7 @@ test('a message that its handler calls permanent is failed at once, in place and
     before: ({ payload: { n } }) => {
       if (n > 2) return;
       tries.push(n);
-      // The second one is parked before its handler knows better.
+      // The second one is parked before its handler returns a verdict.
       throw n === 1 || tries.length > 3 ? permanent(closed) : closed;
     },
   });

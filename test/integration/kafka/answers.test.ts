@@ -122,7 +122,7 @@ test('after the answer of a broker that no longer leads a partition the next pub
 });
 
 test('a message that could not be sent does not clear the doubts of a partition', async () => {
-  // Rests last as long as this clock stands still.
+  // Pauses last as long as this clock does not move.
   vi.useFakeTimers({ toFake: ['performance'] });
   const wire = await answeringWire(brokers);
   let away = false;

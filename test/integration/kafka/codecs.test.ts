@@ -12,7 +12,7 @@ const brokers = inject('kafkaBrokers');
 const client = observer(brokers);
 const codecs = ['gzip', 'snappy', 'lz4', 'zstd', 'uncompressed'] as const;
 
-/** Texts that pack well, badly, and in several blocks, beside very short ones. */
+/** Texts that compress well, badly, and in several blocks, and very short ones. */
 const payloads = [
   'a',
   'ab'.repeat(100_000),

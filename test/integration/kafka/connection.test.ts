@@ -39,7 +39,7 @@ async function stored(): Promise<number> {
   return (await readTopic(client, address)).filter(({ key }) => key === 'a').length;
 }
 
-/** After what went wrong, the transport goes on as if nothing had been. */
+/** After the failure, the transport continues normally. */
 async function expectToGoOn(): Promise<void> {
   proxy.heal();
   await until(async () => countKinds(await send())['acknowledged'] === 1);

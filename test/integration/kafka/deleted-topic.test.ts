@@ -5,7 +5,7 @@ import { createTopic, deleteTopic, observer, untilServed } from '../../support/k
 
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);
-/** Whatever waits for an answer in vain waits long, so that no slowness of a machine is mistaken for it. */
+/** A wait for a missing answer is long, so that no slowness of a machine is mistaken for one. */
 const transport = kafka({ servers: brokers, requestTimeout: 60_000 });
 
 afterEach(() => transport.close());

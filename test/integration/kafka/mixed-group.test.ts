@@ -75,7 +75,7 @@ test('consumers with different handlers share one group: members that handle a t
   expect(second.texts.filter((text) => text.startsWith(b))).toHaveLength(30);
   expect(notices()).toEqual([]);
 
-  // The other one leads now, and what it does not handle waits for the next who does.
+  // The other one leads now, and topics that it does not handle wait for the next member that does.
   await first.stop();
   await until(() => second.assigned.length === 6);
   await publish(a, 3);

@@ -12,7 +12,7 @@ const kafka = observer(brokers);
 
 afterEach(() => vi.restoreAllMocks());
 
-/** A member of a new group that acknowledges everything; tells of each hand-over how many messages it had. */
+/** A member of a new group that acknowledges everything; records the number of messages of each batch. */
 async function join(topic: string, consumption: Partial<KafkaConsumption>, messages: number) {
   const group = `group-${randomUUID()}`;
   const counts: number[] = [];

@@ -20,7 +20,7 @@ async function publish(topic: string, ...texts: readonly string[]): Promise<void
 async function deleteBefore(topic: string, offset: string): Promise<void> {
   const admin = kafka.admin();
   await admin.connect();
-  // kafkajs deletes only from topics that it knows already.
+  // kafkajs deletes only from topics whose metadata it has.
   await admin.fetchTopicOffsets(topic);
   await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset }] });
   const [log] = await admin.fetchTopicOffsets(topic);
@@ -120,6 +120,6 @@ test('a group that began at the newest messages and falls behind the retention c
   await deleteBefore(topic, '4');
   await until(() => texts.includes('five'));
   expect(texts).toEqual(['one', 'two', 'four', 'five']);
-  // `two` was given back, and is among what was deleted meanwhile.
+  // `two` was returned, and is among the messages deleted since.
   expect(notices).toMatchObject([{ type: 'messages-lost', from: '2', to: '4', messages: 2 }]);
 });

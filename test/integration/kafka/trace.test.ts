@@ -32,7 +32,7 @@ afterAll(async () => {
   contexts.disable();
 });
 
-/** Runs `work` in a span of its own, which is the active one meanwhile. */
+/** Runs `work` in a span of its own, which is active during it. */
 function inSpan<Result>(name: string, work: (span: Span) => Promise<Result>): Promise<Result> {
   return tracer.startActiveSpan(name, (span) => work(span).finally(() => span.end()));
 }

@@ -27,7 +27,7 @@ afterEach(async () => {
   fixture = undefined;
 });
 
-/** An outbox that knows the topic not yet, and a key of its lane 2. */
+/** An outbox without the topic, and a key of its lane 2. */
 async function unannounced(): Promise<{ readonly at: LaneFixture; readonly key: string }> {
   const at = new LaneFixture(await createTestDatabase(), orders.rules);
   fixture = at;

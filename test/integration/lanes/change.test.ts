@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const by = { actor: 'test', timeout: 30_000 };
 
-/** Where a message lies, and where its key belongs. */
+/** The lane of a message, and that of its key. */
 async function placeOf(label: string): Promise<{ lane: number; rightLane: number; workflow: string }> {
   const [row] =
     (await fixture?.database.query<{ lane: number; rightLane: number; workflow: string }>(

@@ -69,7 +69,7 @@ test('a change of lanes moves messages of every state, at most a thousand per tr
      where lane <> outbox.lane_of(key, id, $1) group by 1, 2`,
     [lanes],
   );
-  // What nobody will send again stays where it was published.
+  // What is never sent again stays where it was published.
   expect(left).toEqual([{ state: 'published', confirmed: false, count: expect.any(Number) }]);
   expect(Math.max(...pages)).toBe(1_000);
   expect(pages.filter((count) => count === 1_000)).toHaveLength(2 * 7);

@@ -40,7 +40,7 @@ async function sizes(): Promise<readonly number[]> {
   return ends.toSorted((a, b) => a.partition - b.partition).map(({ high }) => Number(high));
 }
 
-/** A broker that has just started knows no coordinator yet. */
+/** A broker that has just started has no coordinator yet. */
 async function untilCoordinated(group: string): Promise<void> {
   const admin = world.broker.admin();
   await admin.connect();

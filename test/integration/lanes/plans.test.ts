@@ -12,7 +12,7 @@ const few = 1_000;
 const by = { actor: 'test' };
 
 let fixture: LaneFixture;
-/** One connection: others would tell later what they have read. */
+/** One connection: others would report later what they have read. */
 let database: Database;
 beforeAll(async () => {
   fixture = await laneFixture();

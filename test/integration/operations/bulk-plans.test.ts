@@ -11,7 +11,7 @@ const limit = 500;
 
 let fixture: LaneFixture;
 
-/** A long log that its lane has passed, and beside it messages that wait and that failed. */
+/** A long log that its lane has passed, with waiting and failed messages. */
 beforeAll(async () => {
   fixture = await laneFixture();
   const { database } = fixture;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await database.query(
     `update outbox.lane set cursor = (select max(position) from outbox.message), snapshot = pg_current_snapshot()`,
   );
-  // Statistics that know of no failed message.
+  // Statistics without a failed message.
   await database.query('analyze outbox.message');
   const fail = `update outbox.message set state = 'failed', last_error = 'no' where id in (
     select id from outbox.message where state = 'ready' order by position limit 3000)`;

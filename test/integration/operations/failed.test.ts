@@ -142,7 +142,7 @@ test('of many operators who retry the same messages at once, each message is ret
 
   for (const id of ids) {
     const results = answers.flatMap((some) => some.filter((answer) => answer.id === id));
-    // On a slow machine some may have waited for the others for two seconds in vain.
+    // On a slow machine some may have given up waiting for the others after two seconds.
     expect(results.map(({ result }) => result.replace('busy', 'too-late')).toSorted()).toEqual([
       'retried',
       'too-late',

@@ -81,7 +81,7 @@ test.each<[string, MessageFilter, readonly string[]]>([
   expect((await pages(filter, 50)).flat()).toEqual(labels.map((label) => fixture.idOf(label)));
 });
 
-/** Published messages as they stand after a long time of good health; every 12,000th has the key "rare". */
+/** Published messages as they are after a long healthy time; every 12,000th has the key "rare". */
 async function publishMany(count: number): Promise<void> {
   await fixture.database.query(
     `insert into outbox.message (id, topic, lane, key, payload, state, workflow_id)
@@ -117,7 +117,7 @@ test('no list, show or change of messages scans the whole table', async () => {
     );
     return row?.scans ?? 0;
   };
-  // Sessions tell what they counted when they end, at the latest: those of the preparations end here, that of the
+  // Sessions report what they counted when they end, at the latest: those of the preparations end here, that of the
   // operator at the close.
   const end = async (): Promise<void> => {
     const others = `from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;

@@ -116,7 +116,7 @@ test('the pauses of a killed consumer disappear from status after some seconds',
   const lastSeen = async () =>
     (await inbox.database.query<{ at: Date }>('select seen_at as at from outbox.breaker'))[0]?.at.getTime() ??
     0;
-  // It is said again, so it is told for as long as it is true.
+  // It is written repeatedly, so it is shown as long as it is true.
   const first = await lastSeen();
   await until(async () => (await lastSeen()) > first);
 
@@ -126,7 +126,7 @@ test('the pauses of a killed consumer disappear from status after some seconds',
   await until(async () => (await inbox.database.query(sixSecondsOld)).length === 1);
 
   expect(await told()).toEqual([]);
-  // It is told no more because nobody writes it, not because somebody deleted it.
+  // It is no longer shown because nothing writes it, not because it was deleted.
   expect(await inbox.database.query('select from outbox.breaker')).toHaveLength(1);
 });
 

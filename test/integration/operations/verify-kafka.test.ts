@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => world.end());
 
-/** Writes a record that nobody sent. */
+/** Writes a record that was never sent. */
 async function forge(headers: Readonly<Record<string, string>>): Promise<void> {
   const producer = world.broker.producer();
   await producer.connect();

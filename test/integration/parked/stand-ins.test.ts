@@ -59,7 +59,7 @@ test.for([
     inbox.feed(...range(1, 3).map((n) => ({ n, key: 'a' })), { n: 4, key: 'b' });
     await until(() => running.counts().parked === 3 && running.counts().handled === 1, 60_000);
 
-    // Calls to Temporal are under way or fail meanwhile, for up to ten seconds each.
+    // Calls to Temporal are in progress or fail in this time, for up to ten seconds each.
     await until(() => triedAt.length >= 8, 60_000);
     const betweenMs = triedAt.slice(2).map((at, n) => at - (triedAt[n + 1] ?? Number.NaN));
     // The median, because the machine may be busy: half a second of delay, and at most one until the next look.
@@ -137,7 +137,7 @@ test('a concurrent workflow and stand-in never try one key twice at a time and k
   await until(async () => (await inbox.kept()).length === fed.length, 60_000);
   const byWorkflows = () => consumers.reduce((sum, one) => sum + one.drainsOfWorkflows(), 0);
   await until(async () => {
-    // It does not run out of tries meanwhile.
+    // It does not run out of tries in this time.
     await inbox.database.query('update outbox.parked set attempts = 1 where attempts > 20');
     return byWorkflows() >= 3;
   }, 60_000);

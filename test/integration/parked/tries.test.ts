@@ -216,7 +216,7 @@ test('a try has the delays of its topic, and a consumer without its handler give
   const mine = await keys.park('a', '1');
   const none = await keys.park('b', '2');
   const elsewhere = await keys.park('c', '3');
-  // As after a second try that nobody has ended: with one delay it was the last.
+  // As after a second try that was not ended: with one delay it was the last.
   await database.query('update outbox.parked set attempts = 2');
 
   expect(await begin(mine, { orders: [10, 20_000, 70_000] })).toMatchObject({ kind: 'try' });

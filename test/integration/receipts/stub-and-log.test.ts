@@ -10,7 +10,7 @@ import { until } from '../../support/fixtures/until.ts';
 // "Stub and log", as people build it by hand, on this product: the producer's stub is the message's row, the consumer's
 // log are the processed ids, and a receipt is how the log speaks to the stub. A stub is sent again only if it is
 // unconfirmed, sent less often than allowed, due, passed by the consumer, and absent from the log: one test per rule.
-// What must not be sent again is always beside a message that is, so that every test sees a round of the relay.
+// A message that must not be resent always comes with one that must, so that every test sees a round of the relay.
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -97,7 +97,7 @@ test('rule 2: at the maximum number of sends a message is failed and an operator
   await stage.expire(3);
 
   await until(async () => (await stub(3)).state === 'failed');
-  // It is told when its transaction has been committed.
+  // It is reported when its transaction has been committed.
   await until(() => stage.told('messages-unconfirmed') > 0);
   expect(stage.told('messages-unconfirmed')).toBe(1);
   expect(await stub(3)).toMatchObject({ sends: 3 });

@@ -106,7 +106,7 @@ test('the suspicion outlives the run that detected it', async () => {
   const names = labels('A', 6);
   await sendAll(names);
   await publishAndDie();
-  // The new owner handles two, is told to stop, and frees the lane: the next one takes over from nobody dead.
+  // The new owner handles two, is stopped, and frees the lane: the next one takes over from no dead owner.
   const stop = new AbortController();
   fixture.broker.judge = () => 'reject';
   fixture.broker.after = () => stop.abort();

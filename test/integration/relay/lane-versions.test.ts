@@ -72,7 +72,7 @@ test.each([
   expect(await renewed(fixture.database)).toBe(true);
 
   expect(await pages(work)).toBeLessThan(fewPages);
-  // Whoever does not know where the row is reads all of it.
+  // Without the location of the row all of it is read.
   expect(await pages((sql) => work(sql, { ...fixture.lane }))).toBeGreaterThan(2 * fewPages);
 });
 

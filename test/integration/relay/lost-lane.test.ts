@@ -19,7 +19,7 @@ function takeLane(fixture: LaneFixture): Promise<unknown> {
   return fixture.database.query('update outbox.lane set owner = $1', [randomUUID()]);
 }
 
-/** Drains with a broker that tells its number of partitions only when what was claimed before is old. */
+/** Drains with a broker that returns its number of partitions only once the claim before is old. */
 function drainSlowly(fixture: LaneFixture, meanwhile: () => unknown): Promise<unknown> {
   const transport = Object.assign(fixture.broker, {
     partitionCount: async () => {
@@ -38,7 +38,7 @@ test.concurrent('losing the lane during a slow publish stops the publish', async
   let stopped: unknown;
   fixture.broker.before = async ({ signal }) => {
     await takeLane(fixture);
-    // Far beyond the next renewal: a publish that nobody stops goes on.
+    // Far beyond the next renewal: a publish that is not stopped continues.
     stopped = await once(signal, 'abort', { signal: AbortSignal.timeout(leaseMs) }).then(
       () => 'stopped',
       () => 'not stopped',

@@ -33,7 +33,7 @@ const wastedBy = (nodes: readonly PlanNode[]): number =>
     0,
   );
 
-/** Rows that the statements read in vain. */
+/** Rows that the statements read but did not need. */
 async function wasted(work: (sql: Sql) => Promise<unknown>): Promise<number> {
   let rows = 0;
   const sql: Sql = {

@@ -74,7 +74,7 @@ test('SQL refuses an invalid version and every other reserved name', async () =>
 });
 
 test('the headers with the version are refused beyond 32 KiB, and the transaction continues', async () => {
-  // {"a": "x…", "outbox-version": "3"} has 32 bytes beside the letters.
+  // {"a": "x…", "outbox-version": "3"} has 32 bytes besides the letters.
   const headersOf = (bytes: number) => ({ headers: { a: 'x'.repeat(bytes - 32) } });
 
   await inTransaction(async (tx) => {

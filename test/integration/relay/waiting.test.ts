@@ -97,7 +97,7 @@ test('a sweep releases the longest overdue messages first and skips locked ones'
   const canceling = await fixture.begin();
   await fixture.cancel('b', canceling);
 
-  // One that waited for the cancel would wait for ever.
+  // A wait for the cancel would never end.
   const released = await fixture.database.transaction(async (sql) => {
     await sql.query(`set local lock_timeout = '5s'`);
     return sweep(sql, [], 2).then(

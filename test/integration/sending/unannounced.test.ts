@@ -47,7 +47,7 @@ test('an unannounced topic is warned of once, by every way to send, without an e
     expect({ name, statements }).toEqual({ name, statements: 3 });
   }
 
-  // Warnings are told before anything that is due later.
+  // Warnings are emitted before anything that is due later.
   await new Promise((resolve) => void setImmediate(resolve));
   expect(warned).toEqual(
     ways.map(([name]) => `OUTBOX_TOPIC_UNKNOWN: No relay has announced the topic "${name}"`),

@@ -153,7 +153,7 @@ test('a started key without a workflow gets one, and one whose workflow hangs ge
   const stage = await openParkedStage(context);
   const lost = await stage.park('lost', 0);
   const hanging = await stage.park('hanging', 0);
-  // Nobody works on this queue.
+  // No worker polls this queue.
   const stuck = await stage.temporal.workflow.start('drainParkedKey', {
     workflowId: hanging.workflowId,
     taskQueue: `${stage.installation}/nobody`,

@@ -30,7 +30,7 @@ test.concurrent('after the namespace was deleted and created again, everything w
   await deleteNamespace(namespace);
   await registerNamespace(namespace);
 
-  // Parts of the server go on with the old namespace for a while. A worker has taken the new run when its timer is set.
+  // Parts of the server continue with the old namespace for a while. A worker has taken the new run when its timer is set.
   await until(async () => {
     const { runId, historyLength } = await lateRun();
     return runId !== before.runId && historyLength >= 5;
@@ -51,7 +51,7 @@ test.concurrent('after the namespace was deleted and created again, everything w
   expect(arrivals).toHaveLength(soon.length + 1);
   for (const { earlyMs, lateMs } of arrivals) {
     expect(earlyMs).toBeLessThanOrEqual(0);
-    // A few hundred milliseconds on a quiet machine; whoever gets no workflow back is late for good.
+    // A few hundred milliseconds on a quiet machine; a message that gets no workflow back stays late.
     expect(lateMs).toBeLessThan(60_000);
   }
   expect(await stage.temporal.workflow.getHandle(late.workflowId).result()).toMatchObject({

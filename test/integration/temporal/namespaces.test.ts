@@ -103,7 +103,7 @@ test('a topic that is not visible shows neither key nor ref', async (context) =>
 test('a lane whose running workflow does nothing is still drained, and gets a new workflow after a minute', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const workflowId = `${stage.installation}/lane/orders/0`;
-  // Nobody works on this queue: the workflow runs for ever and never drains.
+  // No worker polls this queue: the workflow runs without end and never drains.
   const stuck = await stage.temporal.workflow.start('deliverLane', {
     workflowId,
     taskQueue: `${stage.installation}/nobody`,

@@ -59,7 +59,7 @@ async function untilSleeping(stage: Stage, workflowId: string): Promise<void> {
   );
 }
 
-/** Awaits the workflow of a message; time is skipped meanwhile. */
+/** Awaits the workflow of a message, while time is skipped. */
 function outcome({ server }: SkippingStage, workflowId: string): Promise<unknown> {
   return server.client.workflow.getHandle(workflowId).result();
 }

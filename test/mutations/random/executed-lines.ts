@@ -34,7 +34,7 @@ export function executedLines(code: string, functions: readonly FunctionCounts[]
   return [...lines].toSorted((a, b) => a - b);
 }
 
-/** Where a line begins, or a statement within it: what was made of several lines may stand on one. */
+/** Where a line begins, or a statement within it: what was made of several lines may be on one. */
 const statementStart = /^\s*\S|(?<=[;{})] |\belse )\S/g;
 
 function* starts(

@@ -89,7 +89,7 @@ function runsStatement({ path, statement, inFunction }: Mutant, sources: Sources
   return ({ lines }: Executed): boolean => (lines[path] ?? []).some((line) => wanted.has(line));
 }
 
-/** Whoever executes a file of the store that names the function, or one that calls it. */
+/** Tests that execute a file of the store that names the function, or one that calls it. */
 function callsFunction(name: string, sources: Sources) {
   const calls = [...callersOf(sources.sqlFunctions, name)].map((caller) => `${caller}(`);
   const callers = sources.store.flatMap(([path, text]) =>

@@ -28,7 +28,7 @@ const everything = [
 /** Projects of vitest whose tests need servers, and take seconds. */
 const withServers = ['integration', 'contract', 'transports-*'];
 
-/** Plants bugs that rules make at random places. Survivors are told and no failure: a sample is no gate. */
+/** Plants bugs that rules make at random places. Survivors are reported, not failures: a sample is not a gate. */
 export async function randomMain(root: string, args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],

@@ -1,4 +1,4 @@
-/** A bug made by a rule, not by a person: one place of a file, and what stands there instead. */
+/** A bug made by a rule, not by a person: one place of a file, and its replacement. */
 export interface Mutant {
   readonly path: string;
   /** Name of the function of the database that it is in. */

@@ -36,7 +36,7 @@ export async function createTopic(kafka: Kafka, config: Omit<ITopicConfig, 'topi
   return topic;
 }
 
-/** Deletes a topic and waits until the brokers no longer know it. */
+/** Deletes a topic and waits until the brokers no longer have it. */
 export async function deleteTopic(kafka: Kafka, topic: string): Promise<void> {
   const admin = kafka.admin();
   await admin.connect();

@@ -48,7 +48,7 @@ export interface FedSettings extends Partial<ConsumerSettings> {
   readonly middlewares?: readonly Middleware[];
   /** Has a handler for another topic only, like an older or newer deployment of the group. */
   readonly elsewhere?: boolean;
-  /** Stands in for workflows at once, although they run. */
+  /** Drains as a stand-in at once, although workflows run. */
   readonly impatient?: boolean;
 }
 
@@ -93,7 +93,7 @@ export async function startFed(
   let byWorkflows = 0;
   const consumer = new InboxConsumer<ShopTransaction>({
     client: prisma,
-    // In sequence, so that a test can tell the order; concurrent keys have their own tests.
+    // In sequence, so that a test can predict the order; concurrent keys have their own tests.
     settings: { group: 'numbers', keyConcurrency: 1, report: (event) => events.push(event), ...settings },
     topics: [numbers, others],
     sourceOf: () => source,

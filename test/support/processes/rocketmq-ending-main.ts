@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { rocketmq } from '../../../src/transports.ts';
 import type { RocketmqEndingSettings } from './rocketmq-ending-process.ts';
 
-// Sends and receives one message, ends both when it is told to, and must then end by itself; `rocketmq-ending-process.ts`
+// Sends and receives one message, ends both when asked, and must then exit by itself; `rocketmq-ending-process.ts`
 // starts it.
 const { address, servers, group } = JSON.parse(process.argv[2] ?? '') as RocketmqEndingSettings;
 

@@ -28,7 +28,7 @@ const { url = '' }: { url?: string } = JSON.parse(String(values.datasource ?? '{
 if (positionals[0] === 'cli') await connect(url);
 else await serve();
 
-/** `cli can-connect-to-database`: tells by the exit code, and by a line of its log. */
+/** `cli can-connect-to-database`: reports by the exit code, and by a line of its log. */
 async function connect(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString });
   try {

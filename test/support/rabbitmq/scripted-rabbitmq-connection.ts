@@ -9,7 +9,7 @@ import {
 } from './amqp-frames.ts';
 import type { RabbitmqRefusal, ScriptedRabbitmq } from './scripted-rabbitmq.ts';
 
-/** Who receives from a queue. */
+/** A consumer of a queue. */
 export interface RabbitmqConsumer {
   readonly client: ScriptedConnection;
   readonly channel: number;

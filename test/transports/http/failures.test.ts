@@ -117,7 +117,7 @@ test('a message without a response in time is ambiguous, and the next batch is s
   });
 });
 
-/** Speaks TCP, and whatever it is told to. */
+/** Speaks TCP, and sends what the test sets. */
 async function tcpServer(say: (piece: (text: string) => void) => void): Promise<string> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -237,7 +237,7 @@ test.each([
   ['a name that resolves to this machine', 'http://localhost:1/'],
 ])('%s is refused before a connection is opened', async (_what, address) => {
   const transport = transportOf({ allow: [] });
-  // Allowing it is the operator's, and no message's, to do: none spends an attempt meanwhile.
+  // Only the operator can allow it, so no message uses up an attempt.
   expect(await publishTo(transport, address, [outgoing('a'), outgoing('b')])).toEqual({
     outcomes: [
       { kind: 'deferred', onWire: false },

@@ -21,7 +21,7 @@ function transportOf(username: string, password: string) {
   return transport;
 }
 
-/** Once somebody has rights on a resource, nobody has others. */
+/** Once a resource has rights, only those apply. */
 async function allow(
   user: string,
   resourceType: AclResourceTypes,

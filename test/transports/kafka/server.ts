@@ -12,7 +12,7 @@ interface Project {
   provide(key: 'secureKafka', value: { brokers: string; plain: string; ca: string }): void;
 }
 
-/** A vitest `globalSetup`: a broker with a listener for TLS and passwords beside the plain one. */
+/** A vitest `globalSetup`: a broker with a listener for TLS and passwords besides the plain one. */
 export async function setup(project: Project): Promise<() => Promise<void>> {
   const authority: TestAuthority = testAuthority('kafka');
   const kafka = await startKafka({

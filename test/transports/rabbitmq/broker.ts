@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 import type { DeliveredMessage } from '../../../src/testing.ts';
 import type { OutgoingMessage, PublishResult, Transport } from '../../../src/transports.ts';
 
-/** What tests do at a server beside the transport: with a client and connections of their own. */
+/** What tests do at a server besides the transport, with a client and connections of their own. */
 export interface TestBroker {
   readonly url: string;
   readonly model: ChannelModel;

@@ -68,7 +68,7 @@ test.each([
     await publish(address, {});
     await server.control(set, low);
 
-    // The first message after the alarm makes the server tell.
+    // The first message after the alarm makes the server report it.
     const results = [await publish(address, ...many)];
     while (results.at(-1)?.hold === undefined) results.push(await publish(address, ...many));
     const { hold, outcomes } = await publish(address, ...many);

@@ -152,7 +152,7 @@ test('after a lost connection, a missing address stops no other, and is consumed
     return idsOf(offered);
   };
   await expect.poll(sent, { timeout: 20_000 }).toContain('other');
-  // Its queue was not left and consumed from again meanwhile, which would be a delivery each time.
+  // Its queue was not left and consumed again, which would be a delivery each time.
   send('two');
   await expect.poll(() => idsOf(offered).filter((id) => id !== 'other')).toEqual(['one', 'two']);
   expect(offered.every((message) => message.header('x-delivery-count') === undefined)).toBe(true);

@@ -133,7 +133,7 @@ test('a killed server of a channel holds the transport, and new subscribers rece
   await expect(transport.probe('orders')).rejects.toThrow('ECONNREFUSED');
   await server.node.start();
   await transport.probe('orders');
-  // Nobody has subscribed to the new server yet, and nothing is kept.
+  // The new server has no subscribers yet and keeps nothing.
   expect(await kindOf(transport, 'orders')).toMatch(/^rejected/);
   const received: string[] = [];
   const after = await redisAt(server.url);

@@ -110,7 +110,7 @@ test.each(kinds)(
     expect(numbersOf(second.received)).toEqual(Array.from({ length: 20 }, (_, n) => n));
     await until(() => lost);
     proxy.heal();
-    // It comes back, and stands by.
+    // It returns as a standby.
     await until(() => !first.isReading());
     await kindOf(sender(kind), address, messagesOf(['k'], 5));
     await second.has(25);

@@ -13,14 +13,14 @@ export const admin = new BrokerAdmin(broker);
 /** Options for the shared server. */
 export const options = { servers: endpoint, accessKey, secretKey } as const satisfies RocketmqOptions;
 
-/** A topic that nobody else uses. */
+/** A topic of its own. */
 export async function newTopic(type: 'NORMAL' | 'FIFO' | 'DELAY', queues: number): Promise<string> {
   const topic = `${type}-${randomUUID()}`;
   await admin.createTopic(topic, type, queues);
   return topic;
 }
 
-/** What a topic holds, as the contract wants it. */
+/** The content of a topic, as the contract requires it. */
 export async function delivered(topic: string, queues: number): Promise<readonly DeliveredMessage[]> {
   return (await admin.read(topic, queues)).map(deliveredMessage);
 }
@@ -32,7 +32,7 @@ function deliveredMessage({ body, properties }: StoredMessage): DeliveredMessage
     key: key ?? null,
     payload: body.toString(),
     headers,
-    // A send answers with the offset alone, and so with nothing that says where a message lies.
+    // A send answers only the offset, which does not locate a message.
     partition: null,
     offset: null,
   };

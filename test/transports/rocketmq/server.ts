@@ -2,7 +2,7 @@ import { startRocketmq } from '../../../dev/servers/index.ts';
 import { testAuthority } from '../../support/fixtures/certificates.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
 
-/** A RocketMQ with TLS and access control beside plain connections. */
+/** A RocketMQ with TLS and access control besides plain connections. */
 export interface ProvidedRocketmq {
   /** gRPC, with and without TLS. */
   readonly endpoint: string;

@@ -11,7 +11,7 @@ import { rocketmq } from '../../../src/transports.ts';
 import { admin, newTopic, options } from './rocketmq-stage.ts';
 
 /**
- * What a gRPC proxy cannot be asked: it has no request for offsets, and gives queues to whoever asks.
+ * What a gRPC proxy does not support: it has no request for offsets, and gives queues to every member that asks.
  */
 const impossible = new Set([
   'a group that begins with new messages receives none from before, and all from after',
@@ -20,7 +20,7 @@ const impossible = new Set([
   'each partition belongs to one member of the group, and all belong to the last member',
 ]);
 
-/** Groups exist because somebody made them: here, whoever joins. */
+/** Groups have to be created: here, by every member that joins. */
 function sourceWithGroups(source: Source, ordered: boolean): Source {
   return {
     ...source,

@@ -19,7 +19,7 @@ export function batchOf(address: string, ...messages: readonly Partial<OutgoingM
   };
 }
 
-/** Publishes these messages, again if the server refuses: it may not know a new topic for some moments. */
+/** Publishes these messages, again if the server refuses: a new topic may be unknown to it for some moments. */
 export async function stored(
   transport: Transport,
   address: string,

@@ -17,7 +17,7 @@ afterAll(() => client.connection.close());
 const start = { type: 'order', taskQueue: 'nobody' };
 const message = (key: string | null = null) => ({ ...outgoing(key), payload: '{"order":7}' });
 
-/** What the workflow was started with, and how it stands. */
+/** The arguments of the workflow, and its state. */
 async function started(workflowId: string) {
   const handle = client.workflow.getHandle(workflowId);
   const { events } = await handle.fetchHistory();

@@ -11,7 +11,7 @@ interface Project {
   provide(key: 'ownTemporal', value: string): void;
 }
 
-/** A vitest `globalSetup`: a Temporal server beside that of the relays, if there is one. */
+/** A vitest `globalSetup`: a Temporal server besides that of the relays, if there is one. */
 export async function setup(project: Project): Promise<() => Promise<void>> {
   const temporal = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   project.provide('ownTemporal', temporal.address);

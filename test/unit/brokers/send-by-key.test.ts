@@ -7,7 +7,7 @@ import type { OutgoingMessage } from '../../../src/brokers/transport.ts';
 const acknowledged: SendOutcome = { kind: 'acknowledged', partition: null, offset: null };
 const away = { scope: 'transport', reason: 'away' } as const;
 
-/** One message per key; its id tells its place. */
+/** One message per key; its id is its index. */
 function batch(
   keys: readonly (string | null)[],
   signal = new AbortController().signal,

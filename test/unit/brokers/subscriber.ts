@@ -13,7 +13,7 @@ export function acknowledgeAll(batch: IncomingBatch): void {
 }
 
 /**
- * Subscribes to `orders` of a source for the group `stock`, until the test ends, and notes what it is told.
+ * Subscribes to `orders` of a source for the group `stock`, until the test ends, and records its calls.
  *
  * @param usual how much is handled at once
  */

@@ -27,7 +27,7 @@ const base = {
 };
 const pem = '-----BEGIN CERTIFICATE-----';
 const at = operations(base);
-/** Nobody is asked: what is misspelt is refused before anything is done. */
+/** No server is asked: an unknown option is refused before anything is done. */
 const tx = {
   $queryRawUnsafe: () => Promise.reject(new Error('The database was asked.')),
   $executeRawUnsafe: () => Promise.reject(new Error('The database was asked.')),

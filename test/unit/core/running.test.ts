@@ -23,7 +23,7 @@ function running() {
   return { health, made, ended, add, hang };
 }
 
-/** How long it takes, in milliseconds; after five seconds as much is answered, so that what never ends is told as too long. */
+/** How long it takes, in milliseconds, but at most five seconds, so that what never ends is reported as too long. */
 async function timed(work: Promise<unknown>): Promise<number> {
   const from = performance.now();
   await Promise.race([work, delay(5_000)]);
@@ -79,7 +79,7 @@ test('a stop waits for what is in hand, whatever is unreachable', async () => {
   health.failed('PostgreSQL', 'refused', { away: true });
   let over = false;
   const stopping = made.stop().then(() => (over = true));
-  // Longer than anything is waited for in vain.
+  // Longer than any wait for an unreachable server.
   await delay(800);
   expect(over).toBe(false);
   inHand = false;

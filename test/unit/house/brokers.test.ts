@@ -15,7 +15,7 @@ function importsOf(path: string): readonly string[] {
   return [...specifiers].map(({ groups }) => posix.join(posix.dirname(path), groups?.['to'] ?? ''));
 }
 
-/** What stands outside of a broker's folder and imports from it: its export, and whose work is about this broker. */
+/** What may import from a broker's folder: its export, and files whose work is about this broker. */
 const importers: Readonly<Record<string, readonly string[]>> = {
   http: ['src/http.ts', 'src/inbox/http/', 'src/transports.ts'],
   kafka: ['src/transports.ts'],

@@ -26,7 +26,7 @@ const onlyStore = 'Only src/store speaks to PostgreSQL';
 const onlyTemporal = 'know Temporal';
 const oneBroker = 'A folder of src/brokers may import';
 
-/** Those that bring a package, one that does not, and one that nobody knows yet. */
+/** Those with a package, one without, and an unknown one. */
 const brokers = ['http', 'kafka', 'print', 'rabbitmq', 'redis', 'rocketmq', 'spool', 'workflow'].map(
   (name) => `src/brokers/${name}`,
 );

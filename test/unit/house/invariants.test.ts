@@ -16,7 +16,7 @@ const reasons = [...page.matchAll(/^- (?<name>[IF]\d+): no test yet: (?<reason>.
   }),
 );
 
-/** An invariant, a fault, or a number of some other list, which nobody could look up. */
+/** An invariant, a fault, or a number of some other list, which could not be looked up. */
 const number = /\b(?:I\d{1,2}|F\d{2}|hazard \d+)\b/g;
 
 const files = projectFiles()

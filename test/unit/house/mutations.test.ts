@@ -9,7 +9,7 @@ const read = (path: string): string => readFileSync(join(projectRoot, path), 'ut
 
 const page = read('docs/internal/proofs.md');
 
-/** The bold words of each item of the page, which may go on in the next line. */
+/** The bold words of each item of the page, which may continue in the next line. */
 const promises = [...page.matchAll(/^- \*\*(?<words>[^*]+?)\.?\*\*/gm)].map(({ groups }) =>
   (groups?.['words'] ?? '').replaceAll(/\s+/g, ' '),
 );
@@ -32,6 +32,6 @@ test.each(mutations)('the bug $name can be planted, and its test exists', (mutat
   expect(typeof planted === 'string' ? planted : 'fits').toBe('fits');
   expect(existsSync(join(projectRoot, mutation.test))).toBe(true);
   expect(read(mutation.test).includes(mutation.title ?? '')).toBe(true);
-  // The runner compares what stands in the title in their place.
+  // The runner compares the values that replace them in the title.
   expect(mutation.title ?? '').not.toMatch(/[%$]/);
 });

@@ -26,7 +26,7 @@ test('no two things of the project share a name', () => {
   expect([...homes].filter(([, files]) => files.length > 1)).toEqual([]);
 });
 
-/** Types of the events of a union, as they stand in its file. */
+/** Types of the events of a union, as written in its file. */
 const eventsIn = (file: string): readonly string[] =>
   Array.from(read(file).matchAll(/readonly type: '([a-z-]+)'/g), ([, type]) => type ?? '');
 

@@ -18,7 +18,7 @@ function linesMatching(among: typeof files, pattern: RegExp): readonly string[] 
   );
 }
 
-/** The code of a file: what stands in comments is not looked at. */
+/** The code of a file: comments are ignored. */
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1');
 }
@@ -29,7 +29,7 @@ test('the project has files to check', () => {
 });
 
 test('no file names a folder of one machine: temporary folders come from the system', () => {
-  // The home folders of Ada, who does not exist, stand for those of users in tests.
+  // The home folders of Ada, who does not exist, represent those of users in tests.
   const homes = ['work', 'tmp', 'home/(?!ada\\b)\\w+', 'Users/(?!ada\\b)\\w+'].join('|');
   expect(linesMatching(files, new RegExp(`(?:^|[\\s'"\`(=:])/(?:${homes})(?:/|\\b(?![-.\\w]))`))).toEqual([]);
 });

@@ -9,7 +9,7 @@ const evidence = [
   ...read('docs/internal/proofs.md').matchAll(/^ +- `(?<path>[^`]+)`: "(?<name>[^"]+)"$/gm),
 ].map(({ groups }) => ({ path: groups?.['path'] ?? '', name: groups?.['name'] ?? '' }));
 
-/** Every item of the list of promises, with what stands under it. */
+/** Every item of the list of promises, with the lines under it. */
 const promises = read('docs/internal/proofs.md')
   .split(/^- \*\*/gm)
   .slice(1);

@@ -104,7 +104,7 @@ test('the first successful probe ends the pause; messages started before it do n
 
   expect(breaker.enter('orders')).toBe('go');
   expect(events.at(-1)).toMatchObject({ type: 'address-resumed', address: 'orders' });
-  // As many as before must fail again, but the next pause goes on where this one was.
+  // As many as before must fail again, but the next pause continues from this one.
   expect(fail('b', 'c', 'd', 'e')).toBe(false);
   expect(fail('f')).toBe(true);
   vi.advanceTimersByTime(1_999);

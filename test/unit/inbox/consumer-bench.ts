@@ -20,7 +20,7 @@ export interface ScriptedSource extends Source {
   /** Awaited when it is left. */
   leaves: () => Promise<void>;
   horizonMs: () => Promise<number>;
-  /** Hands over messages of partition 0, and tells which offsets were acknowledged and rejected. */
+  /** Offers messages of partition 0, and returns which offsets were acknowledged and rejected. */
   deliver(...messages: readonly IncomingMessage[]): Promise<readonly (readonly [string, string])[]>;
 }
 

@@ -13,7 +13,7 @@ import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { byNow, fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fake-time.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
-/** Tells with which options it is asked for a transaction. */
+/** Records the options with which a transaction is requested. */
 function told(): { readonly client: TransactionClient<Transaction>; readonly options: unknown[] } {
   const options: unknown[] = [];
   const tx: Transaction = { $queryRawUnsafe: () => Promise.reject(new Error('nobody asks')) };

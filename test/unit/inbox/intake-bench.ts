@@ -134,7 +134,7 @@ export class IntakeBench {
     });
   }
 
-  /** Offers messages as one batch, and tells what the source was answered. */
+  /** Offers messages as one batch, and returns what the source got. */
   async offer(messages: readonly IncomingMessage[], given: Partial<IncomingBatch> = {}): Promise<Offered> {
     const offered: Offered = { acknowledged: [], rejected: [] };
     const none = new AbortController().signal;

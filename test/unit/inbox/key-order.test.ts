@@ -9,7 +9,7 @@ interface Item {
 
 const items = (...keys: readonly (string | null)[]): readonly Item[] => keys.map((key, n) => ({ key, n }));
 
-/** Works off the items and tells in which order they began and how many ran beside each other at most. */
+/** Runs the items and returns in which order they began and how many ran concurrently at most. */
 async function run(some: readonly Item[], sideBySide: number, stopAt?: number) {
   const begun: number[] = [];
   const running = new Set<Item>();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { SeenFilter } from '../../../src/brokers/seen-filter.ts';
 import { filterInEpoch } from '../../../src/inbox/window/filter-in-epoch.ts';
 
-/** A filter that keeps what it is told, and lets the test look at it. */
+/** A filter that keeps its ids, and shows them to the test. */
 function remembering() {
   const groups = new Map<string, Set<string>>();
   const state = { closed: 0, calls: 0 };

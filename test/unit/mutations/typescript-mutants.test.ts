@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { differenceOf } from '../../mutations/random/mutant.ts';
 import { functionLines, typescriptMutants } from '../../mutations/random/typescript-places.ts';
 
-/** What stands in place of the text, by rule. */
+/** The replacements of the text, by rule. */
 function changesOf(text: string): readonly string[] {
   return typescriptMutants('src/a.ts', text).map(
     (mutant) => `${mutant.operator}: ${differenceOf(text, mutant).after}`,

@@ -18,7 +18,7 @@ function client(answer: () => Promise<never[]>): {
 }
 
 test('a thousand commits at once wake the relays at once, and once more for later ones', async () => {
-  // The time stands unless the test moves it: a thousand commits are at once on any machine.
+  // The time moves only by the test: a thousand commits are simultaneous on any machine.
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'], now: 0 });
   onTestFinished(() => void vi.useRealTimers());
   vi.advanceTimersByTime(1_000);

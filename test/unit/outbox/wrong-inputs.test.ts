@@ -16,7 +16,7 @@ import { memoryBroker } from '../../../src/testing.ts';
 
 const orders = topic('orders', z.object({ text: z.string() }));
 const payload = { text: 'x' };
-/** Nobody is asked: what is wrong is refused before anything is done. */
+/** No server is asked: an invalid call is refused before anything is done. */
 const tx: Transaction = {
   $queryRawUnsafe: () => Promise.reject(new Error('The database was asked.')),
 };

@@ -64,7 +64,7 @@ test('nothing is claimed ahead behind a partial batch without a ring', async () 
     await pass(0);
     expect(claimedAtSettle).toBe(rings ? 2 : 1);
     expect(database.valuesOf(asked.claim)).toHaveLength(rings ? 2 : 1);
-    // Claimed when it was acknowledged: whoever paused the topic by then is seen by the claim itself.
+    // Claimed when it was acknowledged: the claim itself sees a pause of the topic until then.
     expect(database.valuesOf(asked.paused)).toEqual([]);
   }
 });

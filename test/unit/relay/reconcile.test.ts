@@ -17,7 +17,7 @@ const superfluous = 'from unnest($1::uuid[]) g (id)';
 const row = (n: number) => ({ id: `id-${n}`, dueAt: `due-${n}` });
 const first = { dueAt: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
-/** Rows that are told, and workflows that run: numbers of messages. The index knows the running ones unless it lags behind. */
+/** Rows with a started workflow, and running workflows: numbers of messages. The index may lag behind the running ones. */
 interface World {
   readonly rows?: readonly number[];
   readonly running?: readonly number[];
@@ -65,7 +65,7 @@ function stage({ rows = [], running = rows, agoMs = 1_000, resume = null, ...cou
     },
     end: async (id, reason) => {
       seen.ended.push(`${id}: ${reason}`);
-      // Longer than what follows, for whoever does not wait for it.
+      // Longer than what follows, in case that is not awaited.
       for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
       return alive.has(id);
     },

@@ -35,7 +35,7 @@ function stage(workflowComes = true) {
       }),
     ask: async (again) => {
       asked.push(again);
-      // Whoever asks without a pause would never give the test a turn.
+      // Requests without a pause would never give the test a turn.
       return asked.length > 1_000 ? new Promise(() => undefined) : told.workflowComes;
     },
     left: () => (told.left += 1),

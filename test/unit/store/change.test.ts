@@ -206,7 +206,7 @@ test('with the lane, its messages are withdrawn and those of other lanes deferre
     const rows = [message('w', 'waiting', 2), message('r', 'ready', 2), message('other', 'waiting', 3)];
     const elsewhere = { ...message('bill', 'ready', 2), topic: 'bills' };
     const change = withdrawAsOwner({ topic: 'orders', lane: 2 }, 'me', seizes);
-    // Whoever has not asked for the lane does not own it.
+    // A caller that has not requested the lane does not own it.
     expect(new Set(Object.values(resultsOf(await change.apply(database, rows))))).toEqual(new Set(['defer']));
     database.asked.length = 0;
     await change.before?.(database);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { partOf, withItsWrites } from '../../../src/store/database/pending-writes.ts';
 
-/** A write that ends when it is told to. */
+/** A write that ends when the test lets it. */
 function write(tx: object): { readonly done: Promise<string>; readonly end: (error?: Error) => void } {
   let end: (error?: Error) => void = () => undefined;
   const promise = new Promise<string>((resolve, reject) => {

@@ -22,7 +22,7 @@ test('a message appended to a memory broker by a test goes to the partition that
       return { kind: 'acknowledged', partition, offset };
     }),
   );
-  // Offsets go on: both are one log.
+  // Offsets continue: both are one log.
   const counts = [0, 1, 2].map((partition) => appended.filter((each) => each.partition === partition).length);
   for (const [partition, count] of counts.entries())
     expect(appended.findLast((each) => each.partition === partition)?.offset).toBe(String(2 * count - 1));

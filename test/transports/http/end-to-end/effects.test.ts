@@ -31,7 +31,7 @@ test('each effect occurs once, in order per key, while relays and the server are
     requests += 1;
     if (requests % 15 === 0) {
       lost += 1;
-      // The work is done, and nobody hears of it.
+      // The work is done, but not answered.
       response.end = () => response.destroy();
     }
     const options = { client: clientOf(pool), group: 'inventory', secret, report: () => undefined };

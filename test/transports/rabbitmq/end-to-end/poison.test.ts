@@ -53,7 +53,7 @@ test('F28 with a message that kills each of two consumers of a queue, three die 
     });
   };
   for (const _ of range(1, 40)) send();
-  // Whoever lives goes on with others all the time.
+  // The survivors continue with other messages all the time.
   await until(async () => {
     send();
     return (await inbox.kept()).length > 0 || deaths() > 4;

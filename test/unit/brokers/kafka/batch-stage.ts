@@ -8,7 +8,7 @@ import { kafkaConnection } from '../../../support/kafka/kafka-connection.ts';
 
 export const sessionTimeoutMs = 10_000;
 
-/** Lets this time go by, on a clock that stands still otherwise. */
+/** Lets this time pass, on a clock that otherwise does not move. */
 export const tick = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /** What kafkajs hands over of a partition; it fetches again from the offset that is resolved. */

@@ -40,7 +40,7 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 afterEach(() => {
-  // First: the spies are on the fake timers, and whoever restored them later would bring those back.
+  // First: the spies are on the fake timers, and restoring them later would bring those back.
   vi.restoreAllMocks();
   vi.useRealTimers();
 });

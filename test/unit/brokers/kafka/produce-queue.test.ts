@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ProduceQueue } from '../../../../src/brokers/kafka/transport/produce-queue.ts';
 import type { ProduceAnswer, ProduceBatch } from '../../../../src/brokers/kafka/transport/produce-request.ts';
 
-/** A broker that answers when it is told to. */
+/** A broker that answers when the test lets it. */
 function broker() {
   const requests: {
     readonly batches: readonly ProduceBatch[];

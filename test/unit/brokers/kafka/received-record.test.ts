@@ -8,7 +8,7 @@ function keyOf(key: Buffer | null): string | null {
 
 test('a key is decoded as text', () => {
   expect(keyOf(Buffer.from('order-42 ☃'))).toBe('order-42 ☃');
-  // The character that stands for what is no text may itself be in one.
+  // The replacement character may itself be in a text.
   expect(keyOf(Buffer.from('a\u{fffd}'))).toBe('a\u{fffd}');
   expect(keyOf(null)).toBeNull();
 });

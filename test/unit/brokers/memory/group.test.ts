@@ -5,7 +5,7 @@ import type { IncomingBatch } from '../../../../src/brokers/source.ts';
 import { soFar } from '../../../support/fixtures/fake-time.ts';
 import { acknowledgeAll, subscriberOf } from '../subscriber.ts';
 
-/** Lets this time go by, on a clock that stands still otherwise, with a batch of each partition that is free. */
+/** Lets this time pass, on a clock that otherwise does not move, with a batch of each free partition. */
 const tick = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /** A source, and members of a group whose batches the test ends. */

@@ -4,7 +4,7 @@ import { Prefetch } from '../../../../src/brokers/rabbitmq/source/prefetch.ts';
 import { QueueFeed } from '../../../../src/brokers/rabbitmq/source/queue-feed.ts';
 import type { IncomingBatch } from '../../../../src/brokers/source.ts';
 
-/** Lets this time go by, on a clock that stands still otherwise. */
+/** Lets this time pass, on a clock that otherwise does not move. */
 export const tick = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /** As amqplib delivers it. */

@@ -21,7 +21,7 @@ test('a delivery is read as it was sent, with strings of other senders', () => {
 
   expect(one).toMatchObject({ address: 'orders', partition: 0, offset: '0199', key: 'k', restsUntilMs: 0 });
   expect(Buffer.from(one.body ?? []).toString()).toBe('xxx');
-  // Of a header that is told otherwise, too, its text counts.
+  // Of a header that also has another form, its text counts.
   expect(one.bytes).toBe(
     ['xxx', 'outbox-keyk', 'texta', 'bytesb', 'number7', 'content-typetext/plain'].join('').length,
   );

@@ -14,7 +14,7 @@ interface Published {
   readonly answer: (error: unknown) => void;
 }
 
-/** A channel of a server that answers when a test says so. */
+/** A channel of a server that answers when a test lets it. */
 class ScriptedChannel extends EventEmitter {
   readonly published: Published[] = [];
   closed = 0;

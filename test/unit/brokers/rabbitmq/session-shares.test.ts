@@ -72,7 +72,7 @@ test('a deleted queue is declared again after two seconds, while the others cont
   await deliver(server, 'orders.stock', 'a');
   await untilOnWire(() => of('orders').length === 2);
 
-  // It is told when the batch in hand has ended, of which nothing is acknowledged.
+  // It is reported when the batch in hand has ended, of which nothing is acknowledged.
   expect(toldBefore).toBe(0);
   expect(told.disconnected.map(([error, ms]) => [String(error), ms])).toEqual([
     ['Error: The queue orders.stock was deleted.', lookAgainMs],

@@ -14,7 +14,7 @@ import { acknowledgeAll, subscriberOf } from '../subscriber.ts';
 
 export const times = { bindEveryMs: 50_000, holdForMs: 20_000 } as const;
 
-/** A source at a server that answers what the test says, on a clock that stands still unless it lets time pass. */
+/** A source at a server that answers what the test sets, on a clock that moves only when it lets time pass. */
 export async function stage(options: Partial<RabbitmqOptions> = {}, concurrency = 10) {
   const server = await scriptedRabbitmq();
   // It keeps the timers that it finds when it is loaded.

@@ -14,7 +14,7 @@ interface Stage {
   readonly send: (address: string, ...ids: readonly string[]) => Promise<PublishResult>;
 }
 
-/** The transport, at a server that answers what the test says, on a clock that stands still unless it lets time pass. */
+/** The transport, at a server that answers what the test sets, on a clock that moves only when it lets time pass. */
 export async function stage(options: Partial<RabbitmqOptions> = {}): Promise<Stage> {
   const server = await scriptedRabbitmq();
   // It keeps the timers that it finds when it is loaded.

@@ -27,13 +27,13 @@ const refuses =
 
 interface Script {
   readonly answers?: readonly Answer[];
-  /** `proto-max-bulk-len`; an error refuses to tell. */
+  /** `proto-max-bulk-len`; an error refuses it. */
   readonly limit?: string | Error;
   /** Called before each answer. */
   readonly during?: (link: { closings: number }, abort: AbortController) => void;
 }
 
-/** Publishes to a server that takes everything after the scripted answers; each chunk is told by the ids in it. */
+/** Publishes to a server that takes everything after the scripted answers; each chunk is recorded by its ids. */
 async function published(messages: readonly OutgoingMessage[], { answers = [], during, limit }: Script = {}) {
   const chunks: (readonly string[])[] = [];
   const waits: number[] = [];

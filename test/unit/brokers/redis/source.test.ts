@@ -156,7 +156,7 @@ test('a failed read is reported with the time until the next, which doubles up t
   const [, first = 0, , , fourth = 0, fifth = 0] = queue.readAtMs;
   expect(fourth - first).toBeGreaterThanOrEqual(10 + 20 - 3);
   expect(fifth - fourth).toBeGreaterThanOrEqual(20 - 1);
-  // Its lease lasts longer than that, and each time the server answers again that is told.
+  // Its lease lasts longer than that, and each answer of the server in between is reported.
   expect(told.assigned).toEqual([[orders], [orders], [orders]]);
 });
 
