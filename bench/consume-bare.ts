@@ -48,20 +48,20 @@ const writeAll: Write = async (prisma, group, topic, messages) => {
 };
 
 /** How the bare loop works: so many messages in a transaction, or one each, with so many transactions at once in each partition. */
-export type BareWay = { readonly batch: number } | { readonly atOnce: number };
+export type BareMode = { readonly batch: number } | { readonly atOnce: number };
 
 /** Messages per second of a plain kafkajs loop that writes the same; of transactions at once it keeps no order. */
 export async function consumeBare(
   stage: Stage,
   prisma: PrismaClient,
   { topic, count }: Arrivals,
-  way: BareWay,
+  mode: BareMode,
 ): Promise<number> {
   const groupId = randomUUID();
   const consumer = kafkaOf(stage).consumer({
     groupId,
     maxWaitTimeInMs: 250,
-    maxBytesPerPartition: 'batch' in way ? 1024 * 1024 : 512 * 1024,
+    maxBytesPerPartition: 'batch' in mode ? 1024 * 1024 : 512 * 1024,
     allowAutoTopicCreation: false,
   });
   const pace = new Pace(count);
@@ -70,8 +70,8 @@ export async function consumeBare(
   const finished = new Promise<number>((resolve) => {
     finish = resolve;
   });
-  const size = 'batch' in way ? way.batch : 1;
-  const write = 'batch' in way ? writeAll : writeOne;
+  const size = 'batch' in mode ? mode.batch : 1;
+  const write = 'batch' in mode ? writeAll : writeOne;
   const take = async (payload: EachBatchPayload): Promise<void> => {
     const { messages } = payload.batch;
     let perSecond: number | undefined;
@@ -86,7 +86,7 @@ export async function consumeBare(
         perSecond = pace.reached(done) ?? perSecond;
       }
     };
-    await Promise.all(Array.from({ length: 'batch' in way ? 1 : way.atOnce }, work));
+    await Promise.all(Array.from({ length: 'batch' in mode ? 1 : mode.atOnce }, work));
     payload.resolveOffset(messages.at(-1)?.offset ?? '0');
     await payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
     if (perSecond !== undefined) finish(perSecond);

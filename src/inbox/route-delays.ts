@@ -1,14 +1,14 @@
 import type { TopicDelays } from '../store/inbox/tries.ts';
-import type { Way } from './handling/arrived.ts';
+import type { RouteOrRefusal } from './handling/arrived.ts';
 import type { Route } from './route.ts';
 
 /** The delays of a message: its handler's, else its consumer's. */
 export function delaysOf<Tx>(
   name: 'retryMs' | 'quickRetriesMs',
-  way: Way<Tx> | undefined,
+  route: RouteOrRefusal<Tx> | undefined,
   ofConsumer: readonly number[],
 ): readonly number[] {
-  return (way?.kind === 'route' ? way[name] : undefined) ?? ofConsumer;
+  return (route?.kind === 'route' ? route[name] : undefined) ?? ofConsumer;
 }
 
 /** Delay after a consumer died with a message whose topic has no handler here, so that another consumer takes it. */

@@ -12,9 +12,15 @@ import { startOnFreePorts } from '../process/start-on-free-ports.ts';
 import { dockerCandidate } from '../providers/docker.ts';
 import { requireListener, splitAddress } from '../providers/given-address.ts';
 import { firstOffer, mapOffer, sourceOrder } from '../providers/source-order.ts';
+import {
+  type BrokerNode,
+  clusterIdOf,
+  type KafkaLauncher,
+  kafkaContainer,
+  kafkaProgram,
+} from './kafka-launcher.ts';
 import { kafkaFromRegistry, kafkaOnPath } from './kafka-runtime.ts';
 import type { SecureListener } from './kafka-secure.ts';
-import { type BrokerNode, clusterIdOf, type KafkaWay, kafkaContainer, kafkaProgram } from './kafka-way.ts';
 
 /** A Kafka cluster for development and tests. */
 export interface LocalKafka {
@@ -64,7 +70,7 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
   const order = sourceOrder(given, env);
   if (order[0] === 'address') return givenCluster(given);
   const context = await openContext(options);
-  const { source, found: way } = await firstOffer<KafkaWay>('Kafka', order, {
+  const { source, found: launcher } = await firstOffer<KafkaLauncher>('Kafka', order, {
     path: async () => mapOffer(await kafkaOnPath(context), (programs) => kafkaProgram(context, programs)),
     ...(brokers === 1 && secure === undefined
       ? { docker: () => dockerCandidate(context, kafkaContainer(context)) }
@@ -74,7 +80,7 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
   });
   const started = await startOnFreePorts(async () => {
     const planned = await planBrokers(context, brokers, secure);
-    return { planned, nodes: await startBrokers(context, way, planned) };
+    return { planned, nodes: await startBrokers(context, launcher, planned) };
   });
   const { nodes } = started;
   return {
@@ -99,7 +105,7 @@ async function givenCluster(given: string): Promise<LocalKafka> {
 
 async function startBrokers(
   context: LocalContext,
-  way: KafkaWay,
+  launcher: KafkaLauncher,
   nodes: readonly BrokerNode[],
 ): Promise<readonly ServerProcess[]> {
   const folders = await Promise.all(nodes.map(({ nodeId }) => makeDataFolder(context, `kafka-${nodeId}`)));
@@ -107,14 +113,14 @@ async function startBrokers(
   const clusterId = first === undefined ? '' : await clusterIdOf(first);
   const start = async (node: BrokerNode): Promise<ServerProcess> => {
     const data = folders[node.nodeId - 1] ?? (await makeDataFolder(context, `kafka-${node.nodeId}`));
-    await way.prepare(data, node, clusterId);
+    await launcher.prepare(data, node, clusterId);
     const address = `127.0.0.1:${node.port}`;
     return startServer(context, {
       data,
       name: nodes.length === 1 ? 'Kafka' : `Kafka broker ${node.nodeId}`,
       nodeId: node.nodeId,
       address,
-      command: way.command(data, node, clusterId),
+      command: launcher.command(data, node, clusterId),
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGKILL',
       readyWithinMs,

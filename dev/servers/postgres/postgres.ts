@@ -11,7 +11,7 @@ import { dockerCandidate } from '../providers/docker.ts';
 import { requireListener } from '../providers/given-address.ts';
 import { firstOffer, mapOffer, sourceOrder } from '../providers/source-order.ts';
 import { postgresFromRegistry, postgresOnPath } from './postgres-binaries.ts';
-import { loginOf, type PostgresWay, postgresContainer, postgresProgram } from './postgres-way.ts';
+import { loginOf, type PostgresLauncher, postgresContainer, postgresProgram } from './postgres-launcher.ts';
 
 /** A PostgreSQL server for development and tests. */
 export interface LocalPostgres {
@@ -51,23 +51,23 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   }
   const context = await openContext(options);
   const asProgram = (binaries: Parameters<typeof postgresProgram>[1]) => postgresProgram(context, binaries);
-  const { source, found: way } = await firstOffer<PostgresWay>('PostgreSQL', order, {
+  const { source, found: launcher } = await firstOffer<PostgresLauncher>('PostgreSQL', order, {
     path: async () => mapOffer(await postgresOnPath(context), asProgram),
     docker: () => dockerCandidate(context, postgresContainer(context)),
     registry: async () => mapOffer(await postgresFromRegistry(context), asProgram),
   });
-  const started = await startOnFreePorts(() => startWay(context, way, settingsOf(options)));
+  const started = await startOnFreePorts(() => startBy(context, launcher, settingsOf(options)));
   return { ...started, source };
 }
 
-async function startWay(
+async function startBy(
   context: LocalContext,
-  way: PostgresWay,
+  launcher: PostgresLauncher,
   settings: readonly string[],
 ): Promise<Pick<Required<LocalPostgres>, 'url' | 'node' | 'stop'>> {
-  const data = await makeDataFolder(context, way.dataName, way.user);
-  const login = await loginOf(data, way.user);
-  await way.prepare(data, login);
+  const data = await makeDataFolder(context, launcher.dataName, launcher.user);
+  const login = await loginOf(data, launcher.user);
+  await launcher.prepare(data, login);
   const port = await freePort(context.ports.postgres);
   const urlOf = (database: string) =>
     `postgresql://${login.user}:${login.password}@127.0.0.1:${port}/${database}`;
@@ -77,7 +77,7 @@ async function startWay(
       name: 'PostgreSQL',
       nodeId: 1,
       address: `127.0.0.1:${port}`,
-      command: way.command(data, login, port, settings),
+      command: launcher.command(data, login, port, settings),
       stopSignal: 'SIGINT',
       // Not SIGKILL, after which its shared memory would stay allocated.
       discardSignal: 'SIGQUIT',

@@ -12,7 +12,12 @@ import { startOnFreePorts } from '../process/start-on-free-ports.ts';
 import { dockerCandidate } from '../providers/docker.ts';
 import { requireListener } from '../providers/given-address.ts';
 import { firstOffer, mapOffer, sourceOrder } from '../providers/source-order.ts';
-import { type RabbitmqWay, rabbitmqContainer, rabbitmqOnPath, rabbitmqProgram } from './rabbitmq-way.ts';
+import {
+  type RabbitmqLauncher,
+  rabbitmqContainer,
+  rabbitmqOnPath,
+  rabbitmqProgram,
+} from './rabbitmq-launcher.ts';
 
 /** A RabbitMQ node for development and tests. */
 export interface LocalRabbitmq {
@@ -57,11 +62,11 @@ export async function startRabbitmq(options: RabbitmqStartOptions): Promise<Loca
     return { url: given, source: 'address', stop: async () => {} };
   }
   const context = await openContext(options);
-  const { source, found: way } = await firstOffer<RabbitmqWay>('RabbitMQ', [...new Set(order)], {
+  const { source, found: launcher } = await firstOffer<RabbitmqLauncher>('RabbitMQ', [...new Set(order)], {
     path: async () => mapOffer(await rabbitmqOnPath(context), (scripts) => rabbitmqProgram(context, scripts)),
     docker: () => dockerCandidate(context, rabbitmqContainer(context)),
   });
-  const started = await startOnFreePorts(() => startWay(context, way, options.settings ?? []));
+  const started = await startOnFreePorts(() => startBy(context, launcher, options.settings ?? []));
   return { ...started, source };
 }
 
@@ -78,14 +83,14 @@ async function requireGivenServer(given: string): Promise<void> {
   await requireListener('RABBITMQ_URL', host, url.port === '' ? usual : Number(url.port));
 }
 
-async function startWay(
+async function startBy(
   context: LocalContext,
-  way: RabbitmqWay,
+  launcher: RabbitmqLauncher,
   settings: readonly string[],
 ): Promise<Pick<Required<LocalRabbitmq>, 'url' | 'node' | 'control' | 'stop'>> {
   const data = await makeDataFolder(context, 'rabbitmq');
   const ports = { amqp: await freePort(context.ports.rabbitmq), tools: await freePort() };
-  await way.prepare(data, ports, settings);
+  await launcher.prepare(data, ports, settings);
   const address = `127.0.0.1:${ports.amqp}`;
   const node = await progressStep(context.tell, `RabbitMQ: starting on port ${ports.amqp}`, () =>
     startServer(context, {
@@ -93,7 +98,7 @@ async function startWay(
       name: 'RabbitMQ',
       nodeId: 1,
       address,
-      command: way.command(data, ports),
+      command: launcher.command(data, ports),
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGKILL',
       readyWithinMs,
@@ -105,7 +110,7 @@ async function startWay(
   return {
     url: `amqp://guest:guest@${address}`,
     node,
-    control: (...args) => way.control(data, ports, args),
+    control: (...args) => launcher.control(data, ports, args),
     stop: () => node.end(),
   };
 }

@@ -33,7 +33,7 @@ export interface RedisStartOptions extends LocalOptions {
 }
 
 /** How the server is run: as a program, or as a container. */
-interface RedisWay {
+interface RedisLauncher {
   prepare(): Promise<void>;
   command(data: DataFolder, port: number): ServerCommand;
 }
@@ -61,13 +61,13 @@ export async function startRedis(options: RedisStartOptions): Promise<LocalRedis
   }
   const context = await openContext(options);
   const more = options.settings ?? [];
-  const asProgram = (file: string) => programWay(context, file, more);
-  const { source, found: way } = await firstOffer<RedisWay>('Redis', order, {
+  const asProgram = (file: string) => programLauncher(context, file, more);
+  const { source, found: launcher } = await firstOffer<RedisLauncher>('Redis', order, {
     path: async () => mapOffer(await redisOnPath(context), asProgram),
-    docker: () => dockerCandidate(context, containerWay(context, more)),
+    docker: () => dockerCandidate(context, containerLauncher(context, more)),
     registry: async () => mapOffer(await redisFromRegistry(context), asProgram),
   });
-  return { ...(await startOnFreePorts(() => startWay(context, way))), source };
+  return { ...(await startOnFreePorts(() => startBy(context, launcher))), source };
 }
 
 async function requireGivenServer(given: string): Promise<void> {
@@ -82,12 +82,12 @@ async function requireGivenServer(given: string): Promise<void> {
   await requireListener('REDIS_URL', host, url.port === '' ? defaultPort : Number(url.port));
 }
 
-async function startWay(
+async function startBy(
   context: LocalContext,
-  way: RedisWay,
+  launcher: RedisLauncher,
 ): Promise<Pick<Required<LocalRedis>, 'url' | 'node' | 'stop'>> {
   const data = await makeDataFolder(context, 'redis');
-  await way.prepare();
+  await launcher.prepare();
   const port = await freePort(context.ports.redis);
   const node = await progressStep(context.tell, `Redis: starting on port ${port}`, () =>
     startServer(context, {
@@ -95,7 +95,7 @@ async function startWay(
       name: 'Redis',
       nodeId: 1,
       address: `127.0.0.1:${port}`,
-      command: way.command(data, port),
+      command: launcher.command(data, port),
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGKILL',
       readyWithinMs,
@@ -105,7 +105,7 @@ async function startWay(
   return { url: `redis://127.0.0.1:${port}`, node, stop: () => node.end() };
 }
 
-function programWay(context: LocalContext, file: string, more: readonly string[]): RedisWay {
+function programLauncher(context: LocalContext, file: string, more: readonly string[]): RedisLauncher {
   return {
     prepare: async () => {},
     command: (data, port) => ({
@@ -117,7 +117,7 @@ function programWay(context: LocalContext, file: string, more: readonly string[]
   };
 }
 
-function containerWay(context: LocalContext, more: readonly string[]): RedisWay {
+function containerLauncher(context: LocalContext, more: readonly string[]): RedisLauncher {
   const image = dockerImages.redis;
   return {
     prepare: () => pullImage(context, image),

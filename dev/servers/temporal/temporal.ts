@@ -35,7 +35,7 @@ export interface LocalTemporal {
 export const searchAttributes = ['OutboxTopic', 'OutboxKey', 'OutboxRef'] as const;
 
 /** How the server is run: as a program, or as a container. */
-interface TemporalWay {
+interface TemporalLauncher {
   readonly cliPath?: string;
   prepare(): Promise<void>;
   command(data: DataFolder, port: number, uiPort: number): ServerCommand;
@@ -59,13 +59,13 @@ export async function startTemporal(options: LocalOptions): Promise<LocalTempora
   const order = sourceOrder(given, options.env);
   if (order[0] === 'address') return givenServer(given, options);
   const context = await openContext(options);
-  const asProgram = (file: string) => programWay(context, file);
-  const { source, found: way } = await firstOffer<TemporalWay>('Temporal', order, {
+  const asProgram = (file: string) => programLauncher(context, file);
+  const { source, found: launcher } = await firstOffer<TemporalLauncher>('Temporal', order, {
     path: async () => mapOffer(await temporalOnPath(context), asProgram),
-    docker: () => dockerCandidate(context, containerWay(context)),
+    docker: () => dockerCandidate(context, containerLauncher(context)),
     registry: async () => mapOffer(await temporalFromRegistry(context), asProgram),
   });
-  return { ...(await startOnFreePorts(() => startWay(context, way))), source };
+  return { ...(await startOnFreePorts(() => startBy(context, launcher))), source };
 }
 
 async function givenServer(given: string, { env }: LocalOptions): Promise<LocalTemporal> {
@@ -80,9 +80,12 @@ async function givenServer(given: string, { env }: LocalOptions): Promise<LocalT
   };
 }
 
-async function startWay(context: LocalContext, way: TemporalWay): Promise<Omit<LocalTemporal, 'source'>> {
+async function startBy(
+  context: LocalContext,
+  launcher: TemporalLauncher,
+): Promise<Omit<LocalTemporal, 'source'>> {
   const data = await makeDataFolder(context, 'temporal');
-  await way.prepare();
+  await launcher.prepare();
   const port = await freePort(context.ports.temporal);
   const uiPort = await freePort(context.ports.temporalUi);
   const address = `127.0.0.1:${port}`;
@@ -93,19 +96,19 @@ async function startWay(context: LocalContext, way: TemporalWay): Promise<Omit<L
       name: 'Temporal',
       nodeId: 1,
       address,
-      command: way.command(data, port, uiPort),
+      command: launcher.command(data, port, uiPort),
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGKILL',
       readyWithinMs,
       probe: () => probe(address, uiUrl),
     }),
   );
-  const { cliPath } = way;
+  const { cliPath } = launcher;
   const server = { address, uiUrl, namespace: 'default', node, stop: () => node.end() };
   return cliPath === undefined ? server : { ...server, cliPath };
 }
 
-function programWay(context: LocalContext, file: string): TemporalWay {
+function programLauncher(context: LocalContext, file: string): TemporalLauncher {
   return {
     cliPath: file,
     prepare: async () => {},
@@ -118,7 +121,7 @@ function programWay(context: LocalContext, file: string): TemporalWay {
   };
 }
 
-function containerWay(context: LocalContext): TemporalWay {
+function containerLauncher(context: LocalContext): TemporalLauncher {
   const image = dockerImages.temporal;
   return {
     prepare: () => pullImage(context, image),

@@ -10,7 +10,7 @@ import type { Route } from '../route.ts';
 import type { RouteTable } from '../route-table.ts';
 
 /** The route of a message, or why it has no handler. */
-export type Way<Tx> = Route<Tx> | { readonly kind: 'refused'; readonly error: OutboxError };
+export type RouteOrRefusal<Tx> = Route<Tx> | { readonly kind: 'refused'; readonly error: OutboxError };
 
 /** A message whose id and route are known. */
 export class Arrived<Tx> {
@@ -18,14 +18,14 @@ export class Arrived<Tx> {
   /** Its id, or its position if it has none. */
   readonly id: string;
   readonly topic: string;
-  readonly way: Way<Tx>;
+  readonly route: RouteOrRefusal<Tx>;
   #key: string | null | undefined;
 
-  constructor(incoming: IncomingMessage, { id, topic, way }: Pick<Arrived<Tx>, 'id' | 'topic' | 'way'>) {
+  constructor(incoming: IncomingMessage, { id, topic, route }: Pick<Arrived<Tx>, 'id' | 'topic' | 'route'>) {
     this.incoming = incoming;
     this.id = id;
     this.topic = topic;
-    this.way = way;
+    this.route = route;
   }
 
   /** Messages of one topic and key are handled in order. Computed lazily, because duplicates do not need it. */
@@ -49,7 +49,7 @@ export function identify<Tx>(incoming: IncomingMessage, routes: RouteTable<Tx>):
   try {
     const route = routes.find(incoming);
     if (typeof route === 'string') return { incoming, ignored: route };
-    return new Arrived(incoming, { id: route.idOf(incoming), topic: route.topic.name, way: route });
+    return new Arrived(incoming, { id: route.idOf(incoming), topic: route.topic.name, route });
   } catch (error) {
     const reason = refusalReasonOf(error);
     if (reason === undefined || !(error instanceof OutboxError)) throw error;
@@ -61,7 +61,7 @@ export function identify<Tx>(incoming: IncomingMessage, routes: RouteTable<Tx>):
           ? eventId(id, incoming.header('ce_source'))
           : positionId(incoming),
       topic: bounded(incoming.header('ce_type') ?? incoming.address),
-      way: { kind: 'refused', error },
+      route: { kind: 'refused', error },
     });
   }
 }

@@ -63,8 +63,8 @@ export class Receipts {
   }
 
   /** Adds a message if its topic asks this group for receipts. @returns whether it does */
-  answer<Tx>({ id, incoming, way }: Arrived<Tx>, state: Receipt['state']): boolean {
-    if (way.kind !== 'route' || way.topic.rules.confirm?.group !== this.#input.group) return false;
+  answer<Tx>({ id, incoming, route }: Arrived<Tx>, state: Receipt['state']): boolean {
+    if (route.kind !== 'route' || route.topic.rules.confirm?.group !== this.#input.group) return false;
     this.add({ id, installation: installationOf(incoming.header('ce_source')), state });
     return true;
   }

@@ -84,7 +84,7 @@ export class Applier<Tx extends Transaction> {
     const { client, rules } = this.#context;
     const { group, tries } = rules;
     const verdict = verdictOf(error);
-    const [firstMs] = delaysOf('retryMs', message.way, tries.retryMs);
+    const [firstMs] = delaysOf('retryMs', message.route, tries.retryMs);
     // A database fault always leaves another try.
     const last =
       cause === 'killed' ||
@@ -136,10 +136,13 @@ export class Applier<Tx extends Transaction> {
   }
 }
 
-function prepare<Tx>({ incoming, way }: Arrived<Tx>, attempt: number): Prepared<Tx> | Promise<Prepared<Tx>> {
-  if (way.kind === 'refused') return way;
+function prepare<Tx>(
+  { incoming, route }: Arrived<Tx>,
+  attempt: number,
+): Prepared<Tx> | Promise<Prepared<Tx>> {
+  if (route.kind === 'refused') return route;
   try {
-    const read = way.read(incoming, attempt);
+    const read = route.read(incoming, attempt);
     return read instanceof Promise ? read.catch(refused<Tx>) : read;
   } catch (error) {
     return refused(error);
@@ -204,11 +207,11 @@ async function handleNew<Tx>(
   arrivals: readonly Arrival[],
 ): Promise<string | undefined> {
   const byRoute = new Map<Route<Tx>, ReadyMessage<Tx>[]>();
-  for (const [n, { way }] of messages.entries()) {
+  for (const [n, { route }] of messages.entries()) {
     const one = prepared[n];
-    if (way.kind === 'refused' || one?.kind !== 'ready' || arrivals[n] !== 'new') continue;
-    const those = byRoute.get(way);
-    if (those === undefined) byRoute.set(way, [one]);
+    if (route.kind === 'refused' || one?.kind !== 'ready' || arrivals[n] !== 'new') continue;
+    const those = byRoute.get(route);
+    if (those === undefined) byRoute.set(route, [one]);
     else those.push(one);
   }
   for (const [route, those] of byRoute) {

@@ -23,7 +23,7 @@ import { askBreaker, dropKnown, inSteps, mark, type Next, waitForQueues } from '
 export class MessageIntake<Tx extends Transaction> {
   readonly #context: IntakeContext<Tx>;
   readonly #application: Application<Tx>;
-  readonly #way: Next<Tx>;
+  readonly #run: Next<Tx>;
 
   constructor(consumer: ConsumerContext<Tx>, source: IntakeSource<Tx>) {
     const context = {
@@ -40,7 +40,7 @@ export class MessageIntake<Tx extends Transaction> {
     const application = new Application(context, oneByOne, outcomes);
     this.#context = context;
     this.#application = application;
-    this.#way = inSteps([
+    this.#run = inSteps([
       dropKnown(context, outcomes),
       waitForQueues(context),
       askBreaker(context),
@@ -66,7 +66,7 @@ export class MessageIntake<Tx extends Transaction> {
     tally.inFlight += batch.messages.length;
     this.#context.failing.offered(batch, () => batch.messages.map(({ offset }) => offset));
     try {
-      await this.#way({ batch, messages: this.#identified(batch) });
+      await this.#run({ batch, messages: this.#identified(batch) });
     } catch (error) {
       this.#undone(batch, error);
     } finally {

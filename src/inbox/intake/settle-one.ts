@@ -63,7 +63,7 @@ export class OneByOne<Tx extends Transaction> {
     const { applier, breaker, rules } = this.#context;
     const { address } = message.incoming;
     const quickRetriesMs =
-      how === 'probe' ? [] : delaysOf('quickRetriesMs', message.way, rules.quickRetriesMs);
+      how === 'probe' ? [] : delaysOf('quickRetriesMs', message.route, rules.quickRetriesMs);
     let conflicts = 0;
     for (let attempt = 1; ; attempt += 1) {
       try {

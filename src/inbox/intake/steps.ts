@@ -19,7 +19,7 @@ export type Went = 'through' | 'left';
 
 export type Next<Tx> = (round: IntakeRound<Tx>) => Promise<Went>;
 
-/** Passes messages on to the next step, and ends the way of others. */
+/** Passes messages on to the next step, and finishes others. */
 export type Step<Tx> = (round: IntakeRound<Tx>, next: Next<Tx>) => Promise<Went>;
 
 /** The steps in their order. A round without messages takes no further one. */

@@ -1,5 +1,5 @@
 import type { BegunTry, FailedTry } from '../../store/inbox/tries.ts';
-import type { Way } from '../handling/arrived.ts';
+import type { RouteOrRefusal } from '../handling/arrived.ts';
 import { errorText } from '../handling/kept.ts';
 import { type RefusalReason, refusalReasonOf } from '../reading/unreadable.ts';
 import { delaysOf } from '../route-delays.ts';
@@ -12,19 +12,19 @@ export interface JudgedTry {
 }
 
 /**
- * @param way the message's route, if known
+ * @param route the message's route, if known
  * @param ofConsumer the delays for messages without their own
  */
 export function judgeTry<Tx>(
   message: BegunTry,
-  way: Way<Tx> | undefined,
+  route: RouteOrRefusal<Tx> | undefined,
   error: unknown,
   ofConsumer: readonly number[],
 ): JudgedTry {
   const refusal = refusalReasonOf(error);
   const verdict = verdictOf(error);
   const permanent = verdict?.kind === 'permanent';
-  const retryMs = delaysOf('retryMs', way, ofConsumer);
+  const retryMs = delaysOf('retryMs', route, ofConsumer);
   return {
     failed: {
       message,

@@ -215,7 +215,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     error: unknown,
   ): number | undefined {
     if (attempts !== 1 || verdictOf(error) !== undefined || isFinal(refusalReasonOf(error))) return undefined;
-    return delaysOf('quickRetriesMs', found[0]?.arrived.way, this.#context.rules.quickRetriesMs)[quick];
+    return delaysOf('quickRetriesMs', found[0]?.arrived.route, this.#context.rules.quickRetriesMs)[quick];
   }
 
   async #failed({ found, keyId, messages }: Begun<Tx>, error: unknown): Promise<ParkedKeyAnswer | 'more'> {
@@ -224,7 +224,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
       client,
       rules: { group, tries },
     } = this.#context;
-    const { failed, retryMs } = judgeTry(messages[0], found[0]?.arrived.way, error, tries.retryMs);
+    const { failed, retryMs } = judgeTry(messages[0], found[0]?.arrived.route, error, tries.retryMs);
     const { message, reason } = failed;
     const answer: FailAnswer = await client.$transaction((tx) =>
       failTry(sqlOf(tx), group, keyId, failed, { ...tries, retryMs }),

@@ -35,9 +35,9 @@ export function findParked<Tx>(
   for (const routes of all) {
     const arrived = identify(incoming, routes);
     // The stored id wins: an edited message has a new one, while its headers still have the old one.
-    if ('id' in arrived && arrived.way.kind === 'route')
+    if ('id' in arrived && arrived.route.kind === 'route')
       return {
-        arrived: new Arrived(incoming, { id: message.id, topic: arrived.topic, way: arrived.way }),
+        arrived: new Arrived(incoming, { id: message.id, topic: arrived.topic, route: arrived.route }),
         routes,
       };
   }
@@ -54,9 +54,9 @@ export async function readParked<Tx>(
   attempt: number,
 ): Promise<ReadyTry<Tx>> {
   if (found === undefined) throw noHandler(topic);
-  const { incoming, way } = found.arrived;
-  if (way.kind === 'refused') throw way.error;
-  return { route: way, ready: await way.read(incoming, attempt) };
+  const { incoming, route } = found.arrived;
+  if (route.kind === 'refused') throw route.error;
+  return { route, ready: await route.read(incoming, attempt) };
 }
 
 /** Calls the handlers, in the order of the messages. */

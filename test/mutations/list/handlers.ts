@@ -90,7 +90,7 @@ export const handlerMutations: readonly Mutation[] = [
     name: 'first-delay-of-the-consumer',
     promise: topicDelays,
     file: 'src/inbox/intake/applier.ts',
-    find: "const [firstMs] = delaysOf('retryMs', message.way, tries.retryMs);",
+    find: "const [firstMs] = delaysOf('retryMs', message.route, tries.retryMs);",
     replace: 'const [firstMs] = tries.retryMs;',
     test: 'test/integration/inbox/handler-options.test.ts',
     title: 'the delays of a handler override those of its consumer, in place and for parked messages',

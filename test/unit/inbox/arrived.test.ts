@@ -18,7 +18,7 @@ test.each([
 ])('a message of an unknown topic is identified by %s', (_, id, known) => {
   const arrived = identify(incoming({ headers: { ce_id: id, ce_type: 'nobody-knows' } }), routes);
 
-  expect(arrived).toMatchObject({ id: known, topic: 'nobody-knows', way: { kind: 'refused' } });
+  expect(arrived).toMatchObject({ id: known, topic: 'nobody-knows', route: { kind: 'refused' } });
 });
 
 test('a long key or topic cut within a character can be stored', () => {

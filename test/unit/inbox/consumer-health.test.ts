@@ -89,7 +89,7 @@ test('the outcome of a message is counted and reported by its kind', () => {
   const arrived = new Arrived<unknown>(incoming(position), {
     id: 'id-9',
     topic: 'orders',
-    way: { kind: 'refused', error: unreadable(position, 'no-id', 'it has none') },
+    route: { kind: 'refused', error: unreadable(position, 'no-id', 'it has none') },
   });
   const message = { id: 'id-9', topic: 'orders', ...position };
   expect(

@@ -44,7 +44,7 @@ export function redisList(options: RedisListOptions): ReceivingTransport {
     name: 'redis-list',
     keeps: true,
     probeOf: (address) => ({ commands: [['RPUSH', address, '']], type: 'list' }),
-    way: {
+    sender: {
       bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),
       extraMs: replicas?.timeoutMs ?? 0,
       send: (client, address, messages) =>

@@ -42,7 +42,7 @@ export function redisPubSub(options: RedisPubSubOptions): Transport {
       name: 'redis-pub-sub',
       keeps: false,
       probeOf: (address) => ({ commands: [anyScript, ['PUBLISH', address, '']], type: undefined }),
-      way: {
+      sender: {
         bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),
         extraMs: 0,
         send: (client, address, messages) => publish(client, address, messages, requireReceivers),

@@ -27,7 +27,7 @@ export interface ChunkAnswer {
 }
 
 /** How one kind of transport sends messages to the server. */
-export interface ChunkWay {
+export interface ChunkSender {
   /** The size in bytes of the message's longest command argument. */
   bytes(message: OutgoingMessage): number;
   /** Added to the request timeout. */
@@ -44,7 +44,7 @@ const maybeStored: PublishOutcome = { kind: 'deferred', onWire: true };
  */
 export async function publishChunks(
   link: RedisLink,
-  way: ChunkWay,
+  sender: ChunkSender,
   { address, messages, signal }: OutgoingBatch,
 ): Promise<PublishResult> {
   const batch = new OpenBatch(messages);
@@ -55,8 +55,8 @@ export async function publishChunks(
     if (indexes.length === 0) break;
     try {
       const answer = await link.ask(
-        (client) => sendFitting(client, way, address, batch.at(indexes)),
-        way.extraMs,
+        (client) => sendFitting(client, sender, address, batch.at(indexes)),
+        sender.extraMs,
       );
       hold = batch.answered(indexes, answer);
     } catch (error) {
@@ -70,14 +70,14 @@ export async function publishChunks(
 /** Refuses a message that is too large here: the server would close the connection, often without an error reply. */
 async function sendFitting(
   client: RedisClient,
-  way: ChunkWay,
+  sender: ChunkSender,
   address: string,
   messages: readonly OutgoingMessage[],
 ): Promise<ChunkAnswer> {
   const [first] = messages;
-  const bytes = first === undefined || first.payload.length <= longLength ? 0 : way.bytes(first);
+  const bytes = first === undefined || first.payload.length <= longLength ? 0 : sender.bytes(first);
   const maxBytes = bytes > 1_000_000 ? await maxBytesOf(client) : usualMaxBytes;
-  if (bytes <= maxBytes) return way.send(client, address, messages);
+  if (bytes <= maxBytes) return sender.send(client, address, messages);
   const error = `The message has ${bytes} bytes, and proto-max-bulk-len of the server is ${maxBytes}.`;
   return { outcomes: [{ kind: 'permanent', error }] };
 }

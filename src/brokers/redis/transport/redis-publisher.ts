@@ -4,7 +4,7 @@ import { durabilityOf } from '../client/durability.ts';
 import { RedisLink, redisUnavailable } from '../client/redis-link.ts';
 import { serverOf } from '../client/server-version.ts';
 import { type Probe, probeAddress } from './probe.ts';
-import { type ChunkWay, publishChunks } from './publish-chunks.ts';
+import { type ChunkSender, publishChunks } from './publish-chunks.ts';
 import { redisChecks } from './redis-checks.ts';
 import type { RedisSettings } from './redis-options.ts';
 
@@ -13,14 +13,14 @@ export interface PublisherParts {
   readonly name: string;
   /** Whether the server keeps messages that nobody reads at the moment. */
   readonly keeps: boolean;
-  readonly way: ChunkWay;
+  readonly sender: ChunkSender;
   readonly probeOf: (address: string) => Probe;
 }
 
 /** A transport with one connection: opened at the first batch, kept open, and replaced after a hold. */
 export function redisPublisher(
   { server, requestTimeoutMs }: RedisSettings,
-  { keeps, name, way, probeOf }: PublisherParts,
+  { keeps, name, sender, probeOf }: PublisherParts,
 ): Transport & { readonly endpoint: string } {
   const link = new RedisLink(server, requestTimeoutMs);
   return {
@@ -28,7 +28,7 @@ export function redisPublisher(
     get endpoint() {
       return server.endpoint;
     },
-    publish: (batch) => publishChunks(link, way, batch),
+    publish: (batch) => publishChunks(link, sender, batch),
     async probe(address) {
       try {
         await link.ask((client) => probeAddress(client, address, probeOf(address)));

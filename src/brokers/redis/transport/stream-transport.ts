@@ -65,7 +65,7 @@ export function redisStream(options: RedisStreamOptions): ReceivingTransport {
     name: 'redis-stream',
     keeps: true,
     probeOf: (address) => ({ commands: [anyScript, ['XADD', address, '*', 'probe', '']], type: 'stream' }),
-    way: {
+    sender: {
       bytes: (message) => Math.max(...fieldsOf(message).map((field) => Buffer.byteLength(field))),
       extraMs: replicas?.timeoutMs ?? 0,
       send: (client, address, messages) =>

@@ -5,7 +5,7 @@ import { NoConnection, type RedisLink } from '../../../../src/brokers/redis/clie
 import { redisClient } from '../../../../src/brokers/redis/client/redis-package.ts';
 import {
   type ChunkAnswer,
-  type ChunkWay,
+  type ChunkSender,
   publishChunks,
 } from '../../../../src/brokers/redis/transport/publish-chunks.ts';
 import { withReplicas } from '../../../../src/brokers/redis/transport/with-replicas.ts';
@@ -57,7 +57,7 @@ async function published(messages: readonly OutgoingMessage[], { answers = [], d
       this.renewals += 1;
     },
   };
-  const way: ChunkWay = {
+  const sender: ChunkSender = {
     bytes: ({ payload }) => 10 * payload.length,
     extraMs: 7,
     async send(_client, address, sent) {
@@ -71,7 +71,7 @@ async function published(messages: readonly OutgoingMessage[], { answers = [], d
       return answer;
     },
   };
-  const result = await publishChunks(link as unknown as RedisLink, way, {
+  const result = await publishChunks(link as unknown as RedisLink, sender, {
     address: 'orders',
     partitions: 1,
     messages,

@@ -13,7 +13,7 @@ import { dockerImages } from '../providers/pinned-versions.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 
 /** How PostgreSQL is run: as a program, or as a container. */
-export interface PostgresWay {
+export interface PostgresLauncher {
   /** Name of the data folder. Includes the major version of a program, because another one cannot read the data. */
   readonly dataName: string;
   readonly user: ServerUser | undefined;
@@ -33,7 +33,7 @@ export interface PostgresLogin {
 export async function postgresProgram(
   context: LocalContext,
   binaries: PostgresBinaries,
-): Promise<PostgresWay> {
+): Promise<PostgresLauncher> {
   const user = await postgresUser(context);
   const identity = user ?? {};
   const clusterOf = (data: DataFolder) => join(data.path, 'cluster');
@@ -78,7 +78,7 @@ export async function postgresProgram(
 }
 
 /** Runs the pinned image. The data is stored in a Docker volume. */
-export function postgresContainer(context: LocalContext): PostgresWay {
+export function postgresContainer(context: LocalContext): PostgresLauncher {
   const image = dockerImages.postgres;
   return {
     dataName: 'postgres-docker',

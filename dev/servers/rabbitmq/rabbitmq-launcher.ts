@@ -18,7 +18,7 @@ export interface RabbitmqPorts {
 }
 
 /** How RabbitMQ is run: as a program, or as a container. */
-export interface RabbitmqWay {
+export interface RabbitmqLauncher {
   /** @param settings more lines of `rabbitmq.conf` */
   prepare(data: DataFolder, ports: RabbitmqPorts, settings: readonly string[]): Promise<void>;
   command(data: DataFolder, ports: RabbitmqPorts): ServerCommand;
@@ -51,7 +51,7 @@ async function versionIn(scripts: string): Promise<string | undefined> {
 }
 
 /** Runs the scripts in a folder as the current user, isolated from RabbitMQ's configuration on this machine. */
-export function rabbitmqProgram(context: LocalContext, scripts: string): RabbitmqWay {
+export function rabbitmqProgram(context: LocalContext, scripts: string): RabbitmqLauncher {
   const environmentOf = (data: DataFolder, { tools }: RabbitmqPorts) => ({
     ...context.env,
     // The location of the Erlang cookie, which authenticates the tools to the node.
@@ -91,7 +91,7 @@ export function rabbitmqProgram(context: LocalContext, scripts: string): Rabbitm
 }
 
 /** Runs the pinned image. The data is stored in a Docker volume. */
-export function rabbitmqContainer(context: LocalContext): RabbitmqWay {
+export function rabbitmqContainer(context: LocalContext): RabbitmqLauncher {
   const image = dockerImages.rabbitmq;
   const nameOf = (data: DataFolder) => `temporal-outbox-${data.runId}`;
   return {

@@ -19,13 +19,13 @@ export interface BrokerNode extends Omit<BrokerPlan, 'logFolder' | 'listenHost'>
 }
 
 /** How a broker is run: as a program, or as a container. */
-export interface KafkaWay {
+export interface KafkaLauncher {
   prepare(data: DataFolder, node: BrokerNode, clusterId: string): Promise<void>;
   command(data: DataFolder, node: BrokerNode, clusterId: string): ServerCommand;
 }
 
 /** Runs brokers by Kafka's programs. */
-export function kafkaProgram(context: LocalContext, programs: KafkaPrograms): KafkaWay {
+export function kafkaProgram(context: LocalContext, programs: KafkaPrograms): KafkaLauncher {
   const propertiesOf = (data: DataFolder) => join(data.path, 'server.properties');
   return {
     async prepare(data, node, clusterId) {
@@ -53,7 +53,7 @@ export function kafkaProgram(context: LocalContext, programs: KafkaPrograms): Ka
  *
  * Several brokers would need a Docker network and separate listeners; they run as programs instead.
  */
-export function kafkaContainer(context: LocalContext): KafkaWay {
+export function kafkaContainer(context: LocalContext): KafkaLauncher {
   const image = dockerImages.kafka;
   return {
     prepare: () => pullImage(context, image),
