@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Answer, Call, Calls } from './protocol.ts';
+import type { Call, Calls, Reply } from './protocol.ts';
 
 const endsWithinMs = 20_000;
 
@@ -24,7 +24,7 @@ export class ContenderProcess {
 
   /** @throws Error with what the contender said when it fails or ends */
   async ask<Name extends Call>(call: Name, taken: Calls[Name]['takes']): Promise<Calls[Name]['answers']> {
-    const answered = once(this.#child, 'message') as Promise<[Answer]>;
+    const answered = once(this.#child, 'message') as Promise<[Reply]>;
     const gone = this.#ended.then((how): never => {
       throw new Error(how);
     });

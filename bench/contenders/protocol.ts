@@ -99,4 +99,4 @@ export interface Request {
 }
 
 /** What comes back, for each request in turn. */
-export type Answer = { readonly answer: unknown } | { readonly error: string };
+export type Reply = { readonly answer: unknown } | { readonly error: string };

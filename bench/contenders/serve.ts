@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type {
-  Answer,
   Calls,
   Contender,
   ContenderInput,
@@ -9,6 +8,7 @@ import type {
   Open,
   OpenLoop,
   Percentiles,
+  Reply,
   Request,
   Stored,
 } from './protocol.ts';
@@ -32,7 +32,7 @@ export function serve(open: Open): void {
   });
 }
 
-function reply(answer: Answer): void {
+function reply(answer: Reply): void {
   process.send?.(answer);
 }
 

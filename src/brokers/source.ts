@@ -1,6 +1,6 @@
 import type { OutboxError } from '../core/errors.ts';
 
-/** An ordered share of one address: a Kafka partition. Brokers without partitions have only number 0. */
+/** An ordered part of one address: a Kafka partition. Brokers without partitions have only number 0. */
 export interface Partition {
   /** Where messages arrive: a Kafka topic, a queue. */
   readonly address: string;

@@ -16,7 +16,7 @@ export interface ChangeFlags extends ManyFlags, FilterFlags {
   readonly timeout?: string;
 }
 
-type Answer = MessageAnswer<string> | KeptAnswer<string>;
+type ChangeAnswer = MessageAnswer<string> | KeptAnswer<string>;
 
 /** A change that was asked for: of named messages, or else of all that match the filter. */
 interface AskedChange<Sample> extends AskedBulk<Sample> {
@@ -25,8 +25,8 @@ interface AskedChange<Sample> extends AskedBulk<Sample> {
   /** Names one message in place of an id. */
   readonly ref?: string | undefined;
   readonly howToName: string;
-  readonly change: (at: Operations, options: OperationOptions) => Promise<readonly Answer[]>;
-  readonly rowOf: (answer: Answer) => readonly [name: string, value: string | null];
+  readonly change: (at: Operations, options: OperationOptions) => Promise<readonly ChangeAnswer[]>;
+  readonly rowOf: (answer: ChangeAnswer) => readonly [name: string, value: string | null];
 }
 
 /** Changes messages of the outbox, and prints the result of each, or starts a bulk operation. */
@@ -35,7 +35,7 @@ export function changeCommand(
   flags: ChangeFlags,
   ids: readonly string[],
   output: Output,
-  change: (at: Operations, target: Target, options: OperationOptions) => Promise<readonly Answer[]>,
+  change: (at: Operations, target: Target, options: OperationOptions) => Promise<readonly ChangeAnswer[]>,
 ): Promise<number> {
   const byRef = refOf(flags, ids);
   const asked: AskedChange<Awaited<ReturnType<Operations['bulk']['start']>>['sample'][number]> = {
@@ -135,7 +135,7 @@ function questionOf(
 }
 
 function tell(
-  answers: readonly Answer[],
+  answers: readonly ChangeAnswer[],
   rowOf: AskedChange<never>['rowOf'],
   dryRun: boolean,
   output: Output,

@@ -1,4 +1,4 @@
-/** An ordered share of one topic. */
+/** An ordered part of one topic. */
 export interface Lane {
   /** Name of the topic. */
   readonly topic: string;

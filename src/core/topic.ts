@@ -48,7 +48,7 @@ export interface TopicOptions extends VersionOptions {
   readonly retry?: Retry;
   /** Whether the later messages of a failed one's key go on or wait. @defaultValue `'release-key'`: they go on */
   readonly exhausted?: 'release-key' | 'hold-key';
-  /** Ordered shares that are delivered concurrently, 1 to 1024; set at the first start, changed by an operation. @defaultValue 1 */
+  /** Ordered parts that are delivered concurrently, 1 to 1024; set at the first start, changed by an operation. @defaultValue 1 */
   readonly lanes?: number;
   /**
    * What waits until a message is due. `'workflow'`: a workflow per message, visible in the Temporal UI. `'lane'`: only the

@@ -71,10 +71,10 @@ export async function withdrawIds(
   return ids.flatMap((id) => work.answers.get(id) ?? []);
 }
 
-type Answer = MessageAnswer<'canceled'>;
+type WithdrawAnswer = MessageAnswer<'canceled'>;
 
 class Withdrawal {
-  readonly answers = new Map<string, Answer>();
+  readonly answers = new Map<string, WithdrawAnswer>();
   readonly #database: Database;
   readonly #author: Author;
   readonly #dryRun: boolean;
@@ -153,7 +153,7 @@ class Withdrawal {
     ids: readonly string[],
     change: MessageChange<'canceled'>,
     last: boolean,
-  ): Promise<Round<Answer>> {
+  ): Promise<Round<WithdrawAnswer>> {
     const narrowed = outboxChange(this.#narrow(change));
     const round = await transactOrRehearse(this.#database, this.#dryRun, (sql) =>
       changeLocked(sql, ids, narrowed, this.#author, last),
@@ -168,7 +168,7 @@ interface InLane {
   readonly ids: readonly string[];
 }
 
-function byLane(answers: readonly Answer[]): readonly InLane[] {
+function byLane(answers: readonly WithdrawAnswer[]): readonly InLane[] {
   const groups = new Map<string, InLane>();
   for (const { id, topic, lane } of answers) {
     if (topic === null || lane === null) continue;

@@ -64,7 +64,7 @@ export class OfferRules {
     };
   }
 
-  #check(share: string, { address, partition, messages }: IncomingBatch): void {
+  #check(name: string, { address, partition, messages }: IncomingBatch): void {
     if (messages.length === 0) this.#broken.add('an empty batch was offered');
     let before = 0;
     for (const message of messages) {
@@ -75,7 +75,7 @@ export class OfferRules {
       if (!this.#ordered) continue;
       if (n <= before) this.#broken.add('a batch was out of order');
       before = n;
-      this.#follow(share, n);
+      this.#follow(name, n);
     }
   }
 
@@ -103,12 +103,12 @@ export class OfferRules {
   }
 
   /** A message is offered for the first time only after all earlier ones of its partition. */
-  #follow(share: string, n: number): void {
+  #follow(name: string, n: number): void {
     const index = this.#sent.get(n)?.index;
     if (index === undefined) return;
-    const furthest = this.#furthest.get(share);
+    const furthest = this.#furthest.get(name);
     if (furthest !== undefined && index > furthest + 1)
       this.#broken.add(`message ${n} overtook another of its partition`);
-    this.#furthest.set(share, Math.max(index, furthest ?? index));
+    this.#furthest.set(name, Math.max(index, furthest ?? index));
   }
 }

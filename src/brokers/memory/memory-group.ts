@@ -14,7 +14,7 @@ export class MemoryMember {
 }
 
 /** A partition as a group sees it. */
-interface Share {
+interface GroupPartition {
   readonly log: MemoryLog;
   readonly address: string;
   readonly partition: number;
@@ -32,18 +32,18 @@ interface Share {
 
 /** Assigns partitions to the members of one group, stores their offsets, and hands over open messages. */
 export class MemoryGroup {
-  readonly #shares = new Map<string, Share[]>();
+  readonly #partitions = new Map<string, GroupPartition[]>();
   readonly #members: MemoryMember[] = [];
   #looking = false;
 
   join(member: MemoryMember, logOf: (address: string) => MemoryLog): void {
     const { addresses, fromBeginning } = member.subscription;
     for (const address of addresses) {
-      if (!this.#shares.has(address))
-        this.#shares.set(address, sharesOf(address, logOf(address), fromBeginning));
+      if (!this.#partitions.has(address))
+        this.#partitions.set(address, partitionsFrom(address, logOf(address), fromBeginning));
     }
     this.#members.push(member);
-    this.#share();
+    this.#assign();
   }
 
   /** Reassigns the partitions of a member; resolves when its current batches have ended. */
@@ -51,27 +51,27 @@ export class MemoryGroup {
     const index = this.#members.indexOf(member);
     if (index >= 0) {
       this.#members.splice(index, 1);
-      this.#share();
+      this.#assign();
     }
     await Promise.all(member.inHand);
   }
 
   /** Makes all messages of an address open again, like an offset reset of a Kafka group. */
   rewind(address: string): void {
-    for (const share of this.#shares.get(address) ?? []) {
-      share.giveUp?.abort();
-      share.done = 0;
-      share.rewound += 1;
+    for (const one of this.#partitions.get(address) ?? []) {
+      one.giveUp?.abort();
+      one.done = 0;
+      one.rewound += 1;
     }
     this.look();
   }
 
   lag(addresses: readonly string[]): readonly Lag[] {
     return addresses.flatMap((address) =>
-      (this.#shares.get(address) ?? []).map((share) => ({
+      (this.#partitions.get(address) ?? []).map((one) => ({
         address,
-        partition: share.partition,
-        messages: rowOf(share).length - share.done,
+        partition: one.partition,
+        messages: rowOf(one).length - one.done,
       })),
     );
   }
@@ -82,21 +82,21 @@ export class MemoryGroup {
     this.#looking = true;
     setImmediate(() => {
       this.#looking = false;
-      for (const share of [...this.#shares.values()].flat()) this.#offer(share);
+      for (const one of [...this.#partitions.values()].flat()) this.#offer(one);
     });
   }
 
-  #share(): void {
-    for (const [address, shares] of this.#shares) {
+  #assign(): void {
+    for (const [address, partitions] of this.#partitions) {
       const takers = this.#members.filter(({ subscription }) => subscription.addresses.includes(address));
-      for (const share of shares) {
-        const owner = takers[share.partition % Math.max(1, takers.length)];
-        if (owner === share.owner) continue;
-        const before = share.owner;
-        share.owner = owner;
-        share.giveUp?.abort();
+      for (const one of partitions) {
+        const owner = takers[one.partition % Math.max(1, takers.length)];
+        if (owner === one.owner) continue;
+        const before = one.owner;
+        one.owner = owner;
+        one.giveUp?.abort();
         // A member that leaves may finish its current batch.
-        if (before !== undefined && this.#members.includes(before)) share.lost?.abort();
+        if (before !== undefined && this.#members.includes(before)) one.lost?.abort();
       }
     }
     for (const member of this.#members) member.subscription.assigned(this.#partitionsOf(member));
@@ -104,24 +104,24 @@ export class MemoryGroup {
   }
 
   #partitionsOf(member: MemoryMember): readonly Partition[] {
-    const mine = [...this.#shares.values()].flat().filter(({ owner }) => owner === member);
+    const mine = [...this.#partitions.values()].flat().filter(({ owner }) => owner === member);
     return mine.map(({ address, partition }) => ({ address, partition }));
   }
 
-  #offer(share: Share): void {
-    const { owner } = share;
-    if (owner === undefined || share.giveUp !== undefined || share.resting !== undefined) return;
+  #offer(one: GroupPartition): void {
+    const { owner } = one;
+    if (owner === undefined || one.giveUp !== undefined || one.resting !== undefined) return;
     if (owner.inHand.size >= owner.subscription.concurrency) return;
-    const messages = rowOf(share).slice(share.done, share.done + Math.max(1, owner.subscription.batchSize));
+    const messages = rowOf(one).slice(one.done, one.done + Math.max(1, owner.subscription.batchSize));
     if (messages.length === 0) return;
     const giveUp = new AbortController();
     const lost = new AbortController();
-    share.giveUp = giveUp;
-    share.lost = lost;
+    one.giveUp = giveUp;
+    one.lost = lost;
     const ends = { signal: giveUp.signal, lost: lost.signal };
-    const ended = this.#batchChannel(share, owner, messages, ends).finally(() => {
-      share.giveUp = undefined;
-      share.lost = undefined;
+    const ended = this.#batchChannel(one, owner, messages, ends).finally(() => {
+      one.giveUp = undefined;
+      one.lost = undefined;
       owner.inHand.delete(ended);
       this.look();
     });
@@ -129,27 +129,27 @@ export class MemoryGroup {
   }
 
   async #batchChannel(
-    share: Share,
+    one: GroupPartition,
     owner: MemoryMember,
     messages: readonly IncomingMessage[],
     { lost, signal }: Pick<IncomingBatch, 'lost' | 'signal'>,
   ): Promise<void> {
-    const { address, partition, rewound } = share;
+    const { address, partition, rewound } = one;
     const batch = new OfferedBatch({ address, partition, messages, signal, lost });
     await owner.subscription.handle(batch);
     const last = batch.done().at(-1);
-    if (last !== undefined && share.rewound === rewound) share.done = Number(last.offset) + 1;
+    if (last !== undefined && one.rewound === rewound) one.done = Number(last.offset) + 1;
     if (batch.restMs === undefined) return;
-    share.resting = setTimeout(() => {
-      share.resting = undefined;
+    one.resting = setTimeout(() => {
+      one.resting = undefined;
       this.look();
     }, batch.restMs);
     // A resting partition does not keep the process alive.
-    share.resting.unref();
+    one.resting.unref();
   }
 }
 
-function sharesOf(address: string, log: MemoryLog, fromBeginning: boolean): Share[] {
+function partitionsFrom(address: string, log: MemoryLog, fromBeginning: boolean): GroupPartition[] {
   return log.partitions.map((row, partition) => ({
     log,
     address,
@@ -163,6 +163,6 @@ function sharesOf(address: string, log: MemoryLog, fromBeginning: boolean): Shar
   }));
 }
 
-function rowOf({ log, partition }: Share): readonly IncomingMessage[] {
+function rowOf({ log, partition }: GroupPartition): readonly IncomingMessage[] {
   return log.partitions[partition] ?? [];
 }

@@ -71,7 +71,7 @@ const pageSql = `
       cross join unnest(array['beyond', 'later', 'running']) p (part)
       where p.part = 'beyond' or l.snapshot is not null
     ) s
-  ), share as materialized (
+  ), quota as materialized (
     select greatest($14::bigint, $15::bigint / greatest(1, (select count(*) from sources))) as rows
   ), walked as materialized (
     select s.source, w.*
@@ -79,30 +79,30 @@ const pageSql = `
       (select ${walkedColumns} from outbox.message m
        where s.state is not null and m.topic = s.topic and m.state = s.state and m.state <> 'ready' and m.position > 0
          and (m.position, m.id) > ($12::bigint, $13::uuid)
-       order by m.position, m.id limit (select rows from share))
+       order by m.position, m.id limit (select rows from quota))
       union all
       (select ${walkedColumns} from outbox.message m
        where s.part = 'beyond' and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
          and m.position > 0 and m.position > s.cursor and m.position >= $12 and (m.position, m.id) > ($12, $13)
-       order by m.position, m.id limit (select rows from share))
+       order by m.position, m.id limit (select rows from quota))
       union all
       (select ${walkedColumns} from outbox.message m
        where s.part = 'later' and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
          and m.xid >= pg_snapshot_xmax(s.snapshot) and m.position + 0 <= s.cursor and (m.position, m.id) > ($12, $13)
-       order by m.position, m.id limit (select rows from share))
+       order by m.position, m.id limit (select rows from quota))
       union all
       (select m.* from pg_snapshot_xip(s.snapshot) running (xid) cross join lateral (
          select ${walkedColumns} from outbox.message m
          where m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.xid = running.xid
            and m.position + 0 <= s.cursor and (m.position, m.id) > ($12, $13) offset 0) m
        where s.part = 'running'
-       order by m.position, m.id limit (select rows from share))
+       order by m.position, m.id limit (select rows from quota))
     ) w
   ), floor as materialized (
     select e.position, e.id from (
       select distinct on (w.source) w.position, w.id, count(*) over (partition by w.source) as read
       from walked w order by w.source, w.position desc, w.id desc) e
-    where e.read >= (select rows from share)
+    where e.read >= (select rows from quota)
     order by e.position, e.id limit 1
   )
   select a.id, a.position, f.position as "floorPosition", f.id as "floorId"

@@ -35,7 +35,7 @@ interface Unanswered {
 }
 
 /** The result of a check. */
-interface Answer {
+interface CheckResult {
   /** The state of the backends, by pid; `undefined`: no answer. */
   readonly backends?: ReadonlyMap<number, { readonly idle: boolean }>;
   /** Time of the last answer on the checking connection, which has become silent. */
@@ -88,7 +88,7 @@ export class Silence {
     line.close();
   }
 
-  #judge(old: readonly Unanswered[], { backends, lostSinceMs = 0 }: Answer): void {
+  #judge(old: readonly Unanswered[], { backends, lostSinceMs = 0 }: CheckResult): void {
     const now = performance.now();
     for (const one of old) {
       const lost = one.sinceMs <= lostSinceMs || now - one.heardMs >= this.#limits.silentMs;
@@ -108,7 +108,7 @@ export class Silence {
   }
 }
 
-function gaveSign(one: Unanswered, backends: Answer['backends']): boolean {
+function gaveSign(one: Unanswered, backends: CheckResult['backends']): boolean {
   const bytes = bytesOf(one.client);
   const moved = bytes !== one.bytes;
   one.bytes = bytes;
@@ -141,7 +141,7 @@ class AskingLine {
     this.#withinMs = withinMs;
   }
 
-  async ask(pids: readonly number[]): Promise<Answer> {
+  async ask(pids: readonly number[]): Promise<CheckResult> {
     try {
       this.#client ??= await this.#connect();
       const asked = this.#client.query<{ pid: number; idle: boolean }>(
@@ -166,7 +166,7 @@ class AskingLine {
     this.#answeredMs = undefined;
   }
 
-  #silent(asked: Promise<unknown>): Answer {
+  #silent(asked: Promise<unknown>): CheckResult {
     const lostSinceMs = this.#answeredMs;
     asked.catch(() => undefined);
     this.close();

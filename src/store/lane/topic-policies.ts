@@ -8,7 +8,7 @@ export interface TopicPolicyRow {
   readonly transport: string;
   /** Where the transport sends it, for example a Kafka topic. */
   readonly address: string;
-  /** Number of ordered shares that are delivered concurrently, 1 to 1,024. */
+  /** Number of ordered parts that are delivered concurrently, 1 to 1,024. */
   readonly lanes: number;
   /** Number of partitions by which keys are placed, 1 or more; `null` before the broker was first reached. */
   readonly partitions: number | null;

@@ -176,7 +176,7 @@ const liveSql = `
     where $3::text[] is null or $3 && array['ready', 'published']
     union all
     select topic, null, state from groups where $3::text[] is null or state::text = any($3)
-  ), share as materialized (
+  ), quota as materialized (
     select greatest($13::bigint + 1, $14::bigint / greatest(1, (select count(*) from sources))) as rows
   ), walked as materialized (
     select s.lane as source_lane, s.state as source_state, w.*
@@ -184,17 +184,17 @@ const liveSql = `
       (select ${walkedColumns} from outbox.message m
        where s.state is null and m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.position > 0
          and m.position <= coalesce($11, 9223372036854775807) and ($11::bigint is null or (m.position, m.id) < ($11, $12::uuid))
-       order by m.position desc limit (select rows from share))
+       order by m.position desc limit (select rows from quota))
       union all
       (select ${walkedColumns} from outbox.message m
        where s.state is not null and m.topic = s.topic and m.state = s.state and m.state <> 'ready' and m.position > 0
          and ($11::bigint is null or (m.position, m.id) < ($11, $12::uuid))
-       order by m.position desc, m.id desc limit (select rows from share))
+       order by m.position desc, m.id desc limit (select rows from quota))
     ) w
   ), floor as materialized (
     select max(d.position) as position
     from (select min(position) as position, count(*) as read from walked group by topic, source_lane, source_state) d
-    where d.read >= (select rows from share)
+    where d.read >= (select rows from quota)
   ), seen as (
     select w.id, w.topic, w.lane, w.position, w.key, w.ref, w.workflow_id, w.due_at, w.attempts, w.last_error, w.created_at,
       w.updated_at, case when w.state = 'ready' and w.position <= l.cursor and pg_visible_in_snapshot(w.xid, l.snapshot)

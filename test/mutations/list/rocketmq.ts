@@ -36,10 +36,10 @@ export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'messages-behind-a-lost-one-are-kept',
     promise: inOrder,
-    file: 'src/brokers/rocketmq/source/share.ts',
+    file: 'src/brokers/rocketmq/source/leased-partition.ts',
     find: 'for (const message of row.slice(first)) message.lost = true;',
     replace: 'for (const message of row.slice(first, first + 1)) message.lost = true;',
-    test: 'test/unit/brokers/rocketmq/share.test.ts',
+    test: 'test/unit/brokers/rocketmq/leased-partition.test.ts',
     title: 'with order, messages waiting behind one that is lost',
   },
   {
@@ -54,7 +54,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     name: 'messages-in-hand-are-not-renewed',
     promise: inOrder,
     file: 'src/brokers/rocketmq/source/group-member.ts',
-    find: 'await this.#leases.renew(shares.flatMap((share) => share.all()));',
+    find: 'await this.#leases.renew(all.flatMap((one) => one.all()));',
     replace: 'await this.#leases.renew([]);',
     test: 'test/transports/rocketmq/receiving.test.ts',
     title: ': a handler may take longer than the invisible time and keeps its messages',
@@ -75,10 +75,10 @@ export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'a-lost-message-is-overtaken',
     promise: inOrder,
-    file: 'src/brokers/rocketmq/source/share.ts',
+    file: 'src/brokers/rocketmq/source/leased-partition.ts',
     find: 'if (this.#ordered) loseBehind(',
     replace: 'if (!this.#ordered) loseBehind(',
-    test: 'test/unit/brokers/rocketmq/share.test.ts',
+    test: 'test/unit/brokers/rocketmq/leased-partition.test.ts',
     title: 'waiting messages behind a lost one are lost with it if order is kept:',
   },
   {
@@ -87,7 +87,7 @@ export const rocketmqMutations: readonly Mutation[] = [
     file: 'src/brokers/offered-batch.ts',
     find: 'if (!this.#ordered) return',
     replace: 'if (this.#states.length > 0) return',
-    test: 'test/unit/brokers/rocketmq/share.test.ts',
+    test: 'test/unit/brokers/rocketmq/leased-partition.test.ts',
     title: 'with order, no message after an open one is done',
   },
 ];

@@ -22,14 +22,14 @@ export type KafkaFailure =
       readonly reason: string;
     };
 
-type Answer =
+type BrokerAnswer =
   | { readonly kind: 'hold'; readonly scope: 'topic' | 'transport'; readonly stored: boolean }
   | { readonly kind: 'split'; readonly single: 'permanent' | 'rejected' | 'ambiguous' };
 
-const refusedTopic: Answer = { kind: 'hold', scope: 'topic', stored: false };
-const maybeInTopic: Answer = { kind: 'hold', scope: 'topic', stored: true };
-const maybeStored: Answer = { kind: 'hold', scope: 'transport', stored: true };
-const refusedForever: Answer = { kind: 'split', single: 'permanent' };
+const refusedTopic: BrokerAnswer = { kind: 'hold', scope: 'topic', stored: false };
+const maybeInTopic: BrokerAnswer = { kind: 'hold', scope: 'topic', stored: true };
+const maybeStored: BrokerAnswer = { kind: 'hold', scope: 'transport', stored: true };
+const refusedForever: BrokerAnswer = { kind: 'split', single: 'permanent' };
 
 /**
  * What a broker's answer means, by its error code; the names are Kafka's.
@@ -38,7 +38,7 @@ const refusedForever: Answer = { kind: 'split', single: 'permanent' };
  * leadership or times out waiting for its replicas, answers with the codes of one that did not append (seen in a cluster with
  * moving leaders).
  */
-export const brokerAnswers: Readonly<Record<number, readonly [name: string, answer: Answer]>> = {
+export const brokerAnswers: Readonly<Record<number, readonly [name: string, answer: BrokerAnswer]>> = {
   2: ['CORRUPT_MESSAGE', { kind: 'split', single: 'rejected' }],
   3: ['UNKNOWN_TOPIC_OR_PARTITION', maybeInTopic],
   5: ['LEADER_NOT_AVAILABLE', maybeInTopic],
@@ -67,7 +67,7 @@ export const brokerAnswers: Readonly<Record<number, readonly [name: string, answ
 };
 
 /** One that is not listed blames a message, or nobody, and proves nothing: the server may have failed after the append. */
-const unlisted: Answer = { kind: 'split', single: 'ambiguous' };
+const unlisted: BrokerAnswer = { kind: 'split', single: 'ambiguous' };
 
 const invalidTimestamp = 32;
 

@@ -30,9 +30,13 @@ export async function authenticate(
 }
 
 type AuthenticateApi = ReturnType<typeof platformaticKafka>['saslAuthenticateV2']['api'];
-type Answer = Awaited<ReturnType<AuthenticateApi['async']>>;
+type AuthenticateResponse = Awaited<ReturnType<AuthenticateApi['async']>>;
 
-async function byOptions(connection: Connection, sasl: SASLOptions, api: AuthenticateApi): Promise<Answer> {
+async function byOptions(
+  connection: Connection,
+  sasl: SASLOptions,
+  api: AuthenticateApi,
+): Promise<AuthenticateResponse> {
   const { saslOAuthBearer, saslPlain, saslScramSha } = platformaticKafka();
   switch (sasl.mechanism) {
     case 'plain':

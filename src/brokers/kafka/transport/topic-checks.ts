@@ -27,8 +27,8 @@ export interface KafkaFacts {
   readonly receipts: boolean | undefined;
 }
 
-/** Headers and the frame of a record, as a share of the payload. */
-const headerShare = 1.1;
+/** Size of a record with headers and frame, as a multiple of its payload. */
+const headerFactor = 1.1;
 
 /** Topics of Kafka: that they are there, complete, and safe. */
 export const topicChecks: readonly DoctorCheck<KafkaFacts>[] = [
@@ -73,13 +73,13 @@ export const topicChecks: readonly DoctorCheck<KafkaFacts>[] = [
     judge(facts) {
       const small = facts.topics.filter(
         ({ found, payloadBytes }) =>
-          found?.maxBytes !== undefined && found.maxBytes < payloadBytes * headerShare,
+          found?.maxBytes !== undefined && found.maxBytes < payloadBytes * headerFactor,
       );
       const [first] = small;
       if (first === undefined) return undefined;
       return warning(
         `${namesOf(small)} take${small.length === 1 ? 's' : ''} less than its payload limit of ${first.payloadBytes} bytes with headers: a larger message fails for good.`,
-        alter(facts, first.address, `max.message.bytes=${Math.ceil(first.payloadBytes * headerShare)}`),
+        alter(facts, first.address, `max.message.bytes=${Math.ceil(first.payloadBytes * headerFactor)}`),
       );
     },
   },

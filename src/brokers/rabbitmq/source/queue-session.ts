@@ -14,7 +14,7 @@ const lookAgainMs = 2_000;
 /** What is held of a queue should go back. */
 const overdue = Symbol('overdue');
 
-interface Share extends OpenQueue {
+interface FedQueue extends OpenQueue {
   readonly feed: QueueFeed;
 }
 
@@ -34,7 +34,7 @@ export class QueueSession {
   readonly #stopping = new AbortController();
   readonly #reconnecting: Reconnecting;
   readonly #ended: Promise<void>;
-  readonly #shares = new Map<string, Share>();
+  readonly #queues = new Map<string, FedQueue>();
   /** They outlive connections: what is learned of the size of messages holds for the next one. */
   readonly #prefetches: ReadonlyMap<string, Prefetch>;
   #link: Link | undefined;
@@ -73,7 +73,7 @@ export class QueueSession {
     return addresses.map((address, n) => ({
       address,
       partition: 0,
-      messages: (ready[n] ?? 0) + (this.#shares.get(address)?.feed.unacknowledged ?? 0),
+      messages: (ready[n] ?? 0) + (this.#queues.get(address)?.feed.unacknowledged ?? 0),
     }));
   }
 
@@ -104,12 +104,12 @@ export class QueueSession {
       const kept = addresses.map((address) => this.#keep(opened, address, failed.get(address)));
       if (this.#rules.declare) kept.push(this.#keepBound(opened));
       const reason = await Promise.race([opened.ended, aborted(this.#stopping.signal)]);
-      await this.#endShares();
+      await this.#endQueues();
       await opened.end();
       await Promise.all(kept);
       return reason;
     } catch (error) {
-      await this.#endShares();
+      await this.#endQueues();
       await link?.end();
       return error;
     } finally {
@@ -148,18 +148,18 @@ export class QueueSession {
     const { signal } = this.#stopping;
     let reason = failed;
     for (;;) {
-      const share = this.#shares.get(address);
-      if (share !== undefined) {
-        const heldTooLong = share.feed.overdue.then(() => overdue);
-        reason = await Promise.race([share.ended, aborted(signal), heldTooLong]);
+      const queue = this.#queues.get(address);
+      if (queue !== undefined) {
+        const heldTooLong = queue.feed.overdue.then(() => overdue);
+        reason = await Promise.race([queue.ended, aborted(signal), heldTooLong]);
       }
       if (link.reason !== undefined || signal.aborted) return;
-      if (share !== undefined && reason === overdue) {
-        reason = await this.#again(link, address, share);
+      if (queue !== undefined && reason === overdue) {
+        reason = await this.#again(link, address, queue);
         if (reason === undefined) continue;
       }
-      await share?.feed.lose();
-      this.#shares.delete(address);
+      await queue?.feed.lose();
+      this.#queues.delete(address);
       await this.#reopen(link, address, reason);
     }
   }
@@ -169,11 +169,11 @@ export class QueueSession {
    *
    * @returns why that failed; otherwise `undefined`
    */
-  async #again(link: Link, address: string, { channel, feed }: Share): Promise<unknown> {
+  async #again(link: Link, address: string, { channel, feed }: FedQueue): Promise<unknown> {
     try {
       await feed.stop();
       await link.ask(() => channel.close());
-      this.#shares.delete(address);
+      this.#queues.delete(address);
       await this.#receive(link, address, await this.#find(link, address));
       return undefined;
     } catch (error) {
@@ -187,7 +187,7 @@ export class QueueSession {
     const { group } = this.#subscription;
     for (;;) {
       await rest(this.#rules.bindEveryMs, over);
-      for (const address of this.#shares.keys()) {
+      for (const address of this.#queues.keys()) {
         if (over.aborted) return;
         await bindAgain(link, { address, group, rules: this.#rules }).catch(() => undefined);
       }
@@ -244,33 +244,33 @@ export class QueueSession {
       },
       give: () => {
         this.#inHand -= 1;
-        for (const share of this.#shares.values()) share.feed.look();
+        for (const { feed: other } of this.#queues.values()) other.look();
       },
     });
-    this.#shares.set(address, { ...queue, feed });
+    this.#queues.set(address, { ...queue, feed });
     try {
       await consume(link, queue, (message) => feed.receive(message));
     } catch (error) {
-      this.#shares.delete(address);
+      this.#queues.delete(address);
       throw error;
     }
   }
 
   /** Waits for the current batches and, if there is still a connection, sends their acknowledgements. */
-  async #endShares(): Promise<void> {
-    const shares = [...this.#shares.values()];
+  async #endQueues(): Promise<void> {
+    const queues = [...this.#queues.values()];
     const living = this.#link?.reason === undefined;
-    await Promise.all(shares.map(({ feed }) => (living ? feed.stop() : feed.lose())));
+    await Promise.all(queues.map(({ feed }) => (living ? feed.stop() : feed.lose())));
     // Before the connection is closed: closing may overtake pending acknowledgements.
     if (living)
       await this.#link
-        ?.ask(() => Promise.all(shares.map(({ channel }) => channel.close())))
+        ?.ask(() => Promise.all(queues.map(({ channel }) => channel.close())))
         .catch(() => undefined);
-    this.#shares.clear();
+    this.#queues.clear();
   }
 
   #tellAssigned(): void {
-    const addresses = [...this.#shares.keys()];
+    const addresses = [...this.#queues.keys()];
     this.#subscription.assigned(addresses.map((address) => ({ address, partition: 0 })));
   }
 

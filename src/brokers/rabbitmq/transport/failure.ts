@@ -12,12 +12,12 @@ export interface RabbitmqFailure {
   readonly reason: string;
 }
 
-type Answer = Omit<RabbitmqFailure, 'reason'>;
+type ReplyMeaning = Omit<RabbitmqFailure, 'reason'>;
 
-const refusedExchange: Answer = { scope: 'topic', alone: 'hold', stored: false };
-const refusedMessage: Answer = { scope: 'topic', alone: 'permanent', stored: false };
-const refusedRoutingKey: Answer = { scope: 'topic', alone: 'rejected', stored: false };
-const lost: Answer = { scope: 'transport', alone: 'hold', stored: true };
+const refusedExchange: ReplyMeaning = { scope: 'topic', alone: 'hold', stored: false };
+const refusedMessage: ReplyMeaning = { scope: 'topic', alone: 'permanent', stored: false };
+const refusedRoutingKey: ReplyMeaning = { scope: 'topic', alone: 'rejected', stored: false };
+const lost: ReplyMeaning = { scope: 'transport', alone: 'hold', stored: true };
 
 /**
  * The meaning of each reply code with which a server closes a channel or connection.
@@ -25,7 +25,7 @@ const lost: Answer = { scope: 'transport', alone: 'hold', stored: true };
  * A server closes a channel when it reads the message that causes it, and does not store that one. Earlier messages may be
  * stored without a confirmation. A code about the connection says nothing about a message.
  */
-export const replies: Readonly<Record<number, Answer>> = {
+export const replies: Readonly<Record<number, ReplyMeaning>> = {
   /** CONTENT_TOO_LARGE */
   311: refusedMessage,
   /** CONNECTION_FORCED: the server stops, or an operator closed the connection. */

@@ -9,7 +9,7 @@ import type { RocketmqConnection } from './connection.ts';
 import { isAway, NoAnswer, RefusedRequest } from './failure.ts';
 
 /** An answer with a status. */
-interface Answer {
+interface WithStatus {
   getStatus(): Status | undefined;
 }
 
@@ -69,7 +69,7 @@ export class Proxies {
    *
    * @throws NoAnswer, RefusedRequest
    */
-  async insist<Response extends Answer>(endpoint: string, request: Ask<Response>): Promise<Response> {
+  async insist<Response extends WithStatus>(endpoint: string, request: Ask<Response>): Promise<Response> {
     const response = await this.ask(endpoint, request);
     assertDone(response.getStatus());
     return response;

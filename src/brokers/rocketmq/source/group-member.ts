@@ -7,9 +7,9 @@ import type { Proxies } from '../client/proxies.ts';
 import type { RocketmqRoute, RoutedBroker } from '../client/route.ts';
 import { groupUnfit } from '../client/unavailable.ts';
 import { leasedMessage } from './leased-message.ts';
+import { LeasedPartition } from './leased-partition.ts';
 import { Leases } from './leases.ts';
 import { largestPop, pop } from './pop.ts';
-import { Share } from './share.ts';
 
 /** Some releases report it by a status, others only by the text of an error. */
 const noGroup = /^CONSUMER_GROUP_NOT_FOUND|subscription group \[.*does not exist/;
@@ -30,7 +30,7 @@ export interface MemberInput {
 export class GroupMember {
   readonly #input: MemberInput;
   readonly #leases: Leases;
-  readonly #shares = new Map<string, Share>();
+  readonly #partitions = new Map<string, LeasedPartition>();
   readonly #stopping = new AbortController();
   readonly #handing = new Set<Promise<void>>();
   readonly #polls: readonly Promise<void>[];
@@ -58,7 +58,7 @@ export class GroupMember {
     clearTimeout(this.#wake);
     await Promise.all([...this.#polls, ...this.#handing]);
     clearInterval(this.#renewal);
-    await this.#leases.release([...this.#shares.values()].flatMap((share) => share.drain()));
+    await this.#leases.release([...this.#partitions.values()].flatMap((one) => one.drain()));
   }
 
   async #poll(address: string, broker: RoutedBroker, route: RocketmqRoute): Promise<void> {
@@ -81,7 +81,7 @@ export class GroupMember {
         for (const message of messages) {
           const partition = numberIn(route, broker, message.getSystemProperties()?.getQueueId() ?? 0);
           const lease = { address, endpoint: broker.endpoint, partition, untilMs };
-          this.#shareOf({ address, partition }).add([leasedMessage(message, lease)]);
+          this.#partitionAt({ address, partition }).add([leasedMessage(message, lease)]);
         }
         if (messages.length > 0) this.#look();
       } catch (error) {
@@ -121,7 +121,7 @@ export class GroupMember {
     const { batchSize, concurrency } = this.#input.subscription;
     const most = Math.max(batchSize, largestPop) * concurrency;
     for (;;) {
-      const all = [...this.#shares.values()].flatMap((share) => share.all());
+      const all = [...this.#partitions.values()].flatMap((one) => one.all());
       const bytes = all.reduce((sum, message) => sum + message.bytes, 0);
       if (this.#stopping.signal.aborted) return 0;
       if (all.length < most && bytes < mostBytes) {
@@ -139,11 +139,12 @@ export class GroupMember {
     this.#crowded.clear();
   }
 
-  #shareOf(partition: Partition): Share {
-    const name = `${partition.address}/${partition.partition}`;
-    const share = this.#shares.get(name) ?? new Share(partition, this.#input.ordered);
-    this.#shares.set(name, share);
-    return share;
+  #partitionAt({ address, partition }: Partition): LeasedPartition {
+    const name = `${address}/${partition}`;
+    const known =
+      this.#partitions.get(name) ?? new LeasedPartition({ address, partition }, this.#input.ordered);
+    this.#partitions.set(name, known);
+    return known;
   }
 
   /** Hands over messages that are due, and sets a timer for the next one. */
@@ -152,18 +153,18 @@ export class GroupMember {
     if (this.#stopping.signal.aborted) return;
     const nowMs = performance.now();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const share of this.#shares.values()) {
-      const atMs = share.nextAtMs();
-      if (share.busy || atMs === undefined) continue;
+    for (const one of this.#partitions.values()) {
+      const atMs = one.nextAtMs();
+      if (one.busy || atMs === undefined) continue;
       if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
-      else if (this.#handing.size < this.#input.subscription.concurrency) this.#hand(share);
+      else if (this.#handing.size < this.#input.subscription.concurrency) this.#hand(one);
     }
     if (nextMs < Number.POSITIVE_INFINITY)
       this.#wake = setTimeout(() => this.#look(), Math.ceil(nextMs - nowMs));
   }
 
-  #hand(share: Share): void {
-    const handing = share
+  #hand(one: LeasedPartition): void {
+    const handing = one
       .hand(this.#input.subscription, this.#stopping.signal)
       .then(({ done }) => this.#leases.acknowledge(done.filter(({ lost }) => !lost)))
       .finally(() => {
@@ -175,9 +176,9 @@ export class GroupMember {
   }
 
   async #renew(): Promise<void> {
-    const shares = [...this.#shares.values()];
-    await this.#leases.renew(shares.flatMap((share) => share.all()));
-    for (const share of shares) share.dropLost();
+    const all = [...this.#partitions.values()];
+    await this.#leases.renew(all.flatMap((one) => one.all()));
+    for (const one of all) one.dropLost();
     this.#makeRoom();
   }
 }

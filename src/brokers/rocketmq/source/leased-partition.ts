@@ -13,7 +13,7 @@ export interface Handed {
 }
 
 /** The messages of one partition that a member holds, in the order in which they are offered. */
-export class Share {
+export class LeasedPartition {
   readonly partition: Partition;
   readonly #ordered: boolean;
   #waiting: LeasedMessage[] = [];
@@ -64,7 +64,7 @@ export class Share {
     return this.#waiting.splice(0);
   }
 
-  /** Hands over one batch of due messages, and keeps those that were not done. Must not be called while {@link Share.busy}. */
+  /** Hands over one batch of due messages, and keeps those that were not done. Must not be called while {@link LeasedPartition.busy}. */
   async hand(
     { batchSize, handle }: Pick<Subscription, 'batchSize' | 'handle'>,
     stopping: AbortSignal,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { incomingMessage } from '../../../../src/brokers/incoming-message.ts';
 import type { LeasedMessage } from '../../../../src/brokers/rocketmq/source/leased-message.ts';
-import { Share } from '../../../../src/brokers/rocketmq/source/share.ts';
+import { LeasedPartition } from '../../../../src/brokers/rocketmq/source/leased-partition.ts';
 import type { IncomingBatch } from '../../../../src/brokers/source.ts';
 import { until } from '../../../support/fixtures/until.ts';
 
@@ -46,19 +46,19 @@ function taking(acknowledged: readonly string[], rejected: Readonly<Record<strin
 }
 
 test('with order, no message after an open one is done', async () => {
-  const share = new Share(place, true);
-  share.add(leased('a', 'b', 'c'));
+  const partition = new LeasedPartition(place, true);
+  partition.add(leased('a', 'b', 'c'));
 
-  const { done, open } = await share.hand({ batchSize: 9, handle: taking(['a', 'c']) }, going);
+  const { done, open } = await partition.hand({ batchSize: 9, handle: taking(['a', 'c']) }, going);
 
-  expect([ids(done), ids(open), ids(share.all())]).toEqual([['a'], ['b', 'c'], ['b', 'c']]);
+  expect([ids(done), ids(open), ids(partition.all())]).toEqual([['a'], ['b', 'c'], ['b', 'c']]);
 });
 
 test('without order each message is done separately, even if two have the same offset', async () => {
-  const share = new Share(place, false);
-  share.add(leased('a', 'b', 'c'));
+  const partition = new LeasedPartition(place, false);
+  partition.add(leased('a', 'b', 'c'));
 
-  const { done, open } = await share.hand({ batchSize: 9, handle: taking(['a', 'c']) }, going);
+  const { done, open } = await partition.hand({ batchSize: 9, handle: taking(['a', 'c']) }, going);
 
   expect([ids(done), ids(open)]).toEqual([['a', 'c'], ['b']]);
 });
@@ -69,11 +69,11 @@ test.each([
 ])(
   'a rejected message waits for its time, and with order (%s) so do all later ones',
   async (ordered, later) => {
-    const share = new Share(place, ordered);
-    share.add(leased('a', 'b', 'c'));
-    await share.hand({ batchSize: 9, handle: taking(['a', 'c'], { b: 60 }) }, going);
-    const restMs = (share.nextAtMs() ?? 0) - performance.now();
-    share.add(leased('d'));
+    const partition = new LeasedPartition(place, ordered);
+    partition.add(leased('a', 'b', 'c'));
+    await partition.hand({ batchSize: 9, handle: taking(['a', 'c'], { b: 60 }) }, going);
+    const restMs = (partition.nextAtMs() ?? 0) - performance.now();
+    partition.add(leased('d'));
 
     const offered: (readonly string[])[] = [];
     await until(async () => {
@@ -81,8 +81,8 @@ test.each([
         offered.push(batch.messages.map((message) => message.header('id') ?? ''));
         for (const message of batch.messages) batch.acknowledge(message);
       };
-      await share.hand({ batchSize: 9, handle }, going);
-      return share.all().length === 0;
+      await partition.hand({ batchSize: 9, handle }, going);
+      return partition.all().length === 0;
     });
 
     expect(restMs).toBeGreaterThan(30);
@@ -91,17 +91,17 @@ test.each([
 );
 
 test('a batch with a lost message is aborted, and lost messages are not offered again', async () => {
-  const share = new Share(place, true);
+  const partition = new LeasedPartition(place, true);
   const messages = leased('a', 'b');
-  share.add(messages);
+  partition.add(messages);
   const told: unknown[] = [];
 
-  await share.hand(
+  await partition.hand(
     {
       batchSize: 1,
       async handle(batch) {
         for (const message of messages) message.lost = true;
-        share.dropLost();
+        partition.dropLost();
         told.push(batch.lost.aborted, batch.signal.aborted, batch.mayBegin());
       },
     },
@@ -109,71 +109,71 @@ test('a batch with a lost message is aborted, and lost messages are not offered 
   );
 
   expect(told).toEqual([true, true, false]);
-  expect(share.all()).toEqual([]);
+  expect(partition.all()).toEqual([]);
 });
 
 /** What is offered next, and taken. */
-async function offeredNext(share: Share): Promise<readonly string[]> {
+async function offeredNext(partition: LeasedPartition): Promise<readonly string[]> {
   const offered: string[] = [];
   const handle = async (batch: IncomingBatch): Promise<void> => {
     offered.push(...batch.messages.map((message) => message.header('id') ?? ''));
     for (const message of batch.messages) batch.acknowledge(message);
   };
-  await share.hand({ batchSize: 9, handle }, going);
+  await partition.hand({ batchSize: 9, handle }, going);
   return offered;
 }
 
-function lose(share: Share, ...lost: readonly string[]): void {
-  for (const message of share.all()) if (lost.includes(message.messageId)) message.lost = true;
+function lose(partition: LeasedPartition, ...lost: readonly string[]): void {
+  for (const message of partition.all()) if (lost.includes(message.messageId)) message.lost = true;
 }
 
 test.each([
   [true, ['a']],
   [false, ['a', 'c']],
 ])('waiting messages behind a lost one are lost with it if order is kept: %s', async (ordered, kept) => {
-  const share = new Share(place, ordered);
-  share.add(leased('a', 'b', 'c'));
-  lose(share, 'b');
-  share.dropLost();
+  const partition = new LeasedPartition(place, ordered);
+  partition.add(leased('a', 'b', 'c'));
+  lose(partition, 'b');
+  partition.dropLost();
 
-  expect(await offeredNext(share)).toEqual(kept);
+  expect(await offeredNext(partition)).toEqual(kept);
 });
 
 test.each([
-  ['while it is handled', (share: Share) => share.dropLost()],
+  ['while it is handled', (partition: LeasedPartition) => partition.dropLost()],
   ['and found as its batch ends', () => undefined],
 ])('with order, messages waiting behind one that is lost %s are lost with it', async (_when, find) => {
-  const share = new Share(place, true);
-  share.add(leased('a', 'b', 'c'));
-  await share.hand(
+  const partition = new LeasedPartition(place, true);
+  partition.add(leased('a', 'b', 'c'));
+  await partition.hand(
     {
       batchSize: 2,
       async handle() {
-        lose(share, 'a');
-        find(share);
+        lose(partition, 'a');
+        find(partition);
       },
     },
     going,
   );
 
-  expect(ids(share.all())).toEqual([]);
+  expect(ids(partition.all())).toEqual([]);
 });
 
 test('with order, messages that arrive again while their lost batch is still handled are kept and offered in order', async () => {
-  const share = new Share(place, true);
-  share.add(leased('a', 'b'));
-  await share.hand(
+  const partition = new LeasedPartition(place, true);
+  partition.add(leased('a', 'b'));
+  await partition.hand(
     {
       batchSize: 9,
       async handle() {
-        lose(share, 'a');
-        share.dropLost();
-        share.add(leased('a', 'b'));
-        share.dropLost();
+        lose(partition, 'a');
+        partition.dropLost();
+        partition.add(leased('a', 'b'));
+        partition.dropLost();
       },
     },
     going,
   );
 
-  expect(await offeredNext(share)).toEqual(['a', 'b']);
+  expect(await offeredNext(partition)).toEqual(['a', 'b']);
 });
