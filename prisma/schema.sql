@@ -4,7 +4,7 @@
 create type outbox.state as enum (
   'waiting',
   'ready',
-  'held',
+  'blocked',
   'retrying',
   'published',
   'confirmed',
@@ -264,11 +264,11 @@ create table outbox.message (
   supersedes uuid
 ) with (fillfactor=90, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=500, autovacuum_vacuum_insert_scale_factor=0.1);
 constraint message_pkey PRIMARY KEY (id);
-CREATE INDEX message_blocking ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = ANY (ARRAY['retrying'::outbox.state, 'held'::outbox.state]));
+CREATE INDEX message_blocked ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'blocked'::outbox.state);
+CREATE INDEX message_blocking ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = ANY (ARRAY['retrying'::outbox.state, 'blocked'::outbox.state]));
 CREATE INDEX message_due ON outbox.message USING btree (due_at, "position") WHERE (state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state]));
 CREATE INDEX message_failed ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'failed'::outbox.state);
 CREATE INDEX message_finished ON outbox.message USING btree (state, updated_at, id) WHERE (state = ANY (ARRAY['published'::outbox.state, 'confirmed'::outbox.state, 'failed'::outbox.state, 'canceled'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]));
-CREATE INDEX message_held ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'held'::outbox.state);
 CREATE INDEX message_lane_position ON outbox.message USING btree (topic, lane, "position") WHERE ((state = 'ready'::outbox.state) AND ("position" > 0));
 CREATE INDEX message_lane_xid ON outbox.message USING btree (topic, lane, xid) WHERE (state = 'ready'::outbox.state);
 CREATE INDEX message_listed ON outbox.message USING btree (topic, state, "position", id) WHERE ((state <> 'ready'::outbox.state) AND ("position" > 0));
@@ -282,7 +282,7 @@ CREATE UNIQUE INDEX message_waiting_ref ON outbox.message USING btree (topic, re
 CREATE INDEX message_xid ON outbox.message USING btree (xid) WHERE ("position" > 0);
 CREATE TRIGGER message_freed AFTER UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state = ANY (ARRAY['retrying'::outbox.state, 'failed'::outbox.state])) AND (new.state <> old.state) AND (new.key IS NOT NULL))) EXECUTE FUNCTION outbox.note_freed();
 CREATE TRIGGER message_insert BEFORE INSERT ON outbox.message FOR EACH ROW WHEN ((new.state <> ALL (ARRAY['waiting'::outbox.state, 'ready'::outbox.state]))) EXECUTE FUNCTION outbox.refuse_insert();
-CREATE TRIGGER message_transition BEFORE UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'waiting'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'ready'::outbox.state) AND (new.state = ANY (ARRAY['published'::outbox.state, 'retrying'::outbox.state, 'held'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'held'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'retrying'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'published'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state]))) OR ((old.state = 'failed'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'confirmed'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]))))))) EXECUTE FUNCTION outbox.refuse_transition();
+CREATE TRIGGER message_transition BEFORE UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'waiting'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'ready'::outbox.state) AND (new.state = ANY (ARRAY['published'::outbox.state, 'retrying'::outbox.state, 'blocked'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'blocked'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'retrying'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'published'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state]))) OR ((old.state = 'failed'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'confirmed'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]))))))) EXECUTE FUNCTION outbox.refuse_transition();
 
 create table outbox.message_history (
   id uuid not null,
@@ -639,7 +639,7 @@ begin
     end if;
   end if;
   if k.next_at > outbox.clock() then
-    answer.kind := case when k.next_at = 'infinity' then 'held' else 'wait' end;
+    answer.kind := case when k.next_at = 'infinity' then 'blocked' else 'wait' end;
     answer.wait_ms := case when k.next_at < 'infinity' then extract(epoch from k.next_at - outbox.clock()) * 1000 end;
     return next answer;
     return;
@@ -691,7 +691,7 @@ begin
     answer.kind := case when outbox.end_key(p_id) then 'gone' else 'busy' end;
   elsif v_first.state = 'failed' then
     update outbox.parked_key x set next_at = 'infinity' where x.id = p_id;
-    answer.kind := 'held';
+    answer.kind := 'blocked';
   elsif v_first.attempts > cardinality(p_retry_ms) then
     answer.kind := outbox.give_up(v_first.consumer_group, v_first.message_id, 'killed', null, p_hold);
     answer.message_id := v_first.message_id;
@@ -714,7 +714,7 @@ begin
     from (
       select p.id, p.key, p.position, case when row_number() over (partition by p.key order by p.position) = 1 then least(
           (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane and o.key = p.key
-             and o.state in ('retrying', 'held') order by o.position limit 1),
+             and o.state in ('retrying', 'blocked') order by o.position limit 1),
           case when p_failed_blocks then (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane
              and o.key = p.key and o.state = 'failed' order by o.position limit 1) end) end as blocker
       from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) p where p.key is not null
@@ -796,7 +796,7 @@ begin
   target := coalesce(cancel.id, outbox.message_of_ref(cancel.topic, cancel.ref));
   update outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock()
   where m.id = target and m.topic = cancel.topic
-    and (m.state = 'waiting' or m.state in ('retrying', 'held') and not m.maybe_published);
+    and (m.state = 'waiting' or m.state in ('retrying', 'blocked') and not m.maybe_published);
   if found then return 'canceled'; end if;
   select m.state into found_state from outbox.message m where m.id = target and m.topic = cancel.topic;
   -- The history after the table: a message that is archived in between is found in one of them.
@@ -934,7 +934,7 @@ begin
   end if;
   return query
   with blocking as materialized (
-    select exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'held'))
+    select exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'blocked'))
       or p_failed_blocks and exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed') as any
   ), batch as (
     -- One window with one frame, which ends with the row: no row is stored for it.
@@ -1342,16 +1342,16 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.free_held(p_topic text, p_lane integer, p_key text, p_failed_blocks boolean)
+CREATE OR REPLACE FUNCTION outbox.free_blocked(p_topic text, p_lane integer, p_key text, p_failed_blocks boolean)
  RETURNS TABLE("position" bigint)
  LANGUAGE sql
  STABLE
 AS $function$
   select f.position from (
     select h.position from outbox.message h
-    where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key = p_key order by h.position limit 1) f
+    where h.topic = p_topic and h.lane = p_lane and h.state = 'blocked' and h.key = p_key order by h.position limit 1) f
   where (select r.position from outbox.message r
-      where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
+      where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'blocked') and r.state = 'retrying'
         and r.key = p_key and r.position < f.position order by r.position limit 1) is null
     and (not p_failed_blocks or (select r.position from outbox.message r
       where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = p_key and r.position < f.position
@@ -1377,7 +1377,7 @@ begin
     -- If an earlier message was retried meanwhile, it holds the key only when its turn comes.
     behind := exists (select from outbox.parked p where p.key_id = home and p.position < own_position);
     update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
-    return case when behind then 'more' else 'held' end;
+    return case when behind then 'more' else 'blocked' end;
   end if;
   update outbox.parked p set key_id = null where p.consumer_group = p_group and p.message_id = p_message_id;
   if outbox.end_key(home) then return 'gone'; end if;
@@ -1427,7 +1427,7 @@ begin
       select from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
         and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
     or exists (select from outbox.freed_key f where f.topic = p_lane.topic and f.lane = p_lane.n)
-      and (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'held'
+      and (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'blocked'
         order by h.key, h.position limit 1) is not null;
 end
 $function$;
@@ -1720,25 +1720,7 @@ CREATE OR REPLACE FUNCTION outbox.not_yet_known()
  IMMUTABLE PARALLEL SAFE
 AS $function$ select '18446744073709551615'::xid8 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.note_freed()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
-AS $function$
-begin
-  if new.state = 'canceled' or (select h.id from outbox.message h
-    where h.topic = new.topic and h.lane = new.lane and h.state = 'held' and h.key = new.key order by h.position limit 1) is not null then
-    insert into outbox.freed_key (topic, lane, key) values (new.topic, new.lane, new.key);
-  end if;
-  return null;
-end
-$function$;
-privileges {owner=X/owner}
-
-CREATE OR REPLACE FUNCTION outbox.note_held(p_topic text, p_lane integer, p_ids uuid[])
+CREATE OR REPLACE FUNCTION outbox.note_blocked(p_topic text, p_lane integer, p_ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1752,10 +1734,28 @@ begin
   insert into outbox.freed_key (topic, lane, key)
   select p_topic, p_lane, k.key from (
     select distinct m.key, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
-    from outbox.message m where m.id = any(p_ids) and m.state::text = 'held' and m.key is not null offset 0
-  ) k cross join lateral outbox.free_held(p_topic, p_lane, k.key, k.failed_blocks);
+    from outbox.message m where m.id = any(p_ids) and m.state::text = 'blocked' and m.key is not null offset 0
+  ) k cross join lateral outbox.free_blocked(p_topic, p_lane, k.key, k.failed_blocks);
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION outbox.note_freed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+begin
+  if new.state = 'canceled' or (select h.id from outbox.message h
+    where h.topic = new.topic and h.lane = new.lane and h.state = 'blocked' and h.key = new.key order by h.position limit 1) is not null then
+    insert into outbox.freed_key (topic, lane, key) values (new.topic, new.lane, new.key);
+  end if;
+  return null;
+end
+$function$;
+privileges {owner=X/owner}
 
 CREATE OR REPLACE FUNCTION outbox.park(p_group text, p_messages jsonb, p_retry_ms double precision DEFAULT NULL::double precision)
  RETURNS void
@@ -2024,7 +2024,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.release_held(p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer)
+CREATE OR REPLACE FUNCTION outbox.release_blocked(p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer)
  RETURNS TABLE(freed boolean, released integer, next text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2053,20 +2053,20 @@ begin
   ), free as materialized (
     select f.id, w.key, f.position, w.before from walked w cross join lateral (
       select h.id, h.position from outbox.message h
-      where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key = w.key
+      where h.topic = p_topic and h.lane = p_lane and h.state = 'blocked' and h.key = w.key
         and h.position < coalesce(case when p_failed_blocks then (select r.position from outbox.message r
           where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key order by r.position limit 1) end,
           9223372036854775807)
       order by h.position limit p_rows) f
-    -- Behind a retrying message are all held ones of its key: it was claimed when none was held before it.
-    where exists (select from outbox.free_held(p_topic, p_lane, w.key, p_failed_blocks))
+    -- Behind a retrying message are all blocked ones of its key: it was claimed when none was blocked before it.
+    where exists (select from outbox.free_blocked(p_topic, p_lane, w.key, p_failed_blocks))
     limit p_rows
   )
   select array_agg(f.id), array_agg(f.key), array_agg(f.position), array_agg(f.before) into ids, keys, positions, befores from free f;
 
   -- Found by id: `state::text` matches no partial index.
-  locked := array(select m.id from outbox.message m where m.id = any(ids) and m.state::text = 'held' for update skip locked);
-  -- A locked message (by a cancel that is not committed yet) stays held, and so do the later ones of its key.
+  locked := array(select m.id from outbox.message m where m.id = any(ids) and m.state::text = 'blocked' for update skip locked);
+  -- A locked message (by a cancel that is not committed yet) stays blocked, and so do the later ones of its key.
   if cardinality(locked) < cardinality(ids) then
     locked := array(
       select f.id from unnest(ids, keys, positions) f (id, key, position)
@@ -2078,7 +2078,7 @@ begin
 
   -- Looked at again, because a key may have become free after the first statement; then another row says so.
   delete from outbox.freed_key f where f.ctid = any(array(select s.ctid from unnest(seen_keys, seen_ctids) s (key, ctid)
-    where not exists (select from outbox.free_held(p_topic, p_lane, s.key, p_failed_blocks))));
+    where not exists (select from outbox.free_blocked(p_topic, p_lane, s.key, p_failed_blocks))));
   freed := exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane);
 
   if coalesce(cardinality(ids), 0) < p_rows then
@@ -2693,7 +2693,7 @@ AS $function$
     'hex'::text)::uuid
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.walk_held(p_topic text, p_lane integer, p_key text, p_keys integer)
+CREATE OR REPLACE FUNCTION outbox.walk_blocked(p_topic text, p_lane integer, p_key text, p_keys integer)
  RETURNS TABLE(topic text, lane integer, key text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2708,12 +2708,12 @@ begin
   return query
   with recursive walked as (
     (select 1 as n, h.topic, h.lane, h.key from outbox.message h
-     where h.state = 'held' and h.key is not null and (h.topic, h.lane, h.key) > (p_topic collate "C", p_lane, p_key collate "C")
+     where h.state = 'blocked' and h.key is not null and (h.topic, h.lane, h.key) > (p_topic collate "C", p_lane, p_key collate "C")
      order by h.topic, h.lane, h.key limit 1)
     union all
     select w.n + 1, h.topic, h.lane, h.key from walked w cross join lateral (
       select x.topic, x.lane, x.key from outbox.message x
-      where x.state = 'held' and x.key is not null and (x.topic, x.lane, x.key) > (w.topic, w.lane, w.key)
+      where x.state = 'blocked' and x.key is not null and (x.topic, x.lane, x.key) > (w.topic, w.lane, w.key)
       order by x.topic, x.lane, x.key limit 1) h
     where w.n < p_keys
   ), noted as (
@@ -2721,7 +2721,7 @@ begin
     select k.topic, k.lane, k.key from (
       select w.*, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
       from walked w offset 0
-    ) k cross join lateral outbox.free_held(k.topic, k.lane, k.key, k.failed_blocks)
+    ) k cross join lateral outbox.free_blocked(k.topic, k.lane, k.key, k.failed_blocks)
     where (select f.id from outbox.freed_key f where f.topic = k.topic and f.lane = k.lane and f.key = k.key order by f.id limit 1) is null
   )
   select w.topic, w.lane, w.key from walked w where w.n = p_keys;

@@ -23,8 +23,8 @@ export interface DrainParkedKeyInput {
 
 /** How the drain of a parked key ended. */
 export interface DrainParkedKeyResult {
-  /** `drained`: the key is free again. `held`: a failed message holds it until a person decides. */
-  readonly state: 'drained' | 'held';
+  /** `drained`: the key is free again. `blocked`: a failed message blocks it until a person decides. */
+  readonly state: 'drained' | 'blocked';
 }
 
 /** Minimum pause, so that a drain that keeps answering "at once" does not spin. */

@@ -4,7 +4,7 @@ import type { Hold, OutgoingBatch, OutgoingMessage, PublishOutcome, PublishResul
 
 /** The outcome of one message; a hold stops the batch. */
 export type SendOutcome =
-  | Exclude<PublishOutcome, { readonly kind: 'held' | 'deferred' }>
+  | Exclude<PublishOutcome, { readonly kind: 'blocked' | 'deferred' }>
   | {
       readonly kind: 'hold';
       readonly hold: Hold;
@@ -54,7 +54,7 @@ export async function sendByKey(
       outcomes[index] = outcome.kind === 'hold' ? { kind: 'deferred', onWire: outcome.onWire } : outcome;
       if (outcome.kind === 'hold') hold ??= outcome.hold;
       else if (outcome.kind === 'acknowledged') queues.push(queue);
-      else for (const follower of queue.indexes.slice(queue.sent)) outcomes[follower] = { kind: 'held' };
+      else for (const follower of queue.indexes.slice(queue.sent)) outcomes[follower] = { kind: 'blocked' };
     }
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, queues.length) }, work));

@@ -31,7 +31,7 @@ export interface OutgoingBatch {
  * - `rejected`: refused for now, certainly not stored; it is retried later and counts as an attempt.
  * - `permanent`: refused permanently, certainly not stored; it becomes failed.
  * - `ambiguous`: it is unknown whether it was stored; it is retried and can no longer be canceled.
- * - `held`: not sent, because an earlier message of its key was not acknowledged. `onWire` is true if it may have been
+ * - `blocked`: not sent, because an earlier message of its key was not acknowledged. `onWire` is true if it may have been
  *   stored nevertheless, by a request that contained both and got no clear answer.
  * - `deferred`: not delivered because the topic or the transport is unreachable; no attempt is spent. `onWire` is true if it
  *   may have been stored nevertheless.
@@ -41,7 +41,7 @@ export type PublishOutcome =
   | { readonly kind: 'rejected'; readonly error: string }
   | { readonly kind: 'permanent'; readonly error: string }
   | { readonly kind: 'ambiguous'; readonly error: string }
-  | { readonly kind: 'held'; readonly onWire?: boolean }
+  | { readonly kind: 'blocked'; readonly onWire?: boolean }
   | { readonly kind: 'deferred'; readonly onWire: boolean };
 
 /** Why nothing more can be sent for now, to this topic or to any topic of the transport. */
@@ -65,7 +65,7 @@ export interface PublishResult {
  * rules.
  *
  * Rules: `publish` never throws because of a broker; it returns an outcome per message. Once a message of a key is not
- * acknowledged, no later message of that key is sent: its outcome is `held`, or `deferred` in a hold. A transport does not
+ * acknowledged, no later message of that key is sent: its outcome is `blocked`, or `deferred` in a hold. A transport does not
  * retry; the relay does. It connects on first use, and can be used again after {@link Transport.close}. What its broker can do
  * besides is in {@link Capabilities}.
  */

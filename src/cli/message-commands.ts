@@ -31,7 +31,7 @@ export function registerMessageCommands(root: Command): void {
 }
 
 function registerChanges(root: Command): void {
-  addChange(root, 'cancel [ids...]', 'cancel waiting, retrying or held messages').action(
+  addChange(root, 'cancel [ids...]', 'cancel waiting, retrying or blocked messages').action(
     namedChange('cancel'),
   );
   addChange(root, 'reschedule [ids...]', 'move the due time of waiting messages')

@@ -19,7 +19,7 @@ import { goneInWords, runningInWords } from './processes-in-words.ts';
 import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
-const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'HELD', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
+const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'BLOCKED', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
 
 /** Shows which servers are reachable, and the state of every lane, the one with the oldest due message first. */
 export async function statusCommand(flags: CommonFlags, output: Output): Promise<number> {
@@ -100,7 +100,7 @@ const groupsHeading = [
   'PARKED',
   'SINCE',
   'KEYS',
-  'HELD',
+  'BLOCKED',
   'FAILED',
   'SINCE',
   'WINDOW',
@@ -115,7 +115,7 @@ function groupRow(group: GroupStatus, lags: Status['lags']): string[] {
     String(group.parked),
     since(group.oldestParkedMs),
     String(group.parkedKeys),
-    String(group.heldKeys),
+    String(group.blockedKeys),
     String(group.failed),
     since(group.oldestFailedMs),
     windowOf(group),
@@ -155,7 +155,7 @@ function row(lane: LaneStatus, answer: Status): string[] {
     lane.lane === null ? '-' : String(lane.lane),
     lane.oldestDueMs === null ? '-' : age(lane.oldestDueMs),
     String(lane.ready),
-    String(lane.held),
+    String(lane.blocked),
     String(lane.retrying),
     String(lane.waiting),
     String(lane.failed),
@@ -171,6 +171,6 @@ function stateOf(lane: LaneStatus, { laneLocks, relays }: Status): string {
   if (lane.hold !== null)
     return `on hold (${lane.hold.scope}) since ${lane.hold.since.toISOString()}: ${lane.hold.reason}`;
   if (lane.owned) return 'draining';
-  if (!lane.hasWork) return lane.held === 0 ? 'quiet' : 'its held messages wait for their keys';
+  if (!lane.hasWork) return lane.blocked === 0 ? 'quiet' : 'its blocked messages wait for their keys';
   return relays.some(({ alive }) => alive) ? 'waits for a relay' : 'waits: no relay runs';
 }

@@ -3,7 +3,7 @@
  *
  * - `waiting`: not due yet.
  * - `ready`: to be sent by its lane now.
- * - `held`: behind a retrying or failed message of its key.
+ * - `blocked`: behind a retrying or failed message of its key.
  * - `retrying`: its last try failed; it waits for the next one.
  * - `published`: the broker has acknowledged it. `confirmed`: its receipt has arrived, too.
  * - `failed`: no further try; a person decides.
@@ -13,7 +13,7 @@
 export type State =
   | 'waiting'
   | 'ready'
-  | 'held'
+  | 'blocked'
   | 'retrying'
   | 'published'
   | 'confirmed'
@@ -26,7 +26,7 @@ export type State =
 export const states = [
   'waiting',
   'ready',
-  'held',
+  'blocked',
   'retrying',
   'published',
   'confirmed',
@@ -53,12 +53,12 @@ export const transitions: readonly Transition[] = [
   { from: 'waiting', to: 'canceled', by: 'cancel' },
   { from: 'ready', to: 'published', by: 'settle, where the row says so itself' },
   { from: 'ready', to: 'retrying', by: 'settle: rejected or ambiguous' },
-  { from: 'ready', to: 'held', by: 'settle: behind a retrying or failed message of its key' },
+  { from: 'ready', to: 'blocked', by: 'settle: behind a retrying or failed message of its key' },
   { from: 'ready', to: 'failed', by: 'settle: permanent, or attempts exhausted' },
   { from: 'ready', to: 'confirmed', by: 'receipt before the settle' },
   { from: 'ready', to: 'canceled', by: 'withdraw by an operator' },
-  { from: 'held', to: 'ready', by: 'its key is free again' },
-  { from: 'held', to: 'canceled', by: 'cancel' },
+  { from: 'blocked', to: 'ready', by: 'its key is free again' },
+  { from: 'blocked', to: 'canceled', by: 'cancel' },
   { from: 'retrying', to: 'ready', by: 'due again, or an operator' },
   { from: 'retrying', to: 'failed', by: 'an operator gives up' },
   { from: 'retrying', to: 'confirmed', by: 'receipt of an ambiguous send' },

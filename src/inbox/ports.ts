@@ -43,7 +43,7 @@ export type ParkedKeyAnswer =
   /** When the next try is due. */
   | { readonly kind: 'waiting'; readonly inMs: number }
   /** A failed message holds the key until a person decides. */
-  | { readonly kind: 'held' };
+  | { readonly kind: 'blocked' };
 
 /** Tries the messages of a parked key, in order, until none is left or one must wait. */
 export interface KeyDrains {

@@ -37,7 +37,7 @@ export function explainDelivery(facts: DeliveryFacts): Why {
       return waiting(facts);
     case 'retrying':
       return retrying(facts);
-    case 'held':
+    case 'blocked':
     case 'ready':
       return stopped(facts) ?? blocked(facts) ?? queued(facts);
     case 'failed':
@@ -122,7 +122,7 @@ function blocked({ blocker, key, state }: DeliveryFacts): Why | undefined {
       text: `Message ${blocker.id} of the key "${key}" comes first, and is ${blocker.state}.`,
     };
   }
-  return state === 'held'
+  return state === 'blocked'
     ? { code: 'behind-key', text: `Its key "${key}" is free again; its lane delivers it next.` }
     : undefined;
 }

@@ -13,7 +13,7 @@ export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';
 export type RescheduleAnswer = 'rescheduled' | 'too-late' | 'unknown';
 
 /**
- * Cancels a message that is waiting, retrying, or held. A ref means the waiting message of that ref, else the newest.
+ * Cancels a message that is waiting, retrying, or blocked. A ref means the waiting message of that ref, else the newest.
  *
  * `'canceled'` is provisional until the transaction commits, and then final: the message is never published (except by a
  * relay that was frozen while sending, beyond its lease). Under REPEATABLE READ a lost race is a serialization error.

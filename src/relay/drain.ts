@@ -7,7 +7,7 @@ import { type Claim, claim } from '../store/lane/claim.ts';
 import { type AcquiredLane, markSuspect } from '../store/lane/lease.ts';
 import { isFailure, type Settlement } from '../store/lane/settle.ts';
 import { isPaused } from '../store/lane/topics.ts';
-import { releaseHeld } from '../store/message/release-blocked.ts';
+import { releaseBlocked } from '../store/message/release-blocked.ts';
 import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { sitOutHold } from './hold.ts';
@@ -62,7 +62,7 @@ class Drain {
   #suspect: string | null;
   /** False after a takeover, until the lane's row records what the previous owner may have published. */
   #suspectMarked: boolean;
-  /** Keys may be free again: held messages are released before the next claim. */
+  /** Keys may be free again: blocked messages are released before the next claim. */
   #freed = true;
   /** Everything that the last claim could see is published: what comes after it rings. */
   #caughtUp = false;
@@ -158,7 +158,7 @@ class Drain {
     const { database, lane } = this.#input;
     if (!this.#suspectMarked) await this.#markSuspect();
     if (this.#freed)
-      this.#releasedTo = (await releaseHeld(database, lane, this.#failedBlocks, this.#releasedTo)).next;
+      this.#releasedTo = (await releaseBlocked(database, lane, this.#failedBlocks, this.#releasedTo)).next;
     return this.#claim(this.#at);
   }
 
@@ -176,7 +176,7 @@ class Drain {
     });
   }
 
-  /** Claims what follows a batch; not where held messages may have to be released before the claim. */
+  /** Claims what follows a batch; not where blocked messages may have to be released before the claim. */
   #claimAhead(batch: Claim, onWire: boolean): ClaimAhead | undefined {
     const from = progressPast(batch, this.#at);
     if (this.#freed || from === undefined) return undefined;
@@ -275,7 +275,7 @@ class Drain {
     }
     this.#lease.prolonged(startedAt);
     this.#at = settlement;
-    this.#freed ||= settlement.changes.some((change) => change.to === 'held');
+    this.#freed ||= settlement.changes.some((change) => change.to === 'blocked');
     this.#untold ||= settlement.changes.some(isFailure);
     passCrashPoint('relay:settled');
     report({

@@ -65,7 +65,7 @@ export function progressPast(
   return { cursor: greater(cursor, last), snapshot };
 }
 
-/** True if a hold kept the whole batch back. A batch of only blocked messages is done: they become held. */
+/** True if a hold kept the whole batch back. A batch whose messages all wait for their keys is done: they become blocked. */
 function nothingLeft(messages: readonly ClaimedMessage[], outcomes: Outcomes): boolean {
   const isDeferred = (index: number): boolean => outcomes[index]?.kind === 'deferred';
   return (
@@ -81,7 +81,7 @@ function changeOf(
   storePublished: boolean,
 ): SettledChange | undefined {
   const { id, suspect } = message;
-  if (message.blocked || outcome === undefined) return { id, to: 'held', maybePublished: suspect };
+  if (message.blocked || outcome === undefined) return { id, to: 'blocked', maybePublished: suspect };
   switch (outcome.kind) {
     case 'acknowledged': {
       const ownWorkflow = message.ownWorkflow !== null;
@@ -105,11 +105,11 @@ function changeOf(
     }
     case 'permanent':
       return { id, to: 'failed', attempt: 'permanent', error: outcome.error, maybePublished: suspect };
-    case 'held':
+    case 'blocked':
       // Without a key it is behind nothing, and no key would ever be free for it.
       return {
         id,
-        to: message.key === null ? 'ready' : 'held',
+        to: message.key === null ? 'ready' : 'blocked',
         maybePublished: suspect || outcome.onWire === true,
       };
     case 'deferred':

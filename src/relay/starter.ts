@@ -8,7 +8,7 @@ import {
   untoldMessages,
   wantedLanes,
 } from '../store/lane/starts.ts';
-import { type HeldKey, walkHeld } from '../store/message/release-blocked.ts';
+import { type BlockedKey, walkBlocked } from '../store/message/release-blocked.ts';
 import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
@@ -49,8 +49,8 @@ export class Starter {
   readonly #stopping = new AbortController();
   #terminatedAskedAt = Number.NEGATIVE_INFINITY;
   #orphansAskableAt = Number.NEGATIVE_INFINITY;
-  /** How far the walk over the keys with held messages has come. */
-  #walkedTo: HeldKey | undefined;
+  /** How far the walk over the keys with blocked messages has come. */
+  #walkedTo: BlockedKey | undefined;
 
   constructor({ database, supervision, standIns, topics, report }: StarterInput) {
     this.#database = database;
@@ -81,10 +81,10 @@ export class Starter {
   readonly startBulks = coalesce(() => this.#guard('start-bulk', () => this.#bulksOnce()));
 
   /**
-   * Looks at the next keys with held messages, by turns. What frees a key notes it, which is how its lane has work; this notes what
+   * Looks at the next keys with blocked messages, by turns. What frees a key notes it, which is how its lane has work; this notes what
    * was freed in any other way, as by a new policy of its topic. What it costs does not depend on how many keys are blocked.
    */
-  readonly walkHeld = coalesce(() => this.#guard('start-lanes', () => this.#walkHeldOnce()));
+  readonly walkBlocked = coalesce(() => this.#guard('start-lanes', () => this.#walkBlockedOnce()));
 
   /** Starts nothing new, and waits for the current starts. */
   async stop(): Promise<void> {
@@ -95,7 +95,7 @@ export class Starter {
       this.startMessages(),
       this.restartTerminated(),
       this.startBulks(),
-      this.walkHeld(),
+      this.walkBlocked(),
     ]);
   }
 
@@ -113,9 +113,9 @@ export class Starter {
     }
   }
 
-  async #walkHeldOnce(): Promise<void> {
+  async #walkBlockedOnce(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    this.#walkedTo = await walkHeld(this.#database, this.#walkedTo);
+    this.#walkedTo = await walkBlocked(this.#database, this.#walkedTo);
   }
 
   async #terminatedOnce(): Promise<void> {

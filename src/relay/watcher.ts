@@ -113,7 +113,7 @@ export class Watcher {
       void starter.startMessages();
       void starter.restartTerminated();
       void starter.startBulks();
-      void starter.walkHeld();
+      void starter.walkBlocked();
       void overdue.check();
       void blockers.check();
     }

@@ -19,7 +19,7 @@ export function faultCases(faults: ContractFaults): readonly CaseBody[] {
 
 const refusalCases: readonly CaseBody[] = [
   {
-    name: 'a refused message stops only its own key: later messages are held, all others are delivered',
+    name: 'a refused message stops only its own key: later messages are blocked, all others are delivered',
     async run(fixture) {
       const batch = interleaved(keyNames(10), 200);
       const bad = 83;
@@ -29,7 +29,7 @@ const refusalCases: readonly CaseBody[] = [
       for (const [index, outcome] of outcomes.entries()) {
         const follows = messages[index]?.key === badKey && index > bad;
         if (index === bad) assertRefused(outcome);
-        else assert.equal(outcome.kind, follows ? 'held' : 'acknowledged', `outcome of message ${index}`);
+        else assert.equal(outcome.kind, follows ? 'blocked' : 'acknowledged', `outcome of message ${index}`);
       }
     },
   },
@@ -48,7 +48,7 @@ const refusalCases: readonly CaseBody[] = [
     },
   },
   {
-    name: 'after a refusal the held messages are delivered when they are sent again',
+    name: 'after a refusal the blocked messages are delivered when they are sent again',
     async run(fixture) {
       const followers = interleaved(['a'], 5);
       await fixture.publish([refusedBy(fixture, message('a')), ...followers]);

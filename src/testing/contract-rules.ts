@@ -39,11 +39,15 @@ function assertFollowers({ batch, result }: Exchange): void {
     const head = message.key === null ? undefined : blocked.get(message.key);
     if (head !== undefined) {
       assert.ok(
-        outcome.kind === 'held' || outcome.kind === 'deferred',
+        outcome.kind === 'blocked' || outcome.kind === 'deferred',
         `message ${message.id} was ${outcome.kind}, though message ${head} of its key was not acknowledged`,
       );
     } else {
-      assert.notEqual(outcome.kind, 'held', `message ${message.id} is held, but nothing before it failed`);
+      assert.notEqual(
+        outcome.kind,
+        'blocked',
+        `message ${message.id} is blocked, but nothing before it failed`,
+      );
     }
     if (message.key !== null && head === undefined && outcome.kind !== 'acknowledged')
       blocked.set(message.key, message.id);
@@ -54,7 +58,7 @@ function assertFollowers({ batch, result }: Exchange): void {
 function claim(outcome: PublishOutcome): 'yes' | 'no' | 'maybe' {
   if (outcome.kind === 'acknowledged') return 'yes';
   if (outcome.kind === 'ambiguous') return 'maybe';
-  const mayBeStored = (outcome.kind === 'deferred' || outcome.kind === 'held') && outcome.onWire === true;
+  const mayBeStored = (outcome.kind === 'deferred' || outcome.kind === 'blocked') && outcome.onWire === true;
   return mayBeStored ? 'maybe' : 'no';
 }
 

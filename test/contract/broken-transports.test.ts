@@ -50,7 +50,8 @@ function rewriting(rewrite: (outcome: PublishOutcome, index: number) => PublishO
 }
 
 const whole = 'every message of a batch is acknowledged and arrives unchanged, with or without a key';
-const refusal = 'a refused message stops only its own key: later messages are held, all others are delivered';
+const refusal =
+  'a refused message stops only its own key: later messages are blocked, all others are delivered';
 const unreachable =
   'while the address is unreachable everything is deferred, and all of it is delivered afterwards';
 const lost = 'a batch whose answer was lost may be stored, and is never reported as refused or unsent';

@@ -36,5 +36,5 @@ test('a line that fails is ambiguous, and later lines of its key are not printed
     signal: new AbortController().signal,
   });
 
-  expect(outcomes).toEqual([{ kind: 'ambiguous', error: 'no paper' }, { kind: 'held' }]);
+  expect(outcomes).toEqual([{ kind: 'ambiguous', error: 'no paper' }, { kind: 'blocked' }]);
 });

@@ -62,7 +62,8 @@ async function openLane(context: TestContext, server: OwnPostgres) {
   /** Every one of them is in the log, and none says that it is published without being there. */
   const expectPublished = async (ids: readonly string[]): Promise<void> => {
     await until(
-      async () => (await fixture.database.query(readyOrHeld)).length === 0 && published(ids) === ids.length,
+      async () =>
+        (await fixture.database.query(readyOrBlocked)).length === 0 && published(ids) === ids.length,
       20_000,
     ).catch(() => undefined);
     expect(published(ids), 'messages of the new primary that were sent').toBe(ids.length);
@@ -70,7 +71,7 @@ async function openLane(context: TestContext, server: OwnPostgres) {
   return { fixture, proxy, published, expectPublished };
 }
 
-const readyOrHeld = `select from outbox.message_view where state::text in ('ready', 'held')`;
+const readyOrBlocked = `select from outbox.message_view where state::text in ('ready', 'blocked')`;
 
 test.for(['idle', 'before a batch is sent', 'before a batch is settled'] as const)(
   'I1 nothing that a new primary commits is lost when it lacked the last commits of the old one (%s)',

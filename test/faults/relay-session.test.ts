@@ -104,7 +104,7 @@ test('I1 I3 I13: a relay frozen during a settle keeps its lane no longer than it
   const committedDone = async (): Promise<boolean> =>
     (
       await stage.database.query(
-        `select from outbox.message_view where state::text in ('waiting', 'ready', 'retrying', 'held')`,
+        `select from outbox.message_view where state::text in ('waiting', 'ready', 'retrying', 'blocked')`,
       )
     ).length === 0;
   await until(committedDone, 60_000);

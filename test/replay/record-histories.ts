@@ -130,7 +130,7 @@ const handlers = startParkedKeys({
 });
 await record('key-drained', await handled(1_000, []));
 await record('key-retried', await handled(1_000, [{ kind: 'waiting', inMs: 2_000 }]));
-await record('key-blocked', await handled(0, [{ kind: 'held' }]));
+await record('key-blocked', await handled(0, [{ kind: 'blocked' }]));
 await handlers.stop();
 
 await relay.stop();

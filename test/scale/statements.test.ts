@@ -9,7 +9,7 @@ import { DueEdge } from '../../src/store/lane/due-edge.ts';
 import { wantedLanes } from '../../src/store/lane/starts.ts';
 import { look } from '../../src/store/lane/watch.ts';
 import { sweep } from '../../src/store/message/release.ts';
-import { releaseHeld } from '../../src/store/message/release-blocked.ts';
+import { releaseBlocked } from '../../src/store/message/release-blocked.ts';
 import { releaseMessage } from '../support/fixtures/release-one.ts';
 import { owner, ScaleWorld } from '../support/fixtures/scale-world.ts';
 
@@ -104,11 +104,11 @@ const cases: readonly Case[] = [
   { title: 'a claim of 10 where failed messages block', work: claimOf(10, true) },
   { title: 'a claim of 2,000 where failed messages block', work: claimOf(2_000, true) },
   {
-    title: 'a release of 1,000 that are held',
+    title: 'a release of 1,000 that are blocked',
     work:
       ({ world }) =>
       (sql) =>
-        releaseHeld(sql, world.fixture.lane, false),
+        releaseBlocked(sql, world.fixture.lane, false),
     rows: 1_000,
   },
   {
@@ -123,7 +123,7 @@ const cases: readonly Case[] = [
     work: () => (sql) => wantedLanes(sql, ['orders']),
     before: [
       `update outbox.lane set owner = null, cursor = cursor + 1000000, snapshot = pg_current_snapshot()`,
-      `update outbox.message set state = 'canceled' where key = 'hot' and state = 'held'`,
+      `update outbox.message set state = 'canceled' where key = 'hot' and state = 'blocked'`,
     ],
   },
   { title: 'the receiving of one message', work: () => (sql) => noteArrivals(sql, 'shop', newMessages(1)) },

@@ -181,7 +181,7 @@ as $$ select t.name from outbox.topic t where t.name = p_topic or t.transport = 
 -- =====================================================================================================================
 
 create type outbox.state as enum (
-  'waiting', 'ready', 'held', 'retrying', 'published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded'
+  'waiting', 'ready', 'blocked', 'retrying', 'published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded'
 );
 
 -- One sequence for all lanes. CACHE 1: with a cached block a later transaction could take a lower position.
@@ -233,9 +233,9 @@ create index message_lane_xid on outbox.message (topic, lane, xid) where state =
 create index message_xid on outbox.message (xid) where position > 0;
 
 -- For the order of a key. Failed messages, which also block it, have an index of their own: they are kept for ever, and block
--- nothing under release-key. Held messages are walked from key to key.
-create index message_blocking on outbox.message (topic, lane, key, position) where state in ('retrying', 'held');
-create index message_held on outbox.message (topic, lane, key, position) where state = 'held';
+-- nothing under release-key. Blocked messages are walked from key to key.
+create index message_blocking on outbox.message (topic, lane, key, position) where state in ('retrying', 'blocked');
+create index message_blocked on outbox.message (topic, lane, key, position) where state = 'blocked';
 create index message_failed on outbox.message (topic, lane, key, position) where state = 'failed';
 
 -- For releases. Messages that are due at the same time are released in the order of positions, without a sort.
@@ -298,8 +298,8 @@ $$;
 create trigger message_transition before update of state on outbox.message for each row
 when (old.state is distinct from new.state and not (
      old.state = 'waiting'   and new.state in ('ready', 'canceled')
-  or old.state = 'ready'     and new.state in ('published', 'retrying', 'held', 'failed', 'confirmed', 'canceled')
-  or old.state = 'held'      and new.state in ('ready', 'canceled')
+  or old.state = 'ready'     and new.state in ('published', 'retrying', 'blocked', 'failed', 'confirmed', 'canceled')
+  or old.state = 'blocked'   and new.state in ('ready', 'canceled')
   or old.state = 'retrying'  and new.state in ('ready', 'failed', 'confirmed', 'canceled')
   or old.state = 'published' and new.state in ('ready', 'failed', 'confirmed')
   or old.state = 'failed'    and new.state in ('ready', 'confirmed', 'superseded', 'discarded')
@@ -318,7 +318,7 @@ create trigger message_insert before insert on outbox.message for each row
 when (new.state not in ('waiting', 'ready'))
 execute function outbox.refuse_insert();
 
--- Keys of a lane that may be free again: what held their messages is over. The owner of the lane looks at each once, however many
+-- Keys of a lane that may be free again: what blocked their messages is over. The owner of the lane looks at each once, however many
 -- keys are blocked beside it, and deletes its rows.
 create table outbox.freed_key (
   topic text collate "C" not null,
@@ -329,8 +329,8 @@ create table outbox.freed_key (
   primary key (topic, lane, key, id)
 );
 
--- Notes that a retrying or failed message has ended, or is to be sent again. Usually nothing is held behind it. A cancel may have
--- begun long before something is, and commit later; other changes take milliseconds, and outbox.walk_held finds what they miss.
+-- Notes that a retrying or failed message has ended, or is to be sent again. Usually nothing is blocked behind it. A cancel may have
+-- begun long before something is, and commit later; other changes take milliseconds, and outbox.walk_blocked finds what they miss.
 --
 -- Why `security definer`: a service that may change messages needs no right to this table.
 create function outbox.note_freed() returns trigger language plpgsql security definer
@@ -340,7 +340,7 @@ set enable_bitmapscan = off
 as $$
 begin
   if new.state = 'canceled' or (select h.id from outbox.message h
-    where h.topic = new.topic and h.lane = new.lane and h.state = 'held' and h.key = new.key order by h.position limit 1) is not null then
+    where h.topic = new.topic and h.lane = new.lane and h.state = 'blocked' and h.key = new.key order by h.position limit 1) is not null then
     insert into outbox.freed_key (topic, lane, key) values (new.topic, new.lane, new.key);
   end if;
   return null;
@@ -1042,7 +1042,7 @@ begin
   target := coalesce(cancel.id, outbox.message_of_ref(cancel.topic, cancel.ref));
   update outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock()
   where m.id = target and m.topic = cancel.topic
-    and (m.state = 'waiting' or m.state in ('retrying', 'held') and not m.maybe_published);
+    and (m.state = 'waiting' or m.state in ('retrying', 'blocked') and not m.maybe_published);
   if found then return 'canceled'; end if;
   select m.state into found_state from outbox.message m where m.id = target and m.topic = cancel.topic;
   -- The history after the table: a message that is archived in between is found in one of them.
@@ -1138,7 +1138,7 @@ $$;
 
 -- The claimable messages that are behind a blocking message of their key. Called by claims where any message blocks.
 --
--- Why each key is searched once: a thousand messages of one key may be leaving `held`, while an old snapshot keeps the hundred
+-- Why each key is searched once: a thousand messages of one key may be leaving `blocked`, while an old snapshot keeps the hundred
 -- thousand before them in the index.
 create function outbox.blocked(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_failed_blocks boolean
@@ -1152,7 +1152,7 @@ begin
     from (
       select p.id, p.key, p.position, case when row_number() over (partition by p.key order by p.position) = 1 then least(
           (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane and o.key = p.key
-             and o.state in ('retrying', 'held') order by o.position limit 1),
+             and o.state in ('retrying', 'blocked') order by o.position limit 1),
           case when p_failed_blocks then (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane
              and o.key = p.key and o.state = 'failed' order by o.position limit 1) end) end as blocker
       from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) p where p.key is not null
@@ -1169,7 +1169,7 @@ $$;
 -- five times as much: `ids` without separators, `positions` and `created` (milliseconds since 1970) with commas, `payloads`
 -- without separators, of `lengths` bytes in UTF-8 each. `keys` and `headers` are arrays in JSON, null if no message has any.
 -- `others`, in JSON, says what else is not as usual, by the index in the batch from 0. `p_bytes` bounds payloads and headers, as
--- text; a larger first message goes alone. `freed`: outbox.release_held has something to look at.
+-- text; a larger first message goes alone. `freed`: outbox.release_blocked has something to look at.
 --
 -- Why STABLE: claimable messages, the owner of the lane and blocked keys must be read from one snapshot, that of the calling
 -- statement, which the statements of a stable function share.
@@ -1209,7 +1209,7 @@ begin
   end if;
   return query
   with blocking as materialized (
-    select exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'held'))
+    select exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'blocked'))
       or p_failed_blocks and exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed') as any
   ), batch as (
     -- One window with one frame, which ends with the row: no row is stored for it.
@@ -1363,25 +1363,25 @@ begin
 end
 $$;
 
--- The first held message of the key, if it is behind no retrying one and, where those block, behind no failed one. Inlined into its
--- callers, which have the settings of outbox.release_held.
-create function outbox.free_held(p_topic text, p_lane integer, p_key text, p_failed_blocks boolean)
+-- The first blocked message of the key, if it is behind no retrying one and, where those block, behind no failed one. Inlined into its
+-- callers, which have the settings of outbox.release_blocked.
+create function outbox.free_blocked(p_topic text, p_lane integer, p_key text, p_failed_blocks boolean)
 returns table ("position" bigint) language sql stable
 as $$
   select f.position from (
     select h.position from outbox.message h
-    where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key = p_key order by h.position limit 1) f
+    where h.topic = p_topic and h.lane = p_lane and h.state = 'blocked' and h.key = p_key order by h.position limit 1) f
   where (select r.position from outbox.message r
-      where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
+      where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'blocked') and r.state = 'retrying'
         and r.key = p_key and r.position < f.position order by r.position limit 1) is null
     and (not p_failed_blocks or (select r.position from outbox.message r
       where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = p_key and r.position < f.position
       order by r.position limit 1) is null)
 $$;
 
--- Notes the keys of messages that a settle has just made held behind nothing that will end: what failed before them does not block,
+-- Notes the keys of messages that a settle has just made blocked behind nothing that will end: what failed before them does not block,
 -- or is over since they were claimed.
-create function outbox.note_held(p_topic text, p_lane integer, p_ids uuid[]) returns void language plpgsql volatile
+create function outbox.note_blocked(p_topic text, p_lane integer, p_ids uuid[]) returns void language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -1393,14 +1393,14 @@ begin
   insert into outbox.freed_key (topic, lane, key)
   select p_topic, p_lane, k.key from (
     select distinct m.key, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
-    from outbox.message m where m.id = any(p_ids) and m.state::text = 'held' and m.key is not null offset 0
-  ) k cross join lateral outbox.free_held(p_topic, p_lane, k.key, k.failed_blocks);
+    from outbox.message m where m.id = any(p_ids) and m.state::text = 'blocked' and m.key is not null offset 0
+  ) k cross join lateral outbox.free_blocked(p_topic, p_lane, k.key, k.failed_blocks);
 end
 $$;
 
--- Notes which of the next `p_keys` keys with held messages, over all lanes, are free although nothing says so: after a change of
+-- Notes which of the next `p_keys` keys with blocked messages, over all lanes, are free although nothing says so: after a change of
 -- their topic's policy, or of rows by hand. The last of these keys, where the next call continues; none at the end.
-create function outbox.walk_held(p_topic text, p_lane integer, p_key text, p_keys integer)
+create function outbox.walk_blocked(p_topic text, p_lane integer, p_key text, p_keys integer)
 returns table (topic text, lane integer, key text) language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -1414,12 +1414,12 @@ begin
   return query
   with recursive walked as (
     (select 1 as n, h.topic, h.lane, h.key from outbox.message h
-     where h.state = 'held' and h.key is not null and (h.topic, h.lane, h.key) > (p_topic collate "C", p_lane, p_key collate "C")
+     where h.state = 'blocked' and h.key is not null and (h.topic, h.lane, h.key) > (p_topic collate "C", p_lane, p_key collate "C")
      order by h.topic, h.lane, h.key limit 1)
     union all
     select w.n + 1, h.topic, h.lane, h.key from walked w cross join lateral (
       select x.topic, x.lane, x.key from outbox.message x
-      where x.state = 'held' and x.key is not null and (x.topic, x.lane, x.key) > (w.topic, w.lane, w.key)
+      where x.state = 'blocked' and x.key is not null and (x.topic, x.lane, x.key) > (w.topic, w.lane, w.key)
       order by x.topic, x.lane, x.key limit 1) h
     where w.n < p_keys
   ), noted as (
@@ -1427,19 +1427,19 @@ begin
     select k.topic, k.lane, k.key from (
       select w.*, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
       from walked w offset 0
-    ) k cross join lateral outbox.free_held(k.topic, k.lane, k.key, k.failed_blocks)
+    ) k cross join lateral outbox.free_blocked(k.topic, k.lane, k.key, k.failed_blocks)
     where (select f.id from outbox.freed_key f where f.topic = k.topic and f.lane = k.lane and f.key = k.key order by f.id limit 1) is null
   )
   select w.topic, w.lane, w.key from walked w where w.n = p_keys;
 end
 $$;
 
--- Makes held messages of the lane ready whose keys are free: at most `p_rows`, of the first `p_keys` rows of outbox.freed_key after
+-- Makes blocked messages of the lane ready whose keys are free: at most `p_rows`, of the first `p_keys` rows of outbox.freed_key after
 -- the key `p_after`, in order and key by key. Only the owner of the lane calls it. `freed`: there are, or may be, more. `next`: to
 -- be passed as `p_after`; an empty text at the end, which is also the start.
 --
--- Why the settings: statistics from before the messages were held say that there are none.
-create function outbox.release_held(
+-- Why the settings: statistics from before the messages were blocked say that there are none.
+create function outbox.release_blocked(
   p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer
 ) returns table (freed boolean, released integer, next text) language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -1468,20 +1468,20 @@ begin
   ), free as materialized (
     select f.id, w.key, f.position, w.before from walked w cross join lateral (
       select h.id, h.position from outbox.message h
-      where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key = w.key
+      where h.topic = p_topic and h.lane = p_lane and h.state = 'blocked' and h.key = w.key
         and h.position < coalesce(case when p_failed_blocks then (select r.position from outbox.message r
           where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key order by r.position limit 1) end,
           9223372036854775807)
       order by h.position limit p_rows) f
-    -- Behind a retrying message are all held ones of its key: it was claimed when none was held before it.
-    where exists (select from outbox.free_held(p_topic, p_lane, w.key, p_failed_blocks))
+    -- Behind a retrying message are all blocked ones of its key: it was claimed when none was blocked before it.
+    where exists (select from outbox.free_blocked(p_topic, p_lane, w.key, p_failed_blocks))
     limit p_rows
   )
   select array_agg(f.id), array_agg(f.key), array_agg(f.position), array_agg(f.before) into ids, keys, positions, befores from free f;
 
   -- Found by id: `state::text` matches no partial index.
-  locked := array(select m.id from outbox.message m where m.id = any(ids) and m.state::text = 'held' for update skip locked);
-  -- A locked message (by a cancel that is not committed yet) stays held, and so do the later ones of its key.
+  locked := array(select m.id from outbox.message m where m.id = any(ids) and m.state::text = 'blocked' for update skip locked);
+  -- A locked message (by a cancel that is not committed yet) stays blocked, and so do the later ones of its key.
   if cardinality(locked) < cardinality(ids) then
     locked := array(
       select f.id from unnest(ids, keys, positions) f (id, key, position)
@@ -1493,7 +1493,7 @@ begin
 
   -- Looked at again, because a key may have become free after the first statement; then another row says so.
   delete from outbox.freed_key f where f.ctid = any(array(select s.ctid from unnest(seen_keys, seen_ctids) s (key, ctid)
-    where not exists (select from outbox.free_held(p_topic, p_lane, s.key, p_failed_blocks))));
+    where not exists (select from outbox.free_blocked(p_topic, p_lane, s.key, p_failed_blocks))));
   freed := exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane);
 
   if coalesce(cardinality(ids), 0) < p_rows then
@@ -1508,7 +1508,7 @@ begin
 end
 $$;
 
--- True if a claim would return a message of the lane, a held one may be free, or a failure is to be told. A function for its
+-- True if a claim would return a message of the lane, a blocked one may be free, or a failure is to be told. A function for its
 -- settings: with statistics from before the messages were stored, the planner would scan the whole table.
 create function outbox.has_work(p_lane outbox.lane) returns boolean language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -1529,7 +1529,7 @@ begin
       select from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
         and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
     or exists (select from outbox.freed_key f where f.topic = p_lane.topic and f.lane = p_lane.n)
-      and (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'held'
+      and (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'blocked'
         order by h.key, h.position limit 1) is not null;
 end
 $$;
@@ -2451,7 +2451,7 @@ begin
     -- If an earlier message was retried meanwhile, it holds the key only when its turn comes.
     behind := exists (select from outbox.parked p where p.key_id = home and p.position < own_position);
     update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
-    return case when behind then 'more' else 'held' end;
+    return case when behind then 'more' else 'blocked' end;
   end if;
   update outbox.parked p set key_id = null where p.consumer_group = p_group and p.message_id = p_message_id;
   if outbox.end_key(home) then return 'gone'; end if;
@@ -2501,7 +2501,7 @@ end $$;
 -- The first try of a key that an operator brought back determines which transactions to wait for. The transaction that brought
 -- it back cannot know: others may begin while it runs, and do not see the key until it commits.
 --
--- 'held': the first is a failed message. 'suspect': the first message was in hand when its process died, and may only be tried
+-- 'blocked': the first is a failed message. 'suspect': the first message was in hand when its process died, and may only be tried
 -- with `p_alone`.
 create function outbox.begin_try(
   p_id uuid, p_retry_ms float8[], p_hold boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean
@@ -2542,7 +2542,7 @@ begin
     end if;
   end if;
   if k.next_at > outbox.clock() then
-    answer.kind := case when k.next_at = 'infinity' then 'held' else 'wait' end;
+    answer.kind := case when k.next_at = 'infinity' then 'blocked' else 'wait' end;
     answer.wait_ms := case when k.next_at < 'infinity' then extract(epoch from k.next_at - outbox.clock()) * 1000 end;
     return next answer;
     return;
@@ -2594,7 +2594,7 @@ begin
     answer.kind := case when outbox.end_key(p_id) then 'gone' else 'busy' end;
   elsif v_first.state = 'failed' then
     update outbox.parked_key x set next_at = 'infinity' where x.id = p_id;
-    answer.kind := 'held';
+    answer.kind := 'blocked';
   elsif v_first.attempts > cardinality(p_retry_ms) then
     answer.kind := outbox.give_up(v_first.consumer_group, v_first.message_id, 'killed', null, p_hold);
     answer.message_id := v_first.message_id;

@@ -47,7 +47,7 @@ async function publish(
 
 function letterOutcome(outcome: PublishOutcome, holdReason: string): LetterOutcome {
   if (outcome.kind === 'acknowledged') return { kind: 'taken' };
-  if (outcome.kind === 'held') return { kind: 'held' };
+  if (outcome.kind === 'blocked') return { kind: 'blocked' };
   if (outcome.kind === 'deferred') return { kind: 'deferred', reason: holdReason };
   return { kind: 'refused', reason: outcome.error };
 }

@@ -85,7 +85,7 @@ export interface Operations {
   list(filter?: MessageFilter, page?: ListPageOptions): Promise<MessageList>;
   /** Everything about one message, and why it is not delivered; `undefined` if no message has this id. */
   show(id: string): Promise<MessageDetails | undefined>;
-  /** Cancels messages that are waiting, retrying, or held. */
+  /** Cancels messages that are waiting, retrying, or blocked. */
   cancel(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
   /** Moves the due time of waiting messages; `after: 0` means now. */
   reschedule(target: Target, options: RescheduleOptions): Promise<readonly MessageAnswer<Rescheduled>[]>;

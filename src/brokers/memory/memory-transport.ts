@@ -162,7 +162,7 @@ function storePartition(storing: Storing, partition: number, messages: readonly 
     const hold = batch.signal.aborted ? givenUp : faults.holdOf(partition);
     const refusal = faults.refusalOf(message);
     if (message.key !== null && blockedKeys.has(message.key)) {
-      outcomes[index] = { kind: 'held' };
+      outcomes[index] = { kind: 'blocked' };
     } else if (hold !== undefined) {
       outcomes[index] = { kind: 'deferred', onWire: false };
       began = hold;

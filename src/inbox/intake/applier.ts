@@ -127,7 +127,7 @@ export class Applier<Tx extends Transaction> {
     arrivals: readonly Arrival[],
   ): Promise<void> {
     const { group, tries } = this.#context.rules;
-    // None of them makes a key that waits for a time: a key is there already, or is held.
+    // None of them makes a key that waits for a time: a key is there already, or is blocked.
     const toKeep = messages.flatMap((message, n) => {
       const keeping = keepingOf(arrivals[n], prepared[n]);
       return keeping === undefined ? [] : [keptOf(message, keeping, tries.holdKey)];

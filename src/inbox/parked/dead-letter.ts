@@ -14,11 +14,11 @@ export interface DeadLetter {
  *
  * - `taken`: the broker stored it.
  * - `refused`: it was not taken, or that is unknown; others may be.
- * - `held`: not sent, because an earlier one of its key was not taken.
+ * - `blocked`: not sent, because an earlier one of its key was not taken.
  * - `away`: nothing is taken at this address for now.
  */
 export type LetterOutcome =
-  | { readonly kind: 'taken' | 'held' }
+  | { readonly kind: 'taken' | 'blocked' }
   | { readonly kind: 'refused' | 'deferred'; readonly reason: string };
 
 /** Sends copies of failed messages. */

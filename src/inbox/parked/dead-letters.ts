@@ -152,11 +152,11 @@ export class DeadLetters {
       const taken = those('taken');
       if (taken.length > 0) await this.#note(taken);
       const away = those('deferred').length > 0;
-      const held = those('held');
-      // Letters held behind an earlier one of their key are sent without it.
-      const next = away || held.length === left.length ? [] : held;
+      const blocked = those('blocked');
+      // Letters blocked behind an earlier one of their key are sent without it.
+      const next = away || blocked.length === left.length ? [] : blocked;
       const count = left.length - taken.length - next.length;
-      const reason = answers.find((answer) => 'reason' in answer)?.reason ?? 'all of them were held';
+      const reason = answers.find((answer) => 'reason' in answer)?.reason ?? 'all of them were blocked';
       if (count > 0) untaken.first ??= `at ${address}: ${reason}`;
       untaken.count += count;
       if (away) return false;

@@ -124,7 +124,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     }
     if (begun.gaveUp !== null) this.#tellFailed({ id: begun.gaveUp }, 'killed', undefined);
     if (begun.kind === 'more') return 'more';
-    return { kind: begun.kind === 'gone' ? 'drained' : 'held' };
+    return { kind: begun.kind === 'gone' ? 'drained' : 'blocked' };
   }
 
   /** If the address is paused, gives the try back or uses it as the probe. */
@@ -235,7 +235,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const { id, topic, address, partition, offset } = message;
     this.#tellFailed({ id, topic, address, partition, offset }, reason, error);
     if (answer.kind === 'more') return 'more';
-    return { kind: answer.kind === 'held' ? 'held' : 'drained' };
+    return { kind: answer.kind === 'blocked' ? 'blocked' : 'drained' };
   }
 
   #tellFailed(

@@ -8,9 +8,9 @@ export interface KeptWhy {
     | 'behind-key'
     | 'discarded'
     | 'failed'
-    | 'holds-key'
+    | 'blocks-key'
     | 'in-hand'
-    | 'key-held'
+    | 'key-blocked'
     | 'next-try'
     | 'overdue'
     | 'superseded';
@@ -43,7 +43,7 @@ export function explainKept(facts: KeptFacts): KeptWhy {
 function failed(facts: KeptFacts): KeptWhy {
   const text = `It failed${because(facts)}.`;
   if (facts.parkedKey !== null)
-    return { code: 'holds-key', text: `${text} Its key waits for it. Retry, edit or discard it.` };
+    return { code: 'blocks-key', text: `${text} Its key waits for it. Retry, edit or discard it.` };
   const others = facts.key === null ? '' : ' Later messages of its key went on.';
   return { code: 'failed', text: `${text}${others} Retry, edit or discard it.` };
 }
@@ -52,7 +52,7 @@ function parked(facts: KeptFacts, { before, first, inHand, nextAt, nextInMs, tol
   const { id, key } = facts;
   if (nextInMs === null)
     return {
-      code: 'key-held',
+      code: 'key-blocked',
       text: `Message ${first?.id ?? ''} of the key "${key}" failed, and the key waits for it. Retry, edit or discard that one.`,
     };
   if (before > 0 || (first !== null && first.id !== id))

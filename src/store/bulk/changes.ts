@@ -9,11 +9,11 @@ import { type BulkFilter, stillMatching } from './selection.ts';
 
 /** The states that an action applies to. A selection has no others, so that published messages are not refused one by one. */
 export const actionableStates: Readonly<Record<BulkAction, readonly State[]>> = {
-  cancel: ['waiting', 'held', 'retrying'],
+  cancel: ['waiting', 'blocked', 'retrying'],
   discard: ['failed'],
   reschedule: ['waiting'],
   retry: ['retrying', 'failed'],
-  withdraw: ['waiting', 'ready', 'held', 'retrying'],
+  withdraw: ['waiting', 'ready', 'blocked', 'retrying'],
 };
 
 /** The same for kept messages. */

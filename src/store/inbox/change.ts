@@ -92,7 +92,7 @@ export const retryKept: KeptChange<'retried'> = {
 };
 
 /**
- * Ends failed and parked messages for good. Keys that they held, or were the first of, go on. They are never handled, even if
+ * Ends failed and parked messages for good. Keys that they blocked, or were the first of, go on. They are never handled, even if
  * they are delivered again.
  */
 export const discardKept: KeptChange<'discarded'> = {

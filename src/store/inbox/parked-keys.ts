@@ -190,11 +190,11 @@ export async function markKeysTold(
 export async function countParkedKeys(
   sql: Sql,
   group: string,
-): Promise<{ readonly parked: number; readonly held: number }> {
-  const [row] = await sql.query<{ parked: number; held: number }>(
-    `select count(*)::integer as parked, count(*) filter (where next_at = 'infinity')::integer as held
+): Promise<{ readonly parked: number; readonly blocked: number }> {
+  const [row] = await sql.query<{ parked: number; blocked: number }>(
+    `select count(*)::integer as parked, count(*) filter (where next_at = 'infinity')::integer as blocked
      from outbox.parked_key where consumer_group = $1`,
     [group],
   );
-  return row ?? { parked: 0, held: 0 };
+  return row ?? { parked: 0, blocked: 0 };
 }

@@ -12,7 +12,7 @@ export interface GroupStatus {
   /** Keys with a queue of parked messages. */
   readonly parkedKeys: number;
   /** Keys that wait for a person, because a failed message holds them. */
-  readonly heldKeys: number;
+  readonly blockedKeys: number;
   /** Messages that wait for a person. */
   readonly failed: number;
   /** Milliseconds since the oldest of them arrived; `null`: none is failed. */
@@ -32,7 +32,7 @@ export async function readGroups(sql: Sql): Promise<readonly GroupStatus[]> {
     `with recursive ${keepingGroups}, names as (
        select name from keeping where name is not null union select consumer_group from outbox.consumer_group
      )
-     select n.name as "group", p.count as parked, p.oldest as "oldestParkedMs", k.count as "parkedKeys", k.held as "heldKeys",
+     select n.name as "group", p.count as parked, p.oldest as "oldestParkedMs", k.count as "parkedKeys", k.blocked as "blockedKeys",
        f.count as failed, f.oldest as "oldestFailedMs", g.window_ms::float8 as "windowMs",
        (extract(epoch from outbox.clock() - g.seen_at) * 1000)::float8 as "seenMs"
      from names n
@@ -42,7 +42,7 @@ export async function readGroups(sql: Sql): Promise<readonly GroupStatus[]> {
          from (select p.arrived_at from outbox.parked_key k join outbox.parked p on p.key_id = k.id and p.state = 'parked'
            where k.consumer_group = n.name limit $1) x) p
        cross join lateral (
-         select count(*)::integer as count, count(*) filter (where x.next_at = 'infinity')::integer as held
+         select count(*)::integer as count, count(*) filter (where x.next_at = 'infinity')::integer as blocked
          from (select k.next_at from outbox.parked_key k where k.consumer_group = n.name limit $1) x) k
        cross join lateral (
          select count(*)::integer as count, (extract(epoch from outbox.clock() - min(x.arrived_at)) * 1000)::float8 as oldest

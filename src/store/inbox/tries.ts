@@ -58,7 +58,7 @@ export type BeginAnswer =
   | { readonly kind: 'suspect' }
   | { readonly kind: 'wait'; readonly inMs: number }
   /** A failed message holds the key. `gaveUp`: it failed now, because it killed its processes. */
-  | { readonly kind: 'held'; readonly gaveUp: string | null }
+  | { readonly kind: 'blocked'; readonly gaveUp: string | null }
   /** The message failed, because it killed its processes; the key has more. */
   | { readonly kind: 'more'; readonly gaveUp: string | null }
   /** The key is free. */
@@ -68,7 +68,7 @@ export type BeginAnswer =
 const moreTriesThanAny = 200;
 
 interface TryRow {
-  readonly kind: 'try' | 'busy' | 'suspect' | 'wait' | 'held' | 'more' | 'gone';
+  readonly kind: 'try' | 'busy' | 'suspect' | 'wait' | 'blocked' | 'more' | 'gone';
   readonly waitMs: number | null;
   readonly id: string | null;
   readonly topic: string;
@@ -182,8 +182,8 @@ export interface FailedTry {
 
 export type FailAnswer =
   | { readonly kind: 'wait'; readonly inMs: number }
-  /** It is failed, and its key is free, goes on, or is held. */
-  | { readonly kind: 'gone' | 'more' | 'held' }
+  /** It is failed, and its key is free, goes on, or is blocked. */
+  | { readonly kind: 'gone' | 'more' | 'blocked' }
   /** An operator or another process has decided otherwise since. */
   | { readonly kind: 'busy' };
 
@@ -201,7 +201,7 @@ export async function failTry(
     [keyId, group, id, attempts, number, reason, storableText(error), final, retryMs, holdKey],
   );
   if (row?.kind === 'wait') return { kind: 'wait', inMs: row.waitMs ?? 0 };
-  if (row?.kind === 'gone' || row?.kind === 'more' || row?.kind === 'held') return { kind: row.kind };
+  if (row?.kind === 'gone' || row?.kind === 'more' || row?.kind === 'blocked') return { kind: row.kind };
   return { kind: 'busy' };
 }
 

@@ -12,7 +12,7 @@ export interface Claim {
   readonly paused: boolean;
   /** True if one of the limits left rows unread. */
   readonly truncated: boolean;
-  /** True if keys of the lane may be free again: held messages are to be released. */
+  /** True if keys of the lane may be free again: blocked messages are to be released. */
   readonly freed: boolean;
   /** In order of position. */
   readonly messages: readonly ClaimedMessage[];

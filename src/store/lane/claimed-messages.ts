@@ -11,7 +11,7 @@ export interface ClaimedMessage {
   readonly attempts: number;
   /** In ISO format with milliseconds, UTC. */
   readonly createdAt: string;
-  /** True if it must not be sent: a retrying, held or blocking failed message of its key comes before it. */
+  /** True if it must not be sent: a retrying, blocked or blocking failed message of its key comes before it. */
   readonly blocked: boolean;
   /** True if a dead owner may already have published it. */
   readonly suspect: boolean;

@@ -104,12 +104,12 @@ const lateOfLane = move(
 );
 
 /**
- * Waiting, held, retrying and failed rows, and published ones that may be resent; $4 position. A statement for each state, so
+ * Waiting, blocked, retrying and failed rows, and published ones that may be resent; $4 position. A statement for each state, so
  * that it walks an index of its topic alone.
  */
 const others = [
   `m.state = 'waiting'`,
-  `m.state = 'held'`,
+  `m.state = 'blocked'`,
   `m.state = 'retrying'`,
   `m.state = 'failed'`,
   `m.state = 'published' and m.confirm_by is not null`,

@@ -77,7 +77,7 @@ export async function endLanesChange(database: Database, change: TopicChange, by
            where l.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2))
          or exists (
            select from outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)
-             and m.state in ('waiting', 'held', 'retrying', 'failed') and m.position > 0)
+             and m.state in ('waiting', 'blocked', 'retrying', 'failed') and m.position > 0)
          or exists (
            select from outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)
              and m.state = 'published' and m.confirm_by is not null

@@ -1,7 +1,7 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { noteHeld } from '../message/release-blocked.ts';
+import { noteBlocked } from '../message/release-blocked.ts';
 import { ctidOf, noteCtid } from './lane-row.ts';
 import { leaseMs } from './lease.ts';
 
@@ -13,7 +13,7 @@ export interface SettledChange {
    *   topic asks for a receipt, whose timeout begins now.
    * - `ready`: put back, to be claimed again.
    */
-  readonly to: 'published' | 'retrying' | 'failed' | 'held' | 'ready';
+  readonly to: 'published' | 'retrying' | 'failed' | 'blocked' | 'ready';
   /** Counts as an attempt, written to `outbox.attempt` with this outcome. */
   readonly attempt?: 'acknowledged' | 'rejected' | 'ambiguous' | 'permanent';
   readonly error?: string;
@@ -70,12 +70,12 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
     passCrashPoint('relay:settling');
     if (!owned) return false;
     await applyChanges(sql, lane, settlement.changes);
-    const held = settlement.changes.filter(({ to }) => to === 'held');
-    if (held.length > 0)
-      await noteHeld(
+    const blocked = settlement.changes.filter(({ to }) => to === 'blocked');
+    if (blocked.length > 0)
+      await noteBlocked(
         sql,
         lane,
-        held.map(({ id }) => id),
+        blocked.map(({ id }) => id),
       );
     return true;
   });
@@ -124,7 +124,7 @@ async function applyChanges(sql: Sql, lane: Lane, changes: readonly SettledChang
          workflow_id = case when c.state = 'retrying' and t.timer = 'workflow' then outbox.message_workflow_id(m.id) else m.workflow_id end,
          workflow_due_at = case when c.state = 'retrying' and t.timer = 'lane' then outbox.clock() + c.retry_in_ms * interval '1 ms'
            else m.workflow_due_at end,
-         -- A message that was sent before and is refused or held now is still where it was published first.
+         -- A message that was sent before and is refused or blocked now is still where it was published first.
          partition = case when c.state = 'published' then c.partition else m.partition end,
          "offset" = case when c.state = 'published' then c."offset" else m."offset" end,
          published_at = case when c.state = 'published' then outbox.clock() else m.published_at end,

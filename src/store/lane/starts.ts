@@ -23,7 +23,7 @@ const soonLimit = 500;
  * Lanes of the named topics that have work and no owner, each at most once a second across all starters; they are marked as
  * wanted. The workflow of a dead owner is replaced once: it waits for the heartbeat of a process that is gone.
  *
- * Work is a row that a claim would return, a held row whose key may be free, or a message that is due soon, so that its lane runs
+ * Work is a row that a claim would return, a blocked row whose key may be free, or a message that is due soon, so that its lane runs
  * by then. Paused topics have none.
  *
  * @param orphans only lanes whose owner has died

@@ -12,7 +12,7 @@ export interface LaneStatus {
   /** Ready messages not yet published; counting stops at 100,000. */
   readonly ready: number;
   /** Messages behind a retrying or failed one of their key; counting stops at 100,000. */
-  readonly held: number;
+  readonly blocked: number;
   /** Messages that wait for their next try; counting stops at 100,000. */
   readonly retrying: number;
   /** Messages that are not due yet; counting stops at 100,000. */
@@ -62,7 +62,7 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
        union all
        (select * from (
           select topic, lane, state, due_at, created_at from outbox.message where state = 'retrying'
-          union all select topic, lane, state, due_at, created_at from outbox.message where state = 'held'
+          union all select topic, lane, state, due_at, created_at from outbox.message where state = 'blocked'
           union all select topic, lane, state, due_at, created_at from outbox.message where state = 'failed') b limit $1)
        union all
        (select topic, lane, state, due_at, created_at from outbox.message where state in ('waiting', 'retrying')
@@ -73,20 +73,20 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
        where not exists (select from outbox.lane l where l.topic = t.topic)
      ), counted as (
        select topic, lane,
-         count(*) filter (where state = 'ready')::integer as ready, count(*) filter (where state = 'held')::integer as held,
+         count(*) filter (where state = 'ready')::integer as ready, count(*) filter (where state = 'blocked')::integer as blocked,
          count(*) filter (where state = 'retrying')::integer as retrying, count(*) filter (where state = 'waiting')::integer as waiting,
          count(*) filter (where state = 'failed')::integer as failed,
          bool_or(state = 'ready' or state in ('waiting', 'retrying') and due_at <= outbox.clock()) as due,
-         extract(epoch from outbox.clock() - min(coalesce(due_at, created_at)) filter (where state in ('ready', 'held')
+         extract(epoch from outbox.clock() - min(coalesce(due_at, created_at)) filter (where state in ('ready', 'blocked')
            or state in ('waiting', 'retrying') and due_at <= outbox.clock())) * 1000 as age
        from pending group by topic, lane
      )
      select coalesce(l.topic, c.topic) as topic, coalesce(l.lane, c.lane) as lane, case when c.age is not null then greatest(c.age, 0)::float8 end as "oldestDueMs",
-       coalesce(c.ready, 0) as ready, coalesce(c.held, 0) as held, coalesce(c.retrying, 0) as retrying,
+       coalesce(c.ready, 0) as ready, coalesce(c.blocked, 0) as blocked, coalesce(c.retrying, 0) as retrying,
        coalesce(c.waiting, 0) as waiting, coalesce(c.failed, 0) as failed, l.hold, coalesce(l.owned, false) as owned,
        outbox.is_paused(coalesce(l.topic, c.topic)) as paused,
        l.workflow_id as "workflowId",
-       coalesce(l.untold, false) or coalesce(c.due, false) or case when c.held > 0 then exists (select from outbox.freed_key f
+       coalesce(l.untold, false) or coalesce(c.due, false) or case when c.blocked > 0 then exists (select from outbox.freed_key f
          where f.topic = c.topic and f.lane = c.lane) else false end as "hasWork"
      from lanes l full join counted c on c.topic = l.topic and c.lane = l.lane
      order by c.age desc nulls last, 1, 2`,

@@ -107,7 +107,7 @@ async function readStanding(sql: Sql, ids: readonly string[]): Promise<readonly 
   );
 }
 
-/** Cancels waiting, retrying and held messages, like `cancel` in a transaction. */
+/** Cancels waiting, retrying and blocked messages, like `cancel` in a transaction. */
 export const cancelChange: MessageChange<'canceled'> = { action: 'cancel', apply: cancelLocked };
 
 /** Answers `canceled` also for messages that were already canceled. */
@@ -122,7 +122,7 @@ export async function cancelLocked(
   );
 }
 
-/** Ends failed messages for good. Keys that they held (`exhausted: 'hold-key'`) are free again. */
+/** Ends failed messages for good. Keys that they blocked (`exhausted: 'hold-key'`) are free again. */
 export const discardChange: MessageChange<'discarded'> = {
   action: 'discard',
   apply: async (sql, rows) => {
@@ -139,7 +139,7 @@ export const discardChange: MessageChange<'discarded'> = {
 /**
  * Makes failed and retrying messages ready now.
  *
- * They keep their positions, so they go before the later messages of their keys that are held behind them, and get new
+ * They keep their positions, so they go before the later messages of their keys that are blocked behind them, and get new
  * transaction ids, so that the next claim reads them although the cursor has passed them. The tries of a failed message
  * start again; their number so far is in the audit. A message that may have been published stays marked.
  */

@@ -98,7 +98,7 @@ function headersOf(edit: Edit, { headers }: Pick<EditableMessage, 'headers'>): s
 
 /**
  * The compare-and-set and the copy, in one statement. The copy has the position of the original, so that it goes before later
- * held messages of its key; the key is free, because a superseded message blocks nothing.
+ * blocked messages of its key; the key is free, because a superseded message blocks nothing.
  */
 async function supersede(
   sql: Sql,

@@ -9,8 +9,8 @@ const keysAtOnce = 1_000;
 const walkedAtOnce = 500;
 
 /** What a release found. */
-export interface HeldAnswer {
-  /** More keys may be free, or somebody has locked what is held of them. */
+export interface ReleasedMessages {
+  /** More keys may be free, or somebody has locked blocked messages of them. */
   readonly freed: boolean;
   readonly released: number;
   /** Where the next call continues; empty: from the start. */
@@ -18,49 +18,47 @@ export interface HeldAnswer {
 }
 
 /**
- * Makes held messages ready that are no longer behind a blocking message of their key, in order and key by key: at most
+ * Makes blocked messages ready that are no longer behind a blocking message of their key, in order and key by key: at most
  * 1,000 of them, of at most 1,000 keys after `after` that have been noted as free. The cost does not depend on how many are not.
  *
  * Only the owner of the lane calls this, before a claim. A locked row (for example by a cancel that is not committed yet)
- * stays held, and so do the later ones of its key. Messages that stay held block later ones of their key in claims, so the
+ * stays blocked, and so do the later ones of its key. Messages that stay blocked block later ones of their key in claims, so the
  * order does not depend on when they are released.
  */
-export async function releaseHeld(
+export async function releaseBlocked(
   sql: Sql,
   { topic, lane }: Lane,
   failedBlocks: boolean,
   after = '',
-): Promise<HeldAnswer> {
-  const [row] = await sql.query<HeldAnswer>(
-    'select freed, released, next from outbox.release_held($1, $2, $3, $4, $5, $6)',
+): Promise<ReleasedMessages> {
+  const [row] = await sql.query<ReleasedMessages>(
+    'select freed, released, next from outbox.release_blocked($1, $2, $3, $4, $5, $6)',
     [topic, lane, failedBlocks, after, keysAtOnce, rowsAtOnce],
   );
   return row ?? { freed: false, released: 0, next: '' };
 }
 
-/** Notes which keys are free of those that a settle has made held, in its transaction. */
-export async function noteHeld(sql: Sql, { topic, lane }: Lane, ids: readonly string[]): Promise<void> {
-  await sql.query('select outbox.note_held($1, $2, $3::uuid[])', [topic, lane, [...ids]]);
+/** Notes which keys are free of those that a settle has made blocked, in its transaction. */
+export async function noteBlocked(sql: Sql, { topic, lane }: Lane, ids: readonly string[]): Promise<void> {
+  await sql.query('select outbox.note_blocked($1, $2, $3::uuid[])', [topic, lane, [...ids]]);
 }
 
-/** A key with held messages. */
-export interface HeldKey extends Lane {
+/** A key with blocked messages. */
+export interface BlockedKey extends Lane {
   readonly key: string;
 }
 
 /**
- * Notes which of the next 500 keys with held messages are free although nothing has noted it.
+ * Notes which of the next 500 keys with blocked messages are free although nothing has noted it.
  *
  * @param after where the last call ended; absent: at the start
  * @returns where the next call continues; `undefined`: at the start
  */
-export async function walkHeld(sql: Sql, after?: HeldKey): Promise<HeldKey | undefined> {
+export async function walkBlocked(sql: Sql, after?: BlockedKey): Promise<BlockedKey | undefined> {
   const { topic, lane, key } = after ?? { topic: '', lane: 0, key: '' };
-  const [last] = await sql.query<HeldKey>('select topic, lane, key from outbox.walk_held($1, $2, $3, $4)', [
-    topic,
-    lane,
-    key,
-    walkedAtOnce,
-  ]);
+  const [last] = await sql.query<BlockedKey>(
+    'select topic, lane, key from outbox.walk_blocked($1, $2, $3, $4)',
+    [topic, lane, key, walkedAtOnce],
+  );
   return last;
 }

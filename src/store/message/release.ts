@@ -12,7 +12,7 @@ export type ReleaseAnswer =
   | { readonly kind: 'waiting'; readonly dueInMs: number }
   /** Due, but another transaction has locked the row. */
   | { readonly kind: 'locked' }
-  /** Ready or held: its lane delivers it. */
+  /** Ready or blocked: its lane delivers it. */
   | { readonly kind: 'ready' }
   | {
       readonly kind: 'done';
@@ -82,7 +82,7 @@ function answerOf({ dueInMs, offset, partition, state }: OutcomeRow): ReleaseAns
     case 'retrying':
       return dueInMs !== null && dueInMs > 0 ? { kind: 'waiting', dueInMs } : { kind: 'locked' };
     case 'ready':
-    case 'held':
+    case 'blocked':
       return { kind: 'ready' };
     default:
       return { kind: 'done', state, partition, offset };

@@ -38,7 +38,7 @@ export interface DeliveryFacts {
 export const countLimit = 10_000;
 
 /** The first message of a state before `a` in its key; each state has an index of its own. */
-function earlierOfKey(state: 'retrying' | 'held' | 'failed'): string {
+function earlierOfKey(state: 'retrying' | 'blocked' | 'failed'): string {
   return `select m.id, m.state, m.position from outbox.message m
            where m.topic = a.topic and m.lane = a.lane and m.key = a.key and m.state = '${state}' and m.position < a.position
            order by m.position limit 1`;
@@ -62,10 +62,10 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
        left join outbox.lane l on l.topic = a.topic and l.n = a.lane
        left join lateral (
          select jsonb_build_object('id', b.id, 'state', b.state) as found from (
-           (${earlierOfKey('retrying')}) union all (${earlierOfKey('held')})
+           (${earlierOfKey('retrying')}) union all (${earlierOfKey('blocked')})
            union all (${earlierOfKey('failed')}) ) b
-         where a.state in ('ready', 'held') and (b.state <> 'failed' or t.exhausted = 'hold-key')
-         order by (b.state = 'held'), b.position limit 1) blocker on true
+         where a.state in ('ready', 'blocked') and (b.state <> 'failed' or t.exhausted = 'hold-key')
+         order by (b.state = 'blocked'), b.position limit 1) blocker on true
        left join lateral (
          select count(*)::integer from (
            select from outbox.message r where a.state = 'ready' and r.topic = a.topic and r.lane = a.lane and r.state = 'ready'

@@ -3,7 +3,7 @@ import type { Sql } from '../database/database.ts';
 import { type Changed, cancelLocked, type LockedMessage, type MessageChange } from './change.ts';
 
 /**
- * Withdraws messages without owning their lane: waiting, retrying and held ones are canceled. Ready ones that are unpublished
+ * Withdraws messages without owning their lane: waiting, retrying and blocked ones are canceled. Ready ones that are unpublished
  * according to their rows are deferred: only the owner of the lane can be certain.
  */
 export const withdrawWaiting: MessageChange<'canceled'> = {

@@ -12,7 +12,7 @@ const published = `
   select h.id, h.topic, h.key, h.created_at from outbox.message_history h where h.state in ('published', 'confirmed')`;
 
 const due = `from outbox.message_view v
-  where (v.state in ('ready', 'held') or v.state in ('waiting', 'retrying') and v.due_at is not null)
+  where (v.state in ('ready', 'blocked') or v.state in ('waiting', 'retrying') and v.due_at is not null)
     and coalesce(v.due_at, v.created_at) < outbox.clock() - $1::float8 * interval '1 ms'`;
 
 /**

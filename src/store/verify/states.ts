@@ -10,7 +10,7 @@ const contradictions: readonly (readonly [condition: string, what: string])[] = 
     'It waits, and was sent.',
   ],
   [`m.state = 'retrying' and m.attempts = 0`, 'It retries, and nothing was tried.'],
-  [`m.state in ('held', 'retrying') and m.published_at is not null`, 'It is published and it is not.'],
+  [`m.state in ('blocked', 'retrying') and m.published_at is not null`, 'It is published and it is not.'],
   [`m.state = 'published' and m.published_at is null and m.sends > 0`, 'It was published at no time.'],
   [`m.state = 'failed' and m.last_error is null`, 'It failed without an error.'],
   [`m.position <= 0`, 'It has no position.'],
@@ -19,7 +19,7 @@ const contradictions: readonly (readonly [condition: string, what: string])[] = 
     'Its transaction id belongs to another cluster: the database must be adopted.',
   ],
   [
-    `not starts_with(m.workflow_id, (select id::text from outbox.installation)) and m.state in ('waiting', 'ready', 'held', 'retrying')
+    `not starts_with(m.workflow_id, (select id::text from outbox.installation)) and m.state in ('waiting', 'ready', 'blocked', 'retrying')
       and not (m.state = 'ready' and coalesce(m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot), false))`,
     'Its workflow belongs to another installation.',
   ],
@@ -28,7 +28,7 @@ const contradictions: readonly (readonly [condition: string, what: string])[] = 
     'It is ready in a lane that does not exist.',
   ],
   [
-    `m.state in ('waiting', 'ready', 'held', 'retrying') and m.key is not null and t.name is not null and c.topic is null
+    `m.state in ('waiting', 'ready', 'blocked', 'retrying') and m.key is not null and t.name is not null and c.topic is null
       and m.lane <> outbox.lane_of(m.key, m.id, t.lanes)
       and not (m.state = 'ready' and coalesce(m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot), false))`,
     'It does not lie in the lane of its key.',

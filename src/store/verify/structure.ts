@@ -11,7 +11,7 @@ const indexes = [
   'message_lane_xid',
   'message_xid',
   'message_blocking',
-  'message_held',
+  'message_blocked',
   'freed_key_pkey',
   'message_failed',
   'message_due',

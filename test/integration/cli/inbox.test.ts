@@ -64,7 +64,7 @@ test('list, show and status print what is kept and why, within 80 columns and wi
   expect(`${all}${JSON.stringify(shown)}`).not.toContain('"n":');
   expect((await cli('show', failed, '--payload')).stdout).toContain('{"n":"secret"}');
   expect(status.stdout).toMatch(
-    /CONSUMER GROUP +PARKED +SINCE +KEYS +HELD +FAILED +SINCE +WINDOW +SEEN +LAG\n.* 1 +(?:\d+ min )?\S+ m?s +1 +0 +1 /,
+    /CONSUMER GROUP +PARKED +SINCE +KEYS +BLOCKED +FAILED +SINCE +WINDOW +SEEN +LAG\n.* 1 +(?:\d+ min )?\S+ m?s +1 +0 +1 /,
   );
 });
 

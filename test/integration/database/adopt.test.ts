@@ -121,22 +121,22 @@ test('after adoption a waiting message gets its workflow again, and retrying and
   broker.judge = () => 'reject';
   await fixture.send('retrying', { key: 'k' });
   for (const lane of [0, 1]) await fixture.drain({ lane: { topic, lane } });
-  await fixture.send('held', { key: 'k' });
+  await fixture.send('blocked', { key: 'k' });
   for (const lane of [0, 1]) await fixture.drain({ lane: { topic, lane } });
   await fixture.send('waiting', { key: 'k', afterMs: 3_600_000 });
   await database.query('update outbox.message set workflow_due_at = due_at');
   await burn(database, 1_000);
   const copy = await moved(fixture);
-  for (const label of ['retrying', 'held', 'waiting']) copy.know(label, fixture.idOf(label));
+  for (const label of ['retrying', 'blocked', 'waiting']) copy.know(label, fixture.idOf(label));
 
   expect(await adopt(copy.database, by)).toMatchObject({ settled: 0, ready: 0, waiting: 2 });
-  expect(await copy.states('retrying', 'held', 'waiting')).toEqual(['retrying', 'held', 'waiting']);
+  expect(await copy.states('retrying', 'blocked', 'waiting')).toEqual(['retrying', 'blocked', 'waiting']);
   const relay = await startTestRelay(copy);
   ends.push(() => relay.stop());
   await until(() => relay.workflows.messageStarts.length >= 2);
-  await copy.database.query(`update outbox.message set due_at = outbox.clock() where state <> 'held'`);
+  await copy.database.query(`update outbox.message set due_at = outbox.clock() where state <> 'blocked'`);
   await until(() => copy.broker.labels.length === 3);
-  expect(copy.broker.labels.filter((label) => label !== 'waiting')).toEqual(['retrying', 'held']);
+  expect(copy.broker.labels.filter((label) => label !== 'waiting')).toEqual(['retrying', 'blocked']);
 });
 
 test('messages that a relay had in hand during the dump count as possibly published', async () => {

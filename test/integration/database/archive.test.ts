@@ -136,7 +136,7 @@ test('messages that wait, retry, are blocked or not passed stay, whatever their 
     refused.includes(String(JSON.parse(message.payload))) ? 'reject' : 'store';
   await fixture.send('waiting', { afterMs: 60_000 });
   await fixture.send('retrying', { key: 'k' });
-  await fixture.send('held', { key: 'k' });
+  await fixture.send('blocked', { key: 'k' });
   const open = await fixture.begin();
   await fixture.send('late', {}, open);
   await fixture.send('passed');
@@ -147,10 +147,10 @@ test('messages that wait, retry, are blocked or not passed stay, whatever their 
 
   expect(await at.archive()).toMatchObject({ archived: 1 });
 
-  expect(await at.whereabouts('waiting', 'retrying', 'held', 'late', 'passed', 'new')).toEqual([
+  expect(await at.whereabouts('waiting', 'retrying', 'blocked', 'late', 'passed', 'new')).toEqual([
     'live waiting',
     'live retrying',
-    'live held',
+    'live blocked',
     'live ready',
     'archived published',
     'live ready',
@@ -158,7 +158,7 @@ test('messages that wait, retry, are blocked or not passed stay, whatever their 
   refused.length = 0;
   await fixture.release('retrying');
   await fixture.drain();
-  expect(fixture.broker.labels).toEqual(expect.arrayContaining(['retrying', 'held', 'late', 'new']));
+  expect(fixture.broker.labels).toEqual(expect.arrayContaining(['retrying', 'blocked', 'late', 'new']));
 });
 
 test('nothing is archived of a lane without a snapshot', async () => {

@@ -59,7 +59,7 @@ const exact = new Map<string, readonly string[]>([
 ]);
 
 /** Called by functions with a search path, or by connections that have one, and by nothing else. */
-const within = ['claimable', 'free_held', 'refusal', 'refusals'];
+const within = ['claimable', 'free_blocked', 'refusal', 'refusals'];
 
 let fixture: LaneFixture;
 let remove: (() => Promise<void>)[] = [];
@@ -128,9 +128,9 @@ test('a role that may create operators in public has none of them run as the own
     `outbox.look('1:1:', now())`,
     `outbox.sweep('{}', 10, '0', null)`,
     `outbox.claim('orders', 0, 10, 0, '1:1:', '${me}', 1000, true, null, '(0,1)')`,
-    `outbox.release_held('orders', 0, true, '', 10, 10)`,
-    `outbox.note_held('orders', 0, array[gen_random_uuid()])`,
-    `outbox.walk_held('', 0, '', 10)`,
+    `outbox.release_blocked('orders', 0, true, '', 10, 10)`,
+    `outbox.note_blocked('orders', 0, array[gen_random_uuid()])`,
+    `outbox.walk_blocked('', 0, '', 10)`,
     `outbox.want_lanes('{orders}', false, '1 minute', '1 second', 10)`,
     `outbox.receive('g', array['a'], array['orders'], array['k'], 1000, 1000)`,
     `outbox.receive_one('g', 'b', 'orders', 1000, 1000)`,

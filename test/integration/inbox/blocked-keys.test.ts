@@ -6,7 +6,7 @@ import { ada } from '../../support/fixtures/operator.ts';
 const of = ({ group }: KeptFixture, ...ids: readonly string[]) => ({ group, ids });
 
 /** A key that a failed message holds, with two more behind it. */
-async function heldKey(fixture: KeptFixture): Promise<readonly [holder: string, string, string]> {
+async function blockedKey(fixture: KeptFixture): Promise<readonly [holder: string, string, string]> {
   const holder = await fixture.keep('holder');
   const behind = [await fixture.keep('second'), await fixture.keep('third')] as const;
   const begun = await fixture.beginOnceKnown(holder);
@@ -23,13 +23,13 @@ const arrivesNow = (fixture: KeptFixture) =>
 
 test('discarding messages behind a failed one that holds its key lets no other pass it', async (end) => {
   const fixture = await keptFixture(end, { holdKey: true });
-  const [holder, second, third] = await heldKey(fixture);
+  const [holder, second, third] = await blockedKey(fixture);
 
   expect(await fixture.operator.inbox.discard(of(fixture, second), ada)).toMatchObject([
     { result: 'discarded' },
   ]);
   expect((await fixture.keyOf(holder))?.dueInMs, 'it has no time').toBeNull();
-  expect(await fixture.begin(third)).toMatchObject({ kind: 'held' });
+  expect(await fixture.begin(third)).toMatchObject({ kind: 'blocked' });
 
   expect(await fixture.operator.inbox.discard(of(fixture, third), ada)).toMatchObject([
     { result: 'discarded' },
@@ -39,20 +39,20 @@ test('discarding messages behind a failed one that holds its key lets no other p
 
 test('messages behind a failed one that holds its key can be neither retried nor edited before it', async (end) => {
   const fixture = await keptFixture(end, { holdKey: true });
-  const [holder, second, third] = await heldKey(fixture);
+  const [holder, second, third] = await blockedKey(fixture);
 
   expect(await fixture.operator.inbox.retry(of(fixture, second), ada)).toMatchObject([
     { result: 'behind-key' },
   ]);
   const edit = fixture.operator.inbox.edit({ group: fixture.group, id: third }, { ...ada, payload: 1 });
   await expect(edit).rejects.toThrow('an earlier message of its key goes first');
-  expect(await fixture.begin(second)).toMatchObject({ kind: 'held' });
+  expect(await fixture.begin(second)).toMatchObject({ kind: 'blocked' });
 
   await fixture.operator.inbox.retry(of(fixture, holder), ada);
   expect(await fixture.drain(holder)).toEqual([holder, second, third]);
 });
 
-test('an older failed message of a held key is handled when retried, and the key is held again', async (end) => {
+test('an older failed message of a blocked key is handled when retried, and the key is blocked again', async (end) => {
   const fixture = await keptFixture(end, { holdKey: true });
   const older = await fixture.keep('older', { state: 'failed' });
   const holder = await fixture.keep('holder', { state: 'failed', hold: true });
@@ -61,7 +61,7 @@ test('an older failed message of a held key is handled when retried, and the key
   expect(await fixture.operator.inbox.retry(of(fixture, older), ada)).toMatchObject([{ result: 'retried' }]);
 
   expect(await fixture.drain(older)).toEqual([older]);
-  expect(await fixture.begin(behind)).toMatchObject({ kind: 'held' });
+  expect(await fixture.begin(behind)).toMatchObject({ kind: 'blocked' });
   expect((await fixture.keyOf(holder))?.dueInMs, 'it has no time').toBeNull();
   expect(await arrivesNow(fixture)).toEqual(['behind']);
 });
@@ -79,7 +79,7 @@ test('a message that fails behind one that was retried in between holds its key 
   expect(shown).toMatchObject({ why: { text: expect.stringContaining('2 messages') } });
 
   expect(await fixture.drain(older)).toEqual([older]);
-  expect(await fixture.begin(behind)).toMatchObject({ kind: 'held' });
+  expect(await fixture.begin(behind)).toMatchObject({ kind: 'blocked' });
   await fixture.operator.inbox.retry(of(fixture, tried), ada);
   expect(await fixture.drain(tried)).toEqual([tried, behind]);
 });

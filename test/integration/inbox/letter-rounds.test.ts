@@ -40,7 +40,7 @@ function answer(letters: readonly DeadLetter[]): readonly LetterOutcome[] {
   calls.push(letters.map(idOf));
   const blocked = new Set<string | null>();
   return letters.map((letter) => {
-    if (blocked.has(letter.key)) return { kind: 'held' };
+    if (blocked.has(letter.key)) return { kind: 'blocked' };
     const outcome = judge(letter);
     if (outcome.kind === 'taken') taken.push(idOf(letter));
     else if (letter.key !== null) blocked.add(letter.key);

@@ -104,9 +104,9 @@ test('status shows what groups keep, since when, and their windows', async (end)
   const fixture = await keptFixture(end, { holdKey: true });
   const { database, group, operator } = fixture;
   await fixture.keep('A', { state: 'failed', key: null });
-  const held = await fixture.keep('B');
+  const blocked = await fixture.keep('B');
   await fixture.keep('C');
-  const begun = await fixture.beginOnceKnown(held);
+  const begun = await fixture.beginOnceKnown(blocked);
   if (begun.kind !== 'try') throw new Error(begun.kind);
   await giveUp(fixture, begun.message, true);
   await database.query(
@@ -120,7 +120,7 @@ test('status shows what groups keep, since when, and their windows', async (end)
       parked: 1,
       oldestParkedMs: expect.any(Number),
       parkedKeys: 1,
-      heldKeys: 1,
+      blockedKeys: 1,
       failed: 2,
       oldestFailedMs: expect.any(Number),
       windowMs: 3_600_000,

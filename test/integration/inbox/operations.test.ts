@@ -65,9 +65,9 @@ test('a failed message that holds its key frees it when retried, discarded or ed
     const head = await fixture.keep('head', { key });
     const next = await fixture.keep('next', { key });
     await giveUp(fixture, await tried(fixture, head), true);
-    expect(await fixture.begin(next)).toMatchObject({ kind: 'held' });
+    expect(await fixture.begin(next)).toMatchObject({ kind: 'blocked' });
     const shown = await fixture.operator.inbox.show({ group: fixture.group, id: next });
-    expect(shown).toMatchObject({ why: { code: 'key-held', text: expect.stringContaining(head) } });
+    expect(shown).toMatchObject({ why: { code: 'key-blocked', text: expect.stringContaining(head) } });
 
     const answer =
       action === 'edit'

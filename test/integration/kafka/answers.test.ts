@@ -54,8 +54,8 @@ test('of a batch that is stored and answered with UNKNOWN_SERVER_ERROR, the part
 
   expect(outcomes).toMatchObject([
     { kind: 'ambiguous', error: expect.stringMatching(/^UNKNOWN_SERVER_ERROR: /) },
-    { kind: 'held', onWire: true },
-    { kind: 'held', onWire: true },
+    { kind: 'blocked', onWire: true },
+    { kind: 'blocked', onWire: true },
   ]);
   const first = [...new Set((await readTopic(client, address)).map(({ id }) => id))];
   expect(first).toEqual(messages.map(({ id }) => id));

@@ -111,7 +111,7 @@ test('I15 F16: a message too large by itself becomes permanent, its followers ar
   const result = await publishTo(transport, address, messages);
 
   expect(result.outcomes[9]).toMatchObject({ kind: 'permanent', error: expect.stringMatching(/TOO_LARGE/) });
-  expect(countKinds(result)).toEqual({ acknowledged: 32, permanent: 1, held: 7 });
+  expect(countKinds(result)).toEqual({ acknowledged: 32, permanent: 1, blocked: 7 });
   expect(await readTopic(client, address)).toHaveLength(32);
 });
 

@@ -145,30 +145,30 @@ test('waiting, retrying, blocked and failed messages move with their key, and pu
   broker.judge = () => 'reject';
   await fixture.send('retrying', { key });
   await fixture.drain();
-  await fixture.send('held', { key });
+  await fixture.send('blocked', { key });
   await fixture.drain();
   await fixture.send('waiting', { key, afterMs: 3_600_000 });
   await fixture.send('ready', { key });
 
   expect(await changeLanes(database, topic, 2, by)).toEqual({ done: true, moved: 5 });
-  expect(await fixture.states('published', 'failed', 'retrying', 'held', 'waiting', 'ready')).toEqual([
+  expect(await fixture.states('published', 'failed', 'retrying', 'blocked', 'waiting', 'ready')).toEqual([
     'published',
     'failed',
     'retrying',
-    'held',
+    'blocked',
     'waiting',
     'ready',
   ]);
-  for (const label of ['failed', 'retrying', 'held', 'waiting', 'ready'])
+  for (const label of ['failed', 'retrying', 'blocked', 'waiting', 'ready'])
     expect(await placeOf(label)).toMatchObject({ lane: 1 });
   expect((await placeOf('waiting')).workflow).toBe(`message/${fixture.idOf('waiting')}`);
-  expect((await placeOf('held')).workflow).toBe('lane/orders/1');
+  expect((await placeOf('blocked')).workflow).toBe('lane/orders/1');
 
   broker.judge = () => 'store';
   await fixture.release('retrying');
   await fixture.drain({ lane: { topic, lane: 1 } });
   await fixture.drain({ lane: { topic, lane: 1 } });
-  expect(broker.labels).toEqual(['published', 'retrying', 'held', 'ready']);
+  expect(broker.labels).toEqual(['published', 'retrying', 'blocked', 'ready']);
 });
 
 test('messages that join a lane behind its cursor are delivered, and none that it has passed is delivered again', async () => {

@@ -29,7 +29,7 @@ test('a key freed during a change continues in its new lane', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'head' ? 'reject' : 'store');
   for (const label of ['head', 'follower']) await fixture.send(label, { key });
   await fixture.drain();
-  expect(await fixture.states('head', 'follower')).toEqual(['retrying', 'held']);
+  expect(await fixture.states('head', 'follower')).toEqual(['retrying', 'blocked']);
   const change = await beginChange(database, { topic, kind: 'lanes', wanted: 4 }, by);
   await emptyHands(database, fixture.lane);
   await switchLanes(database, change, by);

@@ -55,7 +55,7 @@ test('a change of lanes moves messages of every state, at most a thousand per tr
   // Committed behind the cursor.
   await store('ready');
   await fixture.database.query('update outbox.lane set cursor = (select max(position) from outbox.message)');
-  for (const state of ['ready', 'waiting', 'held', 'retrying', 'failed'] as const) await store(state);
+  for (const state of ['ready', 'waiting', 'blocked', 'retrying', 'failed'] as const) await store(state);
   await store('published', true);
   await store('published');
   const pages: number[] = [];
@@ -80,7 +80,7 @@ test.each<readonly [message: string, state: State, confirmed: boolean]>([
   ['ready message beyond the cursor', 'ready', false],
   ['ready message behind the cursor that the lane has not seen', 'ready', false],
   ['waiting message', 'waiting', false],
-  ['held message', 'held', false],
+  ['blocked message', 'blocked', false],
   ['retrying message', 'retrying', false],
   ['failed message', 'failed', false],
   ['published message that may be sent again', 'published', true],

@@ -66,7 +66,7 @@ test('a retrying message that is retried is sent at once and keeps its count of 
   expect(await fixture.states('A')).toEqual(['published']);
 });
 
-test('a retried message that held its key goes before its blocked followers and later messages', async () => {
+test('a retried message that blocked its key goes before its blocked followers and later messages', async () => {
   await holdingFixture();
   await failHead(fixture);
 
@@ -96,7 +96,7 @@ test('a retried message that fails again blocks its followers again', async () =
   await fixture.drain();
 
   expect(fixture.broker.labels).toEqual([]);
-  expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['failed', 'held', 'held']);
+  expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['failed', 'blocked', 'blocked']);
 });
 
 test('a retry keeps the mark that the broker may have the message', async () => {
@@ -168,13 +168,13 @@ test('an open business transaction does not block an operator: its message is bu
   await business.rollback();
 });
 
-test('a discarded message is never sent and frees the key that it held', async () => {
+test('a discarded message is never sent and frees the key that it blocked', async () => {
   await holdingFixture();
   await failHead(fixture);
 
   expect(await operator.discard(operator.of('K1', 'K2'), ada)).toMatchObject([
     { result: 'discarded', state: 'discarded' },
-    { result: 'too-late', state: 'held' },
+    { result: 'too-late', state: 'blocked' },
   ]);
   await fixture.drain();
 

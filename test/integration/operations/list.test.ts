@@ -34,7 +34,7 @@ async function sendAll(): Promise<void> {
   await failAll(fixture, ['failed']);
   await fixture.send('published', { ref: 'old' });
   await fixture.send('retrying', { key: 'K' });
-  await fixture.send('held', { key: 'K' });
+  await fixture.send('blocked', { key: 'K' });
   await fixture.drain();
   await fixture.send('canceled', { afterMs: 7_200_000 });
   await fixture.cancel('canceled');
@@ -42,7 +42,7 @@ async function sendAll(): Promise<void> {
   await fixture.send('ready');
 }
 
-const inOrder = ['ready', 'waiting', 'canceled', 'held', 'retrying', 'published', 'failed'];
+const inOrder = ['ready', 'waiting', 'canceled', 'blocked', 'retrying', 'published', 'failed'];
 
 test('a list without a filter has all messages with their visible states, newest first', async () => {
   await sendAll();
@@ -66,7 +66,7 @@ test.each<[string, MessageFilter, readonly string[]]>([
   ['states', { states: ['failed', 'ready'] }, ['ready', 'failed']],
   ['the state published, which no row of the table has', { states: ['published'] }, ['published']],
   ['the state ready, which published rows have', { states: ['ready'] }, ['ready']],
-  ['key', { key: 'K' }, ['held', 'retrying']],
+  ['key', { key: 'K' }, ['blocked', 'retrying']],
   ['part of an error', { error: 'REFUSED by' }, ['failed']],
   ['topic and state', { topic: 'orders', states: ['waiting'] }, ['waiting']],
   ['another topic', { topic: 'others' }, []],
@@ -142,7 +142,7 @@ test('no list, show or change of messages scans the whole table', async () => {
   await counted.list({ topic: 'orders', ref: 'r' });
   await counted.cancel(counted.of('published', 'waiting'), ada);
   await counted.retry(counted.of('published', 'failed'), ada);
-  await counted.withdraw(counted.of('published', 'ready', 'held'), ada);
+  await counted.withdraw(counted.of('published', 'ready', 'blocked'), ada);
   await counted.discard(counted.of('published'), ada);
   await counted.close();
   await end();
@@ -196,8 +196,8 @@ test('show has what happened to a message and why it waits', async () => {
   await sendAll();
   await operator.cancel(operator.of('retrying', 'published'), { actor: 'bob' });
 
-  const [failed, held, waiting, ready] = await Promise.all(
-    ['failed', 'held', 'waiting', 'ready'].map((label) => operator.show(fixture.idOf(label))),
+  const [failed, blocked, waiting, ready] = await Promise.all(
+    ['failed', 'blocked', 'waiting', 'ready'].map((label) => operator.show(fixture.idOf(label))),
   );
   expect(failed).toMatchObject({
     message: {
@@ -211,7 +211,7 @@ test('show has what happened to a message and why it waits', async () => {
     attempts: [{ outcome: 'permanent', error: 'refused by the script' }],
     delivery: null,
   });
-  expect(held).toMatchObject({ why: { code: 'behind-key' } });
+  expect(blocked).toMatchObject({ why: { code: 'behind-key' } });
   expect(waiting).toMatchObject({ why: { code: 'due-later' }, message: { ref: 'r' } });
   expect(ready).toMatchObject({ why: { code: 'no-relay' } });
   expect(await operator.show(fixture.idOf('published'))).toMatchObject({

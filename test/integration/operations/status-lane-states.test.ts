@@ -17,15 +17,15 @@ const retrying = async (lanes: LaneFixture): Promise<void> => {
   await lanes.drain();
 };
 
-const held = async (lanes: LaneFixture): Promise<void> => {
+const blocked = async (lanes: LaneFixture): Promise<void> => {
   await retrying(lanes);
-  await lanes.send('held', { key: 'R' });
+  await lanes.send('blocked', { key: 'R' });
   await lanes.drain();
 };
 
-const heldByFailed = async (lanes: LaneFixture): Promise<void> => {
+const blockedByFailed = async (lanes: LaneFixture): Promise<void> => {
   await failed(lanes);
-  await lanes.send('held', { key: 'F' });
+  await lanes.send('blocked', { key: 'F' });
   await lanes.drain();
 };
 
@@ -61,9 +61,9 @@ const cases: readonly (readonly [
   ['waiting and failed messages', [waiting, failed], null, 'quiet'],
   ['ready messages', [ready], age, 'waits'],
   ['failed and ready messages', [failed, ready], age, 'waits'],
-  ['messages behind a retrying one', [held], age, 'its held messages wait'],
-  ['messages behind a failed one', [heldByFailed], age, 'its held messages wait'],
-  ['messages behind a failed one, and a ready one', [heldByFailed, ready], age, 'waits'],
+  ['messages behind a retrying one', [blocked], age, 'its blocked messages wait'],
+  ['messages behind a failed one', [blockedByFailed], age, 'its blocked messages wait'],
+  ['messages behind a failed one, and a ready one', [blockedByFailed, ready], age, 'waits'],
 ];
 
 test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs, state], context) => {
@@ -85,9 +85,9 @@ test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs,
 test('a blocked message whose key is free is work for a relay', async (context) => {
   const lanes = await laneFixture({ retry: ['1h'] });
   context.onTestFinished(() => lanes.drop());
-  await held(lanes);
+  await blocked(lanes);
   await lanes.cancel('retrying');
 
-  expect(await lanes.states('retrying', 'held')).toEqual(['canceled', 'held']);
+  expect(await lanes.states('retrying', 'blocked')).toEqual(['canceled', 'blocked']);
   expect((await statusOf(lanes.database)).lanes).toMatchObject([{ hasWork: true }]);
 });

@@ -46,12 +46,12 @@ test('a ready message that no relay has in hand is withdrawn and never sent', as
 test('withdrawing a waiting, retrying or blocked message is a cancel', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'retrying' ? 'reject' : 'store');
   await fixture.send('retrying', { key: 'K' });
-  await fixture.send('held', { key: 'K' });
+  await fixture.send('blocked', { key: 'K' });
   await fixture.send('waiting', { afterMs: 60_000 });
   await fixture.drain();
-  expect(await fixture.states('retrying', 'held', 'waiting')).toEqual(['retrying', 'held', 'waiting']);
+  expect(await fixture.states('retrying', 'blocked', 'waiting')).toEqual(['retrying', 'blocked', 'waiting']);
 
-  expect(await withdraw('retrying', 'held', 'waiting')).toEqual(['canceled', 'canceled', 'canceled']);
+  expect(await withdraw('retrying', 'blocked', 'waiting')).toEqual(['canceled', 'canceled', 'canceled']);
 });
 
 test('withdrawing what was or may have been published is too late', async () => {

@@ -179,7 +179,7 @@ test('working on a key changes its messages and no others', async () => {
     ],
     ['fails', fails(false, false), { kind: 'wait', inMs: 10_000 }],
     ['fails for good', fails(true, false), { kind: 'more' }],
-    ['fails and holds', fails(true, true), { kind: 'held' }],
+    ['fails and blocks its key', fails(true, true), { kind: 'blocked' }],
     ['gives back', async (sql) => returnTry(sql, group, keyId, await begin(sql), 0), true],
     ['dies', dies(0), [[keyId], []]],
     ['dies too often', dies(2), [[keyId], ['1']]],

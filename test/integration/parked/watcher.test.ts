@@ -71,17 +71,17 @@ test('every parked key of the group is started once, with the time of its next t
   }
 });
 
-test('a held key is not started', async (context) => {
+test('a blocked key is not started', async (context) => {
   const keys = await openKeyRows(context);
-  const [held] = await keys.park(1, 0);
+  const [blocked] = await keys.park(1, 0);
   await keys.park(1, 0);
-  await keys.database.query(`update outbox.parked_key set next_at = 'infinity' where id = $1`, [held]);
+  await keys.database.query(`update outbox.parked_key set next_at = 'infinity' where id = $1`, [blocked]);
   const { starts } = watch(context, keys);
 
   await until(async () => (await keys.untold()).length === 0);
-  expect(starts.map(({ keyId }) => keyId)).not.toContain(held);
-  expect(await countParkedKeys(keys.database, 'shop')).toEqual({ parked: 2, held: 1 });
-  expect(await countParkedKeys(keys.database, 'nobody')).toEqual({ parked: 0, held: 0 });
+  expect(starts.map(({ keyId }) => keyId)).not.toContain(blocked);
+  expect(await countParkedKeys(keys.database, 'shop')).toEqual({ parked: 2, blocked: 1 });
+  expect(await countParkedKeys(keys.database, 'nobody')).toEqual({ parked: 0, blocked: 0 });
 });
 
 test('many keys are started concurrently, at most twenty at a time, without a pause between pages', async (context) => {

@@ -102,7 +102,7 @@ test('a refused resend blocks later messages of its key and can still be confirm
   await fixture.overdue();
   await fixture.lanes.send('B', { key: 'K' });
   await fixture.lanes.drain();
-  expect(await fixture.lanes.states('A', 'B')).toEqual(['retrying', 'held']);
+  expect(await fixture.lanes.states('A', 'B')).toEqual(['retrying', 'blocked']);
   expect(await fixture.lanes.cancel('A')).toBe('too-late');
   expect(await fixture.row('A')).toMatchObject({ sends: 1, partition: 0, offset: '0', published: true });
 
@@ -121,7 +121,7 @@ test('a resend behind a retrying message of its key is blocked, and released in 
   await fixture.lanes.drain();
   await fixture.overdue();
   await fixture.lanes.drain();
-  expect(await fixture.lanes.states('A', 'B')).toEqual(['retrying', 'held']);
+  expect(await fixture.lanes.states('A', 'B')).toEqual(['retrying', 'blocked']);
 
   fixture.lanes.broker.judge = () => 'store';
   fixture.lanes.broker.log.length = 0;
@@ -207,7 +207,7 @@ test('where failed messages hold their key, one that is given up holds it until 
   await passedWithoutWord('A');
   await fixture.overdue();
   await fixture.publish('K', 'B');
-  expect(await fixture.lanes.states('A', 'B')).toEqual(['failed', 'held']);
+  expect(await fixture.lanes.states('A', 'B')).toEqual(['failed', 'blocked']);
 
   await fixture.receipt(['A']);
   await fixture.lanes.drain();

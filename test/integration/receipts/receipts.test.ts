@@ -107,7 +107,7 @@ test('a receipt of an ambiguous send confirms the message, and its key continues
   fixture.lanes.broker.judge = () => 'store-silently';
   await fixture.publish('K', 'A', 'B');
   fixture.lanes.broker.judge = () => 'store';
-  expect(await fixture.lanes.states('A', 'B')).toEqual(['retrying', 'held']);
+  expect(await fixture.lanes.states('A', 'B')).toEqual(['retrying', 'blocked']);
 
   await fixture.receipt(['A']);
   await fixture.lanes.drain();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/store/database/database.ts';
 import { claimSql } from '../../../src/store/lane/claim.ts';
-import { releaseHeld } from '../../../src/store/message/release-blocked.ts';
+import { releaseBlocked } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
@@ -19,7 +19,7 @@ async function blockedKey(): Promise<void> {
   await fixture.send('K2', { key: 'K' });
   await fixture.send('other', { key: 'L' });
   await fixture.drain();
-  expect(await fixture.states('K1', 'K2', 'other')).toEqual(['retrying', 'held', 'published']);
+  expect(await fixture.states('K1', 'K2', 'other')).toEqual(['retrying', 'blocked', 'published']);
   await fixture.send('K3', { key: 'K' });
   fixture.broker.judge = () => 'store';
   fixture.broker.log.length = 0;
@@ -50,14 +50,14 @@ test('while the head is retrying nothing of its key is sent, however often the l
   await fixture.drain();
 
   expect(fixture.broker.labels).toEqual([]);
-  expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['retrying', 'held', 'held']);
+  expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['retrying', 'blocked', 'blocked']);
 });
 
 test('a head released between the release of blocked messages and the claim goes alone, and its followers after it', async () => {
   await blockedKey();
   await fixture.drain();
   // The drain's own two statements, with the release of the head in between.
-  await releaseHeld(fixture.database, fixture.lane, false);
+  await releaseBlocked(fixture.database, fixture.lane, false);
   await fixture.release('K1');
   await fixture.send('K4', { key: 'K' });
 
@@ -68,7 +68,7 @@ test('a head released between the release of blocked messages and the claim goes
 
 test('a head that vanishes between the release of blocked messages and the claim lets nothing overtake its followers', async () => {
   await blockedKey();
-  // K2 is held already and K3 is not; only K2 in the same snapshot tells the claim that K3 has to wait.
+  // K2 is blocked already and K3 is not; only K2 in the same snapshot tells the claim that K3 has to wait.
   let canceled = '';
   const database: Database = {
     ...fixture.database,
@@ -92,7 +92,7 @@ test('a follower that is being canceled keeps later ones blocked, and the releas
   await fixture.cancel('K1');
 
   // Asked first: a drain would hold again what was released too early, and never come to an end.
-  expect(await releaseHeld(fixture.database, fixture.lane, false)).toMatchObject({
+  expect(await releaseBlocked(fixture.database, fixture.lane, false)).toMatchObject({
     freed: true,
     released: 0,
   });
@@ -160,7 +160,7 @@ test('a message that has used up its attempts is failed, and under release-key i
   await fixture.send('K1', { key: 'K' });
   await fixture.send('K2', { key: 'K' });
   await fixture.drain();
-  expect(await fixture.states('K1', 'K2')).toEqual(['retrying', 'held']);
+  expect(await fixture.states('K1', 'K2')).toEqual(['retrying', 'blocked']);
   await fixture.release('K1');
 
   await fixture.drain();
@@ -179,7 +179,12 @@ test('under hold-key a failed message blocks its key until it is retried', async
   await fixture.send('K3', { key: 'K' });
   await fixture.send('other', { key: 'L' });
   await fixture.drain();
-  expect(await fixture.states('K1', 'K2', 'K3', 'other')).toEqual(['failed', 'held', 'held', 'published']);
+  expect(await fixture.states('K1', 'K2', 'K3', 'other')).toEqual([
+    'failed',
+    'blocked',
+    'blocked',
+    'published',
+  ]);
 
   fixture.broker.judge = () => 'store';
   await fixture.database.query(

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
-import { releaseHeld, walkHeld } from '../../../src/store/message/release-blocked.ts';
+import { releaseBlocked, walkBlocked } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
 
@@ -11,13 +11,13 @@ const pagesPerRow = 60;
 let fixture: LaneFixture;
 beforeEach(async () => {
   fixture = await laneFixture();
-  // Statistics of before: nothing was ever held.
+  // Statistics of before: nothing was ever blocked.
   await fixture.database.query('analyze outbox.message');
 });
 afterEach(() => fixture.drop());
 
 /** Stores messages as a settle leaves them: `of` messages for each key, the first of them in `head`. */
-async function hold(keys: number, of: number, head: 'retrying' | 'held'): Promise<void> {
+async function block(keys: number, of: number, head: 'retrying' | 'blocked'): Promise<void> {
   await fixture.database.query(
     `insert into outbox.message (id, topic, lane, key, payload, state, workflow_id, due_at)
      select gen_random_uuid(), 'orders', 0, 'K' || to_char(k, 'FM00000'), '{}', 'ready', 'w', now() + interval '1 hour'
@@ -25,32 +25,32 @@ async function hold(keys: number, of: number, head: 'retrying' | 'held'): Promis
     [keys, of],
   );
   await fixture.database.query(
-    `update outbox.message m set state = case when m.position = h.position then $1::outbox.state else 'held' end
+    `update outbox.message m set state = case when m.position = h.position then $1::outbox.state else 'blocked' end
      from (select key, min(position) as position from outbox.message group by key) h where h.key = m.key`,
     [head],
   );
-  await walkHeld(fixture.database);
+  await walkBlocked(fixture.database);
 }
 
-async function stillHeld(): Promise<readonly number[]> {
+async function stillBlocked(): Promise<readonly number[]> {
   const rows = await fixture.database.query<{ n: number }>(
-    `select n::integer from (select state, row_number() over (order by position) as n from outbox.message) x where state = 'held' order by n`,
+    `select n::integer from (select state, row_number() over (order by position) as n from outbox.message) x where state = 'blocked' order by n`,
   );
   return rows.map(({ n }) => n);
 }
 
 test('thousands of blocked messages of one key are released from the first on, a thousand at a time, each at the same cost', async () => {
-  await hold(1, 3_500, 'held');
+  await block(1, 3_500, 'blocked');
 
   const costs: number[] = [];
   for (const left of [2_500, 1_500, 500, 0]) {
-    const { text, values } = await statementOf((sql) => releaseHeld(sql, fixture.lane, false));
+    const { text, values } = await statementOf((sql) => releaseBlocked(sql, fixture.lane, false));
     costs.push(pagesOf(await planNodes(fixture.database, text, values)));
-    expect(await stillHeld()).toEqual(Array.from({ length: left }, (_, n) => 3_500 - left + n + 1));
+    expect(await stillBlocked()).toEqual(Array.from({ length: left }, (_, n) => 3_500 - left + n + 1));
   }
 
   expect(Math.max(...costs)).toBeLessThan(atOnce * pagesPerRow);
-  expect(await releaseHeld(fixture.database, fixture.lane, false)).toEqual({
+  expect(await releaseBlocked(fixture.database, fixture.lane, false)).toEqual({
     freed: false,
     released: 0,
     next: '',
@@ -58,7 +58,7 @@ test('thousands of blocked messages of one key are released from the first on, a
 });
 
 test('what is released in parts is delivered in order, among later messages', async () => {
-  await hold(1, 2_500, 'held');
+  await block(1, 2_500, 'blocked');
   await fixture.send('later', { key: 'K00001' });
 
   await fixture.drain();
@@ -70,7 +70,7 @@ test('what is released in parts is delivered in order, among later messages', as
 });
 
 test('a walk over keys that are all blocked continues where it was and skips none', async () => {
-  await hold(2_500, 2, 'retrying');
+  await block(2_500, 2, 'retrying');
   await fixture.database.query(
     `update outbox.message set state = 'canceled' where state = 'retrying' and key in ('K00001', 'K02400')`,
   );
@@ -78,9 +78,9 @@ test('a walk over keys that are all blocked continues where it was and skips non
     `insert into outbox.freed_key (topic, lane, key) select 'orders', 0, key from outbox.message where state = 'retrying'`,
   );
 
-  const first = await releaseHeld(fixture.database, fixture.lane, false, '');
-  const second = await releaseHeld(fixture.database, fixture.lane, false, first.next);
-  const third = await releaseHeld(fixture.database, fixture.lane, false, second.next);
+  const first = await releaseBlocked(fixture.database, fixture.lane, false, '');
+  const second = await releaseBlocked(fixture.database, fixture.lane, false, first.next);
+  const third = await releaseBlocked(fixture.database, fixture.lane, false, second.next);
 
   expect([first, second, third]).toEqual([
     { freed: true, released: 1, next: 'K01000' },
@@ -90,24 +90,24 @@ test('a walk over keys that are all blocked continues where it was and skips non
 });
 
 test('a key whose first message is locked does not keep a thousand others from being released', async () => {
-  await hold(3, 1_200, 'held');
+  await block(3, 1_200, 'blocked');
   const canceling = await fixture.begin();
   await canceling.query(`update outbox.message set state = 'canceled' where key = 'K00001' and position =
     (select min(position) from outbox.message where key = 'K00001')`);
 
-  const first = await releaseHeld(fixture.database, fixture.lane, false);
-  const second = await releaseHeld(fixture.database, fixture.lane, false, first.next);
+  const first = await releaseBlocked(fixture.database, fixture.lane, false);
+  const second = await releaseBlocked(fixture.database, fixture.lane, false, first.next);
   await canceling.rollback();
 
   expect(first).toEqual({ freed: true, released: 0, next: 'K00001' });
   expect(second).toMatchObject({ freed: true, released: 1_000 });
-  const [row] = await fixture.database.query(`select count(*)::integer as held from outbox.message
-    where key = 'K00001' and state = 'held'`);
-  expect(row).toEqual({ held: 1_200 });
+  const [row] = await fixture.database.query(`select count(*)::integer as blocked from outbox.message
+    where key = 'K00001' and state = 'blocked'`);
+  expect(row).toEqual({ blocked: 1_200 });
 });
 
 test('the search finds cheaply that a lane with thousands of blocked messages of one key has no work', async () => {
-  await hold(1, 20_000, 'retrying');
+  await block(1, 20_000, 'retrying');
   // What was ready before is another matter.
   await fixture.database.query('vacuum outbox.message');
   const { text, values } = await statementOf((sql) => wantedLanes(sql, ['orders']));

@@ -160,7 +160,7 @@ test('a claim behind a batch with a refused message is repeated: the key of that
   await drain();
 
   expect(fixture.broker.labels).toEqual(['b1', 'b2']);
-  expect(await fixture.states('a1', 'a2', 'b2')).toEqual(['retrying', 'held', 'published']);
+  expect(await fixture.states('a1', 'a2', 'b2')).toEqual(['retrying', 'blocked', 'published']);
 });
 
 test('a claim behind a batch that a hold kept back is not sent before it', async () => {

@@ -85,7 +85,7 @@ test('messages sent after the takeover can be canceled as usual', async () => {
 test('a follower that becomes blocked or is put back keeps the mark of what the dead owner may have done', async () => {
   await fixture.send('K1', { key: 'K' });
   await fixture.send('K2', { key: 'K' });
-  await fixture.send('held back', { key: 'L' });
+  await fixture.send('put back', { key: 'L' });
   await publishAndDie();
   fixture.broker.judge = (message) => {
     if (labelOf(message) === 'K1') return 'reject';
@@ -98,8 +98,8 @@ test('a follower that becomes blocked or is put back keeps the mark of what the 
 
   await fixture.drain();
 
-  expect(await fixture.states('K1', 'K2', 'held back')).toEqual(['retrying', 'held', 'retrying']);
-  expect(await cancels(['K1', 'K2', 'held back'])).toEqual(Array(3).fill('too-late'));
+  expect(await fixture.states('K1', 'K2', 'put back')).toEqual(['retrying', 'blocked', 'retrying']);
+  expect(await cancels(['K1', 'K2', 'put back'])).toEqual(Array(3).fill('too-late'));
 });
 
 test('the suspicion outlives the run that detected it', async () => {

@@ -8,7 +8,7 @@ import { acquireLane, freeLease } from '../../../src/store/lane/lease.ts';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
 import { sweep } from '../../../src/store/message/release.ts';
-import { releaseHeld, walkHeld } from '../../../src/store/message/release-blocked.ts';
+import { releaseBlocked, walkBlocked } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
 import { pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
@@ -44,7 +44,7 @@ afterAll(async () => {
   await fixture.drop();
 });
 
-/** As settles leave them: the first message of each key has failed or is retrying, and another one is held behind it. */
+/** As settles leave them: the first message of each key has failed or is retrying, and another one is blocked behind it. */
 async function blockKeys(state: 'failed' | 'retrying'): Promise<void> {
   await fixture.database.query(
     `insert into outbox.message (id, topic, lane, key, payload, state, workflow_id, due_at)
@@ -53,7 +53,7 @@ async function blockKeys(state: 'failed' | 'retrying'): Promise<void> {
     [keysEach, state],
   );
   await fixture.database.query(
-    `update outbox.message m set state = case when m.position = h.position then $1::outbox.state else 'held' end
+    `update outbox.message m set state = case when m.position = h.position then $1::outbox.state else 'blocked' end
      from (select key, min(position) as position from outbox.message where key like $1 || '%' group by key) h where h.key = m.key`,
     [state],
   );
@@ -101,7 +101,7 @@ test('claiming a message of another key costs the same with 20,000 blocked keys'
     suspect: null,
   };
 
-  expect(await pages((sql) => releaseHeld(sql, fixture.lane, true))).toBeLessThan(fewPages);
+  expect(await pages((sql) => releaseBlocked(sql, fixture.lane, true))).toBeLessThan(fewPages);
   expect(await pages((sql) => claim(sql, fixture.lane, request))).toBeLessThan(fewPages);
 
   await freeLease(fixture.database, fixture.lane, me, true);
@@ -109,7 +109,7 @@ test('claiming a message of another key costs the same with 20,000 blocked keys'
   const counted: Database = {
     ...fixture.database,
     query: (text, values) => {
-      if (text.includes('release_held')) releases += 1;
+      if (text.includes('release_blocked')) releases += 1;
       return fixture.database.query(text, values);
     },
   };
@@ -179,7 +179,7 @@ test('a cancel that begins before its follower is blocked and commits after it f
   await fixture.cancel('A1', canceling);
   await fixture.send('A2', { key: 'A' });
   await fixture.drain();
-  expect(await fixture.states('A1', 'A2')).toEqual(['retrying', 'held']);
+  expect(await fixture.states('A1', 'A2')).toEqual(['retrying', 'blocked']);
 
   await canceling.commit();
 
@@ -200,11 +200,11 @@ test('keys freed in any other way are found by turns, at the cost of some hundre
   await discardUnnoted(head);
   expect(await wanted()).toBe(0);
 
-  let at = await walkHeld(fixture.database);
+  let at = await walkBlocked(fixture.database);
   expect(at).toMatchObject({ topic: 'orders', lane: 0 });
-  expect(await pages((sql) => walkHeld(sql, at))).toBeLessThan(pagesOfAWalk);
+  expect(await pages((sql) => walkBlocked(sql, at))).toBeLessThan(pagesOfAWalk);
   let turns = 1;
-  for (; at !== undefined; turns += 1) at = await walkHeld(fixture.database, at);
+  for (; at !== undefined; turns += 1) at = await walkBlocked(fixture.database, at);
 
   expect(turns).toBeLessThanOrEqual((2 * keysEach) / walkedAtOnce + 1);
   expect(await wanted()).toBe(1);
@@ -222,7 +222,7 @@ test('a starter checks the keys with blocked messages by turns', async () => {
   const { database } = fixture;
   const starter = new Starter({ database, supervision, standIns, topics: ['orders'], report });
 
-  for (let turn = 0; turn <= keysEach / walkedAtOnce; turn += 1) await starter.walkHeld();
+  for (let turn = 0; turn <= keysEach / walkedAtOnce; turn += 1) await starter.walkBlocked();
 
   expect(await wanted()).toBe(1);
   await fixture.drain();
@@ -234,7 +234,7 @@ test('keys freed by a new policy of their topic are found by turns', async () =>
   await fixture.database.query(`update outbox.topic set exhausted = 'release-key'`);
   expect(await wanted()).toBe(0);
 
-  await walkHeld(fixture.database);
+  await walkBlocked(fixture.database);
 
   expect(await wanted()).toBe(1);
   await fixture.database.query(`update outbox.topic set exhausted = 'hold-key'`);

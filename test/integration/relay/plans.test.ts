@@ -5,7 +5,7 @@ import { acquireLane, freeLease } from '../../../src/store/lane/lease.ts';
 import { untoldMessages, wantedLanes } from '../../../src/store/lane/starts.ts';
 import { look } from '../../../src/store/lane/watch.ts';
 import { sweep } from '../../../src/store/message/release.ts';
-import { releaseHeld } from '../../../src/store/message/release-blocked.ts';
+import { releaseBlocked } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import {
   fullScansOf,
@@ -201,7 +201,7 @@ test('a sweep and the search for messages without a workflow are quick with 200,
   for (const work of [
     (sql: Sql) => sweep(sql, ['orders'], 2_000),
     (sql: Sql) => untoldMessages(sql, 200),
-    (sql: Sql) => releaseHeld(sql, fixture.lane, false),
+    (sql: Sql) => releaseBlocked(sql, fixture.lane, false),
   ]) {
     const nodes = await explain(work);
     expect(fullScansOf(nodes)).not.toContain('message');

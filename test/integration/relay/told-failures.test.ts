@@ -70,7 +70,7 @@ test('acknowledged, held back and blocked messages are not reported as failures'
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
   await fixture.drain();
 
-  expect(await fixture.states('A', 'B', 'C')).toEqual(['retrying', 'held', 'published']);
+  expect(await fixture.states('A', 'B', 'C')).toEqual(['retrying', 'blocked', 'published']);
   expect(told().map(({ id }) => id)).toEqual([fixture.idOf('A')]);
 });
 

@@ -118,7 +118,7 @@ describe.each([
 const answerOf: Readonly<Record<State, 'canceled' | 'too-late'>> = {
   waiting: 'canceled',
   ready: 'too-late',
-  held: 'canceled',
+  blocked: 'canceled',
   retrying: 'canceled',
   published: 'too-late',
   confirmed: 'too-late',
@@ -136,7 +136,7 @@ test.each(Object.entries(answerOf))('cancel of a message that is %s answers %s',
   expect((await read(id)).state).toBe(answer === 'canceled' ? 'canceled' : state);
 });
 
-test.each(['retrying', 'held'] as const)(
+test.each(['retrying', 'blocked'] as const)(
   'cancel of a %s message that may have been published is too late',
   async (state) => {
     const { id } = await waiting();

@@ -72,7 +72,7 @@ test('a group may have any name of 512 bytes', async (context) => {
   expect(failures).toEqual([]);
 });
 
-test('the workflow of a key held by a failed message ends, and a new one starts after an operator’s decision', async (context) => {
+test('the workflow of a key blocked by a failed message ends, and a new one starts after an operator’s decision', async (context) => {
   const stage = await openParkedStage(context);
   const { keyId, workflowId } = await stage.park('k', 0);
   const failing: KeyDrains = {
@@ -83,7 +83,7 @@ test('the workflow of a key held by a failed message ends, and a new one starts 
   };
   const first = stage.host({ drains: failing });
   await until(async () => (await stage.handleOf(workflowId).describe()).status.name === 'COMPLETED');
-  expect(await stage.handleOf(workflowId).result()).toEqual({ state: 'held' });
+  expect(await stage.handleOf(workflowId).result()).toEqual({ state: 'blocked' });
   await first.stop();
 
   await stage.database.query('update outbox.parked_key set next_at = outbox.clock(), told_at = null');

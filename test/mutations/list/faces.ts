@@ -102,8 +102,8 @@ export const faceMutations: readonly Mutation[] = [
     name: 'lane-with-work-is-quiet',
     promise: told,
     file: 'src/cli/status-command.ts',
-    find: 'if (!lane.hasWork) return lane.held',
-    replace: 'if (lane.hold === null) return lane.held',
+    find: 'if (!lane.hasWork) return lane.blocked',
+    replace: 'if (lane.hold === null) return lane.blocked',
     test: 'test/integration/operations/status-reachable.test.ts',
     title:
       'status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet',

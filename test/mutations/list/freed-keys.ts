@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const blockedKeys = 'A key continues when what held it is over';
+const blockedKeys = 'A key continues when what blocked it is over';
 
 /** A key is free again. */
 export const freedKeyMutations: readonly Mutation[] = [
@@ -32,20 +32,20 @@ export const freedKeyMutations: readonly Mutation[] = [
     title: 'message lets its key continue at once with 20,000 blocked keys',
   },
   {
-    name: 'held-behind-nothing-unnoted',
+    name: 'blocked-behind-nothing-unnoted',
     promise: blockedKeys,
     file: 'src/store/lane/settle.ts',
-    find: `filter(({ to }) => to === 'held')`,
-    replace: `filter(({ to, attempt }) => to === 'held' && attempt !== undefined)`,
+    find: `filter(({ to }) => to === 'blocked')`,
+    replace: `filter(({ to, attempt }) => to === 'blocked' && attempt !== undefined)`,
     test: 'test/integration/relay/blocked-keys.test.ts',
     title: 'followers of a permanent failure in the same batch wait until it is settled, then continue',
   },
   {
     name: 'freed-key-forgotten-while-locked',
     promise: blockedKeys,
-    file: 'outbox.release_held()',
-    find: 'where not exists (select from outbox.free_held(p_topic, p_lane, s.key',
-    replace: 'where true or not exists (select from outbox.free_held(p_topic, p_lane, s.key',
+    file: 'outbox.release_blocked()',
+    find: 'where not exists (select from outbox.free_blocked(p_topic, p_lane, s.key',
+    replace: 'where true or not exists (select from outbox.free_blocked(p_topic, p_lane, s.key',
     test: 'test/integration/relay/blocked-keys.test.ts',
     title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait for it',
   },
@@ -53,8 +53,8 @@ export const freedKeyMutations: readonly Mutation[] = [
     name: 'walk-ends-with-its-first-turn',
     promise: blockedKeys,
     file: 'src/relay/starter.ts',
-    find: 'walkHeld(this.#database, this.#walkedTo)',
-    replace: 'walkHeld(this.#database)',
+    find: 'walkBlocked(this.#database, this.#walkedTo)',
+    replace: 'walkBlocked(this.#database)',
     test: 'test/integration/relay/freed-keys.test.ts',
     title: 'a starter checks the keys with blocked messages by turns',
   },

@@ -28,11 +28,11 @@ export const laneMutations: readonly Mutation[] = [
     title: 'the first transaction that a claim could not see is read by the next one',
   },
   {
-    name: 'claim-passes-held',
+    name: 'claim-passes-blocked',
     promise: order,
     file: 'outbox.blocked()',
-    find: `o.state in ('retrying', 'held') order by`,
-    replace: `o.state in ('retrying', 'held') and o.state = 'retrying' order by`,
+    find: `o.state in ('retrying', 'blocked') order by`,
+    replace: `o.state in ('retrying', 'blocked') and o.state = 'retrying' order by`,
     test: 'test/integration/relay/blocked-keys.test.ts',
     title:
       'a head that vanishes between the release of blocked messages and the claim lets nothing overtake its followers',
@@ -74,9 +74,9 @@ export const laneMutations: readonly Mutation[] = [
     title: 'while a full batch is on the wire the next one is claimed, once',
   },
   {
-    name: 'held-released-past-a-locked-one',
+    name: 'blocked-released-past-a-locked-one',
     promise: order,
-    file: 'outbox.release_held()',
+    file: 'outbox.release_blocked()',
     find: 'where o.key = f.key and o.position < f.position',
     replace: 'where o.key = f.key and o.position < 0',
     test: 'test/integration/relay/blocked-keys.test.ts',

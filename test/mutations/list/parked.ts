@@ -64,8 +64,8 @@ export const parkedMutations: readonly Mutation[] = [
     name: 'letters-behind-a-refused-one-wait',
     promise: 'A failed message is copied to its address of dead letters',
     file: 'src/inbox/parked/dead-letters.ts',
-    find: 'const next = away || held.length === left.length ? [] : held;',
-    replace: 'const next: typeof held = away ? [] : [];',
+    find: 'const next = away || blocked.length === left.length ? [] : blocked;',
+    replace: 'const next: typeof blocked = away ? [] : [];',
     test: 'test/integration/inbox/letter-rounds.test.ts',
     title:
       'refused dead letters stay, and keep none of the others from being sent once, not even of their keys',

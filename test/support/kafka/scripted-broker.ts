@@ -53,7 +53,7 @@ export class ScriptedBroker implements Transport {
     const stopped = new Set<string>();
     let hold: Hold | undefined;
     const outcomes = batch.messages.map((message): PublishOutcome => {
-      if (message.key !== null && stopped.has(message.key)) return { kind: 'held' };
+      if (message.key !== null && stopped.has(message.key)) return { kind: 'blocked' };
       const outcome = this.#serve(message);
       if (outcome.kind === 'deferred') hold = { scope: 'topic', reason: 'put on hold by the script' };
       if (outcome.kind !== 'acknowledged' && message.key !== null) stopped.add(message.key);

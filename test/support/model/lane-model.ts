@@ -71,7 +71,7 @@ export class LaneModel {
 
   cancel(message: ModelMessage): CancelAnswer {
     if (message.state === 'canceled') return 'canceled';
-    const stoppable = message.state === 'retrying' || message.state === 'held';
+    const stoppable = message.state === 'retrying' || message.state === 'blocked';
     if (message.state !== 'waiting' && !(stoppable && !message.maybePublished)) return 'too-late';
     message.state = 'canceled';
     return 'canceled';
@@ -140,7 +140,7 @@ export class LaneModel {
   /** Drains until nothing is left, or crashes after the first batch was answered and before it is settled. */
   drain(verdicts: readonly Verdict[], crash: boolean): void {
     const queue = [...verdicts];
-    this.#releaseHeld();
+    this.#releaseBlocked();
     this.#takeOver();
     for (;;) {
       const batch = this.#inOrder('ready').slice(0, this.#batch);
@@ -153,8 +153,8 @@ export class LaneModel {
         return;
       }
       this.#step += 1;
-      for (const message of batch) this.#settle(message, answers.get(message) ?? 'held');
-      this.#releaseHeld();
+      for (const message of batch) this.#settle(message, answers.get(message) ?? 'blocked');
+      this.#releaseBlocked();
     }
     for (const message of this.messages) message.suspect = false;
   }
@@ -166,9 +166,12 @@ export class LaneModel {
     for (const message of this.messages) message.suspect = true;
   }
 
-  #publish(batch: readonly ModelMessage[], verdicts: Verdict[]): ReadonlyMap<ModelMessage, Verdict | 'held'> {
+  #publish(
+    batch: readonly ModelMessage[],
+    verdicts: Verdict[],
+  ): ReadonlyMap<ModelMessage, Verdict | 'blocked'> {
     const stopped = new Set<string>();
-    const answers = new Map<ModelMessage, Verdict | 'held'>();
+    const answers = new Map<ModelMessage, Verdict | 'blocked'>();
     for (const message of batch) {
       if (message.key !== null && stopped.has(message.key)) continue;
       const verdict = verdicts.shift() ?? 'store';
@@ -179,7 +182,7 @@ export class LaneModel {
     return answers;
   }
 
-  #settle(message: ModelMessage, answer: Verdict | 'held'): void {
+  #settle(message: ModelMessage, answer: Verdict | 'blocked'): void {
     if (answer === 'store') {
       message.state = 'published';
       return;
@@ -187,7 +190,7 @@ export class LaneModel {
     const onWire = answer === 'store-silently' || answer === 'lose' || answer === 'hold-on-wire';
     message.maybePublished ||= message.suspect || onWire;
     if (answer === 'hold' || answer === 'hold-on-wire') return;
-    if (answer === 'held') message.state = 'held';
+    if (answer === 'blocked') message.state = 'blocked';
     else this.#fail(message, answer === 'permanent');
   }
 
@@ -198,8 +201,8 @@ export class LaneModel {
     message.due = pause === undefined ? message.due : this.#due(pause);
   }
 
-  #releaseHeld(): void {
-    for (const message of this.#inOrder('held')) {
+  #releaseBlocked(): void {
+    for (const message of this.#inOrder('blocked')) {
       if (this.#hasHead(message, ['retrying'])) continue;
       message.state = 'ready';
       message.suspect = false;
@@ -207,7 +210,7 @@ export class LaneModel {
   }
 
   #isBlocked(message: ModelMessage): boolean {
-    return this.#hasHead(message, ['retrying', 'held']);
+    return this.#hasHead(message, ['retrying', 'blocked']);
   }
 
   #hasHead({ key, position }: ModelMessage, states: readonly State[]): boolean {

@@ -31,7 +31,7 @@ test('a frozen receiver leaves messages in flight ambiguous and keys wait, and d
   expect(hold).toBeUndefined();
   expect(outcomes).toMatchObject([
     { kind: 'ambiguous', error },
-    { kind: 'held' },
+    { kind: 'blocked' },
     { kind: 'ambiguous', error },
   ]);
   process.kill(receiver.pid, 'SIGCONT');
@@ -74,7 +74,7 @@ test.each(['blackhole', 'reset'] as const)(
     expect(countKinds(await publishTo(transport, address, batch()))).toEqual({ acknowledged: 3 });
     proxy.inject({ kind });
 
-    expect(countKinds(await publishTo(transport, address, batch()))).toEqual({ ambiguous: 2, held: 1 });
+    expect(countKinds(await publishTo(transport, address, batch()))).toEqual({ ambiguous: 2, blocked: 1 });
 
     expect(proxy.fired(kind)).toBeGreaterThan(0);
     expect(endpoint.received).toHaveLength(3);

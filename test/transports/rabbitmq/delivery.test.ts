@@ -57,7 +57,7 @@ test('a message that no queue receives is rejected with the reason of the server
 
   const { outcomes } = await publish(address, { key: 'a.1' }, { key: 'b.1' }, { key: 'b.1' }, { key: 'a.2' });
 
-  expect(outcomes.map(({ kind }) => kind)).toEqual(['acknowledged', 'rejected', 'held', 'acknowledged']);
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['acknowledged', 'rejected', 'blocked', 'acknowledged']);
   expect(outcomes[1]).toMatchObject({
     error: `312 NO_ROUTE: the exchange ${address} has no queue for the routing key "b.1".`,
   });

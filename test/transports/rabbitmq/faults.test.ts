@@ -92,7 +92,7 @@ test.each([
       .poll(() =>
         transport.probe(address).then(
           () => 'open',
-          () => 'held',
+          () => 'blocked',
         ),
       )
       .toBe('open');
@@ -115,7 +115,7 @@ test('a frozen server holds the transport, messages in flight may be stored, and
     .poll(() =>
       transport.probe(address).then(
         () => 'open',
-        () => 'held',
+        () => 'blocked',
       ),
     )
     .toBe('open');
@@ -167,12 +167,12 @@ test('a message larger than the limit of the server is failed, and only the firs
     kind: 'permanent',
     error: expect.stringContaining('max size 10000'),
   });
-  expect(first.outcomes[2]).toEqual({ kind: 'held' });
+  expect(first.outcomes[2]).toEqual({ kind: 'blocked' });
   expect(first.outcomes[3]).toEqual({ kind: 'deferred', onWire: false });
   expect(second.outcomes.map(({ kind }) => kind)).toEqual([
     'acknowledged',
     'permanent',
-    'held',
+    'blocked',
     'acknowledged',
   ]);
 });

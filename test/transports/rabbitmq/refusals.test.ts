@@ -64,7 +64,7 @@ test('a routing key that the user may not write refuses its messages alone, and 
     'tenant-x/0': { kind: 'rejected', error: expect.stringContaining(`topic 'tenant-x'`) },
     'open-1/1': { kind: 'acknowledged' },
     'open-2/2': { kind: 'acknowledged' },
-    'tenant-x/3': { kind: 'held' },
+    'tenant-x/3': { kind: 'blocked' },
     'tenant-y/4': { kind: 'rejected', error: expect.stringContaining(`topic 'tenant-y'`) },
     'open-3/5': { kind: 'acknowledged' },
   });

@@ -45,7 +45,7 @@ test('a stream with maxLength keeps about that many of the newest entries, and o
   expect(newest?.message['id']).toBe(messages.at(-1)?.id);
 });
 
-test('a message without subscribers is acknowledged, or with requireReceivers rejected, and the rest of its key held', async () => {
+test('a message without subscribers is acknowledged, or with requireReceivers rejected, and the rest of its key blocked', async () => {
   const channel = `channel-${randomUUID()}`;
   const messages = messagesOf(['a', 'b', null], 6);
   const easy = ending(redisPubSub({ url }));
@@ -58,8 +58,8 @@ test('a message without subscribers is acknowledged, or with requireReceivers re
     'rejected',
     'rejected',
     'rejected',
-    'held',
-    'held',
+    'blocked',
+    'blocked',
     'rejected',
   ]);
   expect(outcomes[0]).toEqual({ kind: 'rejected', error: 'Nobody has subscribed to the channel.' });

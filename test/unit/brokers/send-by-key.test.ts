@@ -29,7 +29,7 @@ test('a refused message holds the later messages of its key, and no others', asy
   expect(outcomes.map(({ kind }) => kind)).toEqual([
     'permanent',
     'acknowledged',
-    'held',
+    'blocked',
     'acknowledged',
     'acknowledged',
   ]);
@@ -66,7 +66,7 @@ test('a batch that is given up sends nothing more, and has a hold', async () => 
 test('an error thrown by a send makes its message ambiguous', async () => {
   const { outcomes } = await sendByKey(batch(['a', 'a']), 4, () => Promise.reject(new Error('torn')));
 
-  expect(outcomes).toEqual([{ kind: 'ambiguous', error: 'torn' }, { kind: 'held' }]);
+  expect(outcomes).toEqual([{ kind: 'ambiguous', error: 'torn' }, { kind: 'blocked' }]);
 });
 
 test('messages of a key are sent one at a time and in order, others concurrently up to the limit', async () => {

@@ -31,5 +31,5 @@ test('nothing leaves canceled, confirmed, superseded and discarded', () => {
 
 test('nothing that was published or failed can become canceled', () => {
   const from = transitions.filter(({ to }) => to === 'canceled').map((transition) => transition.from);
-  expect(from.toSorted()).toEqual(['held', 'ready', 'retrying', 'waiting']);
+  expect(from.toSorted()).toEqual(['blocked', 'ready', 'retrying', 'waiting']);
 });

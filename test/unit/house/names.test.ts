@@ -37,7 +37,7 @@ test('states, kept states and their subjects are in the glossary', () => {
   for (const state of new Set([...states, ...keptStates]))
     expect(glossary).toMatch(new RegExp(`\\b${state}\\b`));
   expect(terms).toEqual(
-    expect.arrayContaining(['message', 'held', 'kept', 'parked', 'parked key', 'failed']),
+    expect.arrayContaining(['message', 'blocked', 'kept', 'parked', 'parked key', 'failed']),
   );
   expect(new Set(terms).size, 'each term once').toBe(terms.length);
 });

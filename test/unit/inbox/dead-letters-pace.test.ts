@@ -102,11 +102,11 @@ test('a stop waits for the dead letters in flight, marks them, and only then clo
   expect([stopping.state, steps, copied()]).toEqual(['resolved', ['sent', 'closed'], [['shop', ['id-1']]]]);
 });
 
-test('after a stop held dead letters are not sent again', async () => {
+test('after a stop blocked dead letters are not sent again', async () => {
   const { letters, sent, world } = lettersStage([failed(1), failed(2)], usual);
   world.answer = (some) => {
     void letters.stop();
-    return some.map((_, n) => (n === 0 ? { kind: 'taken' } : { kind: 'held' }));
+    return some.map((_, n) => (n === 0 ? { kind: 'taken' } : { kind: 'blocked' }));
   };
   await pass(0);
   expect(sent.map((some) => some.length)).toEqual([2]);

@@ -112,10 +112,10 @@ test('a refused dead letter does not delay others, and is reported with the numb
   ]);
 });
 
-test('dead letters held behind a refused one of their key are sent without it; if all are held, they count as refused', async () => {
+test('dead letters blocked behind a refused one of their key are sent without it; if all are blocked, they count as refused', async () => {
   const { copied, events, over, sent, world } = lettersStage([failed(1), failed(2), failed(3)]);
   const first = (count: number): LetterOutcome => (count === 3 ? no : { kind: 'taken' });
-  world.answer = (some) => some.map((_, n) => (n > 0 ? { kind: 'held' } : first(some.length)));
+  world.answer = (some) => some.map((_, n) => (n > 0 ? { kind: 'blocked' } : first(some.length)));
   await over();
   expect(sent.map((some) => some.map(({ headers }) => headers['ce_id']))).toEqual([
     ['id-1', 'id-2', 'id-3'],
@@ -130,12 +130,14 @@ test('dead letters held behind a refused one of their key are sent without it; i
   expect(events[0]).toMatchObject({ error: { details: { count: 1 } } });
 
   const all = lettersStage([failed(1), failed(2)]);
-  all.world.answer = (some) => some.map(() => ({ kind: 'held' }));
+  all.world.answer = (some) => some.map(() => ({ kind: 'blocked' }));
   await all.over();
   await until(() => all.events.length > 0, 5_000, 1);
   expect(all.sent).toHaveLength(1);
   expect(all.events[0]).toMatchObject({
-    error: { message: '2 dead letters were not accepted, the first at orders.dead: all of them were held' },
+    error: {
+      message: '2 dead letters were not accepted, the first at orders.dead: all of them were blocked',
+    },
   });
 });
 

@@ -40,7 +40,7 @@ test('a try is begun, joined, handled and ended for its message, and reported', 
 test.each([
   ['a free key', answer('gone'), { kind: 'drained' }],
   ['a waiting key', answer('wait', { waitMs: 321 }), { kind: 'waiting', inMs: 321 }],
-  ['a key that a failed message holds', answer('held'), { kind: 'held' }],
+  ['a key that a failed message blocks', answer('blocked'), { kind: 'blocked' }],
 ] as const)('the answer for %s is passed on', async (_, rows, answered) => {
   const bench = new DrainBench().begins(rows);
 
@@ -50,7 +50,7 @@ test.each([
 
 test.each([
   ['gone', { kind: 'drained' }],
-  ['held', { kind: 'held' }],
+  ['blocked', { kind: 'blocked' }],
   ['more', { kind: 'waiting', inMs: 5 }],
 ] as const)(
   'a message that killed its processes is reported as failed, and the key is %s',
@@ -171,7 +171,7 @@ test('a decision of an operator in between ends the try without effects', async 
 test.each([
   [{ kind: 'wait', waitMs: 20_000 }, { kind: 'waiting', inMs: 20_000 }, 0],
   [{ kind: 'busy', waitMs: null }, { kind: 'waiting', inMs: 0 }, 0],
-  [{ kind: 'held', waitMs: null }, { kind: 'held' }, 1],
+  [{ kind: 'blocked', waitMs: null }, { kind: 'blocked' }, 1],
   [{ kind: 'gone', waitMs: null }, { kind: 'drained' }, 1],
   [{ kind: 'more', waitMs: null }, { kind: 'drained' }, 1],
 ] as const)('a failed try is stored, and %o answered', async (stored, answered, failed) => {

@@ -34,7 +34,7 @@ test.each([
   ['x = 0;', 'other number: x = 1;'],
   ['x = 1;', 'other number: x = 0;'],
   ['x = 10_000;', 'other number: x = 100000;'],
-  [`x = 'held';`, `empty string: x = '';`],
+  [`x = 'blocked';`, `empty string: x = '';`],
   ['x = a.some(b);', 'call every: x = a.every(b);'],
   ['x = Math.min(a, b);', 'call max: x = Math.max(a, b);'],
 ])('%s: %s', (text, change) => {

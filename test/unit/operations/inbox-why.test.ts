@@ -63,7 +63,7 @@ test.each([
   [
     'a failed one that holds the key',
     { nextInMs: null, first: { id: 'other', state: 'failed' as const } },
-    'key-held',
+    'key-blocked',
     'Message other of the key "K" failed, and the key waits for it. Retry, edit or discard that one.',
   ],
 ])('the reason of a parked message is that it waits for %s', (_, parkedKey, code, text) => {
@@ -77,7 +77,7 @@ test('the reason of a failed message includes whether its key waits for it', () 
     text: 'It failed: Error: the bank is closed. Later messages of its key went on. Retry, edit or discard it.',
   });
   expect(explainKept({ ...failed, parkedKey: { ...key, nextInMs: null } })).toEqual({
-    code: 'holds-key',
+    code: 'blocks-key',
     text: 'It failed: Error: the bank is closed. Its key waits for it. Retry, edit or discard it.',
   });
   expect(explainKept({ ...failed, key: null, lastError: null, reason: 'killed' }).text).toBe(

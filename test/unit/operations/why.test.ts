@@ -50,8 +50,8 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
     /^It has been due for 1 min 30 s\. No relay is running/,
   ],
   ['behind-key', { blocker, before: 5 }, /^Message m-1 of the key "K" comes first, and is retrying\.$/],
-  ['behind-key', { state: 'held', blocker }, /m-1/],
-  ['behind-key', { state: 'held' }, /free again/],
+  ['behind-key', { state: 'blocked', blocker }, /m-1/],
+  ['behind-key', { state: 'blocked' }, /free again/],
   [
     'lane-hold',
     { hold, blocker },

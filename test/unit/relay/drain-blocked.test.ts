@@ -71,9 +71,9 @@ test('a settle that leaves messages blocked is followed by a release, and one wi
     claims.push({ messages: [rowOf(1, { key: 'a' }), rowOf(2, { key: second })] });
     begin();
     await pass(0);
-    const held = second === 'a';
-    expect(database.valuesOf(asked.note)).toEqual(held ? [['orders', 3, [rowOf(2).id]]] : []);
-    expect(steps().slice(2)).toEqual(held ? [release, claim] : [claim]);
+    const blocked = second === 'a';
+    expect(database.valuesOf(asked.note)).toEqual(blocked ? [['orders', 3, [rowOf(2).id]]] : []);
+    expect(steps().slice(2)).toEqual(blocked ? [release, claim] : [claim]);
   }
 });
 

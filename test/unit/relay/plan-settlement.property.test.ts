@@ -11,7 +11,7 @@ const outcome: fc.Arbitrary<PublishOutcome> = fc.oneof(
     offset: fc.nat().map(String),
   } as const),
   fc.record({ kind: fc.constantFrom('rejected', 'ambiguous', 'permanent'), error: fc.string() } as const),
-  fc.constant({ kind: 'held' } as const),
+  fc.constant({ kind: 'blocked' } as const),
   fc.record({ kind: fc.constant('deferred'), onWire: fc.boolean() } as const),
 );
 
@@ -92,8 +92,8 @@ test('every message gets exactly one outcome: acknowledged ones are published, a
       const fate = fates(given);
       expect(fate.size).toBe(given.claim.messages.length);
       for (const [place, { id, blocked, key }] of given.claim.messages.entries()) {
-        const kind = blocked ? 'blocked' : given.outcomes[place]?.kind;
-        const putBack = kind === 'held' && key === null;
+        const kind = blocked ? 'not sent' : given.outcomes[place]?.kind;
+        const putBack = kind === 'blocked' && key === null;
         expect(expected[putBack ? 'deferred' : (kind ?? '')]).toContain(fate.get(id));
       }
     }),
@@ -105,9 +105,9 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   rejected: ['retrying', 'failed'],
   ambiguous: ['retrying', 'failed'],
   permanent: ['failed'],
-  held: ['held'],
+  blocked: ['blocked'],
   deferred: ['ready', 'read again'],
-  blocked: ['held', 'read again'],
+  'not sent': ['blocked', 'read again'],
 };
 
 test('a batch counts what was acknowledged, and its positions bound it', () => {

@@ -111,32 +111,32 @@ test('a permanent error fails the message at its first attempt', () => {
   ]);
 });
 
-test('a message that a transport held behind an earlier one of its key becomes blocked', () => {
+test('a message that its transport reports as blocked becomes blocked', () => {
   const settlement = plan(
     [claimedMessage(11, { key: 'K' }), claimedMessage(12, { key: 'K' })],
-    [{ kind: 'rejected', error: 'no' }, { kind: 'held' }],
+    [{ kind: 'rejected', error: 'no' }, { kind: 'blocked' }],
   );
 
-  expect(settlement?.changes[1]).toEqual({ id: 'id-12', to: 'held', maybePublished: false });
+  expect(settlement?.changes[1]).toEqual({ id: 'id-12', to: 'blocked', maybePublished: false });
 });
 
-test('a held message that was in a request without a clear answer can no longer be canceled', () => {
+test('a blocked message that was in a request without a clear answer can no longer be canceled', () => {
   const settlement = plan(
     [claimedMessage(11, { key: 'K' }), claimedMessage(12, { key: 'K' })],
     [
       { kind: 'ambiguous', error: 'odd' },
-      { kind: 'held', onWire: true },
+      { kind: 'blocked', onWire: true },
     ],
   );
 
   expect(settlement?.changes).toMatchObject([
     { to: 'retrying', maybePublished: true },
-    { to: 'held', maybePublished: true },
+    { to: 'blocked', maybePublished: true },
   ]);
 });
 
-test('a message without a key that a transport held is put back, because no key will be freed for it', () => {
-  expect(plan([claimedMessage(11)], [{ kind: 'held' }])?.changes).toEqual([
+test('a message without a key that its transport reports as blocked is put back, because no key will be freed for it', () => {
+  expect(plan([claimedMessage(11)], [{ kind: 'blocked' }])?.changes).toEqual([
     { id: 'id-11', to: 'ready', maybePublished: false },
   ]);
 });
@@ -144,7 +144,7 @@ test('a message without a key that a transport held is put back, because no key 
 test('a batch of messages that are all behind retrying ones becomes blocked, and the cursor moves on', () => {
   const settlement = plan([claimedMessage(11, { blocked: true })], [undefined]);
 
-  expect(settlement).toMatchObject({ cursor: '11', snapshot: '900:900:', changes: [{ to: 'held' }] });
+  expect(settlement).toMatchObject({ cursor: '11', snapshot: '900:900:', changes: [{ to: 'blocked' }] });
   expect(settlement).not.toHaveProperty('batch');
 });
 
@@ -238,7 +238,7 @@ test('when one partition is on hold, the others are passed and its messages are 
 test.each<[string, PublishOutcome | undefined]>([
   ['rejected', { kind: 'rejected', error: 'no' }],
   ['permanent', { kind: 'permanent', error: 'no' }],
-  ['held', { kind: 'held' }],
+  ['blocked', { kind: 'blocked' }],
   ['deferred', { kind: 'deferred', onWire: false }],
   ['blocked', undefined],
 ])('what a dead owner may have published and is now %s can no longer be canceled', (_name, outcome) => {

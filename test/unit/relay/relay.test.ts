@@ -15,7 +15,7 @@ const lane = { topic: 'orders', lane: 3 };
 const quiet = [
   'from outbox.untold_messages(',
   'from outbox.bulk_operation',
-  'from outbox.walk_held(',
+  'from outbox.walk_blocked(',
   'from pg_locks k left join pg_stat_activity',
 ];
 

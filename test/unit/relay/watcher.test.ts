@@ -18,7 +18,7 @@ afterEach(realTime);
 
 const look = 'from outbox.look(';
 const lanes = 'from outbox.want_lanes(';
-const walk = 'from outbox.walk_held(';
+const walk = 'from outbox.walk_blocked(';
 const untold = 'from outbox.untold_messages(';
 const bulks = 'from outbox.bulk_operation';
 const overdueTopics = 'from unnest($1::text[]) t(topic)';
@@ -93,7 +93,7 @@ async function drainHere(drains: LaneDrains) {
     .on('outbox.lane_taken(l) as taken', [
       { cursor: '0', snapshot: null, suspect: null, lapsed: false, untold: false },
     ])
-    .on('from outbox.release_held(', [{ held: false, released: 0, next: '' }])
+    .on('from outbox.release_blocked(', [{ freed: false, released: 0, next: '' }])
     .on('update outbox.lane l set alive_until', [{ place: '(0,1)' }])
     .on(claim, [emptyClaim]);
   const far = { laneIdleTimeoutMs: 3_600_000, checkIntervalMs: 3_600_000, drainTimeoutMs: 7_200_000 };

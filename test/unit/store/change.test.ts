@@ -174,7 +174,7 @@ test('without the lane, waiting messages are withdrawn at once, and ready ones t
   const rows = [
     message('w', 'waiting'),
     message('r1', 'ready'),
-    message('h', 'held'),
+    message('h', 'blocked'),
     message('r2', 'ready'),
   ];
   expect(await withdrawWaiting.apply(database, rows)).toEqual([

@@ -27,12 +27,24 @@ test('a workflow gets what its message waits for, or its outcome, also from the 
       row('again', 'retrying', 7),
       row('without', 'waiting'),
       row('ready', 'ready'),
-      row('held', 'held'),
+      row('blocked', 'blocked'),
       row('sent', 'published'),
       row('failed', 'failed'),
     ])
     .on(archived, [{ id: 'old', state: 'confirmed', partition: 1, offset: '3' }]);
-  const ids = ['soon', 'due', 'late', 'again', 'without', 'ready', 'held', 'sent', 'failed', 'old', 'gone'];
+  const ids = [
+    'soon',
+    'due',
+    'late',
+    'again',
+    'without',
+    'ready',
+    'blocked',
+    'sent',
+    'failed',
+    'old',
+    'gone',
+  ];
   const answers = await readOutcomes(database, ids);
   const done = { kind: 'done', partition: 2, offset: '7' };
   expect(Object.fromEntries(answers)).toEqual({
@@ -42,7 +54,7 @@ test('a workflow gets what its message waits for, or its outcome, also from the 
     again: { kind: 'waiting', dueInMs: 7 },
     without: { kind: 'locked' },
     ready: { kind: 'ready' },
-    held: { kind: 'ready' },
+    blocked: { kind: 'ready' },
     sent: { ...done, state: 'published' },
     failed: { ...done, state: 'failed' },
     old: { kind: 'done', state: 'confirmed', partition: 1, offset: '3' },

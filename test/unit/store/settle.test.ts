@@ -8,7 +8,7 @@ const settlement: Settlement = { owner: 'me', cursor: '9', snapshot: '7:7:', cha
 
 function stage(ctid: string | null = '(0,4)') {
   const lane = { topic: 'orders', lane: 3 };
-  const database = new ScriptedDatabase().on(pass, [{ ctid }]).on(changed, []).on('outbox.note_held(', []);
+  const database = new ScriptedDatabase().on(pass, [{ ctid }]).on(changed, []).on('outbox.note_blocked(', []);
   return {
     lane,
     database,
@@ -50,7 +50,7 @@ test('exceptions are written in the transaction of the cursor, after it, with al
       retryInMs: 500,
       maybePublished: true,
     },
-    { id: 'c', to: 'held' },
+    { id: 'c', to: 'blocked' },
     { id: 'd', to: 'failed', attempt: 'permanent', error: 'x'.repeat(2_001) },
   ];
   expect(await settled({ changes })).toBe(true);
@@ -61,7 +61,7 @@ test('exceptions are written in the transaction of the cursor, after it, with al
   expect(database.valuesOf(changed)).toEqual([
     [
       ['a', 'b', 'c', 'd'],
-      ['published', 'retrying', 'held', 'failed'],
+      ['published', 'retrying', 'blocked', 'failed'],
       ['acknowledged', 'rejected', null, 'permanent'],
       [null, 'not now', null, 'x'.repeat(2_000)],
       [null, 500, null, null],
@@ -77,14 +77,14 @@ test('exceptions are written in the transaction of the cursor, after it, with al
 test('a settle of a lane with another owner writes no exception', async () => {
   const { database, settled } = stage(null);
   expect(await settled({})).toBe(false);
-  expect(await settled({ changes: [{ id: 'c', to: 'held' }] })).toBe(false);
+  expect(await settled({ changes: [{ id: 'c', to: 'blocked' }] })).toBe(false);
   expect(database.valuesOf(changed)).toEqual([]);
 });
 
 test('a failure is the end of an attempt that was not acknowledged', () => {
   const attempts = ['rejected', 'ambiguous', 'permanent', 'acknowledged', undefined] as const;
   const failures = attempts.filter((attempt) =>
-    isFailure({ id: 'a', to: 'held', ...(attempt && { attempt }) }),
+    isFailure({ id: 'a', to: 'blocked', ...(attempt && { attempt }) }),
   );
   expect(failures).toEqual(['rejected', 'ambiguous', 'permanent']);
 });

@@ -71,7 +71,7 @@ function withoutBlocked(
   return indexes.filter((index) => {
     const key = batch.messages[index]?.key ?? null;
     if (key === null || !blockedKeys.has(key)) return true;
-    batch.outcomes[index] = doubted.has(index) ? { kind: 'held', onWire: true } : { kind: 'held' };
+    batch.outcomes[index] = doubted.has(index) ? { kind: 'blocked', onWire: true } : { kind: 'blocked' };
     return false;
   });
 }

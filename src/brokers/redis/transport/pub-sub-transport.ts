@@ -94,7 +94,7 @@ async function publish(
 }
 
 function outcomeOf(received: number, requireReceivers: boolean): PublishOutcome {
-  if (received < 0) return { kind: 'held' };
+  if (received < 0) return { kind: 'blocked' };
   if (received === 0 && requireReceivers)
     return { kind: 'rejected', error: 'Nobody has subscribed to the channel.' };
   return { kind: 'acknowledged', partition: null, offset: null };

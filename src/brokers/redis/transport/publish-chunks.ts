@@ -101,14 +101,14 @@ class OpenBatch {
     this.#outcomes = Array.from(messages, () => undefined);
   }
 
-  /** The indexes of the next chunk's messages; messages of blocked keys become `held`. */
+  /** The indexes of the next chunk's messages; messages of blocked keys become `blocked`. */
   next(): readonly number[] {
     const indexes: number[] = [];
     let length = 0;
     for (const [index, message] of this.#messages.entries()) {
       if (this.#outcomes[index] !== undefined) continue;
       if (message.key !== null && this.#blocked.has(message.key)) {
-        this.#outcomes[index] = { kind: 'held' };
+        this.#outcomes[index] = { kind: 'blocked' };
         continue;
       }
       const isLong = message.payload.length > longLength;
@@ -149,7 +149,7 @@ class OpenBatch {
     for (const index of indexes) {
       const key = this.#messages[index]?.key ?? null;
       const behind = key !== null && this.#blocked.has(key);
-      this.#settle(index, behind ? { kind: 'held', onWire: true } : failure.outcome);
+      this.#settle(index, behind ? { kind: 'blocked', onWire: true } : failure.outcome);
     }
     return undefined;
   }

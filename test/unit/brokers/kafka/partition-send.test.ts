@@ -13,7 +13,7 @@ function keyed(keys: readonly (string | null)[]): OutgoingMessage[] {
 }
 
 async function run(messages: readonly OutgoingMessage[], send: Send, signal = new AbortController().signal) {
-  const outcomes = Array.from(messages, (): PublishOutcome => ({ kind: 'held' }));
+  const outcomes = Array.from(messages, (): PublishOutcome => ({ kind: 'blocked' }));
   const sent: string[][] = [];
   const batch = {
     maxBytes: 1_000_000,
@@ -52,7 +52,7 @@ test('of any set of bad messages only these are permanent, only later ones of th
       expect(hold).toBeUndefined();
       const blocked = new Set<string>();
       const expected = messages.map(({ id, key }) => {
-        if (key !== null && blocked.has(key)) return 'held';
+        if (key !== null && blocked.has(key)) return 'blocked';
         if (!bad.has(id)) return 'acknowledged';
         if (key !== null) blocked.add(key);
         return 'permanent';
@@ -89,9 +89,9 @@ test('messages of a request without a clear answer are reported as such until th
   expect(outcomes).toEqual([
     { kind: 'acknowledged', offset: '0', partition: 7 },
     { kind: 'ambiguous', error: 'too large' },
-    { kind: 'held', onWire: true },
+    { kind: 'blocked', onWire: true },
     { kind: 'ambiguous', error: 'odd' },
-    { kind: 'held', onWire: true },
+    { kind: 'blocked', onWire: true },
     { kind: 'deferred', onWire: true },
   ]);
 });

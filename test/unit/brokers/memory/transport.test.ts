@@ -53,7 +53,7 @@ test('a refused message holds later ones of its key, and no others', async () =>
   expect(outcomes.map(({ kind }) => kind)).toEqual([
     'acknowledged',
     'permanent',
-    'held',
+    'blocked',
     'rejected',
     'acknowledged',
     'acknowledged',
@@ -61,7 +61,7 @@ test('a refused message holds later ones of its key, and no others', async () =>
   expect(stored()).toHaveLength(3);
 });
 
-test('a held transport stores nothing, and a probe gives the reason', async () => {
+test('a transport on hold stores nothing, and a probe gives the reason', async () => {
   const { faults, send, stored, transport } = stage();
   await transport.probe('orders');
   faults.hold('topic', 'closed');
@@ -80,7 +80,7 @@ test('a held transport stores nothing, and a probe gives the reason', async () =
 });
 
 test.each([0, 2, 3])(
-  'a probe reports the failed partition %i, and only its messages are held',
+  'a probe reports the failed partition %i, and only its messages are deferred',
   async (partition) => {
     const { faults, send, transport } = stage();
     faults.failPartition(partition);

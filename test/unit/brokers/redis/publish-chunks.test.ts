@@ -14,7 +14,7 @@ import type { OutgoingMessage, PublishResult } from '../../../../src/brokers/tra
 const stored = { kind: 'acknowledged', partition: null, offset: null } as const;
 const unsent = { kind: 'deferred', onWire: false } as const;
 const maybeStored = { kind: 'deferred', onWire: true } as const;
-const held = { kind: 'held' } as const;
+const blocked = { kind: 'blocked' } as const;
 
 /** What a server answers to a chunk: outcomes, or an error. */
 type Answer = (ids: readonly string[]) => ChunkAnswer | Error;
@@ -130,7 +130,7 @@ test.each([
   const error = `The message has 1500010 bytes, and proto-max-bulk-len of the server is 1500009.`;
   expect(done.asked).toBe(1);
   expect(done.chunks).toEqual(chunks === 1 ? [] : [['large'], ['after']]);
-  expect(done.outcomes).toEqual(chunks === 1 ? [{ kind: 'permanent', error }, held] : [stored, stored]);
+  expect(done.outcomes).toEqual(chunks === 1 ? [{ kind: 'permanent', error }, blocked] : [stored, stored]);
 });
 
 test('after a connection lost while the limit is read, the message counts as possibly stored', async () => {
@@ -164,7 +164,7 @@ test('a message that is refused alone blocks its key, and the others are sent in
   expect(done.outcomes).toEqual([
     stored,
     { kind: 'permanent', error: 'ERR string exceeds maximum allowed size' },
-    held,
+    blocked,
     stored,
     stored,
   ]);
@@ -178,7 +178,7 @@ test('outcomes of a chunk other than acknowledgements block their keys', async (
   });
 
   expect(done.chunks[1]).toEqual(['c']);
-  expect([done.outcomes[0], ...done.outcomes.slice(-2)]).toEqual([rejected, held, stored]);
+  expect([done.outcomes[0], ...done.outcomes.slice(-2)]).toEqual([rejected, blocked, stored]);
 });
 
 test.each([
@@ -206,7 +206,14 @@ test('an unclear reply to a chunk makes each message ambiguous, once for each ke
     { answers: [refuses('ERR of a proxy')] },
   );
 
-  expect(done.outcomes).toEqual([unclear, { kind: 'held', onWire: true }, unclear, unclear, stored, held]);
+  expect(done.outcomes).toEqual([
+    unclear,
+    { kind: 'blocked', onWire: true },
+    unclear,
+    unclear,
+    stored,
+    blocked,
+  ]);
   expect(done.hold).toBeUndefined();
 });
 
