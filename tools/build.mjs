@@ -1,9 +1,11 @@
 /**
  * Builds `dist` from scratch. With `--when-stale` it builds only if a source has changed since the last build, and
- * prints nothing unless it fails, so that `npm run demo` and similar scripts can always call it.
+ * prints nothing unless it fails, so that `npm run demo` and similar scripts can always call it. A process waits while another
+ * builds.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { exclusively } from './exclusively.mjs';
 
 const sources = [
   'bin',
@@ -63,11 +65,14 @@ function build() {
   );
 }
 
-if (!whenStale || Math.max(...sources.map((path) => changedAtMs(path))) >= changedAtMs(stamp)) {
-  if (build()) {
-    mkdirSync('dist', { recursive: true });
-    writeFileSync(stamp, '');
-  } else {
-    process.exitCode = 1;
-  }
+function isStale() {
+  return Math.max(...sources.map((path) => changedAtMs(path))) >= changedAtMs(stamp);
 }
+
+if (!whenStale || isStale())
+  exclusively('.build-lock', () => {
+    // Another process may have built meanwhile.
+    if (whenStale && !isStale()) return;
+    if (build()) writeFileSync(stamp, '');
+    else process.exitCode = 1;
+  });
