@@ -5,39 +5,45 @@ import type { Subscription } from './source.ts';
 
 /** What joins a group until it is stopped. */
 export interface Joining {
-  /** Resolves at the first join; never rejects. */
-  readonly joined: Promise<unknown>;
+  readonly reconnecting: {
+    /** Resolves at the first join; never rejects. */
+    readonly joined: Promise<unknown>;
+    /** Why the last try failed; `undefined`: no server has answered. */
+    readonly lastError: unknown;
+  };
   stop(): Promise<void>;
 }
 
 /**
  * Waits for the first join as long as the subscription allows. Without one it stops what joins.
  *
- * @returns false if there was none in time
+ * @param endpoint of the server, for the error
+ * @throws OutboxError that of the last try, or `OUTBOX_SERVER_UNAVAILABLE`, if there was none in time
  * @throws the reason of the subscription's signal, without waiting for the stop
  */
 export async function joinInTime(
   joining: Joining,
-  { joinWithinMs, signal = new AbortController().signal }: Subscription,
-): Promise<boolean> {
+  subscription: Subscription,
+  endpoint: () => string,
+): Promise<void> {
+  const { joinWithinMs, signal = new AbortController().signal } = subscription;
   const over = new AbortController();
   const waited = rest(joinWithinMs, AbortSignal.any([signal, over.signal])).then(() => false);
-  const joined = await Promise.race([joining.joined.then(() => true), waited]);
+  const joined = await Promise.race([joining.reconnecting.joined.then(() => true), waited]);
   over.abort();
-  if (joined) return true;
+  if (joined) return;
   const stopped = joining.stop();
   signal.throwIfAborted();
   await stopped;
-  return false;
+  throw notJoined(subscription, endpoint, joining.reconnecting.lastError);
 }
 
-/** The error of a join that took too long. @param cause why the last try failed; `undefined`: no server has answered */
-export function notJoined({ addresses, group }: Subscription, endpoint: string, cause: unknown): OutboxError {
-  if (cause instanceof OutboxError && cause.code === 'OUTBOX_ADDRESS_MISSING') return cause;
+function notJoined({ addresses, group }: Subscription, endpoint: () => string, cause: unknown): OutboxError {
+  if (cause instanceof OutboxError && cause.code !== 'OUTBOX_SERVER_UNAVAILABLE') return cause;
   const reason = cause === undefined ? 'no answer' : reasonOf(cause).replace(/\.$/, '');
   return new OutboxError(
     'OUTBOX_SERVER_UNAVAILABLE',
-    `The group "${group}" could not be joined at ${endpoint}: ${reason}.`,
+    `The group "${group}" could not be joined at ${endpoint()}: ${reason}.`,
     { cause, details: { group, addresses } },
   );
 }

@@ -19,11 +19,11 @@ export const sourcePaces: SourcePaces = { lookAgainMs: 10_000 };
 
 /** Joins the group with one membership after another, until stopped. */
 export class GroupSession {
+  readonly reconnecting: Reconnecting;
   readonly #connection: KafkaConnection;
   readonly #subscription: Subscription;
   readonly #paces: SourcePaces;
   readonly #stopping = new AbortController();
-  readonly #reconnecting: Reconnecting;
   readonly #ended: Promise<void>;
   readonly #startOffsets: StartOffsets | undefined;
   #membership: Membership | undefined;
@@ -33,18 +33,8 @@ export class GroupSession {
     this.#subscription = subscription;
     this.#paces = paces;
     if (!subscription.fromBeginning) this.#startOffsets = new StartOffsets(connection, subscription);
-    this.#reconnecting = new Reconnecting(subscription, this.#stopping.signal);
+    this.reconnecting = new Reconnecting(subscription, this.#stopping.signal);
     this.#ended = this.#run();
-  }
-
-  /** Resolves at the first join. */
-  get joined(): Promise<void> {
-    return this.#reconnecting.joined;
-  }
-
-  /** Why the last membership ended. */
-  get lastError(): unknown {
-    return this.#reconnecting.lastError;
   }
 
   async stop(): Promise<void> {
@@ -59,7 +49,7 @@ export class GroupSession {
       const addresses = await this.#existing();
       if (signal.aborted) return;
       if (addresses instanceof OutboxError) {
-        await this.#reconnecting.pause(addresses);
+        await this.reconnecting.pause(addresses);
         continue;
       }
       const partitionBytes = await this.#partitionBytes(addresses);
@@ -75,7 +65,7 @@ export class GroupSession {
       const ended = await this.#stayIn(membership, addresses);
       await membership.leave();
       if (signal.aborted) return;
-      if (ended !== 'topic-appeared') await this.#reconnecting.pause(ended.error);
+      if (ended !== 'topic-appeared') await this.reconnecting.pause(ended.error);
     }
   }
 
@@ -99,7 +89,7 @@ export class GroupSession {
     const signal = AbortSignal.any([this.#stopping.signal, over.signal]);
     try {
       await membership.join();
-      this.#reconnecting.reached();
+      this.reconnecting.reached();
       const crashed = membership.crashed.then((error) => ({ error }));
       const stopped = aborted(this.#stopping.signal).then(() => ({ error: undefined }));
       return await Promise.race([crashed, stopped, this.#appearance(addresses, signal)]);
@@ -126,7 +116,7 @@ export class GroupSession {
       return addresses;
     }
     const error = missing(this.#connection, gone);
-    if (!this.#reconnecting.everJoined) return error;
+    if (!this.reconnecting.everJoined) return error;
     this.#startOffsets?.forget(gone);
     if (gone.length === addresses.length) return error;
     this.#subscription.disconnected(error, this.#paces.lookAgainMs);

@@ -1,4 +1,4 @@
-import { joinInTime, notJoined } from '../../join-in-time.ts';
+import { joinInTime } from '../../join-in-time.ts';
 import type { Source, Subscribed, Subscription } from '../../source.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { kafkaLag } from '../client/lag.ts';
@@ -27,7 +27,6 @@ async function subscribe(
   paces: SourcePaces,
 ): Promise<Subscribed> {
   const session = new GroupSession(connection, subscription, paces);
-  if (!(await joinInTime(session, subscription)))
-    throw notJoined(subscription, connection.servers.join(', '), session.lastError);
+  await joinInTime(session, subscription, () => connection.servers.join(', '));
   return { lag: () => kafkaLag(connection, subscription), stop: () => session.stop() };
 }

@@ -28,11 +28,11 @@ export interface SessionRules extends QueueRules {
 
 /** Opens one connection after another, until stopped, each with a channel per address. */
 export class QueueSession {
+  readonly reconnecting: Reconnecting;
   readonly #connection: RabbitmqConnection;
   readonly #rules: SessionRules;
   readonly #subscription: Subscription;
   readonly #stopping = new AbortController();
-  readonly #reconnecting: Reconnecting;
   readonly #ended: Promise<void>;
   readonly #queues = new Map<string, FedQueue>();
   /** They outlive connections: what is learned of the size of messages holds for the next one. */
@@ -46,18 +46,8 @@ export class QueueSession {
     this.#subscription = subscription;
     const { addresses, batchSize } = subscription;
     this.#prefetches = new Map(addresses.map((address) => [address, new Prefetch(batchSize)]));
-    this.#reconnecting = new Reconnecting(subscription, this.#stopping.signal);
+    this.reconnecting = new Reconnecting(subscription, this.#stopping.signal);
     this.#ended = this.#run();
-  }
-
-  /** Resolves at the first join. */
-  get joined(): Promise<void> {
-    return this.#reconnecting.joined;
-  }
-
-  /** Why the last connection ended. */
-  get lastError(): unknown {
-    return this.#reconnecting.lastError;
   }
 
   /**
@@ -65,7 +55,7 @@ export class QueueSession {
    */
   async lag(): Promise<readonly Lag[]> {
     const link = this.#link;
-    if (link === undefined) throw this.lastError;
+    if (link === undefined) throw this.reconnecting.lastError;
     const { addresses, group } = this.#subscription;
     const ready = await Promise.all(
       addresses.map((address) => readyIn(link, this.#rules.name(address, group))),
@@ -86,7 +76,7 @@ export class QueueSession {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const error = await this.#stay();
-      if (!signal.aborted) await this.#reconnecting.pause(error);
+      if (!signal.aborted) await this.reconnecting.pause(error);
     }
   }
 
@@ -100,7 +90,7 @@ export class QueueSession {
       const failed = await this.#openAll(opened);
       this.#link = opened;
       this.#tellAssigned();
-      this.#reconnecting.reached();
+      this.reconnecting.reached();
       const kept = addresses.map((address) => this.#keep(opened, address, failed.get(address)));
       if (this.#rules.declare) kept.push(this.#keepBound(opened));
       const reason = await Promise.race([opened.ended, aborted(this.#stopping.signal)]);
@@ -128,7 +118,7 @@ export class QueueSession {
     const each = async (addresses: Iterable<string>, open: (address: string) => Promise<void>) => {
       for (const address of addresses)
         await open(address).catch((error: unknown) => {
-          if (!this.#reconnecting.everJoined || link.reason !== undefined) throw error;
+          if (!this.reconnecting.everJoined || link.reason !== undefined) throw error;
           failed.set(address, error);
         });
     };

@@ -1,4 +1,4 @@
-import { joinInTime, notJoined } from '../../join-in-time.ts';
+import { joinInTime } from '../../join-in-time.ts';
 import type { Source, Subscribed, Subscription } from '../../source.ts';
 import { endpointOf, type RabbitmqConnection } from '../client/connection.ts';
 import type { QueueRules } from './queue-rules.ts';
@@ -42,7 +42,6 @@ async function subscribe(
   subscription: Subscription,
 ): Promise<Subscribed> {
   const session = new QueueSession(connection, rules, subscription);
-  if (!(await joinInTime(session, subscription)))
-    throw notJoined(subscription, endpointOf(connection), session.lastError);
+  await joinInTime(session, subscription, () => endpointOf(connection));
   return { lag: () => session.lag(), stop: () => session.stop() };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { OutboxError } from '../../../core/errors.ts';
 import { Slots } from '../../../core/slots.ts';
-import { joinInTime, notJoined } from '../../join-in-time.ts';
+import { joinInTime } from '../../join-in-time.ts';
 import type { Source, Subscribed, Subscription } from '../../source.ts';
 import { RedisLink, redisUnavailable } from '../client/redis-link.ts';
 import type { RedisServer } from '../client/redis-server.ts';
@@ -67,12 +67,14 @@ async function subscribe(
     await Promise.all(readers.map(({ ended }) => ended));
     link.close();
   };
-  const joined = Promise.all(readers.map((reader) => reader.joined));
-  if (!(await joinInTime({ joined, stop }, subscription))) {
-    const errors = readers.map(({ lastError }) => lastError).filter((error) => error !== undefined);
-    const own = errors.find((error) => error instanceof OutboxError);
-    throw own ?? notJoined(subscription, server.endpoint, errors[0]);
-  }
+  const reconnecting = {
+    joined: Promise.all(readers.map((reader) => reader.joined)),
+    get lastError() {
+      const errors = readers.map(({ lastError }) => lastError).filter((error) => error !== undefined);
+      return errors.find((error) => error instanceof OutboxError) ?? errors[0];
+    },
+  };
+  await joinInTime({ reconnecting, stop }, subscription, () => server.endpoint);
   const lag = async (): Promise<Awaited<ReturnType<Subscribed['lag']>>> =>
     Promise.all(
       readers.map(async ({ queue }) => ({
