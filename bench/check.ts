@@ -1,16 +1,16 @@
-/** Fails unless our drain passes the bars of `bars.ts` beside every peer: `npm run bench:check`. */
+/** Fails unless our drain meets the targets of `targets.ts` beside every peer: `npm run bench:check`. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { quickBars } from './bars.ts';
 import { drain } from './contenders/arena.ts';
 import { type ContenderName, contenders, root } from './contenders/contenders.ts';
 import { installPeers, newerNodeProgram, openStand } from './contenders/prepare.ts';
 import { quick } from './measure.ts';
+import { drainTargets } from './targets.ts';
 import { warmUpMessages } from './workload.ts';
 
-/** A neighbor that takes the processors for a minute must not make it red: bars are held against the best of the rounds. */
+/** A neighbor that takes the processors for a minute must not make it red: targets are compared with the best of the rounds. */
 const mostRounds = 4;
-const everyone: readonly ContenderName[] = ['ours', ...quickBars.map(({ than }) => than)];
+const everyone: readonly ContenderName[] = ['ours', ...drainTargets.map(({ than }) => than)];
 
 function tell(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -18,19 +18,19 @@ function tell(line: string): void {
 
 type Best = Readonly<Record<'perSecond' | 'nodeUsPerMessage', number>>;
 
-/** What is below its bar, in words. */
+/** What misses its target, in words. */
 function missed(best: ReadonlyMap<ContenderName, Best>): readonly string[] {
   const ours = bestOf(best, 'ours');
-  return quickBars.flatMap(({ cheaper, faster, than }) => {
+  return drainTargets.flatMap(({ cheaper, faster, than }) => {
     const theirs = bestOf(best, than);
     const ratios = [
-      { what: 'as fast as', ratio: ours.perSecond / theirs.perSecond, bar: faster },
-      { what: 'as cheap as', ratio: theirs.nodeUsPerMessage / ours.nodeUsPerMessage, bar: cheaper },
+      { what: 'as fast as', ratio: ours.perSecond / theirs.perSecond, target: faster },
+      { what: 'as cheap as', ratio: theirs.nodeUsPerMessage / ours.nodeUsPerMessage, target: cheaper },
     ];
-    return ratios.flatMap(({ bar, ratio, what }) => {
-      const line = `${ratio.toFixed(2)} times ${what} ${contenders[than].label}; the bar is ${bar}`;
-      tell(`${ratio >= bar ? 'passed' : 'MISSED'}: ${line}`);
-      return ratio >= bar ? [] : [line];
+    return ratios.flatMap(({ ratio, target, what }) => {
+      const line = `${ratio.toFixed(2)} times ${what} ${contenders[than].label}; the target is ${target}`;
+      tell(`${ratio >= target ? 'met' : 'MISSED'}: ${line}`);
+      return ratio >= target ? [] : [line];
     });
   });
 }
@@ -69,5 +69,5 @@ async function check(): Promise<readonly string[]> {
 }
 
 const below = await check();
-process.stdout.write(below.length === 0 ? 'All bars are passed.\n' : `Below the bar: ${below.join(', ')}.\n`);
+process.stdout.write(below.length === 0 ? 'All targets are met.\n' : `Missed: ${below.join(', ')}.\n`);
 process.exitCode = below.length === 0 ? 0 : 1;

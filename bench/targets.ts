@@ -1,7 +1,7 @@
 import type { ContenderName } from './contenders/contenders.ts';
 
 /** What our drain must be beside another's, each with its best round. */
-export interface QuickBar {
+export interface DrainTarget {
   readonly than: ContenderName;
   /** Messages per second, ours ÷ theirs, at least. */
   readonly faster: number;
@@ -13,7 +13,7 @@ export interface QuickBar {
  * They hold on a busy machine with two processors, well below what a quiet one shows: `npm run bench:check`. Peers run with the
  * best setting that is known; those that give a handler one job send it alone.
  */
-export const quickBars: readonly QuickBar[] = [
+export const drainTargets: readonly DrainTarget[] = [
   { than: 'bare', faster: 0.6, cheaper: 0.6 },
   { than: 'pgBoss', faster: 2, cheaper: 2 },
   { than: 'graphileWorker', faster: 12, cheaper: 15 },
