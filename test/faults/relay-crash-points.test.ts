@@ -47,7 +47,7 @@ test.concurrent.for([...repeats])(
   ([point, repeated], context) => diesAt(context, point, repeated),
 );
 
-test.concurrent('I5 F02: what a relay may have published before it died can no longer be canceled, even if it is refused afterwards', {
+test.concurrent('I5 F02: messages that a relay may have published before it died can no longer be canceled, even if they are refused afterwards', {
   timeout: 400_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

@@ -50,13 +50,13 @@ const ways = [
   'reconcile',
 ];
 
-test('F24: workflows that were recorded earlier go on with the workflows of today', async () => {
+test('F24: workflows recorded earlier continue with the current workflows', async () => {
   expect(await replay(await bundled('../../workflows/index.ts'))).toEqual(
     Object.fromEntries(ways.map((way) => [way, 'same'])),
   );
 });
 
-test('they go on with the bundle that the build has made, too', async () => {
+test('workflows recorded earlier also continue with the built bundle', async () => {
   const folderOfBuild = path.join(here, '../../dist/workflows');
   const made = (await readdir(folderOfBuild)).find((file) => /^bundle-[\d.]+\.js$/.test(file));
   const codePath = path.join(folderOfBuild, made ?? 'none');

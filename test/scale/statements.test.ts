@@ -136,7 +136,7 @@ const cases: readonly Case[] = [
   { title: 'the question whether a key is parked', work: () => (sql) => anyKey(sql, 'shop') },
 ];
 
-test.each(cases)('$title costs what it costs in a small table', async ({ title, work, rows = 0, before }) => {
+test.each(cases)('$title costs the same as in a small table', async ({ title, work, rows = 0, before }) => {
   const least = await worlds.small.world.cost(work(worlds.small), before);
   const most = await worlds.large.world.cost(work(worlds.large), before);
 

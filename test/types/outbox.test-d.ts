@@ -31,7 +31,7 @@ const orders = topic(
   z.object({ orderId: z.string(), at: z.string().transform((text) => new Date(text)) }),
 );
 
-test('a topic has the types of what is sent and what a consumer receives', () => {
+test('a topic has the types of sent and received payloads', () => {
   expectTypeOf(orders).toEqualTypeOf<Topic<{ orderId: string; at: string }, { orderId: string; at: Date }>>();
 });
 

@@ -33,7 +33,7 @@ async function runBulk({ database }: KeptFixture, id: string): Promise<void> {
   while ((await runner.runPage(id, () => undefined)).kind === 'more');
 }
 
-test('list, show and status print what is kept and why, within 80 columns and without a body', async (end) => {
+test('list, show and status print kept messages and their reasons, within 80 columns and without a body', async (end) => {
   const { fixture, cli, json } = await openStage(end);
   const failed = await fixture.keep('secret', { state: 'failed', key: null });
   const parked = await fixture.keep('parked', {

@@ -153,7 +153,7 @@ test('a claim touches as many pages behind 100,000 passed and 100,000 archived m
   expect(messagePages(nodes)).toBeLessThan(claimedEmpty + 20);
 });
 
-test('a page of passed messages touches only what it moves', async () => {
+test('a page of passed messages touches only the messages that it moves', async () => {
   const [lane] = await readArchivableLanes(at.fixture.database, 60_000, 60_000);
   if (lane === undefined) throw new Error('There is a lane.');
   for (const after of ['0', '50000']) {

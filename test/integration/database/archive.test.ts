@@ -172,7 +172,7 @@ test('nothing is archived of a lane without a snapshot', async () => {
   expect(await at.whereabouts('passed')).toEqual(['live ready']);
 });
 
-test('what a dead owner could see stays for a day after it was passed, even where archiving is sooner', async () => {
+test('messages visible to a dead owner stay for a day after they were passed, even where archiving is sooner', async () => {
   const { fixture } = at;
   const soon = { archiveAfterMs: 60_000 };
   await fixture.send('seen');

@@ -51,7 +51,7 @@ async function messages(): Promise<number> {
 
 const insert = 'insert into effect (n) values ($1)';
 
-test('what a pool writes, sends and records as processed commits together or not at all', async () => {
+test('the writes, sends and processed ids of a pool commit together or not at all', async () => {
   const client = clientOf(pool);
   const before = await messages();
   const work = (end: () => void) =>

@@ -73,7 +73,7 @@ async function commit({ folder }: Scratch): Promise<void> {
   await git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '--quiet', '--message', 'Begin');
 }
 
-test('init shows what it would write, and writes only when confirmed', async () => {
+test('init shows the files that it would write, and writes only when confirmed', async () => {
   const project = await scratch({ 'package.json': manifest(pg) });
 
   for (const answer of ['', 'n\n']) {

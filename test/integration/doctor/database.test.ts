@@ -57,7 +57,7 @@ test('asynchronous commits that no client waits for are a warning that names wha
   await until(async () => (await look())?.state === 'ok');
 });
 
-test('what retains dead rows and log files is named with the statement that ends it', async (context) => {
+test('causes that retain dead rows and log files are named with the statement that ends them', async (context) => {
   const { url } = await ownPostgres(context, careless.slice(4));
   const admin = openDatabase({ url, connections: 1 });
   context.onTestFinished(() => admin.close());

@@ -40,7 +40,7 @@ test('lanes of a dead relay are a problem without another relay, and a warning w
   expect(relayed.get('lane leases')).toMatchObject({ state: 'warning' });
 });
 
-test('what keeps a lane from being delivered is named: a lock, a hold, a change, another database', async () => {
+test('the cause that keeps a lane from being delivered is named: a lock, a hold, a change, another database', async () => {
   const owner = randomUUID();
   await acquireLane(fixture.database, fixture.lane, owner);
   await writeHold(fixture.database, fixture.lane, owner, {

@@ -10,7 +10,7 @@ import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
 import { untilFailing, untilProgress, untilWell } from '../../support/fixtures/told-health.ts';
 
-test('the health of a consumer shows its start, its progress, what is stuck, and its stop', async (context) => {
+test('the health of a consumer shows its start, its progress, stuck partitions and its stop', async (context) => {
   const stage = await InboxStage.create(1);
   context.onTestFinished(() => stage.end());
   let broken = true;

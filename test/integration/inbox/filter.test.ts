@@ -23,7 +23,7 @@ async function staged(url: string, requestTimeout: '2s' | '10s') {
 
 const sorted = (effects: readonly number[]) => effects.toSorted((a, b) => a - b);
 
-test('a redelivered message that the filter knows is dropped without asking the database', async () => {
+test('a redelivered message in the filter is dropped without asking the database', async () => {
   const { stage, consume } = await staged(inject('redisUrl'), '10s');
   const first = await consume('first');
   await until(() => first.counts().handled === 20);

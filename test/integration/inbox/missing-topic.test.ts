@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.end());
 
-test('a consumer of a topic missing in Kafka reports at once which one and what to do', async () => {
+test('a consumer of a topic missing in Kafka reports it at once with the next step', async () => {
   const missing = topic('orders', z.object({}), { address: `missing-${randomUUID()}` });
   const events: ConsumerEvent[] = [];
   const config = { ...stage.config, topics: [missing] };

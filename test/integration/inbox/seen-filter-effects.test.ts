@@ -62,7 +62,7 @@ async function effects(id: string): Promise<number> {
   return (await made.database.query('select 1 from effect where id = $1', [id])).length;
 }
 
-test('a duplicate that the filter knows costs no transaction', async () => {
+test('a duplicate in the filter costs no transaction', async () => {
   const filter = openFilter();
   const ids = Array.from({ length: 20 }, () => randomUUID());
   const deliverAll = () => Promise.all(ids.map((id) => deliver(filter, id)));
@@ -71,7 +71,7 @@ test('a duplicate that the filter knows costs no transaction', async () => {
   expect(new Set(await deliverAll())).toEqual(new Set(['filtered']));
 });
 
-test('a worker that dies between the commit and the note loses nothing: the database knows the duplicate', async () => {
+test('a worker that dies between the commit and the note loses nothing: the database has the duplicate', async () => {
   const filter = openFilter();
   const id = randomUUID();
   await apply(id);
@@ -114,7 +114,7 @@ test('two concurrent workers with an id unknown to the filter have one effect', 
   expect(await effects(id)).toBe(1);
 });
 
-test('a copied database has another epoch, in which the filter knows nothing of the original', async () => {
+test('a copied database has another epoch, in which the filter has nothing of the original', async () => {
   const shared = openFilter();
   const id = randomUUID();
   const epoch = await readDatabaseEpoch(made.database);

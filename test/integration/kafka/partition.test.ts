@@ -36,7 +36,7 @@ const kindsWithoutBroker2 = messages.map(({ key }) =>
   partitionOf(key ?? '', partitions) === 0 ? 'acknowledged' : 'deferred',
 );
 
-test('with one broker down its partition is held and the other continues, for known, new and other connections', async () => {
+test('with one broker down its partition is held and the other continues, for existing, new and other connections', async () => {
   const address = await twoBrokerTopic();
   const beside = await createTopic(observer(servers.brokers.join(',')), {
     replicaAssignment: [{ partition: 0, replicas: [1] }],

@@ -61,7 +61,7 @@ test('the redelivery horizon is the longest retention of the topics, and infinit
   });
 });
 
-test('the lag of a group is counted per partition from what it has not committed', async () => {
+test('the lag of a group counts uncommitted messages per partition', async () => {
   const topic = await createTopic(kafka, { numPartitions: 3 });
   await publish(topic, [0, 0, 0, 1, 1, 2]);
   const open = new Set(['1', '4']);

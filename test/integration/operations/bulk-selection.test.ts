@@ -41,7 +41,7 @@ test('only the messages of the filter are changed, each with one audit entry', a
   expect(relay.workflows.bulkStarts).toMatchObject([{ id, replace: false }]);
 });
 
-test('no selection contains published messages, and one contains late rows behind the cursor', async () => {
+test('selections contain late rows behind the cursor, but no published messages', async () => {
   await failAll(fixture, ['F']);
   for (const label of ['P1', 'P2']) await fixture.send(label);
   const late = await fixture.begin();
@@ -71,7 +71,7 @@ test('no selection contains published messages, and one contains late rows behin
   expect(sample.map((each) => each.id)).toEqual(operator.of('F', 'late', 'R1').ids);
 });
 
-test('a bulk withdraw cancels what was not published and leaves no pause behind', async () => {
+test('a bulk withdraw cancels unpublished messages and leaves no pause behind', async () => {
   await operator.pause({ topic: 'orders' }, ada);
   const labels = Array.from({ length: 30 }, (_, n) => `R${n}`);
   for (const label of labels) await fixture.send(label);

@@ -82,7 +82,7 @@ test('the text of an edited payload is stored byte for byte', async () => {
   expect((await operator.show(id))?.message.payload).toBe(text);
 });
 
-test('of two operators who edit the same version one succeeds, and the conflict of the other is in the audit', async () => {
+test('when two operators edit the same version one succeeds, and the conflict of the other is in the audit', async () => {
   await failAll(fixture, ['A']);
   const id = fixture.idOf('A');
   const { version } = (await operator.show(id))?.message ?? {};

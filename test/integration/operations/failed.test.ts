@@ -129,7 +129,7 @@ test('only failed and retrying messages can be retried', async () => {
   expect(audit.map(({ result }) => result)).toEqual(['too-late', 'too-late', 'unknown']);
 });
 
-test('of many operators who retry the same messages at once, each message is retried by one', async () => {
+test('when many operators retry the same messages at once, each message is retried by one', async () => {
   const labels = [...Array(20).keys()].map((n) => `A${n}`);
   await failAll(fixture, labels);
   const { ids } = operator.of(...labels);

@@ -5,7 +5,7 @@ import { openDatabase } from '../../../src/store/database/pool.ts';
 import { emptyHands } from '../../../src/store/lane/lanes-empty.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 
-test('what a dead owner may have sent is suspect even if a proxy sends queries to a standby that lags', async (context) => {
+test('messages that a dead owner may have sent are suspect even if a proxy sends queries to a standby that lags', async (context) => {
   const fixture = await laneFixture();
   context.onTestFinished(() => fixture.drop());
   // Sees what a standby would that has received nothing since.

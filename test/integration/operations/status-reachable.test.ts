@@ -84,7 +84,7 @@ test('status and show distinguish a missing relay from an unreachable Temporal, 
   expect((await looked()).status).toMatch(/orders +0 .* quiet\n/);
 });
 
-test('a relay records that it runs, what it reaches and how far groups are behind, and removes the record when it stops', async (context) => {
+test('a relay records that it runs, the servers that it reaches and the lag of groups, and removes the record when it stops', async (context) => {
   quietTemporal();
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());

@@ -9,7 +9,7 @@ beforeEach(async () => {
 
 afterEach(() => world.drop());
 
-test('a clean run keeps every promise and counts what was examined', async () => {
+test('a clean run keeps every promise and counts the examined messages', async () => {
   for (const label of ['a', 'b', 'c']) await world.fixture.send(label, { key: 'k' });
   await world.fixture.send('delayed', { key: 'd', afterMs: 1_000 });
   await world.fixture.release('delayed');

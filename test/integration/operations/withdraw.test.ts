@@ -54,7 +54,7 @@ test('withdrawing a waiting, retrying or blocked message is a cancel', async () 
   expect(await withdraw('retrying', 'blocked', 'waiting')).toEqual(['canceled', 'canceled', 'canceled']);
 });
 
-test('withdrawing what was or may have been published is too late', async () => {
+test('withdrawing messages that were or may have been published is too late', async () => {
   await fixture.send('published');
   await fixture.drain();
   fixture.broker.judge = () => 'lose';
@@ -81,7 +81,7 @@ test('withdrawing what was or may have been published is too late', async () => 
   expect(await withdraw('published', 'ambiguous', 'put back')).toEqual(['too-late', 'too-late', 'too-late']);
 });
 
-test('while a relay is sending, the topic is paused: what the relay sent is too late, the rest is canceled', async () => {
+test('while a relay is sending, the topic is paused: messages that it sent are too late, the rest are canceled', async () => {
   const sending = gate();
   fixture.broker.before = () => sending.opened;
   await fixture.send('A');
@@ -141,7 +141,7 @@ test('a relay that does not free the lane in time leaves its messages busy and t
   expect(await fixture.states('A')).toEqual(['published']);
 });
 
-test('what a dead owner may have published is too late, what was sent after the takeover is not', async () => {
+test('messages that a dead owner may have published are too late, those sent after the takeover are not', async () => {
   for (const label of ['A', 'B', 'C']) await fixture.send(label);
   const database = new MortalDatabase(fixture.database);
   fixture.broker.after = () => database.kill();

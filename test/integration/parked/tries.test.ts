@@ -169,7 +169,7 @@ test('a message added late before the beginning of the queue is not left behind'
   expect(await database.transaction((sql) => endTry(sql, group, keyId, ['1']))).toBe('gone');
 });
 
-test('a try reads almost nothing of what was handled before it, while an old snapshot prevents its removal', async () => {
+test('a try reads almost nothing of the messages handled before it, while an old snapshot prevents their removal', async () => {
   const { database, group, url } = keys;
   const count = 3_000;
   const keyId = await keys.park('k', '0');

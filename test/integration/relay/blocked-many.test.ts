@@ -57,7 +57,7 @@ test('thousands of blocked messages of one key are released from the first on, a
   });
 });
 
-test('what is released in parts is delivered in order, among later messages', async () => {
+test('messages released in parts are delivered in order, among later ones', async () => {
   await block(1, 2_500, 'blocked');
   await fixture.send('later', { key: 'K00001' });
 

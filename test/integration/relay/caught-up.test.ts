@@ -62,7 +62,7 @@ async function lookAndWake(): Promise<void> {
   await fixture.database.query('select');
 }
 
-test('a look that finds only what a nudge has named wakes no lane', async () => {
+test('a look that finds only commits named by a nudge wakes no lane', async () => {
   await fixture.send('a1');
   drains.wake(fixture.lane);
   await settled(1);
@@ -76,7 +76,7 @@ test('a look that finds only what a nudge has named wakes no lane', async () => 
   await sent('a2');
 });
 
-test('a look that finds what committed late wakes the lane', async () => {
+test('a look that finds a late commit wakes the lane', async () => {
   const late = await fixture.begin();
   await storeMessages(late, fixture.topic, [{ payload: '"late"' }]);
   await fixture.send('a1');

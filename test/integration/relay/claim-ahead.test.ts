@@ -93,7 +93,7 @@ test('behind a partial batch the next one is claimed at its acknowledgement if a
   expect(claims.begun).toBe(3);
 });
 
-test('what was rung for and claimed behind a partial batch is sent at once, not at the next check', async () => {
+test('a message rung for and claimed behind a partial batch is sent at once, not at the next check', async () => {
   await sendAll('a1');
   const wake = new Wake();
   const stop = new AbortController();

@@ -32,7 +32,7 @@ async function cancels(names: readonly string[]): Promise<readonly string[]> {
   return Promise.all(names.map((name) => fixture.cancel(name)));
 }
 
-test('what a dead owner published is published again, and every message keeps its state until then', async () => {
+test('a message that a dead owner published is published again, and every message keeps its state until then', async () => {
   await sendAll(['A', 'B']);
   await publishAndDie();
   expect(await fixture.states('A', 'B')).toEqual(['ready', 'ready']);
@@ -82,7 +82,7 @@ test('messages sent after the takeover can be canceled as usual', async () => {
   expect(await cancels(['old', 'new'])).toEqual(['too-late', 'canceled']);
 });
 
-test('a follower that becomes blocked or is put back keeps the mark of what the dead owner may have done', async () => {
+test('a follower that becomes blocked or is put back stays marked as possibly published by the dead owner', async () => {
   await fixture.send('K1', { key: 'K' });
   await fixture.send('K2', { key: 'K' });
   await fixture.send('put back', { key: 'L' });
@@ -120,7 +120,7 @@ test('the suspicion outlives the run that detected it', async () => {
   expect(await cancels(names)).toEqual(Array(6).fill('too-late'));
 });
 
-test('after two deaths in a row, canceling what either owner may have published is too late', async () => {
+test('after two deaths in a row, canceling messages that either owner may have published is too late', async () => {
   const names = labels('A', 4);
   await sendAll(names);
   await publishAndDie();
@@ -171,7 +171,7 @@ test('a settle that the database refuses for a while is repeated, and nothing is
   expect(await fixture.laneRow()).toMatchObject({ hold: null, owner: null });
 });
 
-test('the suspicion ends once the lane is quiet: what is rejected afterwards can be canceled', async () => {
+test('the suspicion ends once the lane is quiet: messages rejected afterwards can be canceled', async () => {
   await sendAll(['A']);
   await publishAndDie();
   expect(await fixture.drain()).toBe('quiet');

@@ -33,7 +33,7 @@ async function pages(work: (sql: Sql) => Promise<unknown>): Promise<number> {
   return pagesOf(await planNodes(fixture.database, text, values));
 }
 
-test('behind an old snapshot looks and sweeps read what is due, not what was released', async () => {
+test('behind an old snapshot looks and sweeps read due messages, not released ones', async () => {
   await due(10_000);
   const old = await fixture.begin();
   await old.query('set transaction isolation level repeatable read');

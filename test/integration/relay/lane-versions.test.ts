@@ -68,7 +68,7 @@ test.each([
   ['a claim', claimed],
   ['a settle', settled],
   ['a renewal', renewed],
-])('behind an old snapshot %s finds its lane without reading what was written to it', async (_, work) => {
+])('behind an old snapshot %s finds its lane without reading its earlier versions', async (_, work) => {
   expect(await renewed(fixture.database)).toBe(true);
 
   expect(await pages(work)).toBeLessThan(fewPages);

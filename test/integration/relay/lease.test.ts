@@ -169,7 +169,7 @@ test('an owner whose session has ended is replaced half a second after its last 
   expect(await acquireLane(fixture.database, fixture.lane, randomUUID())).toMatchObject({ lapsed: true });
 });
 
-test('a new owner waits for a settle in progress and claims only what it left', async () => {
+test('a new owner waits for a settle in progress and claims only the messages that it left', async () => {
   await fixture.send('A');
   await fixture.send('B');
   const old = randomUUID();

@@ -58,7 +58,7 @@ async function pagesAfterwards(work: (sql: Sql) => Promise<unknown>): Promise<nu
   });
 }
 
-test('on a table that was never analyzed, a claim does not read what its lane has published', async () => {
+test('on a table that was never analyzed, a claim does not read the published messages of its lane', async () => {
   await acquireLane(fixture.database, fixture.lane, me);
   expect(await pagesAfterwards(claimNothing)).toBeLessThan(fewPages);
   await freeLease(fixture.database, fixture.lane, me, true);

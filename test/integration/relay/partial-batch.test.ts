@@ -26,7 +26,7 @@ test('when part of a batch cannot be sent, it is sent with the next one and the 
   expect(await fixture.row('U1')).toMatchObject({ attempts: 0, maybePublished: false });
 });
 
-test('what was on the wire when a hold began can no longer be canceled and is sent again', async () => {
+test('messages on the wire when a hold began can no longer be canceled and are sent again', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'hold-on-wire' : 'hold');
   fixture.broker.after = () => {
     fixture.broker.judge = () => 'store';

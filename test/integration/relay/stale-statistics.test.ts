@@ -64,7 +64,7 @@ test('marks of started workflows are written by id, not by a scan of all waiting
   expect(await wasted((sql) => markTold(sql, [told]))).toBeLessThan(10);
 });
 
-test('a sweep reads once what it releases', async () => {
+test('a sweep reads the messages that it releases once', async () => {
   const nodes = await functionPlanNodes(fixture.database, 'sweep', ['{orders}', '1000', '200 ms', null]);
   expect(wastedBy(nodes)).toBe(0);
 });

@@ -57,7 +57,7 @@ test.concurrent('a publish that never settles is aborted, reported, and costs it
   expect(fixture.broker.labels).toEqual(['A']);
 });
 
-test.concurrent('a slow publish that stops when aborted keeps its lane, and what it has sent is settled', async (context) => {
+test.concurrent('a slow publish that stops when aborted keeps its lane, and the sent messages are settled', async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;
   fixture.broker.before = ({ signal }) =>

@@ -164,7 +164,7 @@ test('a failure that the database does not keep is not reported: a receipt came 
   expect(told()).toEqual([]);
 });
 
-test('what could not be reported because the database was unreachable is left to the next owner', async () => {
+test('failures that could not be reported because the database was unreachable are left to the next owner', async () => {
   const id = await fixture.send('A');
   fixture.broker.judge = () => 'permanent';
   const database = new MortalDatabase(fixture.database);

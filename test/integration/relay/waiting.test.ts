@@ -66,7 +66,7 @@ test('the sweep leaves a message to its workflow for 200 ms, and takes it at onc
   expect((await sweep(fixture.database, [], 100)).released).toBe(1);
 });
 
-test('a sweep names the lanes of what it releases, so that they are woken without a look', async () => {
+test('a sweep names the lanes of released messages, so that they are woken without a look', async () => {
   await stopClock(fixture.database);
   expect((await sweep(fixture.database, ['orders'], 100)).lanes).toEqual([]);
   for (const label of ['A', 'B']) await fixture.send(label, { afterMs: 60_000 });

@@ -236,7 +236,7 @@ describe.each([
   );
 });
 
-test('the refusal of a batch names the message, whoever refuses it', async () => {
+test('the refusal of a batch names the message, by the library and by the database', async () => {
   const byCode = await refused(byPg(made.database), (tx) =>
     sendBatch(tx, orders, [{ payload: text }, { payload: text, key: '' }]),
   );

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 180_000 });
 const shown = numbered('order-timeout');
 const hidden = numbered('hidden', { visible: false });
 
-test('the Temporal UI shows what a workflow is about, by names only where these may be seen, and show links to it', async (context) => {
+test('the Temporal UI shows the subject of a workflow, with names only where these may be seen, and show links to it', async (context) => {
   const stage = await openStage(context, { topics: [shown, hidden] });
   await stage.relay();
   const options = { after: '15 minutes', ref: 'order-42', key: 'customer-7' } as const;

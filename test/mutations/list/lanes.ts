@@ -44,7 +44,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'BigInt(xid) < BigInt(xmax) && !inProgress.has(xid)',
     replace: `BigInt(xid) < BigInt(xmax) && !inProgress.has('')`,
     test: 'test/integration/relay/caught-up.test.ts',
-    title: 'a look that finds what committed late wakes the lane',
+    title: 'a look that finds a late commit wakes the lane',
   },
   {
     name: 'claim-ahead-behind-exceptions',
@@ -145,7 +145,7 @@ export const laneMutations: readonly Mutation[] = [
     find: 'where topic = $1 and n = $2 for update skip locked',
     replace: 'where topic = $1 and n = $2 for update',
     test: 'test/integration/relay/lease.test.ts',
-    title: 'a new owner waits for a settle in progress and claims only what it left',
+    title: 'a new owner waits for a settle in progress and claims only the messages that it left',
   },
   {
     name: 'lane-owned-across-a-restart',

@@ -16,7 +16,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: `m.position > 0 and m.position > $3`,
     replace: `m.position > 0 and m.position + 0 > $3`,
     test: 'test/integration/database/archive-plans.test.ts',
-    title: 'a page of passed messages touches only what it moves',
+    title: 'a page of passed messages touches only the messages that it moves',
   },
   {
     name: 'archive-of-what-is-not-passed',
@@ -34,7 +34,8 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'and (m.position <= $5 or l.suspect is null or not pg_visible_in_snapshot(m.xid, l.suspect))',
     replace: 'and $5::bigint is not null',
     test: 'test/integration/database/archive.test.ts',
-    title: 'what a dead owner could see stays for a day after it was passed, even where archiving is sooner',
+    title:
+      'messages visible to a dead owner stay for a day after they were passed, even where archiving is sooner',
   },
   {
     name: 'reconcile-restarts-nothing',
@@ -156,7 +157,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'return ctids.get(lane) ?? null;',
     replace: 'return ctids.has(lane) ? null : null;',
     test: 'test/integration/relay/lane-versions.test.ts',
-    title: 'finds its lane without reading what was written to it',
+    title: 'finds its lane without reading its earlier versions',
   },
   {
     name: 'walk-from-the-start',
@@ -165,6 +166,6 @@ export const maintenanceMutations: readonly Mutation[] = [
     find: 'return now >= this.#restsUntil ? null : this.#from;',
     replace: 'return now >= this.#restsUntil ? this.#from : null;',
     test: 'test/integration/relay/due-edge.test.ts',
-    title: 'behind an old snapshot looks and sweeps read what is due, not what was released',
+    title: 'behind an old snapshot looks and sweeps read due messages, not released ones',
   },
 ];

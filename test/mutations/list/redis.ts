@@ -67,6 +67,6 @@ export const redisMutations: readonly Mutation[] = [
     find: 'if (reached >= count) return sent.value;',
     replace: 'if (reached >= 0) return sent.value;',
     test: 'test/transports/redis/outages.test.ts',
-    title: 'with replicas acknowledges what enough replicas have',
+    title: 'with replicas acknowledges messages that enough replicas have, and reports the rest as ambiguous',
   },
 ];

@@ -17,7 +17,7 @@ export const tryMutations: readonly Mutation[] = [
     replace: 'where x.key_id = p_id order by',
     test: tries,
     title:
-      'a try reads almost nothing of what was handled before it, while an old snapshot prevents its removal',
+      'a try reads almost nothing of the messages handled before it, while an old snapshot prevents their removal',
   },
   {
     name: 'dead-processes-not-looked-for',

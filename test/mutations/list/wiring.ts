@@ -27,7 +27,7 @@ export const wiringMutations: readonly Mutation[] = [
     find: 'ahead === undefined && hold === undefined && !claimed.truncated',
     replace: 'hold === undefined && !claimed.truncated',
     test: 'test/integration/relay/claim-ahead.test.ts',
-    title: 'what was rung for and claimed behind a partial batch is sent at once, not at the next check',
+    title: 'a message rung for and claimed behind a partial batch is sent at once, not at the next check',
   },
   {
     name: 'replaced-session-not-noticed',

@@ -83,7 +83,8 @@ export const writingMutations: readonly Mutation[] = [
     find: '       and not coalesce(pg_visible_in_snapshot(m.xid, l.suspect), false)\n',
     replace: '',
     test: 'test/integration/operations/withdraw.test.ts',
-    title: 'what a dead owner may have published is too late, what was sent after the takeover is not',
+    title:
+      'messages that a dead owner may have published are too late, those sent after the takeover are not',
   },
   {
     name: 'reschedule-only-to-later',

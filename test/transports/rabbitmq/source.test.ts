@@ -80,7 +80,7 @@ test('messages being handled when the connection is lost are offered again, and 
   ]);
 });
 
-test('a consumer notices a silent network by its heartbeat, and receives afterwards what was waiting', async () => {
+test('a consumer notices a silent network by its heartbeat, and afterwards receives the waiting messages', async () => {
   const { join, offered, proxy, send, troubles } = await stage({ heartbeat: '1s' });
   await join();
   send('one');

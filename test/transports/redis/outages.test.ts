@@ -188,7 +188,7 @@ test.each([
   ['redisStream', redisStream],
   ['redisList', redisList],
 ] as const)(
-  '%s with replicas acknowledges what enough replicas have, and reports the rest as ambiguous',
+  '%s with replicas acknowledges messages that enough replicas have, and reports the rest as ambiguous',
   async (_name, make) => {
     const [server, second] = await Promise.all([ownRedis(), ownRedis()]);
     const transport = ending(make({ url: server.url, replicas: 1, replicaTimeout: 300 }));

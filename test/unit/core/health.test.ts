@@ -22,7 +22,7 @@ test('a failure has its first time and its last error until it is resolved', () 
   expect(health.read().failing).toEqual([]);
 });
 
-test('a failure that nothing resolves is forgotten ten seconds after its next try was due, and then begins anew', () => {
+test('a failure that nothing resolves is forgotten ten seconds after its next try was due, and then starts afresh', () => {
   const health = new HealthRecord();
   health.failed('receipts', 'no', { retryInMs: 5_000 });
   vi.advanceTimersByTime(14_999);

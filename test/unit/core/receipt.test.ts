@@ -17,7 +17,7 @@ test('a receipt is read as it was written, with and without an installation', ()
   });
 });
 
-test('a receipt carries a version, so that readers can tell a format that they do not know', () => {
+test('a receipt carries a version, so that readers can recognize an unknown format', () => {
   expect(JSON.parse(writeReceipt(receipt))).toEqual({ version: 1, ...receipt });
 });
 

@@ -45,7 +45,7 @@ test('everything ends in reverse order, also after one that fails, and a second 
   expect(await timed(made.over)).toBeLessThan(1_000);
 });
 
-test('what is added after the end is ended at once', async () => {
+test('a part added after the end is ended at once', async () => {
   const { made, ended, add } = running();
   await made.stop();
   add('late');

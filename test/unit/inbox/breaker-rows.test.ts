@@ -67,7 +67,7 @@ test('addresses that pause are written as durations until they resume; then noth
   expect(database.transactions.map(({ options }) => options)).toEqual([patience, patience]);
 });
 
-test('a stop removes the rows of what is still paused, once', async () => {
+test('a stop removes the rows of addresses that are still paused, once', async () => {
   const database = new ScriptedClient();
   const rows = new BreakerRows({
     client: database.client,

@@ -136,7 +136,7 @@ test('without rules nothing pauses', () => {
   expect(breaker.watches('orders')).toBe(false);
 });
 
-test('after five quiet minutes a pause begins anew with the shortest time', () => {
+test('after five quiet minutes the next pause has the shortest time again', () => {
   const { breaker, fail } = make();
   fail('a', 'b', 'c', 'd', 'e');
   for (let probe = 0; probe < 3; probe += 1) breaker.probeFailed('orders', down);

@@ -31,7 +31,7 @@ test.each<[ConsumerEvent, string | undefined]>([
   expect(health.isAway(60_000), 'only a server is away').toBe(what === 'Kafka');
 });
 
-test('what works again is no longer shown, and effects of a stop are not reported', () => {
+test('a resolved failure is no longer shown, and effects of a stop are not reported', () => {
   const health = new HealthRecord();
   const events: ConsumerEvent[] = [];
   const report = noting(health, (one) => events.push(one));

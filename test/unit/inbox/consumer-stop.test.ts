@@ -4,7 +4,7 @@ import { byNow, fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fak
 import { gate } from '../../support/fixtures/gate.ts';
 import { consumerBench, numbered, numbers } from './consumer-bench.ts';
 
-test('a stop leaves the sources first, and closes last what ending tries still need', async () => {
+test('a stop leaves the sources first, and last closes the connections that ending tries still need', async () => {
   const filter: SeenFilter = {
     seen: async () => new Set(),
     add: async () => undefined,

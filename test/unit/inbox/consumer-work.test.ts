@@ -40,7 +40,7 @@ test('a handled message is acknowledged, counted, reported, confirmed, and progr
   expect(receipts).toEqual([['orders', 'id-1']]);
 });
 
-test('status adds what the group keeps, and its lag at all sources', async () => {
+test('status adds the kept messages of the group, and its lag at all sources', async () => {
   const { consumer, database, sources } = await consumerBench({
     topics: [numbers('orders'), numbers('stock')],
     sourceOf: { stock: 1 },

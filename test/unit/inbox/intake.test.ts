@@ -281,7 +281,7 @@ test('the filter gets handled messages and nothing else', async () => {
   expect(added.slice(1)).toEqual([['id-4', 'id-6']]);
 });
 
-test('the database is asked only for what the filter does not know', async () => {
+test('the database is asked only for ids unknown to the filter', async () => {
   const seen = new Set(['id-1']);
   const filter = { seen: async () => seen, add: async () => undefined, close: async () => undefined };
   const bench = new IntakeBench({ filter });

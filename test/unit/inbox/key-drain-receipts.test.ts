@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { gate } from '../../support/fixtures/gate.ts';
 import { begun, DrainBench } from './drain-bench.ts';
 
-test('a drain ends once the broker has stored the receipts of what it has handled', async () => {
+test('a drain ends once the broker has stored the receipts of the handled messages', async () => {
   const [sending, storing] = [gate(), gate()];
   const bench = new DrainBench({
     stored: () => {

@@ -17,7 +17,7 @@ const presences = (database: ScriptedClient) =>
     .said('insert into outbox.consumer ')
     .map((values) => [values.slice(0, 5), JSON.parse(String(values[5])) as unknown]);
 
-test('a consumer records where it runs and what it owns of all sources, by address, and removes its row', async () => {
+test('a consumer records where it runs and its partitions of all sources, by address, and removes its row', async () => {
   const database = new ScriptedClient();
   const presence = new ConsumerPresence({ client: database.client, group: 'shop', processInfo });
   presence.owns('kafka', [

@@ -196,7 +196,7 @@ test('a schema that throws makes its message invalid', async () => {
   });
 });
 
-test('a schema whose promise rejects does not refuse: what it asked may answer later', async () => {
+test('an error of a schema’s promise is not a refusal: the service it asked may answer later', async () => {
   const asking = topic(
     'asking',
     schemaOf(() => Promise.reject(new Error('no connection'))),

@@ -64,7 +64,7 @@ const refuse =
   };
 const hang = (): Promise<void> => new Promise(() => undefined);
 
-test('a round starts what it was given, marks it, and reports that Temporal answers', async () => {
+test('a round starts the given keys, marks them, and reports that Temporal answers', async () => {
   const { asked, begin, database, ended, failed, starts, temporal } = stage();
   expect([starts.hostsKeys, starts.ready]).toEqual([false, true]);
 

@@ -211,7 +211,7 @@ test('a takeover waits for a connection lost before the mark, and claims nothing
   expect(database.valuesOf(asked.claim)[0]).toContain('7:7:');
 });
 
-test('what a dead owner may have sent or not reported is read from the row', async () => {
+test('the row shows whether a dead owner may have sent messages or left failures unreported', async () => {
   const { database, begin, acquired } = scriptedDrain();
   database.on(asked.acquire, [
     { ...acquired, cursor: '41', snapshot: '4:4:', suspect: '3:3:', untold: true },

@@ -67,7 +67,7 @@ test('one process that locks in one transaction after the other blocks nothing f
   expect(events).toEqual([]);
 });
 
-test('a transaction that has released its locks in between blocks anew', async () => {
+test('a transaction that released its locks in between counts afresh', async () => {
   const { database, events, lookFor } = blockers();
   database.on(locks, [blocker('3/9')]);
   await lookFor(5_000);

@@ -78,7 +78,7 @@ test('a drain after a failed one still begins', async () => {
   expect(second.claimed()).toBe(1);
 });
 
-test('a drain is woken for what its last claim did not show, or if that is unknown', async () => {
+test('a drain is woken for transactions that its last claim did not show, or if they are unknown', async () => {
   const { running, begin } = drains();
   expect(running.wake(lane)).toBe(false);
   const { claimed } = begin();

@@ -24,7 +24,7 @@ const passed = (ledger: Ledger) => {
   return () => offsets.passed('shop', 'orders');
 };
 
-test('the group is asked before the receipts: the receipt of what it has passed is before their end', async () => {
+test('the group is asked before the receipts: the receipt of a passed message is before their end', async () => {
   const ledger = new Ledger();
 
   expect(await passed(ledger)()).toEqual(new Map([[0, '10']]));

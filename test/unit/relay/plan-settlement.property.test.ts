@@ -110,7 +110,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   'not sent': ['blocked', 'read again'],
 };
 
-test('a batch counts what was acknowledged, and its positions bound it', () => {
+test('a batch counts the acknowledged messages, and their positions bound it', () => {
   fc.assert(
     fc.property(input, (given) => {
       const sent = given.claim.messages.filter((_, place) => given.outcomes[place]?.kind === 'acknowledged');
@@ -124,7 +124,7 @@ test('a batch counts what was acknowledged, and its positions bound it', () => {
   );
 });
 
-test('what the broker may have is marked, unless its row stays as suspect as before', () => {
+test('messages that the broker may have are marked, unless their row stays as suspect as before', () => {
   fc.assert(
     fc.property(input, (given) => {
       const changes = new Map(planSettlement(given)?.changes.map((change) => [change.id, change]));

@@ -154,7 +154,7 @@ test('a message whose workflow waits for the outcome has its offset in its row',
   ]);
 });
 
-test('a truncated batch that ends at or below the cursor keeps cursor and snapshot and stores what was published', () => {
+test('a truncated batch that ends at or below the cursor keeps cursor and snapshot and stores the published messages', () => {
   const settlement = plan([claimedMessage(4), claimedMessage(10)], [acknowledged(5), acknowledged(6)], {
     truncated: true,
   });
@@ -206,7 +206,7 @@ test('a hold before anything was sent settles nothing', () => {
   expect(plan(messages, [{ kind: 'deferred', onWire: false }, undefined])).toBeUndefined();
 });
 
-test('a hold of the whole batch leaves the cursor and marks only what was on the wire', () => {
+test('a hold of the whole batch leaves the cursor and marks only the messages on the wire', () => {
   const settlement = plan(
     [claimedMessage(11), claimedMessage(12), claimedMessage(13, { blocked: true })],
     [{ kind: 'deferred', onWire: true }, { kind: 'deferred', onWire: false }, undefined],
@@ -241,8 +241,14 @@ test.each<[string, PublishOutcome | undefined]>([
   ['blocked', { kind: 'blocked' }],
   ['deferred', { kind: 'deferred', onWire: false }],
   ['blocked', undefined],
-])('what a dead owner may have published and is now %s can no longer be canceled', (_name, outcome) => {
-  const settlement = plan([claimedMessage(11, { suspect: true, blocked: outcome === undefined })], [outcome]);
+])(
+  'a message that a dead owner may have published and is now %s can no longer be canceled',
+  (_name, outcome) => {
+    const settlement = plan(
+      [claimedMessage(11, { suspect: true, blocked: outcome === undefined })],
+      [outcome],
+    );
 
-  expect(settlement?.changes).toMatchObject([{ id: 'id-11', maybePublished: true }]);
-});
+    expect(settlement?.changes).toMatchObject([{ id: 'id-11', maybePublished: true }]);
+  },
+);

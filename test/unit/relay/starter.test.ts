@@ -252,7 +252,7 @@ test('a failure is reported with the action that failed', async () => {
   );
 });
 
-test('a stopped starter starts and requests nothing, and its stop waits for what is in progress', async () => {
+test('a stopped starter starts and requests nothing, and its stop waits for requests in progress', async () => {
   const { starter, database, script, started } = stage();
   database.on(untold, messages(30)).on(mark, []);
   script.start = () => new Promise((resolve) => setTimeout(resolve, 100));

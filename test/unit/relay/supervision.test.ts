@@ -59,7 +59,7 @@ test('lanes are requested concurrently, and an answer within a second leaves not
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an engine that refuses is reported away once, asked by one request at a time, and reported back with the duration', async () => {
+test('an engine that refuses is reported unreachable once, asked by one request at a time, and its return is reported with the duration', async () => {
   const { supervision, workflows, told, events } = engine();
   supervision.begin(workflows);
   told.fails = true;
@@ -85,7 +85,7 @@ test('an engine that refuses is reported away once, asked by one request at a ti
   expect(events).toHaveLength(2);
 });
 
-test('an engine that is silent for a second is away, and its late answer brings it back', async () => {
+test('an engine that is silent for a second counts as unreachable, and its late answer ends that', async () => {
   const { supervision, workflows, told, events } = engine();
   supervision.begin(workflows);
   told.takesMs = 3_000;

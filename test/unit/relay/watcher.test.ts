@@ -231,7 +231,7 @@ test('a nudge wakes a drain here, and for other lanes, or none, triggers a look'
   expect(times(look)).toBe(asked);
 });
 
-test('the next due time sets the next look, at most the usual pause away', async () => {
+test('the next due time sets the time of the next look, which is at most the usual pause away', async () => {
   for (const [nextDueInMs, afterMs] of [
     [4, 4],
     [1, 1],

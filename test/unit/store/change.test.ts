@@ -147,7 +147,7 @@ test('a dry run answers the same and is rolled back', async () => {
   await expect(failing).rejects.toThrow('no connection');
 });
 
-test('a retry and a discard return the previous state of what they changed', async () => {
+test('a retry and a discard return the previous state of the changed messages', async () => {
   const database = new ScriptedDatabase().on('update outbox.message m set', [{ id: 'a' }]);
   const rows = [message('a', 'retrying'), message('b')];
   expect(retryChange.action).toBe('retry');

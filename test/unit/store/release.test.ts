@@ -69,7 +69,7 @@ test('the history is not queried if all messages are live', async () => {
   expect(database.asked).toHaveLength(1);
 });
 
-test('a sweep begins where the last one ended and names the lanes of what it released', async () => {
+test('a sweep begins where the last one ended and names the lanes of the released messages', async () => {
   const database = new ScriptedDatabase().on('from outbox.sweep(', [
     { released: 3, next: 'n', lanes: 'orders/1 bills/12' },
   ]);

@@ -146,7 +146,7 @@ test('a message is canceled and rescheduled by its id or its ref', async () => {
   expect(await rescheduleMessage(database, 'orders', { id: 'a' }, {})).toBe('unknown');
 });
 
-test('a cancel on behalf of somebody is in the audit, in its transaction, unless the message does not exist', async () => {
+test('a cancel on behalf of an actor is in the audit, in its transaction, unless the message does not exist', async () => {
   const topic = 'select topic from outbox.message_all';
   const [cancel, audit] = ['select outbox.cancel(', 'insert into outbox.audit'];
   const database = new ScriptedDatabase().on(topic, [{ topic: 'orders' }]).on(audit, []);

@@ -75,7 +75,7 @@ test.each([
   expect(await inSpan(() => tracing.within(() => headers, active))).toMatchObject({ spanId });
 });
 
-test('a later version of the header is read as far as it is known', async () => {
+test('a later version of the header is read as far as possible', async () => {
   const later = `${traceparent.replace(/^00/, '01')}-more`;
 
   expect(await tracing.within(() => ({ traceparent: later }), active)).toMatchObject({ traceId });

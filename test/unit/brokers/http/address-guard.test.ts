@@ -64,7 +64,7 @@ test.each([
   expect(() => guard.check(hostOf(host))).not.toThrow();
 });
 
-test('only what `allow` lists is allowed in addition', () => {
+test('an address is allowed in addition only if `allow` lists it', () => {
   const own = addressGuard(['10.1.0.0/16', '192.168.7.7', 'fd00:1::/32', '::1']);
   for (const host of ['10.1.2.3', '192.168.7.7', 'fd00:1::5', '::1', '::ffff:10.1.0.1'])
     expect(() => own.check(host), host).not.toThrow();

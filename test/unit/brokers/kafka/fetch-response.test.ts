@@ -253,7 +253,7 @@ async function fetched(offset: number, ...batches: readonly Buffer[]) {
   return new Batch('orders', String(offset), responses[0]?.partitions[0]);
 }
 
-test('what compaction has emptied is skipped in one fetch, also where the next batch is cut off', async () => {
+test('batches emptied by compaction are skipped in one fetch, also where the next batch is cut off', async () => {
   const empty = await compacted(10, 0, 9);
   const next = (await compacted(20, 5, 4)).subarray(0, -3);
 

@@ -75,7 +75,7 @@ test('batches of several partitions and topics share a request, and each gets it
   expect(orders.outcomes).toContainEqual(unsent);
 });
 
-test('the error has what a refused record says, preceded by the message of the whole batch', async () => {
+test('the error has the text of a refused record, preceded by the message of the whole batch', async () => {
   const { broker, publish } = await stage();
   broker.answer = () => ({ code: 87, records: [null, 'no key'] });
   const of = async (): Promise<unknown> => (await publish({})).outcomes[0];
@@ -233,7 +233,7 @@ test.each([
   expect((broker.produced[0]?.records.readInt16BE(21) ?? 1) % 8).toBe(0);
 });
 
-test('closing waits for what is being sent and ends all connections; the transport can then be used again', async () => {
+test('closing waits for messages being sent and ends all connections; the transport can then be used again', async () => {
   const { broker, publish, transport } = await stage({ requestTimeout: 1_000 });
   await publish({});
   broker.mute.add('produce');

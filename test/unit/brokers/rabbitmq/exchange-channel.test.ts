@@ -122,7 +122,7 @@ test('a routing key that throws rejects its message, and one that AMQP cannot ca
   expect(unencodable).toEqual({ kind: 'permanent', error: 'a key of 256 bytes' });
 });
 
-test('a blocked server holds the transport: what is in flight may be stored, the next message is not sent', async () => {
+test('a blocked server holds the transport: messages in flight may be stored, the next one is not sent', async () => {
   const one = stage();
   const sent = await inFlight(one, message('a'), message('b'));
   one.model.emit('blocked', 'low on disk');

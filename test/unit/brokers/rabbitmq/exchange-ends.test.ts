@@ -85,7 +85,7 @@ test.each([
   ['the reason of the connection', new Error('read ECONNRESET'), 'read ECONNRESET'],
   ['no reason', undefined, 'The channel was closed.'],
 ])(
-  'a channel that ends for %s holds the transport, and what was in flight may be stored',
+  'a channel that ends for %s holds the transport, and messages in flight may be stored',
   async (...given) => {
     const [, error, reason] = given;
     const { channel, model, scripted } = stage();
@@ -136,7 +136,7 @@ test('a message without a confirmation in time holds the topic if the server oth
   expect(await outcomes(sent)).toEqual([{ kind: 'hold', hold: { scope: 'topic', reason }, onWire: true }]);
 });
 
-test('if the server does not answer at all, the end of the connection settles what is in flight', async () => {
+test('if the server does not answer at all, the end of the connection settles the messages in flight', async () => {
   const one = stage();
   one.asked.fail = true;
   const sent = await inFlight(one, message('a'));

@@ -100,7 +100,7 @@ test('a blocked connection stays open although idle, to receive the end of the b
   expect(server.connections.ever).toBe(1);
 });
 
-test('when the server blocks its publishers, what is in flight to every exchange may be stored', async () => {
+test('when the server blocks its publishers, messages in flight to every exchange may be stored', async () => {
   const { send, server } = await stage({ requestTimeout: 120_000 });
   server.confirm = () => 'none';
   const sent = [send('orders', 'a'), send('bills', 'b')];
@@ -115,7 +115,7 @@ test('when the server blocks its publishers, what is in flight to every exchange
   expect(server.published).toHaveLength(2);
 });
 
-test('a lost connection is replaced by the next batch, and what was in flight may be stored', async () => {
+test('a lost connection is replaced by the next batch, and messages in flight may be stored', async () => {
   const { send, server } = await stage();
   server.confirm = () => 'none';
   const sent = send('orders', 'a');

@@ -78,7 +78,7 @@ test('messages that are done are removed by their number and first offset; none 
   expect(commands).toEqual([['EVAL', ...keys, 'stock/1', '2', '7']]);
 });
 
-test('what the server refuses is reported', async () => {
+test('a refusal of the server is reported', async () => {
   const client = { sendCommand: () => Promise.reject(new Error('NOPERM')) } as unknown as RedisClient;
 
   await expect(new ListQueue('orders', 'stock').done(client, lease, [{ offset: '7' }])).rejects.toThrow(

@@ -62,7 +62,7 @@ test('a late reply closes the connection, and the next question opens another', 
   expect(server.connections().ever).toBe(2);
 });
 
-test('a lost connection fails what is pending, and the next question opens another', async () => {
+test('a lost connection fails pending questions, and the next one opens another', async () => {
   let silent = true;
   const { get, server } = await stage(
     (command) => (named(command, 'GET') && silent ? undefined : 'OK'),

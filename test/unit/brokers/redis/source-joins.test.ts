@@ -6,7 +6,7 @@ import { mine, type Stage, stage, taken } from './source-stage.ts';
 
 const soon = { timeout: 20_000, interval: 5 };
 
-test('a stop ends the batch without losing it: what is done is marked, the lease is released, nothing stays open', async () => {
+test('a stop ends the batch without losing it: finished messages are marked, the lease is released, nothing stays open', async () => {
   const { leaseCommands, orders: queue, server, subscribe } = await stage();
   queue.answers.push(mine(['1', '2']));
   const batches: IncomingBatch[] = [];

@@ -107,7 +107,7 @@ test('a member without the lease joins and requests it repeatedly', async () => 
   expect(queue.calls.slice(0, 4)).toEqual(['read', 'read', 'read', 'done 1']);
 });
 
-test('a lease that another member has taken ends the batch, and what was read is read again', async () => {
+test('a lease that another member has taken ends the batch, and its messages are read again', async () => {
   const { lease, orders: queue, subscribe, told } = await stage();
   queue.answers.push(mine(['1', '2']), taken, mine(['1']));
   const ended: unknown[] = [];
