@@ -475,7 +475,7 @@ create table outbox.topic (
 );
 constraint confirm_whole CHECK ((num_nulls(confirm_group, receipt_timeout_ms, confirm_max_sends) = ANY (ARRAY[0, 3])));
 constraint topic_confirm_max_sends_check CHECK (((confirm_max_sends >= 1) AND (confirm_max_sends <= 100)));
-constraint topic_exhausted_check CHECK ((exhausted = ANY (ARRAY['release-key'::text, 'hold-key'::text])));
+constraint topic_exhausted_check CHECK ((exhausted = ANY (ARRAY['release-key'::text, 'block-key'::text])));
 constraint topic_lanes_check CHECK (((lanes >= 1) AND (lanes <= 1024)));
 constraint topic_partitions_check CHECK ((partitions > 0));
 constraint topic_pkey PRIMARY KEY (name);
@@ -600,7 +600,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.begin_try(p_id uuid, p_retry_ms double precision[], p_hold boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean)
+CREATE OR REPLACE FUNCTION outbox.begin_try(p_id uuid, p_retry_ms double precision[], p_block boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean)
  RETURNS SETOF outbox.try_answer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -645,7 +645,7 @@ begin
     return;
   end if;
   if k.worker is not null then
-    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_max_kills, p_hold);
+    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_max_kills, p_block);
     if v_buried.gave_up is not null then
       answer.kind := v_buried.gave_up;
       answer.message_id := v_buried.message_id;
@@ -693,7 +693,7 @@ begin
     update outbox.parked_key x set next_at = 'infinity' where x.id = p_id;
     answer.kind := 'blocked';
   elsif v_first.attempts > cardinality(p_retry_ms) then
-    answer.kind := outbox.give_up(v_first.consumer_group, v_first.message_id, 'killed', null, p_hold);
+    answer.kind := outbox.give_up(v_first.consumer_group, v_first.message_id, 'killed', null, p_block);
     answer.message_id := v_first.message_id;
   else
     answer.kind := 'suspect';
@@ -755,7 +755,7 @@ begin
   end;
 end $function$;
 
-CREATE OR REPLACE FUNCTION outbox.bury_try(k outbox.parked_key, p_dead boolean, p_max_kills integer, p_hold boolean, OUT gave_up text, OUT message_id text)
+CREATE OR REPLACE FUNCTION outbox.bury_try(k outbox.parked_key, p_dead boolean, p_max_kills integer, p_block boolean, OUT gave_up text, OUT message_id text)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -778,7 +778,7 @@ begin
   where x.key_id = k.id and x.state = 'parked' and x.position = k.begun_from
   returning * into m;
   if v_killed and m.kills > 1 and m.kills >= p_max_kills then
-    gave_up := outbox.give_up(m.consumer_group, m.message_id, 'killed', null, p_hold);
+    gave_up := outbox.give_up(m.consumer_group, m.message_id, 'killed', null, p_block);
     message_id := m.message_id;
   end if;
 end $function$;
@@ -1195,7 +1195,7 @@ begin
     'wire', jsonb_build_object('before', outbox.sha256(m.wire), 'after', outbox.sha256(p_wire)));
 end $function$;
 
-CREATE OR REPLACE FUNCTION outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_hold boolean)
+CREATE OR REPLACE FUNCTION outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_block boolean)
  RETURNS TABLE(key_id uuid, gave_up text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1217,7 +1217,7 @@ begin
       order by x.id for no key update skip locked
     loop
       key_id := k.id;
-      select b.message_id into gave_up from outbox.bury_try(k, true, p_max_kills, p_hold) b;
+      select b.message_id into gave_up from outbox.bury_try(k, true, p_max_kills, p_block) b;
       return next;
     end loop;
   end loop;
@@ -1271,7 +1271,7 @@ CREATE OR REPLACE FUNCTION outbox.exact(length interval)
  IMMUTABLE
 AS $function$ select make_interval(secs => extract(epoch from length)::float8) $function$;
 
-CREATE OR REPLACE FUNCTION outbox.fail_try(p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean, p_retry_ms double precision[], p_hold boolean)
+CREATE OR REPLACE FUNCTION outbox.fail_try(p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean, p_retry_ms double precision[], p_block boolean)
  RETURNS outbox.try_answer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1288,7 +1288,7 @@ begin
   if not found then return answer; end if;
   update outbox.parked_key k set worker = null, tries = k.tries + 1 where k.id = p_id;
   if p_final or p_attempts > cardinality(p_retry_ms) then
-    answer.kind := outbox.give_up(p_group, p_message_id, p_reason, p_error, p_hold);
+    answer.kind := outbox.give_up(p_group, p_message_id, p_reason, p_error, p_block);
     return answer;
   end if;
   update outbox.parked_key k set next_at = outbox.clock() + p_retry_ms[p_attempts] * interval '1 ms' where k.id = p_id
@@ -1358,7 +1358,7 @@ AS $function$
       order by r.position limit 1) is null)
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_hold boolean)
+CREATE OR REPLACE FUNCTION outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_block boolean)
  RETURNS text
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1373,8 +1373,8 @@ begin
   where p.consumer_group = p_group and p.message_id = p_message_id and p.state = 'parked'
   returning key_id, position into home, own_position;
   if home is null then return 'gone'; end if;
-  if p_hold and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
-    -- If an earlier message was retried meanwhile, it holds the key only when its turn comes.
+  if p_block and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
+    -- If an earlier message was retried meanwhile, it blocks the key only when its turn comes.
     behind := exists (select from outbox.parked p where p.key_id = home and p.position < own_position);
     update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
     return case when behind then 'more' else 'blocked' end;
@@ -1733,7 +1733,7 @@ AS $function$
 begin
   insert into outbox.freed_key (topic, lane, key)
   select p_topic, p_lane, k.key from (
-    select distinct m.key, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
+    select distinct m.key, (select t.exhausted = 'block-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
     from outbox.message m where m.id = any(p_ids) and m.state::text = 'blocked' and m.key is not null offset 0
   ) k cross join lateral outbox.free_blocked(p_topic, p_lane, k.key, k.failed_blocks);
 end
@@ -1772,7 +1772,7 @@ begin
       select k.id into home from outbox.parked_key k
       where k.consumer_group = p_group and k.topic = m ->> 'topic' and k.key = m ->> 'key' for key share;
     end if;
-    if home is null and (m ->> 'state' = 'parked' or (m ->> 'hold')::boolean) then
+    if home is null and (m ->> 'state' = 'parked' or (m ->> 'blocksKey')::boolean) then
       home := outbox.uuid_v7();
       insert into outbox.parked_key (id, consumer_group, topic, key, workflow_id, next_at)
       values (home, p_group, m ->> 'topic', m ->> 'key', outbox.parked_workflow_id(p_group, home),
@@ -1781,7 +1781,7 @@ begin
     insert into outbox.parked (consumer_group, message_id, state, key_id, topic, key, address, partition, "offset", wire, body,
       sent_at, attempts, reason, last_error)
     values (p_group, m ->> 'id', m ->> 'state',
-      case when m ->> 'state' = 'parked' or (m ->> 'hold')::boolean then home end, m ->> 'topic', m ->> 'key', m ->> 'address', (m ->> 'partition')::integer,
+      case when m ->> 'state' = 'parked' or (m ->> 'blocksKey')::boolean then home end, m ->> 'topic', m ->> 'key', m ->> 'address', (m ->> 'partition')::integer,
       m ->> 'offset', m ->> 'wire', decode(m ->> 'body', 'base64'), (m ->> 'sentAt')::timestamptz,
       (m ->> 'attempts')::integer, m ->> 'reason', m ->> 'error');
   end loop;
@@ -2719,7 +2719,7 @@ begin
   ), noted as (
     insert into outbox.freed_key (topic, lane, key)
     select k.topic, k.lane, k.key from (
-      select w.*, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
+      select w.*, (select t.exhausted = 'block-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
       from walked w offset 0
     ) k cross join lateral outbox.free_blocked(k.topic, k.lane, k.key, k.failed_blocks)
     where (select f.id from outbox.freed_key f where f.topic = k.topic and f.lane = k.lane and f.key = k.key order by f.id limit 1) is null

@@ -31,7 +31,7 @@ export interface DrainParkedKeyResult {
 const shortestPauseMs = 100;
 
 /**
- * Tries the parked messages of one key in order, when they are due, until none is left or a failed one holds the key.
+ * Tries the parked messages of one key in order, when they are due, until none is left or a failed one blocks the key.
  *
  * The rows decide: after an early wake-up it sleeps again. It needs no signals, and cancel and terminate do no harm:
  * consumers start it again when a try is overdue, or when a person has decided about the failed message.

@@ -9,7 +9,7 @@ export interface Retention {
   readonly archiveAfter?: Duration;
   /**
    * The same for failed messages, which an operator can retry only while they are live. Those of topics with
-   * `exhausted: 'hold-key'` always stay: they hold their key. @defaultValue false: they stay
+   * `exhausted: 'block-key'` always stay: they block their key. @defaultValue false: they stay
    */
   readonly archiveFailedAfter?: Duration | false;
   /**

@@ -47,7 +47,7 @@ export interface TopicOptions extends VersionOptions {
   /** Delays before the second, third, … try; when they are used up the message is failed. @defaultValue 10, 30, 60, 120, 300 s */
   readonly retry?: Retry;
   /** Whether the later messages of a failed one's key go on or wait. @defaultValue `'release-key'`: they go on */
-  readonly exhausted?: 'release-key' | 'hold-key';
+  readonly exhausted?: 'release-key' | 'block-key';
   /** Ordered parts that are delivered concurrently, 1 to 1024; set at the first start, changed by an operation. @defaultValue 1 */
   readonly lanes?: number;
   /**
@@ -87,7 +87,7 @@ export interface TopicRules extends VersionRules {
   /** Delays before the second, third, … try of a delivery. */
   readonly retryMs: readonly number[];
   /** Whether the later messages of a failed one's key go on or wait. */
-  readonly exhausted: 'release-key' | 'hold-key';
+  readonly exhausted: 'release-key' | 'block-key';
   /** Number of lanes that the first start sets. */
   readonly lanes: number;
   /** What waits for the due time. */
@@ -138,7 +138,7 @@ const topicOptions = {
   address: optional(text()),
   ...versionOptions,
   retry: optional(retry),
-  exhausted: oneOf(['release-key', 'hold-key'], 'release-key'),
+  exhausted: oneOf(['release-key', 'block-key'], 'release-key'),
   lanes: whole(1, maxLanes, 1),
   timer: oneOf(['workflow', 'lane'], 'workflow'),
   horizon: duration(1, undefined, '24h'),

@@ -55,7 +55,7 @@ export interface ConsumerSettings {
    */
   readonly retry?: readonly Duration[];
   /** What a failed message does to the later ones of its key. @defaultValue `'release-key'`, they go on */
-  readonly exhausted?: 'release-key' | 'hold-key';
+  readonly exhausted?: 'release-key' | 'block-key';
   /**
    * A message is failed after this many deaths of a consumer that had it in hand, 1 to 100, whether it has just arrived or
    * is parked. Deaths by other causes count, too. Of messages that were in hand together with one that kills, only the first
@@ -96,7 +96,7 @@ export interface ConsumerSettings {
   readonly unknown?: UnknownTopics;
   /**
    * How long failed messages of the group are kept after their last change, 1 hour to 36,500 days; then they are deleted and
-   * will never be handled. Messages that hold their key stay, and with `deadLetters` those without a copy.
+   * will never be handled. Messages that block their key stay, and with `deadLetters` those without a copy.
    * @defaultValue `'forever'`
    */
   readonly keepFailed?: Window;
@@ -152,7 +152,7 @@ const consumerOptions = optionTable('consumer()', {
   keyConcurrency: whole(1, 256, 2),
   quickRetries: optional(quickRetryDelays),
   retry: optional(retryDelays),
-  exhausted: oneOf(['release-key', 'hold-key'], 'release-key'),
+  exhausted: oneOf(['release-key', 'block-key'], 'release-key'),
   maxKills: whole(1, 100, 3),
   maxQueued: whole(1, 10_000_000, 100_000),
   parkedConcurrency: whole(1, 256, 4),
@@ -182,7 +182,7 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
     quickRetriesMs: read.quickRetries ?? defaultQuickRetriesMs,
     tries: {
       retryMs: read.retry ?? defaultRetryMs,
-      holdKey: read.exhausted === 'hold-key',
+      blockKey: read.exhausted === 'block-key',
       maxKills: read.maxKills,
     },
     maxQueued: read.maxQueued,

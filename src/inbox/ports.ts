@@ -42,7 +42,7 @@ export type ParkedKeyAnswer =
   | { readonly kind: 'drained' }
   /** When the next try is due. */
   | { readonly kind: 'waiting'; readonly inMs: number }
-  /** A failed message holds the key until a person decides. */
+  /** A failed message blocks the key until a person decides. */
   | { readonly kind: 'blocked' };
 
 /** Tries the messages of a parked key, in order, until none is left or one must wait. */

@@ -79,7 +79,7 @@ class Drain {
     this.#lease = lease;
     this.#deadline = deadline;
     this.#stop = AbortSignal.any([input.signal, lease.lostSignal]);
-    this.#failedBlocks = input.route.rules.exhausted === 'hold-key';
+    this.#failedBlocks = input.route.rules.exhausted === 'block-key';
     this.#at = { cursor: at.cursor, snapshot: at.snapshot };
     this.#suspect = at.suspect;
     this.#suspectMarked = !at.lapsed;

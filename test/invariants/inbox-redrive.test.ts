@@ -59,7 +59,7 @@ async function roundsOf(key: number): Promise<number[]> {
   return (await stage.effects()).filter((n) => Math.floor(n / perKey) === key).map((n) => n % perKey);
 }
 
-async function consumeTwice(handler: Handler, exhausted: 'release-key' | 'hold-key'): Promise<void> {
+async function consumeTwice(handler: Handler, exhausted: 'release-key' | 'block-key'): Promise<void> {
   for (const name of ['one', 'two'])
     await stage.consume(name, {
       quickRetries: [],
@@ -141,7 +141,7 @@ test('I3 messages that operators retry under load are handled once, in order, be
 
 test('I3 a key that a failed message holds waits as a whole and is handled in its full order after a retry, while others continue', async () => {
   const handler = new Handler();
-  await consumeTwice(handler, 'hold-key');
+  await consumeTwice(handler, 'block-key');
   const rounds = 8;
   for (let round = 1; round <= rounds; round += 1) await publishRound(round);
   const free = keys.length - troubled.keys.length;

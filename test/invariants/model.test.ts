@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => made.drop());
 
-test.each(['release-key', 'hold-key'] as const)(
+test.each(['release-key', 'block-key'] as const)(
   `I9 after any sequence of changes to a lane (%s), every message is in the state given by the rules (seed ${seed})`,
   { timeout: 300_000 },
   async (exhausted) => {

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => made.drop());
 
 const group = 'shop';
-const rules = { retryMs: [0, 0, 0], holdKey: false, maxKills: 3 };
+const rules = { retryMs: [0, 0, 0], blockKey: false, maxKills: 3 };
 const hand = { worker: '1', most: 10, alone: false };
 
 const message = (id: string) => ({ id, topic: 'orders', key: 'k' });
@@ -28,7 +28,7 @@ const kept = (id: string, attempts: number): KeptMessage => ({
   body: null,
   sentAt: new Date(0),
   state: 'parked',
-  hold: false,
+  blocksKey: false,
   attempts,
   reason: null,
   error: null,
@@ -123,7 +123,7 @@ test('the next try of a key whose queue has become empty ends the key', async ()
 
 test.each([
   ['parked', kept('1', 1)],
-  ['failed, to hold its key', { ...kept('1', 1), state: 'failed' as const, hold: true }],
+  ['failed, to block its key', { ...kept('1', 1), state: 'failed' as const, blocksKey: true }],
 ])(
   'a batch that waited for a message that another consumer %s is refused, so that nothing overtakes it',
   async (_, one) => {

@@ -113,7 +113,7 @@ create table outbox.topic (
   partitions          integer check (partitions > 0),
   timer               text not null default 'workflow' check (timer in ('workflow', 'lane')),
   retry_ms            bigint[] not null,
-  exhausted           text not null default 'release-key' check (exhausted in ('release-key', 'hold-key')),
+  exhausted           text not null default 'release-key' check (exhausted in ('release-key', 'block-key')),
   -- All or none set: the consumer group whose receipt counts, how long it may take after each send (the last value for all
   -- further ones), and how often a message is sent before it fails.
   confirm_group       text,
@@ -1392,7 +1392,7 @@ as $$
 begin
   insert into outbox.freed_key (topic, lane, key)
   select p_topic, p_lane, k.key from (
-    select distinct m.key, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
+    select distinct m.key, (select t.exhausted = 'block-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
     from outbox.message m where m.id = any(p_ids) and m.state::text = 'blocked' and m.key is not null offset 0
   ) k cross join lateral outbox.free_blocked(p_topic, p_lane, k.key, k.failed_blocks);
 end
@@ -1425,7 +1425,7 @@ begin
   ), noted as (
     insert into outbox.freed_key (topic, lane, key)
     select k.topic, k.lane, k.key from (
-      select w.*, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
+      select w.*, (select t.exhausted = 'block-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
       from walked w offset 0
     ) k cross join lateral outbox.free_blocked(k.topic, k.lane, k.key, k.failed_blocks)
     where (select f.id from outbox.freed_key f where f.topic = k.topic and f.lane = k.lane and f.key = k.key order by f.id limit 1) is null
@@ -2093,7 +2093,7 @@ $write$;
 select outbox.write_receive_one(outbox.current_epoch());
 
 -- Adds messages to the queue of their parked key, in order. The key must be locked by outbox.receive, or is created here if
--- `p_retry_ms`, the delay of its first message, is given. A failed message that does not hold its key is in no queue, even if
+-- `p_retry_ms`, the delay of its first message, is given. A failed message that does not block its key is in no queue, even if
 -- the key has just been parked.
 create function outbox.park(p_group text, p_messages jsonb, p_retry_ms float8 default null) returns void language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -2108,7 +2108,7 @@ begin
       select k.id into home from outbox.parked_key k
       where k.consumer_group = p_group and k.topic = m ->> 'topic' and k.key = m ->> 'key' for key share;
     end if;
-    if home is null and (m ->> 'state' = 'parked' or (m ->> 'hold')::boolean) then
+    if home is null and (m ->> 'state' = 'parked' or (m ->> 'blocksKey')::boolean) then
       home := outbox.uuid_v7();
       insert into outbox.parked_key (id, consumer_group, topic, key, workflow_id, next_at)
       values (home, p_group, m ->> 'topic', m ->> 'key', outbox.parked_workflow_id(p_group, home),
@@ -2117,7 +2117,7 @@ begin
     insert into outbox.parked (consumer_group, message_id, state, key_id, topic, key, address, partition, "offset", wire, body,
       sent_at, attempts, reason, last_error)
     values (p_group, m ->> 'id', m ->> 'state',
-      case when m ->> 'state' = 'parked' or (m ->> 'hold')::boolean then home end, m ->> 'topic', m ->> 'key', m ->> 'address', (m ->> 'partition')::integer,
+      case when m ->> 'state' = 'parked' or (m ->> 'blocksKey')::boolean then home end, m ->> 'topic', m ->> 'key', m ->> 'address', (m ->> 'partition')::integer,
       m ->> 'offset', m ->> 'wire', decode(m ->> 'body', 'base64'), (m ->> 'sentAt')::timestamptz,
       (m ->> 'attempts')::integer, m ->> 'reason', m ->> 'error');
   end loop;
@@ -2431,9 +2431,9 @@ begin
   return true;
 end $$;
 
--- Fails a parked message. With `p_hold` its key waits for a person if the message is the first of the queue; otherwise the key
+-- Fails a parked message. With `p_block` its key waits for a person if the message is the first of the queue; otherwise the key
 -- goes on with the next message.
-create function outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_hold boolean) returns text
+create function outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_block boolean) returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -2447,8 +2447,8 @@ begin
   where p.consumer_group = p_group and p.message_id = p_message_id and p.state = 'parked'
   returning key_id, position into home, own_position;
   if home is null then return 'gone'; end if;
-  if p_hold and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
-    -- If an earlier message was retried meanwhile, it holds the key only when its turn comes.
+  if p_block and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
+    -- If an earlier message was retried meanwhile, it blocks the key only when its turn comes.
     behind := exists (select from outbox.parked p where p.key_id = home and p.position < own_position);
     update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
     return case when behind then 'more' else 'blocked' end;
@@ -2464,7 +2464,7 @@ end $$;
 --
 -- `p_dead`: the process is dead. Its try does not count as an attempt, because the message may be innocent, but as a kill, and
 -- from the second one on kills are limited. A restart of the server ends all connections, so it proves nothing about processes.
-create function outbox.bury_try(k outbox.parked_key, p_dead boolean, p_max_kills integer, p_hold boolean, out gave_up text, out message_id text)
+create function outbox.bury_try(k outbox.parked_key, p_dead boolean, p_max_kills integer, p_block boolean, out gave_up text, out message_id text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -2486,7 +2486,7 @@ begin
   where x.key_id = k.id and x.state = 'parked' and x.position = k.begun_from
   returning * into m;
   if v_killed and m.kills > 1 and m.kills >= p_max_kills then
-    gave_up := outbox.give_up(m.consumer_group, m.message_id, 'killed', null, p_hold);
+    gave_up := outbox.give_up(m.consumer_group, m.message_id, 'killed', null, p_block);
     message_id := m.message_id;
   end if;
 end $$;
@@ -2504,7 +2504,7 @@ end $$;
 -- 'blocked': the first is a failed message. 'suspect': the first message was in hand when its process died, and may only be tried
 -- with `p_alone`.
 create function outbox.begin_try(
-  p_id uuid, p_retry_ms float8[], p_hold boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean
+  p_id uuid, p_retry_ms float8[], p_block boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean
 ) returns setof outbox.try_answer language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -2548,7 +2548,7 @@ begin
     return;
   end if;
   if k.worker is not null then
-    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_max_kills, p_hold);
+    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_max_kills, p_block);
     if v_buried.gave_up is not null then
       answer.kind := v_buried.gave_up;
       answer.message_id := v_buried.message_id;
@@ -2596,7 +2596,7 @@ begin
     update outbox.parked_key x set next_at = 'infinity' where x.id = p_id;
     answer.kind := 'blocked';
   elsif v_first.attempts > cardinality(p_retry_ms) then
-    answer.kind := outbox.give_up(v_first.consumer_group, v_first.message_id, 'killed', null, p_hold);
+    answer.kind := outbox.give_up(v_first.consumer_group, v_first.message_id, 'killed', null, p_block);
     answer.message_id := v_first.message_id;
   else
     answer.kind := 'suspect';
@@ -2635,7 +2635,7 @@ end $$;
 -- outbox.give_up.
 create function outbox.fail_try(
   p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean,
-  p_retry_ms float8[], p_hold boolean
+  p_retry_ms float8[], p_block boolean
 ) returns outbox.try_answer language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -2651,7 +2651,7 @@ begin
   if not found then return answer; end if;
   update outbox.parked_key k set worker = null, tries = k.tries + 1 where k.id = p_id;
   if p_final or p_attempts > cardinality(p_retry_ms) then
-    answer.kind := outbox.give_up(p_group, p_message_id, p_reason, p_error, p_hold);
+    answer.kind := outbox.give_up(p_group, p_message_id, p_reason, p_error, p_block);
     return answer;
   end if;
   update outbox.parked_key k set next_at = outbox.clock() + p_retry_ms[p_attempts] * interval '1 ms' where k.id = p_id
@@ -2685,7 +2685,7 @@ end $$;
 -- Ends the tries of a group whose processes are dead, and returns their keys, with the message that failed because of that.
 -- A living process holds a share of its lock on a connection; PostgreSQL releases it when the process dies. A pooler that
 -- keeps connections open (pgbouncer) hides that: then the try becomes overdue, like that of a frozen process.
-create function outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_hold boolean)
+create function outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_block boolean)
 returns table (key_id uuid, gave_up text) language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -2706,7 +2706,7 @@ begin
       order by x.id for no key update skip locked
     loop
       key_id := k.id;
-      select b.message_id into gave_up from outbox.bury_try(k, true, p_max_kills, p_hold) b;
+      select b.message_id into gave_up from outbox.bury_try(k, true, p_max_kills, p_block) b;
       return next;
     end loop;
   end loop;
@@ -2718,7 +2718,7 @@ end $$;
 
 -- Locks a kept message that an operator wants to change, after its key, in the lock order of all changes of the queue. Never
 -- waits. `answer` is null if it is locked, else 'unknown', 'handled' (it is no longer kept), or 'busy'.
--- No message behind a failed one that holds the key is the first.
+-- No message behind a failed one that blocks the key is the first.
 create function outbox.lock_kept(
   p_group text, p_id text, out answer text, out home uuid, out is_first boolean, out message outbox.parked
 ) language plpgsql

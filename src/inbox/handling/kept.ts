@@ -22,7 +22,7 @@ export interface Keeping {
 }
 
 /** A message as the database keeps it. */
-export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, holdKey: boolean): KeptMessage {
+export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, blockKey: boolean): KeptMessage {
   const { incoming, id, topic, key } = arrived;
   const { address, partition, offset, body, timestamp } = incoming;
   return {
@@ -36,7 +36,7 @@ export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, holdKey: bool
     body,
     sentAt: storableTime(timestamp),
     state: keeping.state,
-    hold: keeping.state === 'failed' && holdKey && key !== null,
+    blocksKey: keeping.state === 'failed' && blockKey && key !== null,
     attempts: keeping.cause === 'behind' || faultOf(keeping.error) !== undefined ? 0 : 1,
     reason: keeping.cause === 'behind' ? null : keeping.cause,
     error: keeping.cause === 'behind' ? null : errorText(keeping.error),

@@ -16,8 +16,8 @@ import type { ReadyMessage, Route } from '../route.ts';
 import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
 
-/** A message of the batch holds its key for later messages, so the batch must be applied one message at a time. */
-export class HoldsKey extends Error {}
+/** A message of the batch blocks its key for later messages, so the batch must be applied one message at a time. */
+export class BlocksKey extends Error {}
 
 /** A message that can be handled, or why it cannot. */
 type Prepared<Tx> = ReadyMessage<Tx> | { readonly kind: 'refused'; readonly error: unknown };
@@ -36,7 +36,7 @@ export class Applier<Tx extends Transaction> {
    * Applies messages in one transaction. Messages of a parked key are parked behind it; unreadable ones are stored as
    * failed.
    *
-   * Rejects when a handler or the database fails, and with {@link HoldsKey} when they must be applied one at a time;
+   * Rejects when a handler or the database fails, and with {@link BlocksKey} when they must be applied one at a time;
    * nothing is committed then.
    *
    * @param lost see `HandlerTransactions.run`
@@ -54,8 +54,8 @@ export class Applier<Tx extends Transaction> {
     }
     const { client, handlers, rules } = this.#context;
     const { group } = rules;
-    if (messages.length > 1 && rules.tries.holdKey && prepared.some(({ kind }) => kind === 'refused'))
-      throw new HoldsKey();
+    if (messages.length > 1 && rules.tries.blockKey && prepared.some(({ kind }) => kind === 'refused'))
+      throw new BlocksKey();
     const ready = prepared.filter((one) => one.kind === 'ready');
     let doubt: { readonly proof: CommitProof; readonly id: string } | undefined;
     const work = async (tx: Tx, context: HandlerContext): Promise<readonly Applied[]> => {
@@ -102,7 +102,7 @@ export class Applier<Tx extends Transaction> {
       if (arrival === 'processed') return duplicate;
       if (arrival === 'kept') return kept;
       const state = arrival === 'behind' && cause !== 'killed' ? 'parked' : keeping.state;
-      await park(sql, group, [keptOf(message, { ...keeping, state }, tries.holdKey)], retryInMs);
+      await park(sql, group, [keptOf(message, { ...keeping, state }, tries.blockKey)], retryInMs);
       passCrashPoint('inbox:park-written');
       return state === 'failed'
         ? { kind: 'failed', reason: keeping.cause, error }
@@ -130,7 +130,7 @@ export class Applier<Tx extends Transaction> {
     // None of them makes a key that waits for a time: a key is there already, or is blocked.
     const toKeep = messages.flatMap((message, n) => {
       const keeping = keepingOf(arrivals[n], prepared[n]);
-      return keeping === undefined ? [] : [keptOf(message, keeping, tries.holdKey)];
+      return keeping === undefined ? [] : [keptOf(message, keeping, tries.blockKey)];
     });
     if (toKeep.length > 0) await park(sql, group, toKeep);
   }

@@ -4,7 +4,7 @@ import { type Arrived, positionOf } from '../handling/arrived.ts';
 import { attemptFailed } from '../handling/attempt-failed.ts';
 import { keyNameOf } from '../handling/breaker.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
-import { HoldsKey } from './applier.ts';
+import { BlocksKey } from './applier.ts';
 import { FailedChunks } from './failed-chunks.ts';
 import type { IntakeContext } from './intake-context.ts';
 import { inKeyOrder } from './key-order.ts';
@@ -72,8 +72,8 @@ export class Application<Tx extends Transaction> {
 
   #chunkFailed(chunk: readonly Arrived<Tx>[], error: unknown): void {
     const [first] = chunk;
-    // `HoldsKey` is cheap to find again, so the chunk is not remembered.
-    if (first === undefined || error instanceof HoldsKey || error instanceof GivenUp) return;
+    // `BlocksKey` is cheap to find again, so the chunk is not remembered.
+    if (first === undefined || error instanceof BlocksKey || error instanceof GivenUp) return;
     attemptFailed(this.#context, positionOf(first), 1, error);
     this.#failedChunks.failed(
       first.incoming,

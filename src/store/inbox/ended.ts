@@ -51,7 +51,7 @@ export interface FailedEnd {
 }
 
 /**
- * Deletes a page of the failed messages of a group. Those that hold their key stay, and for now also locked ones.
+ * Deletes a page of the failed messages of a group. Those that block their key stay, and for now also locked ones.
  *
  * @returns how many were deleted, and whether there may be more
  */

@@ -15,8 +15,8 @@ export interface KeptMessage {
   readonly sentAt: Date;
   /** `failed`: for a person, without further tries. */
   readonly state: 'parked' | 'failed';
-  /** A failed message holds its key until a person decides. */
-  readonly hold: boolean;
+  /** A failed message blocks its key until a person decides. */
+  readonly blocksKey: boolean;
   /** Tries so far: 1 after the quick retries, 0 for a message that only waits behind another one, or failed through no fault of its own. */
   readonly attempts: number;
   readonly reason: string | null;

@@ -145,7 +145,7 @@ export async function endDeadTries(
   sql: Sql,
   group: string,
   worker: string,
-  { holdKey, maxKills }: TryRules,
+  { blockKey, maxKills }: TryRules,
 ): Promise<DeadTries> {
   const [row] = await sql.query<{ others: boolean }>(
     `select exists (select from outbox.parked_key k
@@ -157,7 +157,7 @@ export async function endDeadTries(
   if (row?.others !== true) return { keys: [], gaveUp: [], others: false };
   const dead = await sql.query<{ keyId: string; gaveUp: string | null }>(
     `select key_id::text as "keyId", gave_up as "gaveUp" from outbox.end_dead_tries($1, $2::bigint, $3::integer, $4)`,
-    [group, worker, maxKills, holdKey],
+    [group, worker, maxKills, blockKey],
   );
   // A separate statement, to see what the one above has changed.
   const keys = await sql.query<WantedKey>(

@@ -38,11 +38,11 @@ export interface KeptRow extends StoredKept {
 export interface KeptKey {
   /** The Temporal workflow `drainParkedKey` that tries its messages. */
   readonly workflowId: string;
-  /** Milliseconds until the next try of its first message; negative: overdue, `null`: a failed message holds it. */
+  /** Milliseconds until the next try of its first message; negative: overdue, `null`: a failed message blocks it. */
   readonly nextInMs: number | null;
   /** Time of that try; `null` like `nextInMs`. */
   readonly nextAt: Date | null;
-  /** The first message of the queue; a failed one holds the key. */
+  /** The first message of the queue; a failed one blocks the key. */
   readonly first: { readonly id: string; readonly state: KeptState } | null;
   /** Messages of the queue before this one. */
   readonly before: number;

@@ -11,7 +11,7 @@ export interface GroupStatus {
   readonly oldestParkedMs: number | null;
   /** Keys with a queue of parked messages. */
   readonly parkedKeys: number;
-  /** Keys that wait for a person, because a failed message holds them. */
+  /** Keys that wait for a person, because a failed message blocks them. */
   readonly blockedKeys: number;
   /** Messages that wait for a person. */
   readonly failed: number;

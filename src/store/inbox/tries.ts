@@ -6,8 +6,8 @@ import { defaultLimits, type TransactionLimits } from './receive.ts';
 export interface TryRules {
   /** Delays before the second, third, … try; then a message is failed. */
   readonly retryMs: readonly number[];
-  /** A failed message holds its key until a person decides. */
-  readonly holdKey: boolean;
+  /** A failed message blocks its key until a person decides. */
+  readonly blockKey: boolean;
   /** A message is failed after this many deaths of a process that had it in hand alone; at least 2. */
   readonly maxKills: number;
 }
@@ -57,7 +57,7 @@ export type BeginAnswer =
   /** A process died with the first message in hand: it must be tried alone, which this try was not. */
   | { readonly kind: 'suspect' }
   | { readonly kind: 'wait'; readonly inMs: number }
-  /** A failed message holds the key. `gaveUp`: it failed now, because it killed its processes. */
+  /** A failed message blocks the key. `gaveUp`: it failed now, because it killed its processes. */
   | { readonly kind: 'blocked'; readonly gaveUp: string | null }
   /** The message failed, because it killed its processes; the key has more. */
   | { readonly kind: 'more'; readonly gaveUp: string | null }
@@ -91,7 +91,7 @@ interface TryRow {
 export async function beginTry(
   sql: Sql,
   keyId: string,
-  { retryMs, holdKey, maxKills }: TryRules,
+  { retryMs, blockKey, maxKills }: TryRules,
   { alone, most, worker }: TryHand,
   topics?: TopicDelays,
 ): Promise<BeginAnswer> {
@@ -106,7 +106,7 @@ export async function beginTry(
     `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body,
        floor(extract(epoch from sent_at) * 1000)::float8 as "sentAtMs", attempts, number
      from outbox.begin_try($1::uuid, ${delays}, $3, $4::integer, $5::bigint, $6::integer, $7)`,
-    [keyId, topics?.elsewhereMs ?? retryMs, holdKey, maxKills, worker, most, alone].concat(
+    [keyId, topics?.elsewhereMs ?? retryMs, blockKey, maxKills, worker, most, alone].concat(
       topics?.byTopic ?? [],
     ),
   );
@@ -193,12 +193,12 @@ export async function failTry(
   group: string,
   keyId: string,
   { message: { id, attempts, number }, reason, error, final }: FailedTry,
-  { holdKey, retryMs }: Pick<TryRules, 'holdKey' | 'retryMs'>,
+  { blockKey, retryMs }: Pick<TryRules, 'blockKey' | 'retryMs'>,
 ): Promise<FailAnswer> {
   const [row] = await sql.query<Pick<TryRow, 'kind' | 'waitMs'>>(
     `select kind, wait_ms as "waitMs"
      from outbox.fail_try($1::uuid, $2, $3, $4::integer, $5::integer, $6, $7, $8, $9::float8[], $10)`,
-    [keyId, group, id, attempts, number, reason, storableText(error), final, retryMs, holdKey],
+    [keyId, group, id, attempts, number, reason, storableText(error), final, retryMs, blockKey],
   );
   if (row?.kind === 'wait') return { kind: 'wait', inMs: row.waitMs ?? 0 };
   if (row?.kind === 'gone' || row?.kind === 'more' || row?.kind === 'blocked') return { kind: row.kind };

@@ -26,7 +26,7 @@ export interface ClaimRequest {
   readonly limit: number;
   /** Limit of the total size of payloads and headers; a larger single message is claimed alone. */
   readonly bytes: number;
-  /** Whether a failed message blocks its key (`exhausted: 'hold-key'`). */
+  /** Whether a failed message blocks its key (`exhausted: 'block-key'`). */
   readonly failedBlocks: boolean;
   /** Rows visible in this snapshot may have been published by an owner that died. */
   readonly suspect: string | null;

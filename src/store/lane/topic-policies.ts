@@ -14,8 +14,8 @@ export interface TopicPolicyRow {
   readonly partitions: number | null;
   /** What waits until a message is due: a `workflow` of its own, or only the relay (`lane`). */
   readonly timer: 'workflow' | 'lane';
-  /** Whether the later messages of a failed one's key go on (`release-key`) or wait (`hold-key`). */
-  readonly exhausted: 'release-key' | 'hold-key';
+  /** Whether the later messages of a failed one's key go on (`release-key`) or wait (`block-key`). */
+  readonly exhausted: 'release-key' | 'block-key';
   /** Milliseconds before the second, third, … try; after the last of them the message is failed. */
   readonly retryMs: readonly number[];
   /** A waiting message gets its workflow when it is due within this number of milliseconds. */

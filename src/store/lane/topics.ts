@@ -10,7 +10,7 @@ export interface TopicPolicy {
   readonly address: string;
   readonly lanes: number;
   readonly timer: 'workflow' | 'lane';
-  readonly exhausted: 'release-key' | 'hold-key';
+  readonly exhausted: 'release-key' | 'block-key';
   readonly retryMs: readonly number[];
   readonly horizonMs: number;
   readonly visible: boolean;

@@ -122,7 +122,7 @@ export async function cancelLocked(
   );
 }
 
-/** Ends failed messages for good. Keys that they blocked (`exhausted: 'hold-key'`) are free again. */
+/** Ends failed messages for good. Keys that they blocked (`exhausted: 'block-key'`) are free again. */
 export const discardChange: MessageChange<'discarded'> = {
   action: 'discard',
   apply: async (sql, rows) => {

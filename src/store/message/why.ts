@@ -64,7 +64,7 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
          select jsonb_build_object('id', b.id, 'state', b.state) as found from (
            (${earlierOfKey('retrying')}) union all (${earlierOfKey('blocked')})
            union all (${earlierOfKey('failed')}) ) b
-         where a.state in ('ready', 'blocked') and (b.state <> 'failed' or t.exhausted = 'hold-key')
+         where a.state in ('ready', 'blocked') and (b.state <> 'failed' or t.exhausted = 'block-key')
          order by (b.state = 'blocked'), b.position limit 1) blocker on true
        left join lateral (
          select count(*)::integer from (

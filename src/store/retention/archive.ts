@@ -146,7 +146,7 @@ export const firstFinished: FinishedCursor = {
 
 /**
  * Moves a page of messages whose rows say that they are finished, the longest unchanged first. Published ones that await a
- * receipt stay until they are confirmed; failed ones that hold their key stay.
+ * receipt stay until they are confirmed; failed ones that block their key stay.
  */
 export async function archiveFinished(
   sql: Sql,
@@ -165,7 +165,7 @@ export async function archiveFinished(
        where m.ctid = any(array(select ctid from page)) and m.state::text = $1::text
          and m.updated_at <= outbox.clock() - $4 * interval '1 ms'
          and (m.state::text <> 'published' or t.confirm_group is null or m.confirm_by is null)
-         and (m.state::text <> 'failed' or t.exhausted is distinct from 'hold-key')
+         and (m.state::text <> 'failed' or t.exhausted is distinct from 'block-key')
        for update of m skip locked
      ), gone as (
        delete from outbox.message m where m.ctid = any(array(select ctid from picked)) returning m.*

@@ -188,13 +188,13 @@ test('messages visible to a dead owner stay for a day after they were passed, ev
   expect((await fixture.laneRow()).suspect).not.toBeNull();
 });
 
-test('failed messages stay unless the retention allows their removal, and always if they hold their key', async () => {
+test('failed messages stay unless the retention allows their removal, and always if they block their key', async () => {
   const { fixture } = at;
   await fail('failed');
   await at.age('100 days');
   expect(await at.archive()).toMatchObject({ archived: 0 });
 
-  await fixture.database.query(`update outbox.topic set exhausted = 'hold-key'`);
+  await fixture.database.query(`update outbox.topic set exhausted = 'block-key'`);
   expect(await at.archive({ archiveFailedAfterMs: day })).toMatchObject({ archived: 0 });
 
   await fixture.database.query(`update outbox.topic set exhausted = 'release-key'`);

@@ -90,10 +90,10 @@ test('duplicates, repeats within one batch and unreadable messages do not fail t
   expect(running.events.filter(({ type }) => type === 'failed')).toHaveLength(1);
 });
 
-test('under hold-key an unreadable message of a batch holds the later ones of its key', async () => {
+test('under block-key an unreadable message of a batch blocks the later ones of its key', async () => {
   inbox = await MemoryInbox.create();
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a', body: 'no json' }, { n: 3, key: 'a' }, { n: 4, key: 'b' });
-  const running = await inbox.consume({ batch: { size: 10 }, inBatches: true, exhausted: 'hold-key' });
+  const running = await inbox.consume({ batch: { size: 10 }, inBatches: true, exhausted: 'block-key' });
 
   await until(async () => (await running.status()).lag === 0);
 

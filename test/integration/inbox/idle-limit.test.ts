@@ -15,7 +15,7 @@ import { createTestDatabase } from '../../support/fixtures/database.ts';
 
 const id = randomUUID();
 const partition = { group: 'g', address: 'orders', partition: 0 };
-const rules = { retryMs: [0], holdKey: false, maxKills: 3 };
+const rules = { retryMs: [0], blockKey: false, maxKills: 3 };
 const begun = {
   id: '1',
   topic: 'orders',

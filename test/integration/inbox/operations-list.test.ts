@@ -101,7 +101,7 @@ test('show has everything about a message, why it waits, and what was done to it
 });
 
 test('status shows what groups keep, since when, and their windows', async (end) => {
-  const fixture = await keptFixture(end, { holdKey: true });
+  const fixture = await keptFixture(end, { blockKey: true });
   const { database, group, operator } = fixture;
   await fixture.keep('A', { state: 'failed', key: null });
   const blocked = await fixture.keep('B');

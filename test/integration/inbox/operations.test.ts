@@ -58,8 +58,8 @@ test('a retry parks a free key for the watcher to start, and later arrivals queu
   expect(await fixture.database.query('select 1 from outbox.parked_key')).toEqual([]);
 });
 
-test('a failed message that holds its key frees it when retried, discarded or edited', async (end) => {
-  const fixture = await keptFixture(end, { holdKey: true });
+test('a failed message that blocks its key frees it when retried, discarded or edited', async (end) => {
+  const fixture = await keptFixture(end, { blockKey: true });
   for (const [n, action] of (['retry', 'discard', 'edit'] as const).entries()) {
     const key = `key-${n}`;
     const head = await fixture.keep('head', { key });

@@ -74,12 +74,12 @@ test('after its last try a message is failed and its key continues', async () =>
   );
 });
 
-test('under hold-key a failed message holds its key until an operator decides', async () => {
+test('under block-key a failed message blocks its key until an operator decides', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],
     retry: [50],
-    exhausted: 'hold-key',
+    exhausted: 'block-key',
     before: ({ payload: { n } }) => {
       if (n === 1) throw fails;
     },

@@ -50,11 +50,11 @@ test('a message that its handler calls permanent is failed at once, in place and
   ]);
 });
 
-test('only the message of a batch that its handler calls permanent is failed, and under hold-key it holds its key', async () => {
+test('only the message of a batch that its handler calls permanent is failed, and under block-key it blocks its key', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     batch: { size: 10 },
-    exhausted: 'hold-key',
+    exhausted: 'block-key',
     inBatches: true,
     before: ({ payload: { n } }) => {
       if (n === 2) throw permanent(closed);

@@ -28,7 +28,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 async function holdingFixture(): Promise<void> {
   await operator.close();
   await fixture.drop();
-  fixture = await laneFixture({ exhausted: 'hold-key' });
+  fixture = await laneFixture({ exhausted: 'block-key' });
   operator = operatorAt(fixture);
 }
 

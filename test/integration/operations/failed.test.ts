@@ -25,7 +25,7 @@ afterEach(async () => {
 async function holdingFixture(): Promise<void> {
   await operator.close();
   await fixture.drop();
-  fixture = await laneFixture({ exhausted: 'hold-key' });
+  fixture = await laneFixture({ exhausted: 'block-key' });
   operator = operatorAt(fixture);
 }
 

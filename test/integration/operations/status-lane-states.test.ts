@@ -67,7 +67,7 @@ const cases: readonly (readonly [
 ];
 
 test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs, state], context) => {
-  const lanes = await laneFixture({ retry: ['1h'], exhausted: 'hold-key' });
+  const lanes = await laneFixture({ retry: ['1h'], exhausted: 'block-key' });
   context.onTestFinished(() => lanes.drop());
   for (const step of steps) await step(lanes);
 

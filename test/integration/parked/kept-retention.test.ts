@@ -148,15 +148,15 @@ test('a page reads little more than its rows among 100,000 failed messages, what
 
 const failedEnd = { group: 'g', ageMs: 90 * dayMs, copied: false } as const;
 
-test('failed messages are deleted when their group requests it; those that hold their key and those of other groups stay', async () => {
-  await keep({ id: 'holds its key', state: 'failed', days: 400 });
+test('failed messages are deleted when their group requests it; those that block their key and those of other groups stay', async () => {
+  await keep({ id: 'blocks its key', state: 'failed', days: 400 });
   await keepFailed('failed lately', 89);
   await keepFailed('failed long ago', 91);
   await keepFailed('of another group', 400, { group: 'other' });
 
   expect(await fixture.keep(windowMs)).toMatchObject({ deleted: 0 });
   expect(await fixture.keep(windowMs, { failed: failedEnd })).toMatchObject({ deleted: 1, complete: true });
-  expect(await kept()).toEqual(['failed lately', 'holds its key', 'of another group']);
+  expect(await kept()).toEqual(['failed lately', 'blocks its key', 'of another group']);
   expect(
     await fixture.keep(Number.POSITIVE_INFINITY, { failed: { ...failedEnd, ageMs: dayMs } }),
   ).toMatchObject({

@@ -149,13 +149,13 @@ test('working on a key changes its messages and no others', async () => {
     if (begun.kind !== 'try') throw new Error(begun.kind);
     return begun.message;
   };
-  const fails = (final: boolean, holdKey: boolean) => async (sql: Sql) =>
+  const fails = (final: boolean, blockKey: boolean) => async (sql: Sql) =>
     failTry(
       sql,
       group,
       keyId,
       { message: await begin(sql), reason: 'error', error: 'no', final },
-      { ...rules, holdKey },
+      { ...rules, blockKey },
     );
   const dies = (kills: number) => async (sql: Sql) => {
     await begin(sql);

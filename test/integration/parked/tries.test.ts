@@ -136,7 +136,7 @@ test('a message returned to its old place in the queue comes before later ones',
       group,
       keyId,
       { message: first, reason: 'error', error: 'Error: no', final: true },
-      { retryMs: [0], holdKey: false },
+      { retryMs: [0], blockKey: false },
     ),
   );
   expect((await keys.begin(keyId)).id).toBe('2');

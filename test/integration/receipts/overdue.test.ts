@@ -198,10 +198,10 @@ test('a message that is given up has a reason and an alert, and a late receipt s
   expect(await fixture.lanes.states('A')).toEqual(['confirmed']);
 });
 
-test('where failed messages hold their key, one that is given up holds it until its late receipt', async () => {
+test('where failed messages block their key, one that is given up blocks it until its late receipt', async () => {
   await fixture.lanes.drop();
   fixture = await confirmFixture({
-    exhausted: 'hold-key',
+    exhausted: 'block-key',
     confirm: { group: 'shop', receiptTimeout: '10s', maxSends: 1 },
   });
   await passedWithoutWord('A');

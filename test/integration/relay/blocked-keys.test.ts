@@ -169,9 +169,9 @@ test('a message that has used up its attempts is failed, and under release-key i
   expect((await fixture.row('K1')).attempts).toBe(2);
 });
 
-test('under hold-key a failed message blocks its key until it is retried', async () => {
+test('under block-key a failed message blocks its key until it is retried', async () => {
   await fixture.drop();
-  fixture = await laneFixture({ exhausted: 'hold-key' });
+  fixture = await laneFixture({ exhausted: 'block-key' });
   fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'permanent' : 'store');
   await fixture.send('K1', { key: 'K' });
   await fixture.send('K2', { key: 'K' });

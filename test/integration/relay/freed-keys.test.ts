@@ -15,7 +15,7 @@ import { pagesOf, planNodes, statementOf } from '../../support/fixtures/query-pl
 import { releaseMessage } from '../../support/fixtures/release-one.ts';
 import { until } from '../../support/fixtures/until.ts';
 
-// Twenty thousand keys, each with a message that holds it and another one behind it.
+// Twenty thousand keys, each with a message that blocks it and another one behind it.
 const keysEach = 10_000;
 /** Pages that a statement without work may touch: a few per index, however many keys are blocked. */
 const fewPages = 100;
@@ -27,7 +27,7 @@ const me = '00000000-0000-4000-8000-000000000001';
 let fixture: LaneFixture;
 let operator: Operator;
 beforeAll(async () => {
-  fixture = await laneFixture({ exhausted: 'hold-key' });
+  fixture = await laneFixture({ exhausted: 'block-key' });
   operator = operatorAt(fixture);
   await fixture.database.query(
     `update outbox.topic set confirm_group = 'shop', receipt_timeout_ms = '{60000}', confirm_max_sends = 1`,
@@ -237,5 +237,5 @@ test('keys freed by a new policy of their topic are found by turns', async () =>
   await walkBlocked(fixture.database);
 
   expect(await wanted()).toBe(1);
-  await fixture.database.query(`update outbox.topic set exhausted = 'hold-key'`);
+  await fixture.database.query(`update outbox.topic set exhausted = 'block-key'`);
 });

@@ -56,7 +56,7 @@ export const handlerMutations: readonly Mutation[] = [
     replace: '',
     test: verdicts,
     title:
-      'only the message of a batch that its handler calls permanent is failed, and under hold-key it holds its key',
+      'only the message of a batch that its handler calls permanent is failed, and under block-key it blocks its key',
   },
   {
     name: 'permanent-tried-again-when-parked',

@@ -138,7 +138,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     replace: 'and false and k.updated_at < outbox.clock()',
     test: 'test/integration/parked/kept-retention.test.ts',
     title:
-      'failed messages are deleted when their group requests it; those that hold their key and those of other groups stay',
+      'failed messages are deleted when their group requests it; those that block their key and those of other groups stay',
   },
   {
     name: 'failed-message-goes-that-holds-its-key',
@@ -148,7 +148,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     replace: ` and k.state = 'failed'`,
     test: 'test/integration/parked/kept-retention.test.ts',
     title:
-      'failed messages are deleted when their group requests it; those that hold their key and those of other groups stay',
+      'failed messages are deleted when their group requests it; those that block their key and those of other groups stay',
   },
   {
     name: 'lane-row-by-its-key',

@@ -45,8 +45,8 @@ export class LaneModel {
   #lapsed = false;
 
   /** @param batch the most messages of a batch */
-  constructor(exhausted: 'release-key' | 'hold-key', batch: number) {
-    this.#failedBlocks = exhausted === 'hold-key';
+  constructor(exhausted: 'release-key' | 'block-key', batch: number) {
+    this.#failedBlocks = exhausted === 'block-key';
     this.#batch = batch;
   }
 

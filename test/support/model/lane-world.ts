@@ -51,7 +51,7 @@ export class ModelDatabase {
   }
 
   /** A fresh topic of one lane, on a clock that has not been moved. `batch`: the most messages of a batch. */
-  async lane(exhausted: 'release-key' | 'hold-key', batch: number): Promise<LaneWorld> {
+  async lane(exhausted: 'release-key' | 'block-key', batch: number): Promise<LaneWorld> {
     const { database } = this.#made;
     this.#runs += 1;
     await database.query(`update skipped set by = '0'`);

@@ -18,7 +18,7 @@ function batch(
   };
 }
 
-test('a refused message holds the later messages of its key, and no others', async () => {
+test('a refused message blocks the later messages of its key, and no others', async () => {
   const sent: string[] = [];
 
   const { outcomes, hold } = await sendByKey(batch(['a', 'b', 'a', null, 'b']), 2, ({ id }) => {

@@ -100,8 +100,8 @@ test('messages that have killed their process too often count as failed, are rep
   );
   expect(running.counts().failed).toBe(2);
   expect(rounds()).toBe(before + 1);
-  const [group, worker, maxKills, holdKey] = database.said('outbox.end_dead_tries')[0] ?? [];
-  expect([group, maxKills, holdKey]).toEqual(['shop', 3, false]);
+  const [group, worker, maxKills, blockKey] = database.said('outbox.end_dead_tries')[0] ?? [];
+  expect([group, maxKills, blockKey]).toEqual(['shop', 3, false]);
   expect(String(worker)).toMatch(/^-?\d+$/);
   await running.stop();
 });

@@ -135,7 +135,7 @@ export class DrainBench {
       client,
       rules: {
         ...resolveConsumerRules({ group }),
-        tries: { retryMs: [10_000, 20_000], holdKey: true, maxKills: 3 },
+        tries: { retryMs: [10_000, 20_000], blockKey: true, maxKills: 3 },
         quickRetriesMs,
       },
       sourceRoutes: [

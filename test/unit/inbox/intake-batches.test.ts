@@ -54,7 +54,7 @@ test('each message of a transaction gets the outcome that the database gives it'
     attempts: 0,
     reason: null,
     error: null,
-    hold: false,
+    blocksKey: false,
   });
   expect(parked[0]?.[1], 'its key is parked already').toBe(null);
   expect(bench.calls).toEqual(['parked']);
@@ -150,8 +150,8 @@ test('a failed transaction with a rejected part leaves the rest to a later offer
   expect(chunks(bench)).toEqual([['id-1', 'id-2']]);
 });
 
-test('a message that holds its key is applied alone, without a failure', async () => {
-  const bench = new IntakeBench({ batchSize: 3, holdKey: true });
+test('a message that blocks its key is applied alone, without a failure', async () => {
+  const bench = new IntakeBench({ batchSize: 3, blockKey: true });
 
   const offered = await bench.offer([numbered(1), numbered(2, { json: 'text' }), numbered(3)]);
 

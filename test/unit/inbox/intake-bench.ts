@@ -24,7 +24,7 @@ export interface IntakeSettings {
   readonly keyConcurrency?: number;
   readonly quickRetriesMs?: readonly number[];
   readonly retryMs?: readonly number[];
-  readonly holdKey?: boolean;
+  readonly blockKey?: boolean;
   readonly breakerKeys?: number;
   readonly filter?: SeenFilter;
   readonly heard?: boolean;
@@ -69,7 +69,7 @@ export class IntakeBench {
       keyConcurrency = 1,
       quickRetriesMs = [],
       retryMs = [10_000],
-      holdKey = false,
+      blockKey = false,
     } = settings;
     const handlers = new HandlerTransactions({
       client,
@@ -110,7 +110,7 @@ export class IntakeBench {
       client,
       rules: {
         ...resolveConsumerRules({ group }),
-        tries: { retryMs, holdKey, maxKills: 3 },
+        tries: { retryMs, blockKey, maxKills: 3 },
         maxQueued: settings.maxQueued ?? 100,
         batchSize: settings.batchSize,
         keyConcurrency,

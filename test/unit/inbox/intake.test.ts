@@ -150,7 +150,7 @@ test('a failing message is tried again in place, then parked, and others continu
     body: Buffer.from('{"n":1}').toString('base64'),
     sentAt: '1970-01-01T00:00:00.000Z',
     state: 'parked',
-    hold: false,
+    blocksKey: false,
     attempts: 1,
     reason: 'error',
     error: 'Error: no 1',
@@ -175,7 +175,7 @@ test.each([
     const bench = new IntakeBench({
       ...settings,
       quickRetriesMs,
-      holdKey: true,
+      blockKey: true,
       handler: () => Promise.reject(error),
     });
 
@@ -184,7 +184,7 @@ test.each([
     expect(offered.acknowledged).toEqual(['1']);
     const [[row, retryInMs] = []] = bench.parked();
     expect([row?.['state'], row?.['reason'], retryInMs]).toEqual([state, reason, inMs]);
-    expect([row?.['hold'], row?.['error']]).toEqual([state === 'failed', 'Error: no']);
+    expect([row?.['blocksKey'], row?.['error']]).toEqual([state === 'failed', 'Error: no']);
     expect(bench.told('attempt-failed')).toHaveLength(1);
     expect(bench.calls).toEqual([state]);
     expect(bench.tally.counts()).toMatchObject({
@@ -215,9 +215,9 @@ test('a message that was kept or handled in between is not kept again', async ()
   }
 });
 
-test('an unreadable message is failed with its reason, and holds its key if configured', async () => {
-  for (const holdKey of [false, true]) {
-    const bench = new IntakeBench({ holdKey });
+test('an unreadable message is failed with its reason, and blocks its key if configured', async () => {
+  for (const blockKey of [false, true]) {
+    const bench = new IntakeBench({ blockKey });
 
     const offered = await bench.offer([
       numbered(1, { json: 'text' }),
@@ -226,10 +226,10 @@ test('an unreadable message is failed with its reason, and holds its key if conf
 
     expect(offered.acknowledged).toEqual(['1', '2']);
     expect(
-      bench.parked().map(([row]) => [row['state'], row['reason'], row['hold'], row['attempts']]),
+      bench.parked().map(([row]) => [row['state'], row['reason'], row['blocksKey'], row['attempts']]),
     ).toEqual([
-      ['failed', 'invalid', holdKey, 1],
-      ['failed', 'unknown-topic', holdKey, 1],
+      ['failed', 'invalid', blockKey, 1],
+      ['failed', 'unknown-topic', blockKey, 1],
     ]);
     expect(bench.told('failed').map((event) => 'reason' in event && event.reason)).toEqual([
       'invalid',

@@ -61,7 +61,7 @@ test.each([
     '2 messages of the key "K" go first, beginning with other.',
   ],
   [
-    'a failed one that holds the key',
+    'a failed one that blocks the key',
     { nextInMs: null, first: { id: 'other', state: 'failed' as const } },
     'key-blocked',
     'Message other of the key "K" failed, and the key waits for it. Retry, edit or discard that one.',

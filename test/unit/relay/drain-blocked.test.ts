@@ -93,11 +93,11 @@ test('a lane has not sent everything while keys of it may be free', async () => 
 });
 
 test('releases and claims get whether failed messages block their keys', async () => {
-  for (const exhausted of ['hold-key', 'release-key'] as const) {
+  for (const exhausted of ['block-key', 'release-key'] as const) {
     const { database, begin } = scriptedDrain({ exhausted });
     begin();
     await pass(0);
-    expect(database.valuesOf(release)).toEqual([['orders', 3, exhausted === 'hold-key', '', 1_000, 1_000]]);
-    expect(database.valuesOf(claim)[0]?.[7]).toBe(exhausted === 'hold-key');
+    expect(database.valuesOf(release)).toEqual([['orders', 3, exhausted === 'block-key', '', 1_000, 1_000]]);
+    expect(database.valuesOf(claim)[0]?.[7]).toBe(exhausted === 'block-key');
   }
 });

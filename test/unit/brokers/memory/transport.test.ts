@@ -40,7 +40,7 @@ test('messages of one key are stored in one partition with their offsets, per ad
   expect(await transport.partitionCount('orders')).toBe(4);
 });
 
-test('a refused message holds later ones of its key, and no others', async () => {
+test('a refused message blocks later ones of its key, and no others', async () => {
   const { faults, send, stored } = stage();
   const refused = new Map<string, 'permanent' | 'rejected'>([
     ['m1', 'permanent'],
