@@ -1,4 +1,5 @@
 import type { OutboxError } from '../core/errors.ts';
+import { oneOf, optional, whole } from '../core/options/values.ts';
 import { type BulkAction, type BulkChange, type KeptAction, keptActions } from '../store/bulk/bulk.ts';
 import { actionableKeptStates, actionableStates } from '../store/bulk/changes.ts';
 import type { KeptBulkFilter } from '../store/bulk/kept-selection.ts';
@@ -6,7 +7,7 @@ import type { BulkFilter } from '../store/bulk/selection.ts';
 import type { KeptFilter } from '../store/inbox/list.ts';
 import type { MessageFilter } from '../store/message/list.ts';
 import { checkFilter, checkKeptFilter } from './filters.ts';
-import { assertText, authorOf, invalid, type OperationOptions } from './operation-options.ts';
+import { assertText, authorOf, invalid, type OperationOptions, optionOf } from './operation-options.ts';
 
 /** Options of a bulk operation. */
 export interface BulkOptions extends OperationOptions {
@@ -31,14 +32,15 @@ const longestMs = 36_525 * 24 * 60 * 60 * 1_000;
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkOptions(options: BulkOptions): CheckedOptions {
-  assertText('reason', options.reason, 2_000);
-  const { actor } = authorOf(options);
-  const { ratePerSecond = 500, expect, dryRun = false } = options;
-  if (!Number.isInteger(ratePerSecond) || ratePerSecond < 1 || ratePerSecond > 10_000)
-    throw invalid('ratePerSecond', 'must be a whole number from 1 to 10,000');
-  if (expect !== undefined && (!Number.isInteger(expect) || expect < 0))
-    throw invalid('expect', 'must be a number of messages');
-  return { author: { actor, reason: options.reason }, ratePerSecond, expect, dryRun };
+  const { actor, dryRun = false, expect, ratePerSecond, reason } = options;
+  assertText('reason', reason, 2_000);
+  authorOf(options);
+  return {
+    author: { actor, reason },
+    ratePerSecond: optionOf('ratePerSecond', whole(1, 10_000, 500), ratePerSecond),
+    expect: optionOf('expect', optional(whole(0, undefined)), expect),
+    dryRun,
+  };
 }
 
 /**
@@ -71,9 +73,7 @@ export function checkKeptBulkFilter(
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkKeptAction(action: string): KeptAction {
-  const known = keptActions.find((each) => each === action);
-  if (known === undefined) throw invalid('action', `must be one of ${keptActions.join(', ')}`);
-  return known;
+  return optionOf('action', oneOf(keptActions), action);
 }
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */

@@ -1,6 +1,8 @@
-import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
+import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import { assertOptions } from '../core/options/option-table.ts';
+import { assertOptions, optionTable, readOption } from '../core/options/option-table.ts';
+import type { Reader } from '../core/options/reader.ts';
+import { duration, value, whole } from '../core/options/values.ts';
 import { uuid } from '../core/uuid.ts';
 import type { Author } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
@@ -89,14 +91,20 @@ export function assertId(id: string): string {
   throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
 }
 
-/** Checks that the database can store a text. @throws OutboxError `OUTBOX_OPTION_INVALID` */
-export function assertText(option: string, value: unknown, longest: number): asserts value is string {
-  const fits =
-    typeof value === 'string' &&
-    value.trim() !== '' &&
-    value.length <= longest &&
-    !/\0|\p{Surrogate}/u.test(value);
-  if (!fits) throw invalid(option, `must be a text of 1 to ${longest} characters without NUL`);
+/** A text that the database can store. */
+export const storable = (longest: number): Reader<string> =>
+  value(`a text of 1 to ${longest} characters without NUL`, (given) =>
+    typeof given === 'string' &&
+    given.trim() !== '' &&
+    given.length <= longest &&
+    !/\0|\p{Surrogate}/u.test(given)
+      ? given
+      : undefined,
+  );
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function assertText(option: string, given: unknown, longest: number): asserts given is string {
+  optionOf(option, storable(longest), given);
 }
 
 /**
@@ -105,19 +113,18 @@ export function assertText(option: string, value: unknown, longest: number): ass
  * @throws OutboxError `OUTBOX_OPTION_INVALID` when it is not a duration of 0 to 36,500 days
  */
 export function durationOf(option: string, given: Duration | undefined, normalMs: number): number {
-  if (given === undefined) return normalMs;
-  const value = durationMs(given);
-  if (value !== undefined && value >= 0 && value <= longestDurationMs) return value;
-  throw invalid(option, 'must be a duration of 0 ms to 36,500 days');
+  return optionOf(option, duration(0, undefined, normalMs), given);
 }
 
 /** How many entries a list answers. @throws OutboxError `OUTBOX_OPTION_INVALID` */
-export function pageSizeOf(limit = 50): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= 200) return limit;
-  throw invalid('limit', 'must be a whole number from 1 to 200');
+export function pageSizeOf(limit: number | undefined): number {
+  return optionOf('limit', whole(1, 200, 50), limit);
+}
+
+/** The value of one option. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function optionOf<Value>(option: string, reader: Reader<Value>, given: unknown): Value {
+  return readOption('the operation', option, reader, given);
 }
 
 /** The error of an option whose value is not what it must be. */
-export function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
-}
+export const { invalid } = optionTable('the operation', {});

@@ -43,7 +43,11 @@ export type SendOptions = MessageOptions & {
 };
 
 const optionNames = ['key', 'ref', 'id', 'headers', 'after', 'at', 'replace'];
-/** Checks a payload and its options, and converts them to the stored form. Writes nothing. */
+
+/**
+ * Checks a payload and its options, and converts them to the stored form. Writes nothing. The options have no table of readers:
+ * most of them have an error code of their own, and this runs for every message.
+ */
 export async function prepare<Input>(
   topic: Topic<Input, unknown>,
   payload: Input,

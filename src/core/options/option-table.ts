@@ -30,6 +30,12 @@ export function optionTable<const Of extends Readonly<Record<string, Reader<unkn
   };
 }
 
+/** One option of `owner`. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function readOption<Value>(owner: string, path: string, reader: Reader<Value>, given: unknown): Value {
+  const refuse = refusedBy(owner, {});
+  return judged(refuse, () => reader.read(given, { path, refuse }));
+}
+
 /**
  * For calls whose values are checked elsewhere.
  *
