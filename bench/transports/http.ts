@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { http } from '../../src/transports.ts';
-import { measureOneByOne, window } from './one-by-one.ts';
+import { inFlight, measureOneByOne } from './one-by-one.ts';
 import type { TransportFigures, TransportSizes } from './transport-figures.ts';
 
 const secret = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
@@ -18,12 +18,12 @@ export async function measureHttp(sizes: TransportSizes): Promise<readonly Trans
   });
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const webhook = new Webhook(secret);
-  const dispatcher = new Agent({ connections: window });
+  const dispatcher = new Agent({ connections: inFlight });
   try {
     return await measureOneByOne(
       {
         name: 'http',
-        transport: http({ secret, allow: ['127.0.0.1'], concurrency: window }),
+        transport: http({ secret, allow: ['127.0.0.1'], concurrency: inFlight }),
         address,
         share: 0.2,
         async sendBare({ id, payload, headers }) {

@@ -4,7 +4,7 @@ import { overall } from '../workload.ts';
 import type { TransportFigures, TransportSizes } from './transport-figures.ts';
 
 /** Number of concurrent requests, by the library and by the bare client. */
-export const window = 16;
+export const inFlight = 16;
 const batchSize = 1_000;
 
 /** A transport whose server answers each message separately, by the library and by the bare client. */
@@ -32,7 +32,7 @@ export async function measureOneByOne(
     const byHand = await rateOf(count, async (batch) => {
       const left = batch.values();
       await Promise.all(
-        Array.from({ length: window }, async () => {
+        Array.from({ length: inFlight }, async () => {
           for (const message of left) await sendBare(message);
         }),
       );

@@ -8,7 +8,7 @@ import { aMessage, rateOf, receive, send } from './broker-load.ts';
 import type { Rates, TransportFigures, TransportSizes } from './transport-figures.ts';
 
 const batchSize = 2_000;
-const window = 1_000;
+const inFlight = 1_000;
 const group = 'bench';
 const quorum = { arguments: { 'x-queue-type': 'quorum', 'x-single-active-consumer': true } };
 
@@ -20,7 +20,7 @@ export async function measureRabbitmq({
 }: TransportSizes): Promise<readonly TransportFigures[]> {
   const server = await startRabbitmq({ env: process.env });
   const model = await connect(server.url);
-  const transport = rabbitmq({ url: server.url, concurrency: window });
+  const transport = rabbitmq({ url: server.url, concurrency: inFlight });
   try {
     const sent = { ours: [] as number[], bare: [] as number[] };
     const received = { ours: [] as number[], bare: [] as number[] };
@@ -107,7 +107,7 @@ function sendBare(
         else next();
       });
     };
-    for (let n = 0; n < window; n += 1) next();
+    for (let n = 0; n < inFlight; n += 1) next();
   });
 }
 

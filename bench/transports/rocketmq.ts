@@ -10,7 +10,7 @@ import type { Rates, TransportFigures, TransportSizes } from './transport-figure
 
 const batchSize = 1_000;
 /** Messages on their way at once, as the transport has them. */
-const window = 128;
+const inFlight = 128;
 const group = 'bench';
 /** What a broker gives at most, and both take. */
 const most = 32;
@@ -101,7 +101,7 @@ const isThere = (transport: ReceivingTransport, topic: string): Promise<boolean>
 async function sendBare(producer: Producer, topic: string, batch: readonly OutgoingMessage[]): Promise<void> {
   const left = batch.values();
   await Promise.all(
-    Array.from({ length: window }, async () => {
+    Array.from({ length: inFlight }, async () => {
       for (const { headers, id, key, payload } of left)
         await producer.send({
           topic,

@@ -2,7 +2,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { startTemporal } from '../../dev/servers/index.ts';
 import { workflow } from '../../src/transports.ts';
-import { measureOneByOne, window } from './one-by-one.ts';
+import { inFlight, measureOneByOne } from './one-by-one.ts';
 import type { TransportFigures, TransportSizes } from './transport-figures.ts';
 
 const start = { type: 'order', taskQueue: 'nobody' } as const;
@@ -16,7 +16,12 @@ export async function measureWorkflow(sizes: TransportSizes): Promise<readonly T
     return await measureOneByOne(
       {
         name: 'workflow',
-        transport: workflow({ ...start, address: temporal.address, id: ({ id }) => id, concurrency: window }),
+        transport: workflow({
+          ...start,
+          address: temporal.address,
+          id: ({ id }) => id,
+          concurrency: inFlight,
+        }),
         address: 'orders',
         share: 0.02,
         sendBare: ({ id, key, payload, headers }) =>

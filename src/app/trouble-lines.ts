@@ -174,7 +174,7 @@ const passingParts = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d+/gi;
 function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (trouble: Trouble) => void {
   if (tell === undefined) return () => undefined;
   const told = new Map<string, { at: number; more: number }>();
-  const windows = new Map<unknown, { since: number; kinds: number; more: number }>();
+  const periods = new Map<unknown, { since: number; kinds: number; more: number }>();
   return (trouble) => {
     const facts = Object.entries(trouble.facts).filter(([name]) => !passing.has(name));
     const kind = JSON.stringify(facts).replaceAll(passingParts, '#');
@@ -185,19 +185,19 @@ function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (troubl
       return;
     }
     const { event } = trouble.facts;
-    const open = windows.get(event);
+    const open = periods.get(event);
     const fresh = open === undefined || now - open.since >= againMs;
-    const window = fresh ? { since: now, kinds: 0, more: open?.more ?? 0 } : open;
-    windows.set(event, window);
-    if (window.kinds === maxKindsOfOne) {
-      window.more += 1;
+    const period = fresh ? { since: now, kinds: 0, more: open?.more ?? 0 } : open;
+    periods.set(event, period);
+    if (period.kinds === maxKindsOfOne) {
+      period.more += 1;
       return;
     }
-    window.kinds += 1;
+    period.kinds += 1;
     if (told.size >= maxKinds) told.clear();
     told.set(kind, { at: now, more: 0 });
-    const more = (before?.more ?? 0) + window.more;
-    window.more = 0;
+    const more = (before?.more ?? 0) + period.more;
+    period.more = 0;
     tell(more === 0 ? trouble : { ...trouble, facts: { ...trouble.facts, more } });
   };
 }

@@ -138,7 +138,7 @@ export interface Source {
    * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for an address that does not exist;
    * `OUTBOX_PRIVILEGE_MISSING` if the broker does not allow this client to read it
    */
-  redeliveryHorizonMs(addresses: readonly string[]): Promise<number>;
+  redeliveryPeriodMs(addresses: readonly string[]): Promise<number>;
   /**
    * Joins the group and begins to deliver.
    *

@@ -97,11 +97,11 @@ export const arrivalCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'the redelivery horizon is a time of 0 or more',
+    name: 'the redelivery period is a time of 0 or more',
     needs: [],
     async run({ subject: { source, addresses } }) {
-      const horizonMs = await source.redeliveryHorizonMs(addresses);
-      assert.ok(horizonMs >= 0, `${horizonMs} is 0 or more`);
+      const redeliveryPeriodMs = await source.redeliveryPeriodMs(addresses);
+      assert.ok(redeliveryPeriodMs >= 0, `${redeliveryPeriodMs} is 0 or more`);
     },
   },
 ];

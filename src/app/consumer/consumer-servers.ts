@@ -66,9 +66,9 @@ export function tellingSource(source: Source, report: ConsumerReport): Source {
         },
       });
     },
-    async redeliveryHorizonMs(addresses) {
+    async redeliveryPeriodMs(addresses) {
       try {
-        return await source.redeliveryHorizonMs(addresses);
+        return await source.redeliveryPeriodMs(addresses);
       } catch (error) {
         say(error);
         throw error;

@@ -2,10 +2,10 @@ import { type DoctorFinding, judgeAll } from '../../core/diagnosis.ts';
 import { clockChecks, clockOf } from '../../operations/doctor/clock-checks.ts';
 import { connectionChecks } from '../../operations/doctor/connection-checks.ts';
 import { type DoctorDelivery, deliveryChecks } from '../../operations/doctor/delivery-checks.ts';
-import { type HorizonLimits, horizonChecks } from '../../operations/doctor/horizon-checks.ts';
 import { privilegeChecks } from '../../operations/doctor/privilege-checks.ts';
 import { isMigrated, readSchemaFacts, schemaChecks } from '../../operations/doctor/schema-checks.ts';
 import { serverChecks } from '../../operations/doctor/server-checks.ts';
+import { type VacuumLimits, vacuumChecks } from '../../operations/doctor/vacuum-checks.ts';
 import { readLaneLocks } from '../../operations/lane-locks.ts';
 import type { Sql } from '../../store/database/database.ts';
 import type { DatabaseAddress } from '../../store/database/database-address.ts';
@@ -13,10 +13,10 @@ import { openDatabase } from '../../store/database/pool.ts';
 import { named } from '../../store/database/visit.ts';
 import { readArchiveFacts } from '../../store/doctor/archive.ts';
 import { readConnectionFacts } from '../../store/doctor/connections.ts';
-import { readHorizonFacts } from '../../store/doctor/horizon.ts';
 import { readChangeFacts, readLaneFacts, readMonths } from '../../store/doctor/lanes.ts';
 import { readOwnerFacts, readRoleFacts } from '../../store/doctor/privileges.ts';
 import { readServerClock, readServerFacts } from '../../store/doctor/server.ts';
+import { readVacuumFacts } from '../../store/doctor/vacuum.ts';
 import { readInstallation } from '../../store/installation/installation.ts';
 import { readRelays } from '../../store/installation/relays.ts';
 import { readTwin } from '../../store/installation/twin.ts';
@@ -42,7 +42,7 @@ export interface DatabaseQuestions {
   readonly archiveAfterMs: number;
   /** How many connections a relay opens. */
   readonly relayConnections: number;
-  readonly horizon: HorizonLimits;
+  readonly vacuum: VacuumLimits;
   /** Milliseconds since 1970 by this machine's clock. */
   readonly now: () => number;
 }
@@ -74,13 +74,13 @@ export async function examineDatabase(questions: DatabaseQuestions): Promise<Dat
 async function examine(sql: Sql, questions: DatabaseQuestions): Promise<DatabaseExamination> {
   const server = judgeAll(serverChecks, await readServerFacts(sql));
   const clock = judgeAll(clockChecks, await readClock(sql, questions.now));
-  const horizon = await asFindings('horizon', async () =>
-    judgeAll(horizonChecks(questions.horizon), await readHorizonFacts(sql)),
+  const vacuum = await asFindings('vacuum', async () =>
+    judgeAll(vacuumChecks(questions.vacuum), await readVacuumFacts(sql)),
   );
   const schema = await readSchemaFacts(sql);
   const before = [...server, ...clock, ...judgeAll(schemaChecks, schema)];
   if (!isMigrated(schema))
-    return { findings: [...before, ...horizon], delivering: undefined, pinned: new Map() };
+    return { findings: [...before, ...vacuum], delivering: undefined, pinned: new Map() };
   const privileges = await asFindings('privileges', async () =>
     judgeAll(privilegeChecks, { own: await readOwnerFacts(sql), roles: await readRoleFacts(sql) }),
   );
@@ -89,7 +89,7 @@ async function examine(sql: Sql, questions: DatabaseQuestions): Promise<Database
     return [];
   });
   const delivery = await examineDelivery(sql, questions);
-  const findings = [...before, ...privileges, ...moved, ...delivery.findings, ...horizon];
+  const findings = [...before, ...privileges, ...moved, ...delivery.findings, ...vacuum];
   return { ...delivery, findings };
 }
 

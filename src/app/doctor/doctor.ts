@@ -16,8 +16,8 @@ import { requirePackages } from '../../core/packages.ts';
 import { receiptsAddress } from '../../core/receipt.ts';
 import { resolveRetention } from '../../core/retention.ts';
 import type { Topic } from '../../core/topic.ts';
-import { type HorizonLimits, normalHorizon } from '../../operations/doctor/horizon-checks.ts';
 import { temporalChecks } from '../../operations/doctor/temporal-checks.ts';
+import { normalVacuum, type VacuumLimits } from '../../operations/doctor/vacuum-checks.ts';
 import { relayConnections } from '../relay/relay-connections.ts';
 import { policyOf } from '../relay/topic-policy.ts';
 import { type DatabaseExamination, examineDatabase } from './doctor-database.ts';
@@ -28,8 +28,8 @@ export type { DoctorFinding };
 export interface DoctorOptions {
   /** What does not answer within this time is asked once more, and then not examined. Milliseconds. @defaultValue 7,000 */
   readonly withinMs?: number;
-  /** @defaultValue {@link normalHorizon} */
-  readonly horizon?: HorizonLimits;
+  /** @defaultValue {@link normalVacuum} */
+  readonly vacuum?: VacuumLimits;
   /** Milliseconds since 1970 by this machine's clock. @defaultValue `Date.now` */
   readonly now?: () => number;
 }
@@ -77,7 +77,7 @@ async function askDatabase(config: RelayConfig, options: DoctorOptions): Promise
     historyMs: resolveRetention(config.retention).historyMs,
     archiveAfterMs: resolveRetention(config.retention).archiveAfterMs,
     relayConnections: relayConnections(config, 0) + 1,
-    horizon: options.horizon ?? normalHorizon,
+    vacuum: options.vacuum ?? normalVacuum,
     now: options.now ?? Date.now,
   });
 }

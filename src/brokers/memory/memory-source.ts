@@ -10,7 +10,7 @@ export interface MemorySourceOptions {
   /** Partitions of every address, at least 1. @defaultValue 4 */
   readonly partitions?: number;
   /**
-   * The result of {@link Source.redeliveryHorizonMs}, in milliseconds. It has no other effect: messages are kept as long as
+   * The result of {@link Source.redeliveryPeriodMs}, in milliseconds. It has no other effect: messages are kept as long as
    * the source exists. @defaultValue 7 days, as with Kafka
    */
   readonly retentionMs?: number;
@@ -52,7 +52,7 @@ export function memorySource(options: MemorySourceOptions = {}): MemorySource {
     known(logs, address, () => new MemoryLog(address, partitions));
   return {
     name: 'memory',
-    redeliveryHorizonMs: async () => retentionMs,
+    redeliveryPeriodMs: async () => retentionMs,
     async subscribe(subscription) {
       const group = known(groups, subscription.group, () => new MemoryGroup());
       const member = new MemoryMember(subscription);

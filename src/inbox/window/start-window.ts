@@ -19,8 +19,8 @@ export async function startWindow<Tx extends Transaction>(
     // For ever is long enough, whatever the broker says: it need not let this client ask.
     if (windowMs === Number.POSITIVE_INFINITY) break;
     const topics: Topic[] = routes.map(({ topic }) => topic);
-    const horizonMs = await patiently(
-      () => health.during(name, source.redeliveryHorizonMs(addressesOf(routes))),
+    const redeliveryPeriodMs = await patiently(
+      () => health.during(name, source.redeliveryPeriodMs(addressesOf(routes))),
       {
         signal: stopping,
         withinMs: startTimeoutMs,
@@ -30,7 +30,7 @@ export async function startWindow<Tx extends Transaction>(
       },
     );
     health.mended(name);
-    assertWindow({ group, windowMs, horizonMs, topics });
+    assertWindow({ group, windowMs, redeliveryPeriodMs, topics });
   }
   return new WindowKeeper({
     client,

@@ -12,7 +12,7 @@ export interface WindowDemand {
   /** `Infinity`: for ever. */
   readonly windowMs: number;
   /** How long the broker may redeliver a message; `Infinity`: it keeps messages for ever. */
-  readonly horizonMs: number;
+  readonly redeliveryPeriodMs: number;
   /** The topics that the group handles. */
   readonly topics: readonly Topic[];
 }
@@ -25,18 +25,18 @@ export interface WindowDemand {
  *
  * @throws OutboxError `OUTBOX_WINDOW_TOO_SHORT`
  */
-export function assertWindow({ group, windowMs, horizonMs, topics }: WindowDemand): void {
+export function assertWindow({ group, windowMs, redeliveryPeriodMs, topics }: WindowDemand): void {
   const resendMs = Math.max(
     0,
     ...topics.map(({ rules: { confirm } }) => (confirm?.group === group ? resendsMs(confirm) : 0)),
   );
-  const neededMs = horizonMs + resendMs;
+  const neededMs = redeliveryPeriodMs + resendMs;
   if (windowMs >= neededMs) return;
   const resends = resendMs === 0 ? '' : `, ${inWords(resendMs)} of them by being sent again`;
   throw new OutboxError(
     'OUTBOX_WINDOW_TOO_SHORT',
     `The group "${group}" keeps processed ids for ${inWords(windowMs)}, and a message may arrive again for ${inWords(neededMs)}${resends}.`,
-    { details: { group, windowMs, neededMs, horizonMs, resendMs } },
+    { details: { group, windowMs, neededMs, redeliveryPeriodMs, resendMs } },
   );
 }
 

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { messageTaskQueue } from '../task-queues.ts';
 
 /** How far back a relay looks when it starts, and how long a closed workflow may take to become visible. */
-const firstWindowMs = 60 * 60_000;
+const firstLookBackMs = 60 * 60_000;
 const overlapMs = 60_000;
 /** Runs remembered as reported; if there are more, some are reported twice, which does no harm. */
 const rememberedRuns = 10_000;
@@ -13,7 +13,7 @@ const rememberedRuns = 10_000;
  */
 export function watchTerminated(client: Client, installation: string): () => Promise<readonly string[]> {
   const seen = new Set<string>();
-  let since = Date.now() - firstWindowMs;
+  let since = Date.now() - firstLookBackMs;
 
   return async () => {
     const askedAt = Date.now();

@@ -61,8 +61,8 @@ test('causes that retain dead rows and log files are named with the statement th
   const { url } = await ownPostgres(context, careless.slice(4));
   const admin = openDatabase({ url, connections: 1 });
   context.onTestFinished(() => admin.close());
-  const horizon = { transactionMs: 300, deadRows: 50 };
-  const look = () => examined({ database: { url } }, { horizon });
+  const vacuum = { transactionMs: 300, deadRows: 50 };
+  const look = () => examined({ database: { url } }, { vacuum });
 
   expect(checksWith('problem', await look())).toEqual([]);
 

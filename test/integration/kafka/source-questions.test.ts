@@ -46,17 +46,17 @@ async function subscribe(
   return subscribed;
 }
 
-test('the redelivery horizon is the longest retention of the topics, and infinite where one keeps everything or only compacts', async () => {
+test('the redelivery period is the longest retention of the topics, and infinite where one keeps everything or only compacts', async () => {
   const hour = await topicWith({ 'retention.ms': '3600000' });
   const day = await topicWith({ 'retention.ms': '86400000' });
   const kept = await topicWith({ 'retention.ms': '-1' });
   const compacted = await topicWith({ 'cleanup.policy': 'compact', 'retention.ms': '3600000' });
 
-  expect(await source.redeliveryHorizonMs([hour])).toBe(3_600_000);
-  expect(await source.redeliveryHorizonMs([hour, day])).toBe(86_400_000);
-  expect(await source.redeliveryHorizonMs([hour, kept])).toBe(Number.POSITIVE_INFINITY);
-  expect(await source.redeliveryHorizonMs([day, compacted])).toBe(Number.POSITIVE_INFINITY);
-  await expect(source.redeliveryHorizonMs([`missing-${randomUUID()}`])).rejects.toMatchObject({
+  expect(await source.redeliveryPeriodMs([hour])).toBe(3_600_000);
+  expect(await source.redeliveryPeriodMs([hour, day])).toBe(86_400_000);
+  expect(await source.redeliveryPeriodMs([hour, kept])).toBe(Number.POSITIVE_INFINITY);
+  expect(await source.redeliveryPeriodMs([day, compacted])).toBe(Number.POSITIVE_INFINITY);
+  await expect(source.redeliveryPeriodMs([`missing-${randomUUID()}`])).rejects.toMatchObject({
     code: 'OUTBOX_ADDRESS_MISSING',
   });
 });

@@ -85,10 +85,10 @@ test('a relay needs Write and Describe on a topic, a consumer Read and Describe,
   expect(ids).toEqual(['m-1']);
   expect(await subscribed.lag()).toMatchObject([{ address }]);
 
-  await expect(source.redeliveryHorizonMs([address])).rejects.toMatchObject({
+  await expect(source.redeliveryPeriodMs([address])).rejects.toMatchObject({
     code: 'OUTBOX_PRIVILEGE_MISSING',
     message: expect.stringContaining(`${address} (DescribeConfigs)`),
   });
   await allow('carol', TOPIC, address, DESCRIBE_CONFIGS);
-  expect(await source.redeliveryHorizonMs([address])).toBeGreaterThan(0);
+  expect(await source.redeliveryPeriodMs([address])).toBeGreaterThan(0);
 });

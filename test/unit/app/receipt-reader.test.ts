@@ -13,7 +13,7 @@ class HandedSource implements Source {
   subscription: Subscription | undefined;
   stopped = false;
 
-  redeliveryHorizonMs(): Promise<number> {
+  redeliveryPeriodMs(): Promise<number> {
     return Promise.resolve(0);
   }
 

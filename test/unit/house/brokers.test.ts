@@ -73,7 +73,7 @@ import type { Folder } from '../client/folder.ts';
 export function spoolSource(folder: Folder): Source {
   return {
     name: 'spool',
-    redeliveryHorizonMs: async () => Infinity,
+    redeliveryPeriodMs: async () => Infinity,
     subscribe: () => Promise.reject(new Error(folder.path)),
   };
 }

@@ -19,7 +19,7 @@ export interface ScriptedSource extends Source {
   joins: () => Promise<void>;
   /** Awaited when it is left. */
   leaves: () => Promise<void>;
-  horizonMs: () => Promise<number>;
+  periodMs: () => Promise<number>;
   /** Offers messages of partition 0, and returns which offsets were acknowledged and rejected. */
   deliver(...messages: readonly IncomingMessage[]): Promise<readonly (readonly [string, string])[]>;
 }
@@ -149,8 +149,8 @@ function scriptedSource(name: string, steps: string[]): ScriptedSource {
     lag: async () => [],
     joins: async () => undefined,
     leaves: async () => undefined,
-    horizonMs: async () => 0,
-    redeliveryHorizonMs: () => source.horizonMs(),
+    periodMs: async () => 0,
+    redeliveryPeriodMs: () => source.periodMs(),
     subscribe: async (subscription) => {
       source.subscriptions.push(subscription);
       await source.joins();

@@ -11,7 +11,7 @@ import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
 const source = (name: string): Source => ({
   name,
-  redeliveryHorizonMs: async () => 0,
+  redeliveryPeriodMs: async () => 0,
   subscribe: () => Promise.reject(new Error('nobody subscribes')),
 });
 const made = (name: string, options: TopicOptions = {}): Topic => topic(name, z.unknown(), options);

@@ -14,7 +14,7 @@ function confirming(confirm: Confirm): Topic {
   return topic('orders', z.unknown(), { confirm });
 }
 
-const week = { group: 'shop', horizonMs: 7 * day, topics: [] };
+const week = { group: 'shop', redeliveryPeriodMs: 7 * day, topics: [] };
 
 test("a window is 30 days by default, and 'forever' is infinite", () => {
   expect(resolveWindow(undefined)).toBe(30 * day);
@@ -48,7 +48,7 @@ test('a window as long as the broker keeps messages is enough, a shorter one is 
         group: 'shop',
         windowMs: 7 * day - 1,
         neededMs: 7 * day,
-        horizonMs: 7 * day,
+        redeliveryPeriodMs: 7 * day,
         resendMs: 0,
       },
     }),
@@ -59,16 +59,16 @@ test('the refusal has both durations and the next step', () => {
   expect(() => assertWindow({ ...week, windowMs: 5 * day })).toThrow(
     'The group "shop" keeps processed ids for 5 days, and a message may arrive again for 7 days.',
   );
-  expect(() => assertWindow({ ...week, windowMs: 30 * day, horizonMs: Number.POSITIVE_INFINITY })).toThrow(
-    'keeps processed ids for 30 days, and a message may arrive again for ever.',
-  );
+  expect(() =>
+    assertWindow({ ...week, windowMs: 30 * day, redeliveryPeriodMs: Number.POSITIVE_INFINITY }),
+  ).toThrow('keeps processed ids for 30 days, and a message may arrive again for ever.');
   expect(() => assertWindow({ ...week, windowMs: day })).toThrow(
     expect.objectContaining({ next: expect.stringContaining('longer window') }),
   );
 });
 
 test('only an infinite window fits a broker that keeps messages forever', () => {
-  const demand = { ...week, horizonMs: Number.POSITIVE_INFINITY };
+  const demand = { ...week, redeliveryPeriodMs: Number.POSITIVE_INFINITY };
   expect(() => assertWindow({ ...demand, windowMs: Number.POSITIVE_INFINITY })).not.toThrow();
   expect(() => assertWindow({ ...demand, windowMs: 36_500 * day })).toThrow(
     expect.objectContaining({ code: 'OUTBOX_WINDOW_TOO_SHORT' }),

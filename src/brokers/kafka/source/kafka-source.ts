@@ -2,7 +2,7 @@ import { joinInTime } from '../../join-in-time.ts';
 import type { Source, Subscribed, Subscription } from '../../source.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { kafkaLag } from '../client/lag.ts';
-import { redeliveryHorizonMs } from '../client/redelivery-horizon.ts';
+import { redeliveryPeriodMs } from '../client/redelivery-period.ts';
 import { GroupSession, type SourcePaces, sourcePaces } from './group-session.ts';
 
 /**
@@ -16,7 +16,7 @@ import { GroupSession, type SourcePaces, sourcePaces } from './group-session.ts'
 export function kafkaSource(connection: KafkaConnection, paces: SourcePaces = sourcePaces): Source {
   return {
     name: 'kafka',
-    redeliveryHorizonMs: (addresses) => redeliveryHorizonMs(connection, addresses),
+    redeliveryPeriodMs: (addresses) => redeliveryPeriodMs(connection, addresses),
     subscribe: (subscription) => subscribe(connection, subscription, paces),
   };
 }

@@ -31,7 +31,7 @@ export function rabbitmqSource(
   return {
     name: 'rabbitmq',
     // Acknowledged messages are deleted.
-    redeliveryHorizonMs: async () => 0,
+    redeliveryPeriodMs: async () => 0,
     subscribe: (subscription) => subscribe(connection, { ...usual, ...times, ...rules }, subscription),
   };
 }

@@ -32,7 +32,7 @@ export function redisSource(
   return {
     name: parts.name,
     // Acknowledged messages are never delivered again.
-    redeliveryHorizonMs: async () => 0,
+    redeliveryPeriodMs: async () => 0,
     subscribe: (subscription) => subscribe(settings, parts, paces, subscription),
   };
 }

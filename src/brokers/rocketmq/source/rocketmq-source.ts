@@ -22,13 +22,13 @@ const lookEveryMs = 30_000;
 export function rocketmqSource(connection: RocketmqConnection, everyMs = lookEveryMs): Source {
   return {
     name: 'rocketmq',
-    redeliveryHorizonMs: (addresses) => redeliveryHorizonMs(connection, addresses),
+    redeliveryPeriodMs: (addresses) => redeliveryPeriodMs(connection, addresses),
     subscribe: (subscription) => subscribe(connection, subscription, everyMs),
   };
 }
 
 /** Checks the addresses. Acknowledged messages are not delivered to the group again, unless its offsets are reset. */
-async function redeliveryHorizonMs(
+async function redeliveryPeriodMs(
   connection: RocketmqConnection,
   addresses: readonly string[],
 ): Promise<number> {

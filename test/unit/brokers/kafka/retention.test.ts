@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keptForMs } from '../../../../src/brokers/kafka/client/redelivery-horizon.ts';
+import { keptForMs } from '../../../../src/brokers/kafka/client/redelivery-period.ts';
 
 const never = Number.POSITIVE_INFINITY;
 

@@ -91,6 +91,6 @@ test('a memory source without partitions, and a partition that does not exist, a
 });
 
 test('a memory source reports a retention of a week, unless the option sets another', async () => {
-  expect(await memorySource().redeliveryHorizonMs(['orders'])).toBe(604_800_000);
-  expect(await memorySource({ retentionMs: 5 }).redeliveryHorizonMs(['orders'])).toBe(5);
+  expect(await memorySource().redeliveryPeriodMs(['orders'])).toBe(604_800_000);
+  expect(await memorySource({ retentionMs: 5 }).redeliveryPeriodMs(['orders'])).toBe(5);
 });

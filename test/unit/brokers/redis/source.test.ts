@@ -39,7 +39,7 @@ test('a member with the lease reads, offers, and marks as done; with nothing to 
   expect(told).toMatchObject({ assigned: [[orders]], disconnected: [], noticed: [notice] });
   expect(new Set(queue.leases.map(({ leaseMs }) => leaseMs))).toEqual(new Set([paces.leaseMs]));
   expect(queue.leases[0]?.holder).toMatch(/^stock\/[0-9a-f-]{36}$/);
-  expect([source.name, await source.redeliveryHorizonMs([])]).toEqual(['redis-test', 0]);
+  expect([source.name, await source.redeliveryPeriodMs([])]).toEqual(['redis-test', 0]);
 });
 
 test('an unacknowledged message is read again, and only earlier ones are done', async () => {

@@ -7,8 +7,8 @@ test('the source has a name and no lag, and delivers no acknowledged message aga
   const subscribed = await subscribe();
 
   expect(source.name).toBe('rocketmq');
-  expect(await source.redeliveryHorizonMs(['orders'])).toBe(0);
-  await expect(source.redeliveryHorizonMs(['orders', 'gone'])).rejects.toMatchObject({
+  expect(await source.redeliveryPeriodMs(['orders'])).toBe(0);
+  await expect(source.redeliveryPeriodMs(['orders', 'gone'])).rejects.toMatchObject({
     code: 'OUTBOX_ADDRESS_MISSING',
     details: { addresses: ['gone'] },
   });

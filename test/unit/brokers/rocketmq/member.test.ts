@@ -186,7 +186,7 @@ test('a member holds no more than its handlers need, and requests more when ther
   await expect.poll(() => handled, soon).toBe(1);
   proxy.deliver('orders', 'a', { id: 'last' });
   // An answer to a question that was asked later than the next one would have been.
-  await source.redeliveryHorizonMs(['orders']);
+  await source.redeliveryPeriodMs(['orders']);
   const full = proxy.received.length;
 
   resume.open();

@@ -19,7 +19,7 @@ const forbidden: ReadonlySet<unknown> = new Set([
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for a topic that does not exist;
  * `OUTBOX_PRIVILEGE_MISSING` for one whose settings this client may not read
  */
-export async function redeliveryHorizonMs(
+export async function redeliveryPeriodMs(
   connection: KafkaConnection,
   topics: readonly string[],
 ): Promise<number> {

@@ -1,16 +1,16 @@
 import { counted, type DoctorCheck, fine, firstOf, problem, warning } from '../../core/diagnosis.ts';
-import type { HorizonFacts, OpenTransactionFacts } from '../../store/doctor/horizon.ts';
 import { mending } from '../../store/doctor/mending.ts';
+import type { OpenTransactionFacts, VacuumFacts } from '../../store/doctor/vacuum.ts';
 
 /** What is normal for a database; tests have shorter times. */
-export interface HorizonLimits {
+export interface VacuumLimits {
   /** Transactions that are open for longer are reported. Milliseconds. */
   readonly transactionMs: number;
   /** Dead rows of a table below this number are not reported. */
   readonly deadRows: number;
 }
 
-export const normalHorizon: HorizonLimits = { transactionMs: 60_000, deadRows: 10_000 };
+export const normalVacuum: VacuumLimits = { transactionMs: 60_000, deadRows: 10_000 };
 
 const hourMs = 3_600_000;
 const mebibyte = 1024 * 1024;
@@ -20,7 +20,7 @@ const keptLimit = 10 * 1024 * mebibyte;
 const frozen = { late: 500_000_000, alarming: 1_500_000_000 };
 
 /** What keeps dead rows and old files from being removed, and what they have grown to. */
-export function horizonChecks(limits: HorizonLimits): readonly DoctorCheck<HorizonFacts>[] {
+export function vacuumChecks(limits: VacuumLimits): readonly DoctorCheck<VacuumFacts>[] {
   return [
     { check: 'open transactions', judge: (facts) => judgeTransactions(facts, limits) },
     { check: 'prepared transactions', judge: (facts) => judgePrepared(facts, limits) },
@@ -30,7 +30,7 @@ export function horizonChecks(limits: HorizonLimits): readonly DoctorCheck<Horiz
   ];
 }
 
-function judgeTransactions({ seesOthers, transactions }: HorizonFacts, { transactionMs }: HorizonLimits) {
+function judgeTransactions({ seesOthers, transactions }: VacuumFacts, { transactionMs }: VacuumLimits) {
   // They come oldest first.
   const oldest = transactions.find(({ openMs }) => openMs >= transactionMs);
   if (oldest !== undefined) {
@@ -52,7 +52,7 @@ function nameOf({ application, pid, role }: OpenTransactionFacts): string {
   return `Process ${pid} of the server (${application === '' ? role : `${role}, ${application}`})`;
 }
 
-function judgePrepared({ prepared }: HorizonFacts, { transactionMs }: HorizonLimits) {
+function judgePrepared({ prepared }: VacuumFacts, { transactionMs }: VacuumLimits) {
   const old = prepared.filter(({ openMs }) => openMs >= transactionMs);
   const [oldest] = old;
   if (oldest === undefined) return fine('None is forgotten.');
@@ -62,7 +62,7 @@ function judgePrepared({ prepared }: HorizonFacts, { transactionMs }: HorizonLim
   );
 }
 
-function judgeSlots({ slots }: HorizonFacts) {
+function judgeSlots({ slots }: VacuumFacts) {
   const lost = slots.find(({ walStatus }) => walStatus === 'unreserved' || walStatus === 'lost');
   const full = slots.find(({ keptBytes }) => keptBytes >= keptLimit);
   const idle = slots.find(({ active }) => !active);
@@ -77,17 +77,17 @@ function judgeSlots({ slots }: HorizonFacts) {
   return warning(`Nobody reads from the slot "${worst.name}", which keeps ${kept}.`, remove);
 }
 
-function judgeFrozenAge({ frozenAge }: HorizonFacts) {
+function judgeFrozenAge({ frozenAge }: VacuumFacts) {
   const millions = `${Math.round(frozenAge / 1_000_000)} million`;
   if (frozenAge < frozen.late) return fine(`The oldest is ${millions} old, of 2,147 million.`);
   const judge = frozenAge < frozen.alarming ? warning : problem;
   return judge(
     `The oldest transaction id is ${millions} old; at 2,147 million the server refuses writes.`,
-    'End what keeps the horizon, see above, then: vacuumdb --freeze',
+    'End what keeps old row versions, see above, then: vacuumdb --freeze',
   );
 }
 
-function judgeTables({ tables }: HorizonFacts, { deadRows }: HorizonLimits) {
+function judgeTables({ tables }: VacuumFacts, { deadRows }: VacuumLimits) {
   const left = tables.filter(({ unattended }) => unattended).map(({ name }) => name);
   if (left.length > 0)
     return problem(

@@ -1,7 +1,7 @@
 import type { Sql } from '../database/database.ts';
 
 /** What keeps vacuum from removing dead rows, or files of the write-ahead log from being recycled. */
-export interface HorizonFacts {
+export interface VacuumFacts {
   /** True if this role sees the transactions of others. */
   readonly seesOthers: boolean;
   /** Transactions of this database, the oldest first. */
@@ -46,8 +46,8 @@ export interface TableFacts {
 }
 
 /** Other roles' transactions are visible to superusers and members of `pg_read_all_stats` only. Does not wait for locks. */
-export async function readHorizonFacts(sql: Sql): Promise<HorizonFacts> {
-  const [row] = await sql.query<Pick<HorizonFacts, 'seesOthers' | 'frozenAge'>>(
+export async function readVacuumFacts(sql: Sql): Promise<VacuumFacts> {
+  const [row] = await sql.query<Pick<VacuumFacts, 'seesOthers' | 'frozenAge'>>(
     `select pg_has_role('pg_read_all_stats', 'usage') as "seesOthers",
        (select age(datfrozenxid) from pg_database where datname = current_database()) as "frozenAge"`,
   );
@@ -71,8 +71,8 @@ function readTransactions(sql: Sql): Promise<readonly OpenTransactionFacts[]> {
   );
 }
 
-function readPrepared(sql: Sql): Promise<HorizonFacts['prepared']> {
-  return sql.query<HorizonFacts['prepared'][number]>(
+function readPrepared(sql: Sql): Promise<VacuumFacts['prepared']> {
+  return sql.query<VacuumFacts['prepared'][number]>(
     `select gid as id, (extract(epoch from clock_timestamp() - prepared) * 1000)::float8 as "openMs"
      from pg_prepared_xacts where database = current_database() order by prepared limit 100`,
   );

@@ -5,11 +5,11 @@ import { type ConsumerSetup, consumerBench } from './consumer-bench.ts';
 
 test('the window of ids is checked with the broker before joining the group, and kept from then on', async () => {
   const { consumer, database, sources } = await consumerBench({ settings: { window: '1h' } });
-  sources[0].horizonMs = async () => 3_600_001;
+  sources[0].periodMs = async () => 3_600_001;
   await expect(consumer.start()).rejects.toMatchObject({ code: 'OUTBOX_WINDOW_TOO_SHORT' });
   expect(sources[0].subscriptions).toEqual([]);
 
-  sources[0].horizonMs = async () => 3_600_000;
+  sources[0].periodMs = async () => 3_600_000;
   const running = await consumer.start();
   expect(database.said('insert into outbox.consumer_group')).toEqual([['shop', '3600000']]);
   await running.stop();
@@ -21,7 +21,7 @@ async function away(settings: ConsumerSetup['settings'] = {}) {
   fakeTimeUntilEnd();
   const broker = { away: true, asked: 0 };
   const first = gate();
-  bench.sources[0].horizonMs = async () => {
+  bench.sources[0].periodMs = async () => {
     broker.asked += 1;
     first.open();
     if (broker.away) throw new Error(`away ${broker.asked}`);
