@@ -139,7 +139,7 @@ test('I3 messages that operators retry under load are handled once, in order, be
   expect(await stage.kept()).toEqual([]);
 }, 600_000);
 
-test('I3 a key that a failed message holds waits as a whole and is handled in its full order after a retry, while others continue', async () => {
+test('I3 a key that a failed message blocks waits as a whole and is handled in its full order after a retry, while others continue', async () => {
   const handler = new Handler();
   await consumeTwice(handler, 'block-key');
   const rounds = 8;

@@ -10,7 +10,7 @@ const transport = kafka({ servers: brokers, requestTimeout: 60_000 });
 
 afterEach(() => transport.close());
 
-test('I15 F16: a deleted topic is held alone: another topic of the same transport continues without a pause', async () => {
+test('I15 F16: a deleted topic alone is on hold: another topic of the same transport continues without a pause', async () => {
   const healthy = await createTopic(client);
   const deleted = await createTopic(client);
   await publishTo(transport, healthy, [outgoing('a')]);
@@ -45,7 +45,7 @@ test('I15 F16: a deleted topic is held alone: another topic of the same transpor
   await expect(transport.probe(deleted)).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
 });
 
-test('a topic that never existed is held and not created, and is delivered to once it exists', async () => {
+test('a topic that never existed is on hold and not created, and is delivered to once it exists', async () => {
   const topic = `later-${crypto.randomUUID()}`;
   const messages = [outgoing('a'), outgoing('a')];
 

@@ -58,7 +58,7 @@ async function expectStored(address: string, ids: readonly string[]): Promise<vo
   expect(await stored(address)).toEqual(ids);
 }
 
-test('while the broker is stopped messages are held unsent, and they are sent when it is back', async () => {
+test('while the broker is stopped messages are deferred, and they are sent when it is back', async () => {
   // Without the wire: it accepts connections while the broker does not.
   transport = kafkaOver(kafkaConnection({ servers: servers.brokers }));
   const address = await topicInUse();
@@ -82,7 +82,7 @@ test('while the broker is stopped messages are held unsent, and they are sent wh
   );
 });
 
-test('messages in flight to a broker that freezes are held as possibly stored', async () => {
+test('messages in flight to a broker that freezes are deferred as possibly stored', async () => {
   const address = await topicInUse();
   const pid = servers.nodes[0]?.pid;
   if (pid === undefined) throw new Error('The broker does not run.');
@@ -98,7 +98,7 @@ test('messages in flight to a broker that freezes are held as possibly stored', 
   await untilAcknowledged(address, 'a');
 });
 
-test('when only the answer is lost the messages are stored, and held as possibly stored', async () => {
+test('when only the answer is lost the messages are stored, and deferred as possibly stored', async () => {
   const address = await topicInUse();
   const message = outgoing('a');
   wire.set('drop-replies');

@@ -36,7 +36,7 @@ const kindsWithoutBroker2 = messages.map(({ key }) =>
   partitionOf(key ?? '', partitions) === 0 ? 'acknowledged' : 'deferred',
 );
 
-test('with one broker down its partition is held and the other continues, for existing, new and other connections', async () => {
+test('with one broker down messages of its partition are deferred and the other continues, for existing, new and other connections', async () => {
   const address = await twoBrokerTopic();
   const beside = await createTopic(observer(servers.brokers.join(',')), {
     replicaAssignment: [{ partition: 0, replicas: [1] }],
@@ -111,7 +111,7 @@ test('while a replica is frozen, a message in flight is in the log a few times, 
   const address = await createTopic(client, { replicaAssignment: [{ partition: 0, replicas: [1, 2] }] });
   const transport = kafka({ servers: servers.brokers, requestTimeout: 200 });
   const acknowledged = async (message: ReturnType<typeof outgoing>): Promise<boolean> => {
-    // As a drain does: what is held is sent again when the topic answers a probe.
+    // As a drain does: what is deferred is sent again when the topic answers a probe.
     await transport.probe(address);
     return countKinds(await publishTo(transport, address, [message]))['acknowledged'] === 1;
   };

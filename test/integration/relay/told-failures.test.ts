@@ -65,7 +65,7 @@ test('each failed attempt is reported once with message, key, reason and offset,
   expect(told()).toEqual([{ ...lost, type: 'failed', error: 'lost by the script' }]);
 });
 
-test('acknowledged, held back and blocked messages are not reported as failures', async () => {
+test('acknowledged, deferred and blocked messages are not reported as failures', async () => {
   for (const label of ['A', 'B', 'C']) await fixture.send(label, { key: label === 'C' ? 'L' : 'K' });
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
   await fixture.drain();

@@ -117,7 +117,7 @@ test('a topic of another type holds its messages, and the reason names the suppo
   await expect(transport.probe(address)).rejects.toThrow(/takes DELAY messages/);
 });
 
-test('a topic whose type changes is held briefly, then used with its new type', async () => {
+test('a topic whose type changes is briefly on hold, then used with its new type', async () => {
   const address = await newTopic('NORMAL', 1);
   const transport = transportOf();
   await transport.publish(batchOf(address, { key: 'a' }));

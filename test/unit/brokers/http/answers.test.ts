@@ -123,7 +123,7 @@ test.each([
   },
 );
 
-test('a refused address is held without blaming a message', () => {
+test('a refused address is put on hold without blaming a message', () => {
   const { message: reason } = new AddressRefused(server, '10.0.0.1');
   expect(classifyFailure(new AddressRefused(server, '10.0.0.1'), false, server)).toEqual({
     kind: 'hold',

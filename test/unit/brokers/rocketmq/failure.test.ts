@@ -80,7 +80,7 @@ function noAnswer(code: number, details: string): NoAnswer {
   return new NoAnswer('proxy:8081', Object.assign(new Error(details), { code, details }) as never);
 }
 
-test('without an answer the transport is held, and a written message may be stored', () => {
+test('without an answer the transport is on hold, and a written message may be stored', () => {
   const gone = noAnswer(14, 'Connection dropped');
   const hold = { scope: 'transport', reason: 'proxy:8081: Connection dropped' };
   expect(outcomeOf(gone, true)).toEqual({ kind: 'hold', hold, onWire: true });
