@@ -21,7 +21,7 @@ export interface HostedParkedKeys {
   /** The first `host` starts a worker for them. */
   readonly bulks: BulkWorkflows;
   /**
-   * Ends the hosting; resolves when the running drains have ended, each after the message in hand. From now on starts
+   * Ends the hosting; resolves when the running drains have ended, each after its current message. From now on starts
    * reject, so the watcher of parked keys must have been told to stop.
    */
   stop(): Promise<void>;

@@ -2,7 +2,7 @@ import { causeIn } from '../core/cause.ts';
 import { errorText } from './handling/kept.ts';
 import { withoutValues } from './reading/without-values.ts';
 
-/** What went wrong with messages in hand. */
+/** What went wrong with messages in progress. */
 export interface ToldFailure {
   readonly error: unknown;
   /** The bodies of all these messages, as they arrived. */

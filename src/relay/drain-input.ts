@@ -23,7 +23,7 @@ export interface DrainInput {
   /** The session of this process, which shows others that it is alive. @defaultValue none: only its leases show it */
   readonly session?: () => LiveSession | undefined;
   readonly report: Report;
-  /** Shutdown or cancel: settle the batch in hand, free the lane, return. */
+  /** Shutdown or cancel: settle the current batch, free the lane, return. */
   readonly signal: AbortSignal;
   /** It drains in place of the lane's workflow, and answers `taken` at once if the lane has an owner. @defaultValue false */
   readonly standIn?: boolean;

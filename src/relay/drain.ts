@@ -164,7 +164,7 @@ class Drain {
 
   #claim(from: LaneProgress): Promise<Claim> {
     const { database, lane, limits, wake } = this.#input;
-    // Whoever has rung has committed, which this claim will see.
+    // A ring follows a commit, so this claim sees it.
     wake.answer();
     return claim(database, lane, {
       owner: this.#lease.owner,

@@ -10,7 +10,7 @@ import type { Report } from './report.ts';
 const graceMs = 300;
 /** How often a stand-in asks for the workflow again. */
 const askAgainMs = 5_000;
-/** A drain without progress for so long is told to end, as an activity would be. */
+/** A drain without progress for this long is stopped, as an activity would be. */
 const stuckAfterMs = 30_000;
 
 export interface StandInsInput {

@@ -3,7 +3,7 @@ import type { LaneStart } from '../store/lane/starts.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
 
-/** A request without an answer for so long: the engine is away. */
+/** After a request without an answer for this long the engine counts as away. */
 const silentMs = 1_000;
 
 /** The workflow engine, which may not be connected yet, or be away: then lanes are drained without their workflows. */

@@ -23,7 +23,7 @@ export interface Confirmation {
   readonly topics: readonly ConfirmingTopic[];
   /** Begins to read receipts, and continues until stopped, whatever the brokers do. */
   start(): void;
-  /** Applies the receipts in hand, then leaves the group. */
+  /** Applies the receipts in progress, then leaves the group. */
   stop(): Promise<void>;
 }
 

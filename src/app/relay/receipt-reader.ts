@@ -35,7 +35,7 @@ export class ReceiptReader {
     this.#running ??= this.#run();
   }
 
-  /** Applies the receipts in hand, then leaves the group. */
+  /** Applies the receipts in progress, then leaves the group. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

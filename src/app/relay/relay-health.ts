@@ -44,7 +44,7 @@ export function noteView(health: HealthRecord, { server, error }: ServerView): v
   else health.failed(server, error, { away: true });
 }
 
-/** Checks and records whether the servers answer that a stop has to talk to. Never rejects. */
+/** Checks and records whether the servers that a stop depends on answer. Never rejects. */
 export async function askServers(
   database: Database,
   temporal: AskedServer,

@@ -84,7 +84,7 @@ export class KeyStandIns implements KeyDrains {
     this.#next();
   }
 
-  /** Begins no other drain; resolves when those in hand have ended, each after the message in hand. */
+  /** Begins no other drain; resolves when the running ones have ended, each after its current message. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#queue.clear();

@@ -1,6 +1,6 @@
 /** How consumers take part in their group, and how much they fetch. */
 export interface KafkaConsumption {
-  /** Without a sign of life for so long a member is out of its group. */
+  /** A member without a heartbeat for this long leaves its group. */
   readonly sessionTimeoutMs: number;
   /** A handler that runs longer than this through a rebalance loses its partition; the inbox drops what is done twice. */
   readonly rebalanceTimeoutMs: number;

@@ -109,7 +109,7 @@ export class Membership {
     if (failure !== undefined) throw failure.error;
   }
 
-  /** Lets the batches in hand end, with their offsets committed, and leaves the group. */
+  /** Lets the batches in progress end, with their offsets committed, and leaves the group. */
   async leave(): Promise<void> {
     this.#end();
     await this.#consumer.disconnect().catch(() => undefined);

@@ -1,6 +1,6 @@
 /** Error types of heartbeats of a member that the coordinator no longer knows. */
 const out: ReadonlySet<unknown> = new Set(['FENCED_INSTANCE_ID', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID']);
-/** The coordinator still knows the member, and waits for it to finish what it has in hand. */
+/** The coordinator still knows the member, and waits for it to finish its batches. */
 const joiningAgain = 'REBALANCE_IN_PROGRESS';
 
 /** Derives from the heartbeat responses whether a member still owns its partitions. */

@@ -28,7 +28,7 @@ export interface BatchContext {
   /** Resolves when the start offsets are settled; what was fetched before may be from other offsets. */
   begun(): Promise<void>;
   readonly losses: Losses;
-  /** The batches in hand of this membership. */
+  /** The batches in progress of this membership. */
   readonly inHand: Set<EachBatchPayload>;
   /** Resumes a partition after the pause, unless the membership has ended by then. */
   resumeAfter(pauseMs: number, resume: () => void): void;

@@ -105,7 +105,7 @@ export class BrokerConnection {
     return this.#waiting;
   }
 
-  /** May travel with others: what becomes of a request is true of all its batches. @throws {@link Unanswered} */
+  /** May be sent with others: the outcome of a request applies to all its batches. @throws {@link Unanswered} */
   produce(batch: ProduceBatch): Promise<ProduceAnswer> {
     return this.#during(() => this.#queue.add(batch));
   }

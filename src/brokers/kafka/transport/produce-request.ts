@@ -24,7 +24,7 @@ export interface ProduceAnswer {
 /** What a broker answers to a request. */
 export interface ProduceReply {
   readonly answers: readonly ProduceAnswer[];
-  /** A quota is exceeded: for so long the broker reads nothing more of this connection. */
+  /** A quota is exceeded: for this long the broker reads nothing more from this connection. */
   readonly throttledMs: number;
 }
 

@@ -37,7 +37,7 @@ export class TopicSettings {
     this.#brokers = brokers;
   }
 
-  /** The settings; Kafka's defaults where they cannot be read, for example for want of permission. */
+  /** The settings; Kafka's defaults where they cannot be read, for example without permission. */
   async of(address: string): Promise<TopicSetting> {
     const known = this.#known.get(address);
     if (known !== undefined && known.staleAtMs > performance.now()) return known.setting;
