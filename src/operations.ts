@@ -13,32 +13,6 @@ export {
   type RescheduleOptions,
   type VerifyOptions,
 } from './app/operations/operations.ts';
-export type {
-  BrokerOffsets,
-  BrokerTopics,
-  Capabilities,
-  CommittedLag,
-  Examined,
-  UsedAddress,
-} from './brokers/capabilities.ts';
-export type {
-  IncomingBatch,
-  IncomingMessage,
-  Lag,
-  Partition,
-  Source,
-  SourceNotice,
-  Subscribed,
-  Subscription,
-} from './brokers/source.ts';
-export type {
-  Hold,
-  OutgoingBatch,
-  OutgoingMessage,
-  PublishOutcome,
-  PublishResult,
-  Transport,
-} from './brokers/transport.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { DeliveryLog, LogRange, LogReader, LogRecord } from './core/delivery-log.ts';
 export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts';
