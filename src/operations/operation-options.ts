@@ -2,7 +2,7 @@ import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions, optionTable, readOption } from '../core/options/option-table.ts';
 import type { Reader } from '../core/options/reader.ts';
-import { duration, value, whole } from '../core/options/values.ts';
+import { duration, flag, optional, value, whole } from '../core/options/values.ts';
 import { uuid } from '../core/uuid.ts';
 import type { Author } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
@@ -66,10 +66,16 @@ export type OnDatabase = <Result>(
   ...given: readonly (readonly [what: Given, given: object | undefined])[]
 ) => Promise<Result>;
 
-/** Checks the names of what was given, and that it is named in one way. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+/**
+ * Checks the names of what was given, that it is named in one way, and `dryRun`: a text "true", as a request has it, would be
+ * no dry run where `true` is asked for.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
+ */
 export function assertNames(what: Given, given: object = {}): void {
   const ways: readonly (readonly string[])[] = givenNames[what];
   assertOptions(what, given, ways.flat());
+  if ('dryRun' in given) optionOf('dryRun', optional(flag()), given.dryRun);
   if (ways.some((names) => Object.keys(given).every((name) => names.includes(name)))) return;
   const said = ways.map((names) => names.map((name) => `"${name}"`).join(' and ')).join(', or by ');
   throw new OutboxError('OUTBOX_OPTION_INVALID', `Name ${what} by ${said}, not by both.`, {

@@ -193,3 +193,19 @@ test('a dry run answers what would happen and writes nothing', async () => {
   expect(await fixture.states('A')).toEqual(['failed']);
   expect(await auditOf(fixture)).toEqual([]);
 });
+
+test('refuses a dry run that is neither true nor false, and writes nothing', async () => {
+  await failAll(fixture, ['A']);
+  // As a request has it.
+  const dry = { ...ada, dryRun: 'true' as unknown as boolean };
+  const refused = { code: 'OUTBOX_OPTION_INVALID', details: { option: 'dryRun' } };
+
+  await expect(operator.retry(operator.of('A'), dry)).rejects.toMatchObject(refused);
+  await expect(operator.withdraw(operator.of('A'), dry)).rejects.toMatchObject(refused);
+  await expect(
+    operator.bulk.start({ states: ['failed'] }, { action: 'discard' }, { ...dry, reason: 'no' }),
+  ).rejects.toMatchObject(refused);
+
+  expect(await fixture.states('A')).toEqual(['failed']);
+  expect(await auditOf(fixture)).toEqual([]);
+});
