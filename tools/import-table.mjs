@@ -10,17 +10,25 @@ const packageNames = {
   platformatic: '`@platformatic/kafka`',
   redis: '`@redis/client`',
   amqplib: '`amqplib`',
+  rocketmq: '`rocketmq-client-nodejs`',
   undici: '`undici`',
   webhooks: '`standardwebhooks`',
   opentelemetry: '`@opentelemetry/api`',
   temporal: '`@temporalio/*`',
   process: 'the environment',
+  // Files and sockets, which nearly every layer uses.
+  io: '',
 };
 const start = '<!-- imports: made of tools/lint/layers.mjs by `npm run imports` -->\n';
 const end = '<!-- /imports -->';
 
 const code = (names) => names.map((name) => `\`${name.replace(/\/$/, '').replace('../', '')}\``).join(', ');
-const uses = (names) => names.flatMap((name) => packageNames[name] ?? []).join(', ');
+const uses = (names) => names.map(nameOf).filter(Boolean).join(', ');
+
+function nameOf(name) {
+  if (Object.hasOwn(packageNames, name)) return packageNames[name];
+  throw new Error(`tools/import-table.mjs has no name for the package "${name}".`);
+}
 
 /** Each layer, what it may import from the project, and which packages with one home it may use. */
 export function importTable() {
