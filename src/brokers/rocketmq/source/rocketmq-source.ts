@@ -1,11 +1,11 @@
 import { OutboxError } from '../../../core/errors.ts';
-import { rest } from '../../../core/rest.ts';
+import { joinInTime } from '../../join-in-time.ts';
 import type { Source, Subscribed, Subscription } from '../../source.ts';
 import type { RocketmqConnection } from '../client/connection.ts';
 import { Proxies } from '../client/proxies.ts';
-import { RocketmqMembership, routesOf } from './membership.ts';
+import { routesOf } from './membership.ts';
+import { RocketmqSession } from './rocketmq-session.ts';
 
-const joinAgainMs = 500;
 /** How often routes are checked, as in RocketMQ's own clients. */
 const lookEveryMs = 30_000;
 
@@ -46,71 +46,11 @@ async function subscribe(
   subscription: Subscription,
   everyMs: number,
 ): Promise<Subscribed> {
-  const { fromBeginning, group, joinWithinMs, signal } = subscription;
+  const { fromBeginning, group } = subscription;
   if (!fromBeginning) throw startUnknown(group);
-  const stopping = new AbortController();
-  const ending = signal === undefined ? stopping.signal : AbortSignal.any([signal, stopping.signal]);
-  const first = await joined(connection, subscription, performance.now() + joinWithinMs, ending);
-  const kept = keep(
-    first,
-    () => joined(connection, subscription, Number.POSITIVE_INFINITY, stopping.signal),
-    {
-      everyMs,
-      stopping: stopping.signal,
-    },
-  );
-  return {
-    lag: () => Promise.reject(lagUnknown(group)),
-    async stop() {
-      stopping.abort();
-      await kept;
-    },
-  };
-}
-
-/** Joins; retries until `endsAtMs`, or until the signal fires. */
-async function joined(
-  connection: RocketmqConnection,
-  subscription: Subscription,
-  endsAtMs: number,
-  signal: AbortSignal,
-): Promise<RocketmqMembership> {
-  for (;;) {
-    signal.throwIfAborted();
-    const membership = new RocketmqMembership(connection, subscription);
-    try {
-      await membership.join();
-      return membership;
-    } catch (error) {
-      await membership.leave();
-      signal.throwIfAborted();
-      subscription.disconnected(error, joinAgainMs);
-      if (performance.now() + joinAgainMs >= endsAtMs) throw error;
-      await rest(joinAgainMs, signal);
-    }
-  }
-}
-
-/** Replaces the membership when its routes change, until the signal fires; resolves when the last one has ended. */
-async function keep(
-  first: RocketmqMembership,
-  join: () => Promise<RocketmqMembership>,
-  { everyMs, stopping }: { readonly everyMs: number; readonly stopping: AbortSignal },
-): Promise<void> {
-  let membership: RocketmqMembership | undefined = first;
-  while (!stopping.aborted) {
-    await rest(everyMs, stopping);
-    if (stopping.aborted || !(await membership.isMoved())) continue;
-    await membership.leave();
-    membership = undefined;
-    try {
-      membership = await join();
-    } catch (error) {
-      if (stopping.aborted) return;
-      throw error;
-    }
-  }
-  await membership?.leave();
+  const session = new RocketmqSession(connection, subscription, everyMs);
+  await joinInTime(session, subscription, () => connection.servers.join(','));
+  return { lag: () => Promise.reject(lagUnknown(group)), stop: () => session.stop() };
 }
 
 function startUnknown(group: string): OutboxError {

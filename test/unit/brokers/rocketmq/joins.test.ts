@@ -67,10 +67,10 @@ test.each<[string, Spoil, object]>([
   proxy.topics.set('bills', { brokers: { a: [0] }, type: 'NORMAL' });
   spoil(proxy);
 
-  const joining = subscribe(acknowledgeAll, { addresses: ['orders', 'bills'], joinWithinMs: 0 });
+  const joining = subscribe(acknowledgeAll, { addresses: ['orders', 'bills'], joinWithinMs: 500 });
 
   await expect(joining).rejects.toMatchObject(error);
-  expect(told.disconnected).toMatchObject([[error, 500]]);
+  expect(told.disconnected[0]).toMatchObject([error, 200]);
   expect(told.assigned).toEqual([]);
 });
 
@@ -78,7 +78,7 @@ test('a proxy that sends no settings in time cannot be joined', async () => {
   const { proxy, subscribe } = await stage({ requestTimeoutMs: 1_000 });
   proxy.group.told = false;
 
-  await expect(subscribe(acknowledgeAll, { joinWithinMs: 0 })).rejects.toMatchObject({
+  await expect(subscribe(acknowledgeAll, { joinWithinMs: 1_500 })).rejects.toMatchObject({
     code: 'OUTBOX_SERVER_UNAVAILABLE',
     message: expect.stringContaining(`${proxy.endpoint} sent no settings in time`),
   });
