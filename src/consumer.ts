@@ -1,5 +1,6 @@
 export { type ConsumerOptions, consumer } from './app/consumer/consumer.ts';
 export type { SeenFilter } from './brokers/seen-filter.ts';
+export type { IncomingMessage, Lag, Partition, SourceNotice } from './brokers/source.ts';
 export type { Config } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';

@@ -14,8 +14,6 @@ export {
   type VerifyOptions,
 } from './app/operations/operations.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
-export type { DeliveryLog, LogRange, LogReader, LogRecord } from './core/delivery-log.ts';
-export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lane } from './core/lane.ts';

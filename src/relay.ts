@@ -1,4 +1,5 @@
 export { type RelayOptions, type RunningRelay, startRelay } from './app/relay/start-relay.ts';
+export type { Hold } from './brokers/transport.ts';
 export type { Config, RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';
