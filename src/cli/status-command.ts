@@ -31,7 +31,7 @@ export async function statusCommand(flags: CommonFlags, output: Output): Promise
     answer;
   if (twin !== null)
     output.line(
-      `Relays also deliver for this installation from another living database: ${twin.place} (${twin.seenAt}).`,
+      `Relays also deliver for this installation from another running database: ${twin.place} (${twin.seenAt.toISOString()}).`,
     );
   for (const [name, text] of reachable(url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
   output.line(

@@ -45,7 +45,7 @@ export interface Status {
   readonly settings: readonly Setting[];
   /** The last comparison of rows with workflows; `null` before the first one. */
   readonly reconciliation: Reconciliation | null;
-  /** Another living database of this installation that was seen within the last minutes; `null`: none. */
+  /** Another running database of this installation that was seen within the last minutes; `null`: none. */
   readonly twin: Twin | null;
   /** Consumer groups whose inbox is in this database, and what they keep. */
   readonly groups: readonly GroupStatus[];

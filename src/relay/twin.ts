@@ -19,14 +19,14 @@ export interface TwinSearch {
   readonly progress: () => void;
 }
 
-/** During a failover relays briefly see both primaries; if that lasts longer, there are two living databases. */
+/** During a failover relays briefly see both primaries; if that lasts longer, two databases run. */
 const lastsMs = 10_000;
 /** How long to ask after the first answer from elsewhere: each answer comes from either side by chance. */
 const searchMs = 20_000;
 const againMs = 500;
 
 /**
- * Looks for another living database of this installation: a clone of its disk, or its original. All relays of an
+ * Looks for another running database of this installation: a clone of its disk, or its original. All relays of an
  * installation share its task queues. A question is written to this database only, so the answer of a relay shows whether
  * it uses this database or another one.
  *
@@ -96,7 +96,7 @@ export async function reportTwin(search: TwinSearch, report: Report): Promise<vo
 function twice(place: string): OutboxError {
   return new OutboxError(
     'OUTBOX_INSTALLATION_TWICE',
-    `Relays also deliver for this installation from another living database: ${place}.`,
+    `Relays also deliver for this installation from another running database: ${place}.`,
     { details: { place } },
   );
 }

@@ -88,9 +88,9 @@ test('a relay of a clone refuses to start while the original runs, and starts on
   });
   const onClone = open(clone.url);
   const { stdout } = await runCli(['status'], { DATABASE_URL: clone.url });
-  expect(stdout).toContain('another living database');
+  expect(stdout).toContain('another running database');
   expect((await verifyStates(onClone)).first).toMatchObject([
-    { what: expect.stringContaining('another living database') as string, id: null },
+    { what: expect.stringContaining('another running database') as string, id: null },
   ]);
   // The original never noticed.
   const onOriginal = open(url);
@@ -120,7 +120,7 @@ test('relays that deliver from two running databases of one installation report 
   const twice = ({ events }: StartedRelay): boolean =>
     events.some(
       ({ type, ...event }) =>
-        type === 'error' && String(Object.values(event)[1]).includes('another living database'),
+        type === 'error' && String(Object.values(event)[1]).includes('another running database'),
     );
   await until(() => twice(ofClone) || twice(again), 120_000);
   const noted = await readTwin(open(twice(again) ? url : clone.url));

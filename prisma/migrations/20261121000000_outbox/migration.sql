@@ -58,7 +58,7 @@ create table outbox.installation (
   database_oid      oid not null,
   -- Start time of the server that the last relay used. It differs after a restart or failover, and in a clone.
   served_since      timestamptz,
-  -- The last sighting of another living database of this installation: {"place": …, "seenAt": …}.
+  -- The last sighting of another running database of this installation: {"place": …, "seenAt": …}.
   twin              jsonb,
   created_at        timestamptz not null default now()
 );

@@ -49,9 +49,9 @@ export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
     check: 'one database',
     judge: ({ twin }) =>
       twin === null
-        ? fine('No other living database of this installation was seen.')
+        ? fine('No other running database of this installation was seen.')
         : problem(
-            `Another living database of this installation, ${twin.place}, was seen ${twin.seenAt}: both deliver the same messages.`,
+            `Another running database of this installation, ${twin.place}, was seen ${twin.seenAt.toISOString()}: both deliver the same messages.`,
             'Stop the relays of the copy, and adopt it: temporal-outbox migrate --adopt --new-installation',
           ),
   },

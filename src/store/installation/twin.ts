@@ -9,12 +9,12 @@ export interface PlaceAnswer {
   readonly place: string;
 }
 
-/** Another living database of this installation. */
+/** Another running database of this installation. */
 export interface Twin {
   /** Address of its server, database and time of its start, for display. */
   readonly place: string;
-  /** ISO time at which it was last seen. */
-  readonly seenAt: string;
+  /** When it was last seen. */
+  readonly seenAt: Date;
 }
 
 /** Writes a question that only this database has. Deletes those of dead processes. */
@@ -76,6 +76,8 @@ export const twinSeen = `(twin ->> 'seenAt')::timestamptz > now() - ${sightLasts
 
 /** The twin that was seen within the last minutes, or `null`. */
 export async function readTwin(sql: Sql): Promise<Twin | null> {
-  const [row] = await sql.query<{ twin: Twin }>(`select twin from outbox.installation where ${twinSeen}`);
-  return row?.twin ?? null;
+  const [row] = await sql.query<Twin>(
+    `select twin ->> 'place' as place, (twin ->> 'seenAt')::timestamptz as "seenAt" from outbox.installation where ${twinSeen}`,
+  );
+  return row ?? null;
 }

@@ -55,7 +55,7 @@ export async function verifyStates(sql: Sql): Promise<Finding> {
          select *, count(*) over (partition by supersedes) as twice from outbox.message_all where supersedes is not null) s
        where twice > 1
        union all
-       select 'Relays deliver from another living database as well: ' || (twin ->> 'place'), null, null, null
+       select 'Relays deliver from another running database as well: ' || (twin ->> 'place'), null, null, null
        from outbox.installation where ${twinSeen}) x
      where what is not null`,
   );

@@ -15,7 +15,7 @@ const noted = 'set twin =';
 
 const twice = expect.objectContaining({
   code: 'OUTBOX_INSTALLATION_TWICE',
-  message: 'Relays also deliver for this installation from another living database: clone.',
+  message: 'Relays also deliver for this installation from another running database: clone.',
   details: { place: 'clone' },
 });
 
