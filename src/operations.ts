@@ -2,7 +2,7 @@ export type {
   BulkOperations,
   BulkTask,
   KeptBulkOperations,
-  KeptBulkTarget,
+  KeptGroupFilter,
   KeptTask,
 } from './app/operations/bulk-operations.ts';
 export type { InboxOperations } from './app/operations/inbox-operations.ts';
@@ -31,7 +31,7 @@ export type { Edited } from './operations/edit.ts';
 export type { EditOptions } from './operations/edit-content.ts';
 export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
 export type { KeptWhy } from './operations/inbox/why.ts';
-export type { ChangeAnswer, LanesChangeOptions } from './operations/lanes.ts';
+export type { LanesChangeOptions, TopicChangeAnswer } from './operations/lanes.ts';
 export type { KeptList, ListPageOptions, MessageList } from './operations/list.ts';
 export type { OperationOptions } from './operations/operation-options.ts';
 export type { PartitionOptions } from './operations/partitions.ts';

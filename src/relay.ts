@@ -14,5 +14,5 @@ export type { Retention } from './core/retention.ts';
 export type { StopOptions } from './core/running.ts';
 export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
-export type { FailedSend, RelayEvent, Report } from './relay/report.ts';
+export type { FailedSend, RelayEvent, RelayReport } from './relay/report.ts';
 export type { WorkerExtras } from './temporal/relay/workers.ts';

@@ -14,9 +14,9 @@ export {
   memorySource,
 } from './brokers/memory/memory-source.ts';
 export {
-  type MemoryOptions,
   type MemoryRecord,
   type MemoryTransport,
+  type MemoryTransportOptions,
   memoryTransport,
 } from './brokers/memory/memory-transport.ts';
 export type {
@@ -48,8 +48,8 @@ export type { Transaction } from './store/database/transaction.ts';
 export {
   type ContractCase,
   type ContractFaults,
-  type ContractSubject,
   type DeliveredMessage,
+  type TransportSubject,
 } from './testing/contract-subject.ts';
 export { type CrashOptions, crashAt } from './testing/crash-at.ts';
 export { type MemoryBroker, memoryBroker } from './testing/memory-broker.ts';

@@ -1,5 +1,5 @@
 export type { Lane } from '../src/core/lane.ts';
-export type { KeptWindow } from '../src/store/inbox/window.ts';
+export type { WindowUpkeep } from '../src/store/inbox/window.ts';
 export type { PlaceAnswer } from '../src/store/installation/twin.ts';
 export type { RetentionOutcome } from '../src/store/retention/retention.ts';
 export type { DueCursor } from '../src/store/verify/reconcile.ts';

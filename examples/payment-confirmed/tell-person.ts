@@ -1,10 +1,10 @@
 import { createTransport } from 'nodemailer';
 import type { Operations } from 'temporal-outbox/operations';
-import type { Report } from 'temporal-outbox/relay';
+import type { RelayReport } from 'temporal-outbox/relay';
 import { paymentMade } from './topics.ts';
 
 /** A listener for the relay. It mails what was sent as often as its topic allows, and never confirmed. */
-export function tellPerson(outbox: Operations, smtp: { host: string; port: number }): Report {
+export function tellPerson(outbox: Operations, smtp: { host: string; port: number }): RelayReport {
   const mail = createTransport({ ...smtp, ignoreTLS: true });
   return (event) => {
     if (event.type !== 'messages-unconfirmed') return;

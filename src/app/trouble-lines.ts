@@ -2,7 +2,7 @@ import { type Logger, type Trouble, troublesTo } from '../config/logger.ts';
 import { causeIn } from '../core/cause.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { ConsumerEvent, ConsumerReport } from '../inbox/consumer-event.ts';
-import type { RelayEvent, Report } from '../relay/report.ts';
+import type { RelayEvent, RelayReport } from '../relay/report.ts';
 
 /** The same trouble is logged again after this time, with the number of times it occurred meanwhile. */
 const againMs = 5_000;
@@ -66,7 +66,7 @@ const passing: ReadonlySet<string> = new Set([
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid logger
  */
-export function relayTroubleLines(logger?: Logger | false): Report {
+export function relayTroubleLines(logger?: Logger | false): RelayReport {
   const tell = withoutRepeats(troublesTo(logger));
   return (event) => {
     if (relayTroubles.has(event.type)) tell(troubleOf({ component: 'temporal-outbox relay' }, event));

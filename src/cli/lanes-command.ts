@@ -1,5 +1,5 @@
 import type { Operations } from '../app/operations/operations.ts';
-import type { ChangeAnswer } from '../operations/lanes.ts';
+import type { TopicChangeAnswer } from '../operations/lanes.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, usageError } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
@@ -24,7 +24,7 @@ type Change = (
   topic: string,
   count: number,
   options: OperationOptions & { readonly timeout?: number },
-) => Promise<ChangeAnswer>;
+) => Promise<TopicChangeAnswer>;
 
 /** Changes the number of lanes or partitions of a topic; exit code 4 if the change has begun but is not complete. */
 export async function countCommand(
@@ -59,7 +59,7 @@ const waits = {
   consumers: 'Consumers have not passed all messages yet',
 };
 
-function tell(answer: ChangeAnswer, { what, topic, count }: CountWanted, output: Output): number {
+function tell(answer: TopicChangeAnswer, { what, topic, count }: CountWanted, output: Output): number {
   output.value({ ok: answer.done, ...answer });
   if (answer.done) {
     output.line(

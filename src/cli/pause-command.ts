@@ -29,14 +29,14 @@ export async function pauseCommand(
   const answer = await withOperations(flags, (at) =>
     at.pause(scope, { ...optionsOf(flags), ...(timeout !== undefined && { timeout }) }),
   );
-  const { changed, complete, holding } = answer;
+  const { changed, complete, stillDraining } = answer;
   const dryRun = flags.dryRun ?? false;
   output.line(
     dryRun
       ? `Nothing was changed. ${nameOf(scope)} ${changed ? 'would be paused' : 'is already paused'}.`
       : `${nameOf(scope)} ${changed ? 'is paused' : 'was already paused'}${complete ? ', and relays have stopped.' : '.'}`,
   );
-  for (const { topic: of, lane, aliveUntil } of holding)
+  for (const { topic: of, lane, aliveUntil } of stillDraining)
     output.line(`  a relay still owns lane ${lane} of ${of}, with a lease until ${aliveUntil.toISOString()}`);
   output.value({ ok: complete || dryRun, dryRun, ...answer });
   return complete || dryRun ? exitCodes.ok : exitCodes.partial;

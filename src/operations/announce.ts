@@ -7,10 +7,10 @@ import {
   type TopicPolicy,
   upsertTopics,
 } from '../store/lane/topics.ts';
-import { type ChangeAnswer, continueLanesChange, type LanesChangeOptions } from './lanes.ts';
+import { continueLanesChange, type LanesChangeOptions, type TopicChangeAnswer } from './lanes.ts';
 
 /** A topic whose lanes are being changed, which is not delivered meanwhile, and why. */
-export type UnfinishedTopic = { readonly topic: string } & Extract<ChangeAnswer, { done: false }>;
+export type UnfinishedTopic = { readonly topic: string } & Extract<TopicChangeAnswer, { done: false }>;
 
 type Limits = Pick<LanesChangeOptions, 'timeout' | 'signal'>;
 

@@ -35,7 +35,7 @@ export interface LanesChangeOptions extends Omit<OperationOptions, 'dryRun'> {
  * How far a change has come. Until it is done, the topic is not delivered. Repeating the call continues the change; of lanes, a
  * relay of the topic continues it too.
  */
-export type ChangeAnswer =
+export type TopicChangeAnswer =
   | {
       readonly done: true;
       /** Messages that this call moved to another lane, 0 or more. */
@@ -67,7 +67,7 @@ export async function changeLanes(
   topic: string,
   lanes: number,
   options: LanesChangeOptions,
-): Promise<ChangeAnswer> {
+): Promise<TopicChangeAnswer> {
   if (!Number.isInteger(lanes) || lanes < 1 || lanes > maxLanes)
     throw invalidCount('lanes', `an integer from 1 to ${maxLanes}`);
   const before = await knownTopic(database, topic);
@@ -87,7 +87,7 @@ export async function continueLanesChange(
   change: TopicChange,
   author: Author,
   options: Pick<LanesChangeOptions, 'timeout' | 'signal'>,
-): Promise<ChangeAnswer> {
+): Promise<TopicChangeAnswer> {
   const patience = patienceOf(options);
   try {
     const busy = await emptyLanes(database, change.topic, patience);
@@ -111,7 +111,7 @@ async function moveAll(
   change: TopicChange,
   author: Author,
   patience: Patience,
-): Promise<ChangeAnswer> {
+): Promise<TopicChangeAnswer> {
   let moved = 0;
   do {
     moved += await replaceMessages(database, change);
@@ -143,9 +143,9 @@ export async function emptyLanes(
   topic: string,
   patience: Patience,
 ): Promise<readonly string[]> {
-  const holding = await untilHandsAreEmpty(database, { topic }, patience.leftMs());
-  let busy: readonly Lane[] = holding.length > 0 ? holding : await readLanes(database, [topic]);
-  while (holding.length === 0) {
+  const stillDraining = await untilHandsAreEmpty(database, { topic }, patience.leftMs());
+  let busy: readonly Lane[] = stillDraining.length > 0 ? stillDraining : await readLanes(database, [topic]);
+  while (stillDraining.length === 0) {
     const answers = await Promise.all(
       busy.map(async (lane) => ({ lane, empty: await emptyHands(database, lane) })),
     );

@@ -3,13 +3,13 @@ import type { Database } from '../store/database/database.ts';
 import { beginChange, type TopicCounts } from '../store/lane/lanes-change.ts';
 import { pinNewPartitions } from '../store/lane/repartition.ts';
 import {
-  type ChangeAnswer,
   emptyLanes,
   invalidCount,
   knownTopic,
   type LanesChangeOptions,
   type Patience,
   patienceOf,
+  type TopicChangeAnswer,
 } from './lanes.ts';
 import { authorOf } from './operation-options.ts';
 
@@ -43,7 +43,7 @@ export async function changePartitions(
   topic: string,
   partitions: number,
   options: PartitionOptions,
-): Promise<ChangeAnswer> {
+): Promise<TopicChangeAnswer> {
   const before = await knownTopic(database, topic);
   const broker = viewOf(before);
   const there = await broker.partitionCount(before.address);

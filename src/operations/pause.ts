@@ -26,7 +26,7 @@ export interface PauseAnswer {
   /** True if no relay owns a lane of it any more, and none will take one. */
   readonly complete: boolean;
   /** Lanes that relays still own: they finish what they are sending, and then stop. */
-  readonly holding: readonly LeasedLane[];
+  readonly stillDraining: readonly LeasedLane[];
 }
 
 /** Result of a resume. */
@@ -52,10 +52,10 @@ export async function pause(
   const timeoutMs = durationOf('timeout', options.timeout, 15_000);
   const dryRun = options.dryRun ?? false;
   const { changed } = await setPaused(database, scope, true, authorOf(options), { dryRun });
-  const holding = dryRun
+  const stillDraining = dryRun
     ? await readLeasedLanes(database, scope)
     : await untilHandsAreEmpty(database, scope, timeoutMs);
-  return { changed, complete: !dryRun && holding.length === 0, holding };
+  return { changed, complete: !dryRun && stillDraining.length === 0, stillDraining };
 }
 
 /**
@@ -87,11 +87,11 @@ export async function untilHandsAreEmpty(
   const until = performance.now() + timeoutMs;
   let nudged = '';
   for (;;) {
-    const holding = await readLeasedLanes(database, scope);
-    if (holding.length === 0 || performance.now() >= until) return holding;
+    const stillDraining = await readLeasedLanes(database, scope);
+    if (stillDraining.length === 0 || performance.now() >= until) return stillDraining;
     // Idle drains see the pause as soon as they are woken; those that send will see it anyway.
-    const names = JSON.stringify(holding.map(({ topic, lane }) => [topic, lane]));
-    if (names !== nudged) await wakeLanes(database, holding);
+    const names = JSON.stringify(stillDraining.map(({ topic, lane }) => [topic, lane]));
+    if (names !== nudged) await wakeLanes(database, stillDraining);
     nudged = names;
     await delay(lookAgainMs);
   }

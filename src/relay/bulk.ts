@@ -6,12 +6,12 @@ import { resumeLeftPauses } from '../store/bulk/pauses.ts';
 import type { Database } from '../store/database/database.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
 import type { Withdraw } from './ports.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 
 export interface RelayBulkInput {
   readonly database: Database;
   readonly withdraw: Withdraw;
-  readonly report: Report;
+  readonly report: RelayReport;
 }
 
 /** Makes the runner of bulk operations on outbox messages. */

@@ -1,6 +1,6 @@
 import type { Lane } from '../core/lane.ts';
 import type { Database, LiveSession } from '../store/database/database.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 import type { BatchLimits, RelayTimings } from './timings.ts';
 import type { TopicRoute } from './topic-route.ts';
 import type { Wake } from './wake.ts';
@@ -22,7 +22,7 @@ export interface DrainInput {
   readonly wake: Wake;
   /** The session of this process, which shows others that it is alive. @defaultValue none: only its leases show it */
   readonly session?: () => LiveSession | undefined;
-  readonly report: Report;
+  readonly report: RelayReport;
   /** Shutdown or cancel: settle the current batch, free the lane, return. */
   readonly signal: AbortSignal;
   /** It drains in place of the lane's workflow, and answers `taken` at once if the lane has an owner. @defaultValue false */

@@ -8,6 +8,7 @@ import { type AcquiredLane, markSuspect } from '../store/lane/lease.ts';
 import { isFailure, type Settlement } from '../store/lane/settle.ts';
 import { isPaused } from '../store/lane/topics.ts';
 import { releaseBlocked } from '../store/message/release-blocked.ts';
+import { answeredInTime } from './answered-in-time.ts';
 import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { sitOutHold } from './hold.ts';
@@ -16,7 +17,6 @@ import { pinnedPartitions } from './pinned-partitions.ts';
 import { type LaneProgress, type PlanInput, planSettlement, progressPast } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
-import { settledInTime } from './settled-in-time.ts';
 import { tellFailures } from './tell-failures.ts';
 
 /** Between tries to acquire a lane while another owner's lease is valid. */
@@ -223,7 +223,7 @@ class Drain {
     // Behind a batch that is not full, which is the usual one, there is nothing yet.
     let ahead = claimed.truncated ? this.#claimAhead(claimed, true) : undefined;
     const { outcomes, hold } = await this.#lease.during(() =>
-      this.#settled('a batch', (signal) => publishBatch(route, source, partitions, claimed, signal)),
+      this.#answered('a batch', (signal) => publishBatch(route, source, partitions, claimed, signal)),
     );
     if (hold === undefined && (claimed.truncated || wake.rung)) ahead ??= this.#claimAhead(claimed, false);
     const settled = await this.#settle(claimed, outcomes);
@@ -235,17 +235,17 @@ class Drain {
   }
 
   /** What a transport answers, unless it never does. */
-  #settled<Answer>(what: string, call: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+  #answered<Answer>(what: string, call: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
     const { lane, report, route, timings } = this.#input;
     const transport = route.transport.name;
     const limits = { what, transport, lane, report, stop: this.#stop, withinMs: timings.stuckAfterMs };
-    return settledInTime(limits, call);
+    return answeredInTime(limits, call);
   }
 
   async #pinnedPartitions(): Promise<number | Hold> {
     if (this.#partitions !== undefined) return this.#partitions;
     const pinned = await pinnedPartitions(this.#input, (ask) =>
-      this.#settled('the number of partitions', ask),
+      this.#answered('the number of partitions', ask),
     );
     if (typeof pinned === 'number') this.#partitions = pinned;
     return pinned;

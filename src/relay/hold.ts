@@ -2,9 +2,9 @@ import type { Hold } from '../brokers/transport.ts';
 import { rest } from '../core/rest.ts';
 import { writeHold } from '../store/lane/lease.ts';
 import { isPaused } from '../store/lane/topics.ts';
+import { answeredInTime } from './answered-in-time.ts';
 import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
-import { settledInTime } from './settled-in-time.ts';
 
 interface HoldLimits {
   /** Before the first probe; 0 for a hold that may already be over. */
@@ -51,7 +51,7 @@ export async function sitOutHold(
     const transport = route.transport.name;
     const limits = { what: 'a probe', transport, lane, report, stop, withinMs: timings.stuckAfterMs };
     return lease.during(() =>
-      settledInTime(limits, () =>
+      answeredInTime(limits, () =>
         route.transport.probe(route.rules.address).then(
           () => true,
           () => false,

@@ -2,7 +2,7 @@ import { OutboxError } from '../core/errors.ts';
 import type { Database } from '../store/database/database.ts';
 import { blockerInWords, type LaneBlocker, readLaneBlockers } from '../store/lane/lane-blockers.ts';
 import { coalesce } from './coalesce.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 
 /** A transaction that holds locks on lane rows for this long is reported. */
 const tellAfterMs = 5_000;
@@ -20,7 +20,7 @@ interface Seen {
  */
 export class LaneBlockers {
   readonly #database: Database;
-  readonly #report: Report;
+  readonly #report: RelayReport;
   readonly #tellAfterMs: number;
   readonly #lookEveryMs: number;
   #seen = new Map<string, Seen>();
@@ -28,7 +28,7 @@ export class LaneBlockers {
 
   constructor(
     database: Database,
-    report: Report,
+    report: RelayReport,
     times: { readonly tellAfterMs: number; readonly lookEveryMs: number } = { tellAfterMs, lookEveryMs },
   ) {
     this.#database = database;

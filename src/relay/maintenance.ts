@@ -7,7 +7,7 @@ import { Progress } from '../store/retention/turns.ts';
 import { createRelayBulkRunner } from './bulk.ts';
 import type { AskPlace, Withdraw, WorkflowCensus } from './ports.ts';
 import { type Reconciliation, reconcileWorkflows } from './reconcile.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 import { reportTwin } from './twin.ts';
 
 /** Periodic maintenance of an installation. Any number of relays may run it, even concurrently. */
@@ -28,7 +28,7 @@ export interface MaintenanceInput {
   readonly askPlace: AskPlace;
   readonly retention: RetentionRules;
   readonly withdraw: Withdraw;
-  readonly report: Report;
+  readonly report: RelayReport;
   /** How long a round of the archive may take. @defaultValue 240,000 */
   readonly archiveWithinMs?: number;
 }

@@ -11,7 +11,7 @@ import {
 import { coalesce } from './coalesce.ts';
 import type { CommittedOffsets } from './overdue-offsets.ts';
 import { judgeOverdue, type OverdueVerdict } from './overdue-verdict.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 
 /** Rows per transaction, and transactions per topic and round: the rest waits for the next round. */
 const batchSize = 500;
@@ -44,10 +44,10 @@ interface BatchResult {
 export class Overdue {
   readonly #database: Database;
   readonly #topics: ReadonlyMap<string, ConfirmingTopic>;
-  readonly #report: Report;
+  readonly #report: RelayReport;
   readonly #stopping = new AbortController();
 
-  constructor(database: Database, topics: readonly ConfirmingTopic[], report: Report) {
+  constructor(database: Database, topics: readonly ConfirmingTopic[], report: RelayReport) {
     this.#database = database;
     this.#topics = new Map(topics.map((topic) => [topic.name, topic]));
     this.#report = report;

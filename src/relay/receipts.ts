@@ -4,7 +4,7 @@ import { rest } from '../core/rest.ts';
 import { uuid } from '../core/uuid.ts';
 import type { Database } from '../store/database/database.ts';
 import { type Confirmed, confirmMessages, prolongParked } from '../store/message/confirm.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 
 /** A settle locks its rows only for milliseconds. */
 const againAfterMs = 25;
@@ -14,7 +14,7 @@ export interface ReceiptIntakeInput {
   readonly database: Database;
   /** UUID of the installation; receipts of others are skipped. */
   readonly installation: string;
-  readonly report: Report;
+  readonly report: RelayReport;
 }
 
 /** Applies the receipts of consumers to the rows of this installation, whichever broker they arrive from. */

@@ -10,7 +10,7 @@ import { LaneBlockers } from './lane-blockers.ts';
 import { LaneDrains } from './lane-drains.ts';
 import { type ConfirmingTopic, Overdue } from './overdue.ts';
 import type { WorkflowStarter } from './ports.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 import { StandIns } from './stand-ins.ts';
 import { Starter } from './starter.ts';
 import { Supervision } from './supervision.ts';
@@ -25,7 +25,7 @@ export interface RelayInput {
   readonly routes: readonly TopicRoute[];
   readonly timings: RelayTimings;
   readonly limits: BatchLimits;
-  readonly report: Report;
+  readonly report: RelayReport;
   /** Topics that ask for receipts. @defaultValue none */
   readonly confirming?: readonly ConfirmingTopic[];
   /** Called with the number of lanes that this process drains, whenever it changes. @defaultValue none */

@@ -100,4 +100,4 @@ export type RelayEvent =
     };
 
 /** Called with every event, synchronously; it should return quickly, and not throw. */
-export type Report = (event: RelayEvent) => void;
+export type RelayReport = (event: RelayEvent) => void;

@@ -4,7 +4,7 @@ import { ProgressWatch } from '../core/progress-watch.ts';
 import { aborted, rest } from '../core/rest.ts';
 import type { LaneStart } from '../store/lane/starts.ts';
 import type { DrainAnswer } from './drain-input.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 
 /** How long a lane waits for the drain of its workflow, once that was asked for. A drain elsewhere looks for it every 250 ms. */
 const graceMs = 300;
@@ -20,7 +20,7 @@ export interface StandInsInput {
   readonly ask: (start: LaneStart) => Promise<boolean>;
   /** A stand-in has let go of a lane that may have work. */
   readonly left: () => void;
-  readonly report: Report;
+  readonly report: RelayReport;
 }
 
 interface StandIn {

@@ -11,7 +11,7 @@ import {
 import { type BlockedKey, walkBlocked } from '../store/message/release-blocked.ts';
 import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 import type { StandIns } from './stand-ins.ts';
 import type { Supervision } from './supervision.ts';
 
@@ -30,7 +30,7 @@ export interface StarterInput {
   readonly standIns: StandIns;
   /** The topics whose lanes this relay can drain; it starts no others. */
   readonly topics: readonly string[];
-  readonly report: Report;
+  readonly report: RelayReport;
 }
 
 /**
@@ -45,7 +45,7 @@ export class Starter {
   readonly #supervision: Supervision;
   readonly #standIns: StandIns;
   readonly #topics: readonly string[];
-  readonly #report: Report;
+  readonly #report: RelayReport;
   readonly #stopping = new AbortController();
   #terminatedAskedAt = Number.NEGATIVE_INFINITY;
   #orphansAskableAt = Number.NEGATIVE_INFINITY;

@@ -1,19 +1,19 @@
 import { rest } from '../core/rest.ts';
 import type { LaneStart } from '../store/lane/starts.ts';
 import type { WorkflowStarter } from './ports.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 
 /** After a request without an answer for this long the engine counts as away. */
 const silentMs = 1_000;
 
 /** The workflow engine, which may not be connected yet, or be away: then lanes are drained without their workflows. */
 export class Supervision {
-  readonly #report: Report;
+  readonly #report: RelayReport;
   #workflows: WorkflowStarter | undefined;
   #awaySince: number | undefined;
   #asking = 0;
 
-  constructor(report: Report) {
+  constructor(report: RelayReport) {
     this.#report = report;
   }
 

@@ -9,7 +9,7 @@ import {
   writeQuestion,
 } from '../store/installation/twin.ts';
 import type { AskPlace } from './ports.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 
 export interface TwinSearch {
   readonly database: Sql;
@@ -82,7 +82,7 @@ export async function refuseTwin(database: Sql, ask: AskPlace): Promise<void> {
 }
 
 /** Looks once, and reports a twin. */
-export async function reportTwin(search: TwinSearch, report: Report): Promise<void> {
+export async function reportTwin(search: TwinSearch, report: RelayReport): Promise<void> {
   try {
     const place = await findTwin(search);
     if (place === undefined) return;

@@ -6,7 +6,7 @@ import { sweep } from '../store/message/release.ts';
 import type { LaneBlockers } from './lane-blockers.ts';
 import type { LaneDrains } from './lane-drains.ts';
 import type { Overdue } from './overdue.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 import type { Starter } from './starter.ts';
 import type { RelayTimings } from './timings.ts';
 import { Wake } from './wake.ts';
@@ -38,7 +38,7 @@ export interface WatcherInput {
   /** Topics whose messages wait without a workflow: released as soon as they are due. */
   readonly punctualTopics: readonly string[];
   readonly timings: RelayTimings;
-  readonly report: Report;
+  readonly report: RelayReport;
   /** Wraps every look. */
   readonly looking: (round: Promise<number>) => Promise<number>;
 }

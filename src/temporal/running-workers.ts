@@ -1,6 +1,6 @@
 import type { Worker } from '@temporalio/worker';
 import { rest } from '../core/rest.ts';
-import type { Report } from '../relay/report.ts';
+import type { RelayReport } from '../relay/report.ts';
 
 /** Pause before failed workers are recreated. */
 const againAfterMs = 1_000;
@@ -18,7 +18,10 @@ export interface Hosted {
 }
 
 /** Creates workers and runs them; rejects if the first ones cannot be created, and reports later failures. */
-export async function keepRunning(create: () => Promise<readonly Worker[]>, report: Report): Promise<Hosted> {
+export async function keepRunning(
+  create: () => Promise<readonly Worker[]>,
+  report: RelayReport,
+): Promise<Hosted> {
   const first = await create();
   const running = new RunningWorkers(create, report);
   const done = running.run(first);
@@ -36,12 +39,12 @@ export async function keepRunning(create: () => Promise<readonly Worker[]>, repo
 /** Workers that are recreated after a failure, and on request. */
 class RunningWorkers {
   readonly #create: () => Promise<readonly Worker[]>;
-  readonly #report: Report;
+  readonly #report: RelayReport;
   readonly #stopping = new AbortController();
   #renewing = new AbortController();
   running = false;
 
-  constructor(create: () => Promise<readonly Worker[]>, report: Report) {
+  constructor(create: () => Promise<readonly Worker[]>, report: RelayReport) {
     this.#create = create;
     this.#report = report;
   }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { OutgoingBatch, OutgoingMessage, PublishOutcome } from '../brokers/transport.ts';
 import { assertRules, type Exchange } from './contract-rules.ts';
-import type { ContractSubject } from './contract-subject.ts';
+import type { TransportSubject } from './contract-subject.ts';
 
 /** What a case works with: the subject, and a record of every exchange with it. */
 export class ContractFixture {
-  readonly subject: ContractSubject;
+  readonly subject: TransportSubject;
   readonly #exchanges: Exchange[] = [];
 
-  constructor(subject: ContractSubject) {
+  constructor(subject: TransportSubject) {
     this.subject = subject;
   }
 

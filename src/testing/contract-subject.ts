@@ -29,7 +29,7 @@ export interface ContractFaults {
 }
 
 /** What one case of the suite runs on: a transport and an address that nobody else uses. */
-export interface ContractSubject {
+export interface TransportSubject {
   /** The transport under test; the suite closes it. */
   readonly transport: Transport;
   /** Where messages are sent: empty, and nobody else's. */

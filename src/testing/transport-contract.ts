@@ -1,7 +1,7 @@
 import { type CaseBody, lifeCycleCases, plainCases } from './contract-cases.ts';
 import { faultCases } from './contract-fault-cases.ts';
 import { ContractFixture } from './contract-fixture.ts';
-import type { ContractCase, ContractSubject } from './contract-subject.ts';
+import type { ContractCase, TransportSubject } from './contract-subject.ts';
 
 /**
  * The rules of {@link Transport} as cases for any test runner.
@@ -16,7 +16,7 @@ import type { ContractCase, ContractSubject } from './contract-subject.ts';
  * ```
  */
 export async function transportContract(
-  make: () => Promise<ContractSubject>,
+  make: () => Promise<TransportSubject>,
 ): Promise<readonly ContractCase[]> {
   const sample = await make();
   const { faults } = sample;
@@ -25,7 +25,7 @@ export async function transportContract(
   return bodies.map((body) => ({ name: body.name, run: () => runCase(body, make) }));
 }
 
-async function runCase(body: CaseBody, make: () => Promise<ContractSubject>): Promise<void> {
+async function runCase(body: CaseBody, make: () => Promise<TransportSubject>): Promise<void> {
   const subject = await make();
   try {
     const fixture = new ContractFixture(subject);
@@ -36,7 +36,7 @@ async function runCase(body: CaseBody, make: () => Promise<ContractSubject>): Pr
   }
 }
 
-async function release(subject: ContractSubject): Promise<void> {
+async function release(subject: TransportSubject): Promise<void> {
   try {
     await subject.faults?.heal();
     await subject.transport.close();

@@ -2,14 +2,14 @@ import { AssertionError } from 'node:assert';
 import { expect, test } from 'vitest';
 import { type MemoryTransport, memoryTransport } from '../../src/brokers/memory/memory-transport.ts';
 import type { OutgoingBatch, PublishOutcome, PublishResult } from '../../src/brokers/transport.ts';
-import type { ContractSubject } from '../../src/testing/contract-subject.ts';
+import type { TransportSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 
 type Publish = (batch: OutgoingBatch, memory: MemoryTransport) => Promise<PublishResult>;
 
 /** The names of the cases that a transport with this `publish` fails. */
 async function failures(publish: Publish, reverseRead = false): Promise<string[]> {
-  const make = async (): Promise<ContractSubject> => {
+  const make = async (): Promise<TransportSubject> => {
     const memory = memoryTransport({ partitions: 3 });
     const refusedIds = new Set<string>();
     return {

@@ -1,7 +1,7 @@
 import { expect, inject, test } from 'vitest';
 import { kafkaConnection } from '../../src/brokers/kafka/transport/kafka-options.ts';
 import { kafkaOver } from '../../src/brokers/kafka/transport/kafka-transport.ts';
-import type { ContractSubject } from '../../src/testing/contract-subject.ts';
+import type { TransportSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 import { faultWire } from '../support/faults/fault-wire.ts';
 import { readTopic } from '../support/kafka/kafka-reader.ts';
@@ -13,7 +13,7 @@ const kafka = observer(brokers);
 const tooLarge = 'z'.repeat(1_100_000);
 
 /** Faults of a real broker behind a real wire. One partition alone fails in `kafka-partition.test.ts`. */
-async function subject(): Promise<ContractSubject> {
+async function subject(): Promise<TransportSubject> {
   const wire = await faultWire();
   const address = await createTopic(kafka, { numPartitions: partitions });
   return {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type MemoryTransport, memoryTransport } from '../../src/brokers/memory/memory-transport.ts';
 import type { Source } from '../../src/brokers/source.ts';
-import type { ContractSubject, DeliveredMessage } from '../../src/testing/contract-subject.ts';
+import type { DeliveredMessage, TransportSubject } from '../../src/testing/contract-subject.ts';
 import { memoryBroker } from '../../src/testing/memory-broker.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 import { until } from '../support/fixtures/until.ts';
 
 const partitions = 3;
 
-async function subject(transport: MemoryTransport): Promise<ContractSubject> {
+async function subject(transport: MemoryTransport): Promise<TransportSubject> {
   const address = `contract-${randomUUID()}`;
   const refusedIds = new Set<string>();
   return {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { print } from '../../src/brokers/print/print-transport.ts';
 import type { OutgoingMessage } from '../../src/brokers/transport.ts';
-import type { ContractSubject, DeliveredMessage } from '../../src/testing/contract-subject.ts';
+import type { DeliveredMessage, TransportSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 
-async function subject(): Promise<ContractSubject> {
+async function subject(): Promise<TransportSubject> {
   const lines: string[] = [];
   return {
     address: 'paper',

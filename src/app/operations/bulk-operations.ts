@@ -24,7 +24,7 @@ export interface KeptTask {
 }
 
 /** Messages that consumers keep: those of one group that match the filter. */
-export interface KeptBulkTarget extends KeptFilter {
+export interface KeptGroupFilter extends KeptFilter {
   /** Name of the consumer group that keeps them, 1 to 512 bytes. */
   readonly group: string;
 }
@@ -55,7 +55,7 @@ export interface BulkOperations<Filter = MessageFilter, Task = BulkTask, Sample 
 }
 
 /** Bulk operations that consumers run. */
-export type KeptBulkOperations = BulkOperations<KeptBulkTarget, KeptTask, ListedKept>;
+export type KeptBulkOperations = BulkOperations<KeptGroupFilter, KeptTask, ListedKept>;
 
 /** @param on runs something on the database of the installation */
 export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOperations {

@@ -8,7 +8,7 @@ import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.
 import { changeMessages, type Target } from '../../operations/change.ts';
 import { type Edited, editFailed } from '../../operations/edit.ts';
 import type { EditOptions } from '../../operations/edit-content.ts';
-import { type ChangeAnswer, changeLanes, type LanesChangeOptions } from '../../operations/lanes.ts';
+import { changeLanes, type LanesChangeOptions, type TopicChangeAnswer } from '../../operations/lanes.ts';
 import { type ListPageOptions, list, type MessageList } from '../../operations/list.ts';
 import {
   assertNames,
@@ -114,9 +114,9 @@ export interface Operations {
    * Changes the number of lanes of a topic without blocking writers; keys keep their order. The topic is not delivered
    * until the change is done: if the answer says that it is not, repeat the call.
    */
-  changeLanes(topic: string, lanes: number, options: LanesChangeOptions): Promise<ChangeAnswer>;
+  changeLanes(topic: string, lanes: number, options: LanesChangeOptions): Promise<TopicChangeAnswer>;
   /** Places keys by another number of partitions, once the named consumer groups have passed the existing messages. */
-  changePartitions(topic: string, partitions: number, options: PartitionOptions): Promise<ChangeAnswer>;
+  changePartitions(topic: string, partitions: number, options: PartitionOptions): Promise<TopicChangeAnswer>;
   /** Lets relays deliver from a database that was restored from a dump. Locks the outbox while rewriting it. */
   adopt(options: AdoptOptions): Promise<Adoption>;
   /** Closes the connections. */

@@ -3,7 +3,7 @@ import { receiptsAddress } from '../../core/receipt.ts';
 import { aborted, rest } from '../../core/rest.ts';
 import { unlessStopped } from '../../core/unless-stopped.ts';
 import type { ReceiptIntake } from '../../relay/receipts.ts';
-import type { Report } from '../../relay/report.ts';
+import type { RelayReport } from '../../relay/report.ts';
 
 /** How long one try to join may take; the broker removes a dead reader from the group after 10 s. */
 const joinWithinMs = 20_000;
@@ -15,7 +15,7 @@ export interface ReceiptReaderInput {
   /** The same for all relays of an installation, so that they share the receipts. */
   readonly group: string;
   readonly intake: Pick<ReceiptIntake, 'apply'>;
-  readonly report: Report;
+  readonly report: RelayReport;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { HealthRecord } from '../../core/health.ts';
 import { type Lane, laneName } from '../../core/lane.ts';
-import type { RelayEvent, Report } from '../../relay/report.ts';
+import type { RelayEvent, RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readInstallation } from '../../store/installation/installation.ts';
@@ -8,7 +8,7 @@ import type { ServerView } from '../../store/installation/relays.ts';
 import type { AskedServer } from './relay-presence.ts';
 
 /** Records what the events of a relay say about its health. */
-export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): Report {
+export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): RelayReport {
   return (event) => {
     switch (event.type) {
       case 'batch-settled':

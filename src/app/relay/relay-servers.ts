@@ -3,7 +3,7 @@ import { temporalFailure } from '../../brokers/workflow/client/temporal-failure.
 import { addressOfDatabase } from '../../core/database-address.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { patiently } from '../../core/patience.ts';
-import type { Report } from '../../relay/report.ts';
+import type { RelayReport } from '../../relay/report.ts';
 import type { DatabaseAddress } from '../../store/database/database-address.ts';
 import { databaseFailure } from '../../store/database/database-failure.ts';
 import { schemaMissing } from '../../store/database/schema-missing.ts';
@@ -14,7 +14,7 @@ import type { AskedServer } from './relay-presence.ts';
 /** The servers that a relay needs to start, and how it waits for them. */
 export interface RelayServers {
   /** Reports events of the relay; failures name their server and its address. */
-  readonly report: Report;
+  readonly report: RelayReport;
   /** Queries the database, as soon as it answers. */
   database<Answer>(question: () => Promise<Answer>): Promise<Answer>;
   /** Connects to Temporal, as soon as it answers. @param away called when it does not, again and again */
@@ -26,7 +26,7 @@ export interface RelayServers {
 export interface RelayServersInput {
   readonly at: DatabaseAddress;
   readonly target: TemporalAddress;
-  readonly report: Report;
+  readonly report: RelayReport;
   readonly workers: WorkerExtras | undefined;
   /** Called when a server was reached. */
   readonly reached: (server: 'PostgreSQL' | 'Temporal') => void;

@@ -2,7 +2,7 @@ import { aborted, rest } from '../../core/rest.ts';
 import type { Maintenance } from '../../relay/maintenance.ts';
 import type { AskPlace, WorkflowCensus } from '../../relay/ports.ts';
 import type { Relay } from '../../relay/relay.ts';
-import type { Report } from '../../relay/report.ts';
+import type { RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
 import type { Engine } from '../../temporal/relay/engine.ts';
 import type { RelayServers } from './relay-servers.ts';
@@ -20,7 +20,7 @@ export interface RelaySupervisionInput {
   readonly topics: number;
   /** Fires when the relay begins to stop. */
   readonly stopping: AbortSignal;
-  readonly report: Report;
+  readonly report: RelayReport;
 }
 
 /** Makes the maintenance of a relay, as soon as it can be known which workflows run. */

@@ -13,7 +13,7 @@ import { requirePackages } from '../../core/packages.ts';
 import { resolveRetention } from '../../core/retention.ts';
 import { Running, type StopOptions } from '../../core/running.ts';
 import { unlessStopped } from '../../core/unless-stopped.ts';
-import type { Report } from '../../relay/report.ts';
+import type { RelayReport } from '../../relay/report.ts';
 import type { TopicRoute } from '../../relay/topic-route.ts';
 import { openDatabase, relayLimits } from '../../store/database/pool.ts';
 import { writeSettings } from '../../store/installation/settings.ts';
@@ -34,7 +34,7 @@ import { temporalInWords } from './temporal-in-words.ts';
 /** Options that most relays do not need. */
 export interface RelayOptions {
   /** Called with each event of the relay; nothing depends on it, and what it throws is dropped. @defaultValue none */
-  readonly report?: Report;
+  readonly report?: RelayReport;
   /**
    * Logs every trouble, with or without a `report`: the same one at most every five seconds, with the number of suppressed
    * repeats as `more`. `false`: none. @defaultValue writes one line of JSON per trouble to standard error
@@ -47,7 +47,7 @@ export interface RelayOptions {
 }
 
 const relayOptions = optionTable('startRelay()', {
-  report: optional(func<Report>()),
+  report: optional(func<RelayReport>()),
   // Checked where it is used.
   logger: unchecked,
   startTimeout: optional(duration(1)),
@@ -132,7 +132,7 @@ function observed<Value>(promise: Promise<Value>): Promise<Value> {
 
 /** The options, with the logger as a report and the timeout in milliseconds. */
 interface StartOptions extends RelayOptions {
-  readonly log: Report;
+  readonly log: RelayReport;
   readonly startTimeoutMs: number;
 }
 

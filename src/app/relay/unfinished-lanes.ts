@@ -1,6 +1,6 @@
 import { rest } from '../../core/rest.ts';
 import { completeChanges } from '../../operations/announce.ts';
-import type { Report } from '../../relay/report.ts';
+import type { RelayReport } from '../../relay/report.ts';
 import type { Database } from '../../store/database/database.ts';
 
 /** Between reports about a topic that still waits, and after a failure. */
@@ -13,7 +13,7 @@ const lookEveryMs = 5_000;
 export function completeInBackground(
   database: Database,
   topics: readonly string[],
-  report: Report,
+  report: RelayReport,
 ): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const done = complete(database, topics, report, stopping.signal);
@@ -28,7 +28,7 @@ export function completeInBackground(
 async function complete(
   database: Database,
   topics: readonly string[],
-  report: Report,
+  report: RelayReport,
   signal: AbortSignal,
 ): Promise<void> {
   // A wait for transactions must not start over with each report: there are always new ones.

@@ -23,14 +23,14 @@ export interface MemoryRecord extends OutgoingMessage {
 }
 
 /** Options of {@link memoryTransport}. */
-export interface MemoryOptions {
+export interface MemoryTransportOptions {
   /** Partitions of every address, at least 1. @defaultValue 4 */
   readonly partitions?: number;
 }
 
 const memoryOptions = optionTable('memoryTransport()', {
   partitions: whole(1, undefined, 4),
-} satisfies Table<MemoryOptions>);
+} satisfies Table<MemoryTransportOptions>);
 
 /** A transport that keeps messages in memory, for your tests and those of this library. */
 export interface MemoryTransport extends Transport {
@@ -49,7 +49,7 @@ export interface MemoryTransport extends Transport {
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`.
  */
-export function memoryTransport(options: MemoryOptions = {}): MemoryTransport {
+export function memoryTransport(options: MemoryTransportOptions = {}): MemoryTransport {
   const { partitions } = memoryOptions.read(options);
   return storingTransport(partitions, countingStore());
 }

@@ -83,11 +83,11 @@ export class WindowKeeper<Tx extends Transaction> {
       const { deadLetters = false, failedMs = Number.POSITIVE_INFINITY, group, windowMs } = this.#input;
       const { signal } = this.#stopped;
       const failed = Number.isFinite(failedMs) ? { group, ageMs: failedMs, copied: deadLetters } : undefined;
-      const { complete, inVain } = await keepWindow(
+      const { complete, failedTries } = await keepWindow(
         { transaction: this.#transaction },
         { windowMs, failed, signal, pauseMs: againMs },
       );
-      if (inVain >= lateTries) this.#input.failed(lateError(inVain), againMs);
+      if (failedTries >= lateTries) this.#input.failed(lateError(failedTries), againMs);
       return complete ? roundMs : againMs;
     } catch (error) {
       this.#input.failed(error, againMs);

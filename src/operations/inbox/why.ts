@@ -48,7 +48,10 @@ function failed(facts: KeptFacts): KeptWhy {
   return { code: 'failed', text: `${text}${others} Retry, edit or discard it.` };
 }
 
-function parked(facts: KeptFacts, { before, first, inHand, nextAt, nextInMs, told }: KeptKey): KeptWhy {
+function parked(
+  facts: KeptFacts,
+  { before, first, inHand, nextAt, nextInMs, workflowStarted }: KeptKey,
+): KeptWhy {
   const { id, key } = facts;
   if (nextInMs === null)
     return {
@@ -67,7 +70,7 @@ function parked(facts: KeptFacts, { before, first, inHand, nextAt, nextInMs, tol
       code: 'next-try',
       text: `${last}It is tried in ${length(nextInMs)}, at ${nextAt?.toISOString() ?? ''}; a retry makes that now.`,
     };
-  const started = told ? '' : ', and its workflow was not started';
+  const started = workflowStarted ? '' : ', and its workflow was not started';
   return {
     code: 'overdue',
     text: `${last}It has been due for ${length(-nextInMs)}${started}. Is a consumer of the group running?`,

@@ -25,7 +25,7 @@ export interface KeepWindowInput {
 }
 
 /** What was done with the processed ids of a database, and with messages that its consumers keep. */
-export interface KeptWindow {
+export interface WindowUpkeep {
   /** True if a new epoch began. */
   readonly rolled: boolean;
   /** Ids of expired epochs that stay, because their messages are live or kept by a consumer. */
@@ -37,7 +37,7 @@ export interface KeptWindow {
   /** False if something is left to do: handlers were in the way, another keeper was working, or the time was over. */
   readonly complete: boolean;
   /** How many tries to change epochs have failed since the change was due. */
-  readonly inVain: number;
+  readonly failedTries: number;
 }
 
 const hourMs = 60 * 60_000;
@@ -75,17 +75,17 @@ export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Pr
 export async function keepWindow(
   database: Pick<Database, 'transaction'>,
   input: KeepWindowInput,
-): Promise<KeptWindow> {
+): Promise<WindowUpkeep> {
   const keeper = new Keeper(database, input);
   const failed = await keeper.dropFailed();
   const windowMs = await keeper.step((sql) => readWindow(sql, input.windowMs));
-  if (windowMs === null) return { rolled: false, carried: 0, dropped: 0, ...failed, inVain: 0 };
+  if (windowMs === null) return { rolled: false, carried: 0, dropped: 0, ...failed, failedTries: 0 };
   const ended = await keeper.dropEnded(windowMs);
   const epochMs = Math.max(Math.ceil(windowMs / 4), hourMs);
   let rolled = false;
   let carried = 0;
   let dropped = 0;
-  let inVain = 0;
+  let failedTries = 0;
   let complete = ended.complete && failed.complete;
   const pace = { patienceMs, pauseMs: input.pauseMs ?? 60_000 };
   const epochs = await keeper.step(async (sql) => ((await mayChangeEpochs(sql)) ? readEpochs(sql) : []));
@@ -96,17 +96,17 @@ export async function keepWindow(
       const answer = await keeper.step((sql) => rollEpoch(sql, epochMs, pace));
       rolled = answer === 'rolled';
       complete &&= answer !== 'busy';
-      if (answer === 'busy') inVain = Math.max(inVain, tries);
+      if (answer === 'busy') failedTries = Math.max(failedTries, tries);
     } else {
       const over = await keeper.carryOver(epoch);
       carried += over.carried;
       const gone = over.complete && (await keeper.step((sql) => dropEpoch(sql, epoch, pace)));
       dropped += gone ? 1 : 0;
       complete &&= gone;
-      if (!gone) inVain = Math.max(inVain, tries);
+      if (!gone) failedTries = Math.max(failedTries, tries);
     }
   }
-  return { rolled, carried, dropped, deleted: ended.deleted + failed.deleted, complete, inVain };
+  return { rolled, carried, dropped, deleted: ended.deleted + failed.deleted, complete, failedTries };
 }
 
 /** Runs the transactions of one call, one after the other. */

@@ -3,7 +3,7 @@ import type { RetentionRules } from '../../core/retention.ts';
 import type { State } from '../../core/transitions.ts';
 import type { Database } from '../database/database.ts';
 import { wholeDatabase } from '../inbox/epochs.ts';
-import { type KeptWindow, keepWindow, noteWindow } from '../inbox/window.ts';
+import { keepWindow, noteWindow, type WindowUpkeep } from '../inbox/window.ts';
 import {
   archiveFinished,
   archivePassed,
@@ -22,7 +22,7 @@ export interface RetentionOutcome {
   /** Deleted rows of batches and attempts, whose messages are gone. */
   readonly deleted: { readonly batches: number; readonly attempts: number };
   /** What was done with the processed ids of consumers of this database. */
-  readonly processed: KeptWindow;
+  readonly processed: WindowUpkeep;
   /** Number of dropped months of the history. */
   readonly dropped: number;
   /** Number of expired months of the history that were in use, and are left to the next round. */
@@ -207,7 +207,7 @@ async function deleteTasks(round: Round): Promise<readonly Task[]> {
 }
 
 /** Consumers do this, too, with the same window: so neither the relay nor the consumer depends on the other one. */
-async function keepProcessed({ input, leftMs }: Round): Promise<KeptWindow> {
+async function keepProcessed({ input, leftMs }: Round): Promise<WindowUpkeep> {
   const { database, rules, signal, progress } = input;
   const windowMs = rules.processedMs ?? Number.POSITIVE_INFINITY;
   await noteWindow(database, { group: wholeDatabase, windowMs });

@@ -5,7 +5,7 @@ import type { TemporalAddress } from '../../brokers/workflow/client/temporal-add
 import type { Maintenance } from '../../relay/maintenance.ts';
 import type { AskPlace, WorkflowCensus, WorkflowStarter } from '../../relay/ports.ts';
 import type { Relay } from '../../relay/relay.ts';
-import type { Report } from '../../relay/report.ts';
+import type { RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
 import type { Hosted } from '../running-workers.ts';
 import { hasSearchAttributes } from '../search-attributes.ts';
@@ -34,13 +34,13 @@ export interface Engine {
   /** Asks the relays of one installation which database they work with. */
   placeAsker(installation: string): AskPlace;
   /** Runs the workers of a relay, anew when they fail. */
-  host(parts: HostedParts, installation: string, topics: number, report: Report): Promise<Hosted>;
+  host(parts: HostedParts, installation: string, topics: number, report: RelayReport): Promise<Hosted>;
   /** Keeps the schedules of the maintenance in place, and the workers in the namespace of this name, until it is stopped. */
   keep(
     hosted: Hosted,
     installation: string,
     intervals: MaintenanceIntervals,
-    report: Report,
+    report: RelayReport,
   ): { stop(): Promise<void> };
   /** Rejects, within seconds, when the server does not answer or has no such namespace. */
   ping(): Promise<void>;

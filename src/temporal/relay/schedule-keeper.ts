@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { rest } from '../../core/rest.ts';
-import type { Report } from '../../relay/report.ts';
+import type { RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
 import { readNamespaceId, settleMs } from '../namespace-look.ts';
 import { ensureSchedules } from './schedules.ts';
@@ -9,7 +9,7 @@ export interface ScheduleKeeperInput {
   readonly client: Client;
   readonly installation: string;
   readonly intervals: MaintenanceIntervals;
-  readonly report: Report;
+  readonly report: RelayReport;
   /** Called when the namespace was deleted and made again: long polls of the old one go on for a minute, unheard. */
   readonly onNamespaceReplaced: () => void;
 }

@@ -10,7 +10,7 @@ import { createMessageActivities } from '../../../activities/message-activities.
 import { maxLanes } from '../../core/lane.ts';
 import type { Maintenance } from '../../relay/maintenance.ts';
 import type { Relay } from '../../relay/relay.ts';
-import type { Report } from '../../relay/report.ts';
+import type { RelayReport } from '../../relay/report.ts';
 import { type Hosted, keepRunning } from '../running-workers.ts';
 import { shortWorkflows } from '../short-workflows.ts';
 import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from '../task-queues.ts';
@@ -25,7 +25,7 @@ export interface WorkersInput {
   readonly installation: string;
   readonly relay: Relay;
   readonly maintenance: Maintenance;
-  readonly report: Report;
+  readonly report: RelayReport;
   /** How many topics this relay delivers. */
   readonly topics: number;
   readonly extra: WorkerExtras | undefined;

@@ -131,7 +131,7 @@ test('a short window has epochs of an hour', async () => {
   await fixture.pass(hourMs - 60_000);
   expect(await fixture.keep(hourMs)).toMatchObject({ rolled: false });
   await fixture.pass(60_000);
-  const rolled = { rolled: true, carried: 0, dropped: 0, deleted: 0, complete: true, inVain: 0 };
+  const rolled = { rolled: true, carried: 0, dropped: 0, deleted: 0, complete: true, failedTries: 0 };
   expect(await fixture.keep(hourMs)).toEqual(rolled);
 });
 
@@ -163,7 +163,7 @@ test('an infinite window never ends, whether given or noted by a group', async (
   await fixture.mark(['a']);
   await fixture.roll();
   await fixture.pass(40_000 * dayMs);
-  const nothing = { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true, inVain: 0 };
+  const nothing = { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true, failedTries: 0 };
   expect(await fixture.keep(Number.POSITIVE_INFINITY)).toEqual(nothing);
   await noteWindow(fixture.database, { group: 'g', windowMs: Number.POSITIVE_INFINITY });
   await fixture.pass(40_000 * dayMs);

@@ -166,11 +166,11 @@ test('a change of epochs is tried once a minute, however many keepers ask, and w
   await fixture.mark(['b'], 'g', open);
   const tries = () => fixture.database.query('select tries from outbox.processed_epoch');
 
-  expect(await fixture.keep(8 * dayMs)).toMatchObject({ complete: false, inVain: 0 });
+  expect(await fixture.keep(8 * dayMs)).toMatchObject({ complete: false, failedTries: 0 });
   expect(await tries()).toEqual([{ tries: 1 }]);
   await Promise.all(Array.from({ length: 5 }, () => fixture.keep(8 * dayMs, { pauseMs: 60_000 })));
   expect(await tries()).toEqual([{ tries: 1 }]);
-  expect(await fixture.keep(8 * dayMs)).toMatchObject({ complete: false, inVain: 1 });
+  expect(await fixture.keep(8 * dayMs)).toMatchObject({ complete: false, failedTries: 1 });
   expect(await tries()).toEqual([{ tries: 2 }]);
   await open.commit();
   await fixture.database.query('update outbox.processed_epoch set tries = 0');

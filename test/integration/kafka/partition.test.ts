@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type LocalKafka, startKafka } from '../../../dev/servers/index.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { partitionOf } from '../../../src/brokers/partitioning.ts';
-import type { ContractSubject } from '../../../src/testing/contract-subject.ts';
+import type { TransportSubject } from '../../../src/testing/contract-subject.ts';
 import { transportContract } from '../../../src/testing/transport-contract.ts';
 import { countKinds, outgoing, publishTo } from '../../support/fixtures/outgoing.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -80,7 +80,7 @@ async function leaderless(address: string): Promise<boolean> {
 }
 
 test('the contract holds for a partition whose broker is killed', async () => {
-  const make = async (): Promise<ContractSubject> => {
+  const make = async (): Promise<TransportSubject> => {
     const client = observer(servers.brokers.join(','));
     const address = await twoBrokerTopic();
     const transport = kafka({ servers: servers.brokers });

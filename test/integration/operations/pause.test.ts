@@ -24,7 +24,7 @@ test('a pause is complete once the relay has freed the lane, and nothing is deli
   await until(() => fixture.broker.labels.length === 1);
   expect((await fixture.laneRow()).live, 'the drain lingers').toBe(true);
 
-  expect(await operator.pause(topic, ada)).toEqual({ changed: true, complete: true, holding: [] });
+  expect(await operator.pause(topic, ada)).toEqual({ changed: true, complete: true, stillDraining: [] });
   await fixture.send('after');
   expect(await operator.pause(topic, ada)).toMatchObject({ changed: false, complete: true });
   expect((await operator.show(fixture.idOf('after')))?.why).toMatchObject({ code: 'topic-paused' });
@@ -50,8 +50,12 @@ test('a pause is never complete while a relay is sending, and names the lane', a
   await until(() => fixture.broker.batches.length === 1);
 
   const answer = await operator.pause(topic, { ...ada, timeout: 150 });
-  expect(answer).toMatchObject({ changed: true, complete: false, holding: [{ topic: 'orders', lane: 0 }] });
-  expect(answer.holding[0]?.aliveUntil.getTime()).toBeGreaterThan(0);
+  expect(answer).toMatchObject({
+    changed: true,
+    complete: false,
+    stillDraining: [{ topic: 'orders', lane: 0 }],
+  });
+  expect(answer.stillDraining[0]?.aliveUntil.getTime()).toBeGreaterThan(0);
 
   sending.open();
   expect(await operator.pause(topic, ada)).toMatchObject({ changed: false, complete: true });
@@ -105,7 +109,7 @@ test('a dry run of a pause names the owners of lanes and pauses nothing', async 
   expect(await operator.pause(topic, { ...ada, dryRun: true })).toMatchObject({
     changed: true,
     complete: false,
-    holding: [{ lane: 0 }],
+    stillDraining: [{ lane: 0 }],
   });
   expect(await operator.resume(topic, ada)).toEqual({ changed: false });
 });

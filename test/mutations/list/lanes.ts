@@ -194,7 +194,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'stuck-publish-keeps-its-lane',
     promise: standsStill,
-    file: 'src/relay/settled-in-time.ts',
+    file: 'src/relay/answered-in-time.ts',
     find: 'return await Promise.race([call(asked.signal), givenUp]);',
     replace: 'return await call(asked.signal);',
     test: 'test/integration/relay/stuck-transport.test.ts',

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { httpSettings } from '../../../src/brokers/http/transport/http-options.ts';
 import { HttpTransport } from '../../../src/brokers/http/transport/http-transport.ts';
-import { type ContractSubject, transportContract } from '../../../src/testing.ts';
+import { type TransportSubject, transportContract } from '../../../src/testing.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { httpEndpoint, secret } from './http-endpoint.ts';
 
 /** An endpoint behind a proxy that can be made to fail. */
-async function subject(): Promise<ContractSubject> {
+async function subject(): Promise<TransportSubject> {
   const endpoint = await httpEndpoint({
     answer: (_request, body) => (body === 'refused' ? { status: 400, body: 'not this one' } : undefined),
   });

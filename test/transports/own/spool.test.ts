@@ -2,13 +2,13 @@ import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type ContractSubject, type DeliveredMessage, transportContract } from '../../../src/testing.ts';
+import { type DeliveredMessage, type TransportSubject, transportContract } from '../../../src/testing.ts';
 import { spool } from './spool.ts';
 
 const address = 'orders.ndjson';
 
 /** A temporary folder, which is moved away to make the address unreachable. */
-async function subject(): Promise<ContractSubject> {
+async function subject(): Promise<TransportSubject> {
   const folder = await mkdtemp(join(tmpdir(), 'spool-'));
   const away = `${folder}-away`;
   const transport = spool({ folder });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
-import { type ContractSubject, transportContract } from '../../../src/testing.ts';
+import { type TransportSubject, transportContract } from '../../../src/testing.ts';
 import { rabbitmq } from '../../../src/transports.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { brokerAt } from './broker.ts';
@@ -8,7 +8,7 @@ import { brokerAt } from './broker.ts';
 const unroutable = 'nowhere';
 
 /** An exchange with one queue of its own, behind a proxy. */
-async function subject(): Promise<ContractSubject> {
+async function subject(): Promise<TransportSubject> {
   const broker = await brokerAt();
   const { username, password, host } = new URL(inject('rabbitmqUrl'));
   const proxy = await startFaultProxy(host);

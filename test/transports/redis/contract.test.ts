@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type ContractSubject, transportContract } from '../../../src/testing.ts';
+import { type TransportSubject, transportContract } from '../../../src/testing.ts';
 import { redisList, redisPubSub, redisStream } from '../../../src/transports.ts';
 import { delivered, listMessages, streamMessages } from '../../support/fixtures/redis-contents.ts';
 import { faultySubject } from './redis-subject.ts';
 
 const requestTimeout = 1_000;
 
-const subjects: readonly (readonly [name: string, make: () => Promise<ContractSubject>])[] = [
+const subjects: readonly (readonly [name: string, make: () => Promise<TransportSubject>])[] = [
   [
     'redisStream',
     () =>

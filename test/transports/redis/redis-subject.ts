@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@redis/client';
 import { inject } from 'vitest';
-import type { ContractSubject, DeliveredMessage, Transport } from '../../../src/testing.ts';
+import type { DeliveredMessage, Transport, TransportSubject } from '../../../src/testing.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/faults/fault-proxy.ts';
 
 /** Longer than the server of these tests takes one argument. */
@@ -31,7 +31,7 @@ export async function proxied(
 export async function faultySubject(
   make: (url: string) => Transport,
   contents: (client: Observer, address: string) => Promise<() => Promise<readonly DeliveredMessage[]>>,
-): Promise<ContractSubject> {
+): Promise<TransportSubject> {
   const { proxy, url } = await proxied();
   const client = await observer();
   const address = `contract-${randomUUID()}`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { rocketmqConnection } from '../../../src/brokers/rocketmq/transport/rocketmq-options.ts';
 import { rocketmqOver } from '../../../src/brokers/rocketmq/transport/rocketmq-transport.ts';
-import { type ContractSubject, transportContract } from '../../../src/testing.ts';
+import { type TransportSubject, transportContract } from '../../../src/testing.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { delivered, newTopic, options } from './rocketmq-stage.ts';
 
@@ -10,7 +10,7 @@ const queues = 4;
 const tooLarge = 'z'.repeat(4 * 1_024 * 1_024 + 1);
 
 /** Faults of a real proxy behind a real wire. */
-async function subject(type: 'NORMAL' | 'FIFO'): Promise<ContractSubject> {
+async function subject(type: 'NORMAL' | 'FIFO'): Promise<TransportSubject> {
   const wire = await startFaultProxy(options.servers);
   const address = await newTopic(type, queues);
   return {

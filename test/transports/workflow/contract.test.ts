@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
 import { workflowSettings } from '../../../src/brokers/workflow/transport/workflow-options.ts';
 import { WorkflowTransport } from '../../../src/brokers/workflow/transport/workflow-transport.ts';
-import { type ContractSubject, transportContract } from '../../../src/testing.ts';
+import { type TransportSubject, transportContract } from '../../../src/testing.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { ownClient, signalsOf } from './workflow-stage.ts';
@@ -10,7 +10,7 @@ import { ownClient, signalsOf } from './workflow-stage.ts';
 quietTemporal();
 
 /** One workflow that gets everything as signals, so that its history is the order of arrival; its Temporal is behind a proxy. */
-async function subject(): Promise<ContractSubject> {
+async function subject(): Promise<TransportSubject> {
   const id = `inbox-${randomUUID()}`;
   const proxy = await startFaultProxy(inject('ownTemporal'));
   const client = await ownClient();

@@ -20,7 +20,7 @@ const key: KeptKey = {
   first: { id: 'me', state: 'parked' },
   before: 0,
   inHand: false,
-  told: true,
+  workflowStarted: true,
 };
 
 test.each([
@@ -44,7 +44,7 @@ test.each([
   ],
   [
     'a missing workflow',
-    { nextInMs: -5_000, told: false },
+    { nextInMs: -5_000, workflowStarted: false },
     'overdue',
     'Its last try failed: Error: the bank is closed. It has been due for 5 s, and its workflow was not started. Is a consumer of the group running?',
   ],

@@ -29,7 +29,7 @@ function stage(...epochs: readonly ReturnType<typeof epoch>[]) {
   };
 }
 
-const idle = { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true, inVain: 0 };
+const idle = { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true, failedTries: 0 };
 
 test('nothing changes before it is due', async () => {
   const { database, keep } = stage(epoch(1, windowMs - 1), epoch(2, 2 * hourMs - 1, true));
@@ -65,11 +65,11 @@ test('an obstacle leaves a change incomplete, with the most tries in vain', asyn
   const busy = stage(epoch(1, windowMs, false, 3), epoch(2, windowMs, false, 7), epoch(3, windowMs, true, 5));
   busy.database.on('select outbox.roll_processed', () => [{ answer: 'busy' }]);
   busy.database.on('select outbox.drop_processed', () => [{ dropped: false }]);
-  expect(await busy.keep()).toEqual({ ...idle, complete: false, inVain: 7 });
+  expect(await busy.keep()).toEqual({ ...idle, complete: false, failedTries: 7 });
 
   const late = stage(epoch(3, windowMs, true, 5));
   late.database.on('select outbox.roll_processed', () => [{ answer: 'busy' }]);
-  expect(await late.keep()).toEqual({ ...idle, complete: false, inVain: 5 });
+  expect(await late.keep()).toEqual({ ...idle, complete: false, failedTries: 5 });
 
   const young = stage(epoch(3, windowMs, true, 5));
   young.database.on('select outbox.roll_processed', () => [{ answer: 'young' }]);
@@ -85,7 +85,7 @@ test('ids are carried over page by page, and an epoch that was not carried over 
   database.on('outbox.carry_live', () => [live.shift() ?? { carried: 0, complete: true, busy: false }]);
   database.on('outbox.carry_kept', () => [{ carried: 0, complete: false, busy: true }]);
 
-  expect(await keep()).toEqual({ ...idle, carried: 6, complete: false, inVain: 2 });
+  expect(await keep()).toEqual({ ...idle, carried: 6, complete: false, failedTries: 2 });
   expect(database.said('outbox.carry_live')).toHaveLength(2);
   expect(database.said('outbox.carry_kept')).toHaveLength(1);
   expect(database.said('select outbox.drop_processed')).toEqual([]);

@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import { type Lane, laneName } from '../core/lane.ts';
-import type { Report } from './report.ts';
+import type { RelayReport } from './report.ts';
 
 export interface CallLimits {
   /** What the transport does, for example `a batch`. */
@@ -10,21 +10,21 @@ export interface CallLimits {
   readonly lane: Lane;
   /** Fires when the caller wants it to stop. */
   readonly stop: AbortSignal;
-  /** After this time it is asked to stop; if it has not settled so long after it was asked, it is given up. */
+  /** After this time it is asked to stop; if it has not answered so long after it was asked, it is given up. */
   readonly withinMs: number;
-  readonly report: Report;
+  readonly report: RelayReport;
 }
 
 /**
- * Waits for a call of a transport, which should settle soon after its signal fires.
+ * Waits for a call of a transport, which should answer soon after its signal fires.
  *
- * A call that never settles would keep its lane for ever, because the lease is renewed as long as it runs. After the error its
+ * A call that never answers would keep its lane for ever, because the lease is renewed as long as it runs. After the error its
  * caller must let go of the lane; what the call still does then is like the work of a relay that was frozen while sending.
  *
  * @param call gets the signal that asks it to stop
  * @throws OutboxError `OUTBOX_TRANSPORT_STUCK`, which is also reported, when it is given up; and what `call` throws
  */
-export async function settledInTime<Result>(
+export async function answeredInTime<Result>(
   limits: CallLimits,
   call: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {

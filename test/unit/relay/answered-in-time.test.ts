@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { answeredInTime } from '../../../src/relay/answered-in-time.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
-import { settledInTime } from '../../../src/relay/settled-in-time.ts';
 import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
 
 beforeEach(fakeTime);
@@ -18,7 +18,7 @@ function callOf<Result>(call: (signal: AbortSignal) => Promise<Result>, stop = n
     report: (event: RelayEvent) => events.push(event),
   };
   const listeners = () => getEventListeners(stop.signal, 'abort');
-  return { events, listeners, answer: soFar(settledInTime(limits, call)) };
+  return { events, listeners, answer: soFar(answeredInTime(limits, call)) };
 }
 
 test('a call that settles leaves no timer and no listener behind, whether it returns or throws', async () => {
