@@ -79,7 +79,11 @@ test('show has everything about a message, why it waits, and what was done to it
       offset: '7',
       headers: { note: 'old' },
       body: { text: '{"n":"head"}' },
-      parkedKey: { workflowId: expect.stringContaining(`/parked/${group}/`), before: 0 },
+      parkedKey: {
+        workflowId: expect.stringContaining(`/parked/${group}/`),
+        before: 0,
+        workflowStarted: false,
+      },
     },
     why: {
       code: 'next-try',
