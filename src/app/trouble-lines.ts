@@ -4,11 +4,11 @@ import { OutboxError } from '../core/errors.ts';
 import type { ConsumerEvent, ConsumerReport } from '../inbox/consumer-event.ts';
 import type { RelayEvent, RelayReport } from '../relay/report.ts';
 
-/** The same trouble is logged again after this time, with the number of times it occurred meanwhile. */
+/** The same trouble is logged again after this time, with the number of occurrences in between. */
 const againMs = 5_000;
 /** Kinds of trouble that are remembered; texts may differ from message to message. */
 const maxKinds = 1_000;
-/** Of one event at most this many kinds are logged in {@link againMs}: each message may fail with a text of its own. */
+/** At most this many kinds of one event are logged per {@link againMs}: each message may fail with a text of its own. */
 const maxKindsOfOne = 20;
 
 const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
@@ -109,11 +109,11 @@ function troubleOf(from: Readonly<Record<string, string>>, event: RelayEvent | C
   };
 }
 
-/** Frames of a stack that a line has at most. */
+/** Maximum number of stack frames in a line. */
 const maxFrames = 5;
 const foreign = /^node:|[(\s]node:|[/\\]node_modules[/\\]/;
 
-/** Where the user's code threw: several handlers may throw with the same words. Frames of packages and of Node say nothing of that. */
+/** Where the user's code threw: several handlers may throw the same text. Frames of packages and of Node do not show that. */
 function ownFrames(thrown: unknown): { readonly stack?: readonly string[] } {
   if (!(thrown instanceof Error) || thrown instanceof OutboxError || typeof thrown.stack !== 'string')
     return {};
@@ -124,7 +124,7 @@ function ownFrames(thrown: unknown): { readonly stack?: readonly string[] } {
   return frames.length === 0 ? {} : { stack: frames.slice(0, maxFrames) };
 }
 
-/** What to do about troubles without an error, whose `next` would say it. */
+/** What to do about troubles without an error that has a `next`. */
 function adviceFor(event: RelayEvent | ConsumerEvent): string | undefined {
   if (event.type === 'failed' && 'transport' in event)
     return `temporal-outbox show ${event.id}, then retry, edit or discard it; list --state failed shows all.`;

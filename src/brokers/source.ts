@@ -133,7 +133,7 @@ export interface Source {
   readonly name: string;
   /**
    * How long after its arrival an acknowledged message of these addresses may be delivered again, in milliseconds: the
-   * longest time that the broker keeps one. `Infinity`: for ever; 0: acknowledged messages are gone.
+   * longest time that the broker keeps one. `Infinity`: forever; 0: acknowledged messages are gone.
    *
    * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for an address that does not exist;
    * `OUTBOX_PRIVILEGE_MISSING` if the broker does not allow this client to read it

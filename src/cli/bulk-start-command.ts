@@ -63,7 +63,7 @@ export async function startManyCommand<Sample>(
     const { count } = found;
     const many = count > unsaid;
     if (flags.yes === true && many && expected === undefined)
-      return usageError(`These are more than ${unsaid}: add --expect ${count}.`, output);
+      return usageError(`More than ${unsaid} messages match: add --expect ${count}.`, output);
     const refused = await refusedConsent(flags, 'Do it?', output, many ? count : undefined);
     if (refused !== undefined) return refused;
     const expect = expected ?? (flags.yes === true ? undefined : count);

@@ -13,7 +13,7 @@ export function registerDeliveryCommands(root: Command): void {
       const { relayCommand } = await import('./relay-command.ts');
       const signal = stopSignal();
       const code = await relayCommand(await loadConfig(configOf(flags)), output, signal);
-      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being made to a server that is away would keep the process for seconds
+      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for seconds
       if (signal.aborted) process.exit(code);
       return code;
     }),

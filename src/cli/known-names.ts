@@ -17,7 +17,7 @@ export async function unknownNames(
       `No consumer group "${group}" has ever used this database`,
       groups.map((one) => one.group),
     );
-  // What a consumer keeps may be of a topic that is sent from another database.
+  // A consumer may keep messages of a topic that is sent from another database.
   if (topic !== undefined && group === undefined && !known.includes(topic))
     return unknown('OUTBOX_TOPIC_UNKNOWN', `This database has no topic "${topic}"`, known);
   return undefined;

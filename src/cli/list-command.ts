@@ -73,7 +73,7 @@ function row(message: Listed): string[] {
 }
 
 function below({ key, attempts, lastError, state }: Listed): readonly string[] {
-  // Of a delivered message an error is history, which `show` tells.
+  // An error of a delivered message is history: `show` prints it.
   const delivered = state === 'published' || state === 'confirmed';
   const facts = [
     ...(key === null ? [] : [`key ${clip(key, 24)}`]),

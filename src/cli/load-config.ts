@@ -44,12 +44,12 @@ function withoutModule(exported: unknown): unknown {
   return isObject(exported) && 'default' in exported ? exported.default : exported;
 }
 
-/** What is exported by name, where there is no default export. */
+/** The named exports, where there is no default export. */
 function isModule(exported: object): boolean {
   return isModuleNamespaceObject(exported) || Reflect.get(exported, '__esModule') === true;
 }
 
-/** Further lines of a missing module's error list the modules that required it. */
+/** The further lines of a missing module's error list the modules that required it. */
 function firstLine(cause: unknown): string {
   const text = reasonOf(cause);
   return text.split('\n', 1)[0] ?? text;

@@ -20,17 +20,17 @@ export interface OperatorFlags extends CommonFlags {
 }
 
 const configFile = 'outbox.config.ts';
-/** Where the configuration is looked for, in this order. */
+/** Default names of the configuration file, in order of precedence. */
 const configFiles = [configFile, 'outbox.config.js', 'src/outbox.config.ts', 'src/outbox.config.js'];
 
-/** The configuration file: as given, else the first that exists of the usual ones. */
+/** The configuration file: as given, else the first default that exists. */
 export function configOf(flags: CommonFlags): string {
   return flags.config ?? configFiles.find((file) => existsSync(file)) ?? configFile;
 }
 
 /**
- * Address of the database: from `--database`, else from the configuration, which may have certificates and credentials, too,
- * else from `DATABASE_URL`.
+ * Address of the database: from `--database`, else from the configuration, which may also have certificates and
+ * credentials, else from `DATABASE_URL`.
  */
 export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddress> {
   if (flags.database !== undefined) return { url: addressIn('--database', flags.database) };

@@ -7,7 +7,7 @@ export function printable(text: string): string {
 }
 
 /**
- * Columns that a line may have: those of the terminal, or of the variable `COLUMNS`. Where no terminal is, as in a pipe or a
+ * Columns that a line may have: those of the terminal, or of the variable `COLUMNS`. Without a terminal, as in a pipe or a
  * file, nothing is cut.
  */
 export function screenColumns(): number {

@@ -1,7 +1,7 @@
 import { age } from './age.ts';
 import { clip } from './printable.ts';
 
-/** A process that says in the database that it runs. */
+/** A process that has recorded in the database that it runs. */
 interface Seen {
   readonly host: string;
   readonly pid: number;
@@ -17,9 +17,9 @@ export function runningInWords(living: readonly Seen[]): string {
 }
 
 /**
- * One line for all that are gone, however many.
+ * One line for all processes that are gone, however many.
  *
- * @param what of one of them: `relay`
+ * @param what name of one of them: `relay`
  * @returns `undefined`: none is
  */
 export function goneInWords(what: string, all: readonly Seen[]): string | undefined {

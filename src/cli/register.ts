@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Adds the commands of one group. Each group is a separate file, listed in `main.ts`. */
+/** Adds the commands of one group. Each group is a separate file, listed in `run-program.ts`. */
 export type RegisterCommands = (root: Command) => void;
 
 /** Flags that several commands have. */

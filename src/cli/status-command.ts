@@ -81,7 +81,7 @@ function reachable(url: string, { relays, servers }: Status): readonly (readonly
   ];
 }
 
-/** What an outage of it means, which is less than one fears. */
+/** What an outage of it means: less than one fears. */
 const withoutTemporal = 'Relays deliver without it; archive and bulk operations wait.';
 
 function serverInWords({ address, relays, answering, error }: ServerStatus): string {
@@ -132,7 +132,7 @@ function lagOf({ group }: GroupStatus, lags: Status['lags']): string {
 
 function windowOf({ seenMs, windowMs }: GroupStatus): string {
   if (seenMs === null) return '-';
-  return windowMs === null ? 'for ever' : ms(windowMs);
+  return windowMs === null ? 'forever' : ms(windowMs);
 }
 
 const limitsHeading = ['TOPIC', 'TRANSPORT', 'RETRY', 'HORIZON', 'DELAY', 'PAYLOAD', 'CONFIRMED BY'];

@@ -7,8 +7,8 @@ const narrowest = 6;
 const lastNeeds = 24;
 
 /**
- * Rows as aligned columns with a heading, within the {@link screenColumns}. If they do not fit, long cells are cut, except
- * ids, and the text of the last column is wrapped.
+ * Formats rows as aligned columns with a heading, within the {@link screenColumns}. If they do not fit, long cells are
+ * cut, except ids, and the text of the last column is wrapped.
  */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const shown = [heading, ...rows].map((row) => row.map(printable));
@@ -16,7 +16,7 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
   return shown.flatMap((row) => linesOf(row, widths)).join('\n');
 }
 
-/** The same for rows of which each may have lines of its own below. */
+/** The same for rows that may each have lines of their own below. */
 export function tableWith<Row>(
   heading: readonly string[],
   rows: readonly Row[],

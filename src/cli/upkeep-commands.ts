@@ -78,7 +78,7 @@ function registerDoctor(root: Command): void {
   ).action(
     run<CommonFlags>(async (flags, output) => {
       const code = await doctorCommand(await loadConfig(configOf(flags)), output);
-      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being made to a server that is away would keep the process for minutes
+      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for minutes
       setTimeout(() => process.exit(code), 200).unref();
       return code;
     }),

@@ -22,7 +22,7 @@ export class ProgressWatch {
     this.#progressAt = performance.now();
   };
 
-  /** Ends the watch. Must be called, or it runs for ever. */
+  /** Ends the watch. Must be called, or it runs forever. */
   end(): void {
     clearInterval(this.#looking);
   }

@@ -40,12 +40,12 @@ export interface IdentifiedMessage extends Position {
  * the next try, `attempt` the number of the try, from 1, as far as this process knows.
  */
 export type ConsumerEvent =
-  /** It starts, and cannot reach a server that it needs. Reported at once, then at most every five seconds. */
+  /** It is starting, and cannot reach a server that it needs. Reported at once, then at most every five seconds. */
   | {
       readonly type: 'waiting-for-server';
       /** `PostgreSQL`, or the kind of the broker. */
       readonly server: string;
-      /** Names the address, as far as its client tells. */
+      /** Names the address, as far as the client reports it. */
       readonly error: unknown;
     }
   /** The consumer now owns these partitions, and no others. */
@@ -105,7 +105,7 @@ export type ConsumerEvent =
     } & Position)
   /**
    * Receipts could not be sent. They wait; beyond 10,000 the oldest are dropped, whose messages will be resent and then
-   * answered with a new receipt. Handling goes on meanwhile.
+   * answered with a new receipt. Handling goes on.
    */
   | {
       readonly type: 'receipts-unsent';

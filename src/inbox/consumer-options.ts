@@ -129,10 +129,10 @@ export interface ConsumerRules {
   readonly breaker: BreakerRules | undefined;
   /** Where copies of failed messages go; `undefined`: nowhere. */
   readonly deadAddressOf: ((address: string) => string) | undefined;
-  /** `Infinity`: for ever. */
+  /** `Infinity`: forever. */
   readonly windowMs: number;
   readonly unknown: UnknownTopics;
-  /** `Infinity`: for ever. */
+  /** `Infinity`: forever. */
   readonly failedMs: number;
   readonly fromBeginning: boolean;
   readonly transactionTimeoutMs: number | undefined;

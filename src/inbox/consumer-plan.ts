@@ -22,7 +22,7 @@ export interface HostedParkedKeys {
   readonly bulks: BulkWorkflows;
   /**
    * Ends the hosting; resolves when the running drains have ended, each after its current message. From now on starts
-   * reject, so the watcher of parked keys must have been told to stop.
+   * reject, so the watcher of parked keys must have been stopped first.
    */
   stop(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface ConsumerProcess {
 /** What a consumer needs from outside. */
 export interface ConsumerParts<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
-  /** The client for questions at a start, which may precede the database's. @defaultValue the client itself */
+  /** The client for queries at a start, when the database may not be up yet. @defaultValue the client itself */
   readonly whenReached?: (
     client: TransactionClient<Tx>,
     report: ConsumerReport,

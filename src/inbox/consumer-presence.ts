@@ -24,8 +24,8 @@ const restMs = 250;
 const patience = { maxWait: 2_000, timeout: 5_000 } as const;
 
 /**
- * Records in the database, while a consumer runs, that it does and which partitions it owns, for `status`. Nothing depends on
- * it: a row that cannot be written is written later, and readers soon take one that is left behind for that of a dead process.
+ * Records in the database that a consumer runs, and which partitions it owns, for `status`. Nothing depends on
+ * it: a row that cannot be written is written later, and readers soon attribute a row that is left behind to a dead process.
  */
 export class ConsumerPresence<Tx extends Transaction> {
   readonly #input: ConsumerPresenceInput<Tx>;

@@ -91,7 +91,7 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
     return this.#running.status();
   }
 
-  /** The handler as it is called; it and its topic are judged now, not at the first message. */
+  /** The handler as it is called; it and its topic are checked now, not at the first message. */
   #called<Arguments extends readonly unknown[]>(
     caller: 'on' | 'onBatch',
     topic: { readonly name: string },

@@ -7,7 +7,7 @@ import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 
 /** How the messages of one topic are read and retried. */
 export interface HandlerOptions {
-  /** Where the id comes from of a message that was not sent by an outbox. @defaultValue `ce_id`, with `ce_source` */
+  /** Source of the id of a message that was not sent by an outbox. @defaultValue `ce_id`, with `ce_source` */
   readonly id?: MessageIdRule;
   /**
    * Delays before a parked message of this topic is tried again, at most 100 of 0 to 36,500 days each; when they are used up

@@ -20,7 +20,7 @@ export interface MiddlewareContext {
  * rejects when it is rolled back. If the middleware rejects, the messages have failed with that error, as if a handler had
  * thrown it; it may turn the error of `next` into `permanent(error)` or `retryAfter(error, delay)`. Catching the error of
  * `next` does not undo the failure. After `next` has resolved it is too late to fail: the messages are handled, and the
- * next try finds them so.
+ * next try finds that out.
  *
  * @example consumer.use(({ messages: [message] }, next) => tenants.run(message.headers['tenant'], next));
  */
@@ -29,7 +29,8 @@ export type Middleware = (context: MiddlewareContext, next: () => Promise<void>)
 /**
  * Does `work` once within all of these middlewares, the first one outermost.
  *
- * @throws OutboxError `OUTBOX_MIDDLEWARE_BROKEN` when one did not call `next`, or twice; and what one of them, or `work`, throws
+ * @throws OutboxError `OUTBOX_MIDDLEWARE_BROKEN` when one did not call `next`, or called it twice; and whatever one of
+ * them, or `work`, throws
  */
 export async function throughAll<Result>(
   middlewares: readonly Middleware[],

@@ -57,7 +57,7 @@ export function addressesOf<Tx>(routes: readonly Route<Tx>[]): readonly string[]
   return [...new Set(routes.map(({ topic }) => topic.rules.address))];
 }
 
-/** To be called when a message has failed, whose source is not known. */
+/** To be called when a message of unknown source has failed. */
 export function nudgeDeadLetters<Tx>(sourceRoutes: readonly SourceRoutes<Tx>[]): void {
   for (const { deadLetters } of sourceRoutes) deadLetters?.nudge();
 }

@@ -105,7 +105,7 @@ async function start<Tx extends Transaction>(
   };
 }
 
-/** Makes what the parts share, and looks whether the database and the window allow a start. */
+/** Makes what the parts share, and checks that the database and the window allow a start. */
 async function contextOf<Tx extends Transaction>(
   plan: StartPlan<Tx>,
   patient: TransactionClient<Tx>,
@@ -124,7 +124,7 @@ async function contextOf<Tx extends Transaction>(
   const tally = new Tally(() => health.progressed());
   const breaker = breakerOf(plan, report, running);
   const sourceRoutes = sourceRoutesOf(plan, report);
-  // Added first, because what is added first is stopped last: tries that end during the stop still send receipts.
+  // Added first, and so stopped last: tries that end during the stop still send receipts.
   for (const { deadLetters, receipts } of sourceRoutes) {
     running.add(async () => receipts?.close());
     running.add(async () => deadLetters?.stop());

@@ -15,12 +15,12 @@ import { KeyStandIns } from './parked/stand-ins.ts';
 import { TemporalOutage } from './parked/temporal-outage.ts';
 import { nudgeDeadLetters } from './source-routes.ts';
 
-/** Who supervises parked keys, and the UUID of their database. */
+/** The supervisor of parked keys, and the UUID of their database. */
 interface Host<Tx extends Transaction> extends Pick<ConsumerParts<Tx>, 'hostParkedKeys'> {
   readonly installation: string;
 }
 
-/** Makes what tries parked messages, and starts the watcher that starts their workflows and stand-ins. */
+/** Makes the parts that try parked messages, and starts the watcher that starts their workflows and stand-ins. */
 export function startParked<Tx extends Transaction>(
   context: ConsumerContext<Tx>,
   { hostParkedKeys, installation }: Host<Tx>,
@@ -64,19 +64,19 @@ export function startParked<Tx extends Transaction>(
     },
   });
   watcher.start();
-  // At the same time: a drain that is not told to end begins the try anew that the time of a stop has ended.
+  // At the same time: a drain that does not know of the stop would repeat the try that its deadline has ended.
   running.add(async () => {
     await Promise.all([watcher.stop(), standIns.stop(), hosted.stop()]);
   });
   return watcher;
 }
 
-/** How long Temporal's packages, which keep a process busy while they load, are held back for the first message. */
+/** How long the load of Temporal's packages, which keeps a process busy, is held back for the first message. */
 const firstMessageMs = 2_000;
 const mostMs = 10_000;
 const lookEveryMs = 50;
 
-/** Resolves once the consumer has joined and ended its first message, or has none. */
+/** Resolves once the consumer has joined, and has finished its first message or has none. */
 async function untilAtWork({ health, stopping }: Running): Promise<void> {
   const startedAt = performance.now();
   let joinedAt: number | undefined;

@@ -2,7 +2,7 @@ import { type Duration, durationMs, longestDurationMs } from '../core/duration.t
 import { OutboxError } from '../core/errors.ts';
 import { reasonOf } from '../core/reason.ts';
 
-/** What a handler says about its own failure. */
+/** A handler's decision about its own failure. */
 export type Verdict =
   /** Retrying cannot help. */
   | { readonly kind: 'permanent' }

@@ -3,7 +3,7 @@ const told = new Set<string>();
 
 /**
  * Warns once of a topic that no relay has announced to the database: its messages are stored and, if its name is misspelt, wait
- * for ever. It is no error, because a sender may be deployed before the relay.
+ * forever. It is no error, because a sender may be deployed before the relay.
  */
 export function warnOfUnannounced(topic: string): void {
   if (told.has(topic)) return;

@@ -18,11 +18,11 @@ export interface CallLimits {
 /**
  * Waits for a call of a transport, which should answer soon after its signal fires.
  *
- * A call that never answers would keep its lane for ever, because the lease is renewed as long as it runs. After the error its
+ * A call that never answers would keep its lane forever, because the lease is renewed as long as it runs. After the error its
  * caller must let go of the lane; what the call still does then is like the work of a relay that was frozen while sending.
  *
  * @param call gets the signal that asks it to stop
- * @throws OutboxError `OUTBOX_TRANSPORT_STUCK`, which is also reported, when it is given up; and what `call` throws
+ * @throws OutboxError `OUTBOX_TRANSPORT_STUCK`, which is also reported, when it is given up; and whatever `call` throws
  */
 export async function answeredInTime<Result>(
   limits: CallLimits,

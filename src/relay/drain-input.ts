@@ -7,7 +7,7 @@ import type { Wake } from './wake.ts';
 
 /**
  * `more`: call again at once. `quiet`: the lane was empty for a while, or an operator has paused the topic. `taken`: the lane has
- * another owner; only a stand-in answers so.
+ * another owner; only a stand-in returns it.
  */
 export type DrainAnswer = 'more' | 'quiet' | 'taken';
 
@@ -20,12 +20,12 @@ export interface DrainInput {
   readonly timings: RelayTimings;
   readonly limits: BatchLimits;
   readonly wake: Wake;
-  /** The session of this process, which shows others that it is alive. @defaultValue none: only its leases show it */
+  /** The session of this process, which shows others that it is alive. @defaultValue none: only its leases show that */
   readonly session?: () => LiveSession | undefined;
   readonly report: RelayReport;
   /** Shutdown or cancel: settle the current batch, free the lane, return. */
   readonly signal: AbortSignal;
-  /** It drains in place of the lane's workflow, and answers `taken` at once if the lane has an owner. @defaultValue false */
+  /** It drains in place of the lane's workflow, and returns `taken` at once if the lane has an owner. @defaultValue false */
   readonly standIn?: boolean;
   /** Called whenever the drain makes progress, so that a watchdog can tell slow from stuck. */
   readonly progress: () => void;

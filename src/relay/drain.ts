@@ -36,7 +36,7 @@ interface TimedClaim {
  */
 export async function drainLane(input: DrainInput): Promise<DrainAnswer> {
   const lease = new LaneLease(input);
-  // 200 lanes that began together and ended together would wait for each other's workflows, which delayed messages by 0.2 s.
+  // 200 lanes that began and ended together waited for each other's workflows, which delayed messages by 0.2 s.
   const deadline = performance.now() + input.timings.drainTimeoutMs * (1 - Math.random() / 2);
   const { standIn = false } = input;
   for (;;) {
@@ -70,7 +70,7 @@ class Drain {
   #releasedTo = '';
   #partitions: number | undefined;
   #ahead: ClaimAhead | undefined;
-  /** Failures are settled that nobody was told of yet, by this owner or the one before it. */
+  /** Settled failures, of this owner or the one before it, are not reported yet. */
   #untold: boolean;
   #lastHoldEndedAt = Number.NEGATIVE_INFINITY;
 
@@ -136,7 +136,7 @@ class Drain {
 
   /**
    * A connection that is lost here is replaced, and the lane is kept: nothing was sent since the last settle. After half a
-   * lease the drain gives up nevertheless, because another process may be able to reach the database.
+   * lease the drain gives up, because another process may be able to reach the database.
    */
   async #claimPatiently(): Promise<TimedClaim> {
     const startedAt = performance.now();
@@ -234,7 +234,7 @@ class Drain {
     return hold;
   }
 
-  /** What a transport answers, unless it never does. */
+  /** The answer of a transport, unless it never comes. */
   #answered<Answer>(what: string, call: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
     const { lane, report, route, timings } = this.#input;
     const transport = route.transport.name;

@@ -1,4 +1,4 @@
-/** Ids of one call: enough for a statement to pay, few enough for it to be short. */
+/** Ids of one call: enough to be worth a statement, few enough to keep it short. */
 const idsPerCall = 500;
 
 interface Asked<Answer> {
@@ -8,11 +8,11 @@ interface Asked<Answer> {
 }
 
 /**
- * Asks for many ids at once: those that come while one call is under way share the next one. Without it thousands of workflows
+ * Asks for many ids at once: those that arrive during a call share the next one. Without it thousands of workflows
  * whose messages are due at one instant would each have a statement, and the lanes would wait behind all of them.
  *
  * @param ask must answer for every id
- * @returns what `ask` answers for the id; rejects with what the call rejects with
+ * @returns the answer of `ask` for the id; rejects as the call does
  */
 export function gather<Answer>(
   ask: (ids: readonly string[]) => Promise<ReadonlyMap<string, Answer>>,

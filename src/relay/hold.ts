@@ -15,7 +15,7 @@ interface HoldLimits {
 
 /**
  * Keeps the lane and probes its address until the address answers, the topic is paused, the run is over, or the drain must
- * stop. No attempt is spent meanwhile, and the lane's row says why it waits.
+ * stop. No attempt is spent, and the lane's row says why it waits.
  */
 export async function sitOutHold(
   { database, lane, route, timings, report, progress }: DrainInput,
@@ -29,7 +29,7 @@ export async function sitOutHold(
   try {
     if (await isOver()) await writeHold(database, lane, lease.owner, undefined);
   } finally {
-    // Whoever has the lane next reports a hold of its own, if there is one.
+    // The next owner of the lane reports its own hold, if there is one.
     report({ type: 'hold-ended', lastedMs: performance.now() - beganAt, ...lane });
   }
 

@@ -16,7 +16,7 @@ interface Seen {
 }
 
 /**
- * Reports transactions that block lanes: relays skip locked rows, and would otherwise wait without a sign.
+ * Reports transactions that block lanes: relays skip locked rows, and would otherwise wait silently.
  */
 export class LaneBlockers {
   readonly #database: Database;

@@ -60,7 +60,7 @@ export class LaneDrains {
   /**
    * Wakes the drain of a lane, unless it has sent all that is new.
    *
-   * @param xids the transactions that are new, with commas; `null`: unknown
+   * @param xids the new transactions, separated by commas; `null`: unknown
    * @returns false if no drain of this lane runs here
    */
   wake(lane: Lane, xids: string | null = null): boolean {

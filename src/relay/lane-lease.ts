@@ -57,7 +57,7 @@ export class LaneLease {
     return acquired;
   }
 
-  /** Notes that a settle has prolonged the lease. */
+  /** Notes that a settle has extended the lease. */
   prolonged(startedAt: number): void {
     this.#renewedAt = startedAt;
   }
@@ -77,7 +77,7 @@ export class LaneLease {
     const startedAt = performance.now();
     const session = this.#session()?.key;
     const standIn = this.#standIn;
-    // In a transaction, because these do not wait for a lock as long as single statements would.
+    // In a transaction, because transactions do not wait for a lock as long as single statements would.
     const ours = await this.#database.transaction((sql) =>
       renewLease(sql, this.#lane, this.owner, { session, standIn }),
     );
@@ -88,7 +88,7 @@ export class LaneLease {
 
   /** Renews the lease while `work` runs, so that a slow broker or a slow claim does not lose the lane. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
-    // One at a time: whoever has the row locked would soon have every connection waiting. A failed renewal does not show who
+    // One at a time: a lock on the row would soon keep every connection waiting. A failed renewal does not show who
     // owns the lane; the settle will.
     let renewing = false;
     const look = async (): Promise<void> => {

@@ -48,7 +48,7 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
     owner,
     ...(next ?? progress),
     changes,
-    // Behind a backlog the wait for a disk costs nothing, because the next batch is claimed meanwhile, and a crash would repeat
+    // Behind a backlog the wait for a disk costs nothing, because the next batch is claimed during it, and a crash would repeat
     // a hundred thousand messages instead of what arrived in half a second.
     durable: claim.truncated || changes.length > 0,
     ...(batch !== undefined && { batch }),
@@ -117,7 +117,7 @@ function changeOf(
   }
 }
 
-/** Rows hold numbers. Other offsets, as an entry id of Redis, are known to the broker alone. */
+/** Rows hold numbers. Other offsets, such as an entry id of Redis, are known only to the broker. */
 function numbered(offset: string | null): string | null {
   return offset !== null && /^\d+$/.test(offset) ? offset : null;
 }

@@ -36,7 +36,7 @@ const thoroughEveryMs = 60 * 60_000;
 const drainTimeoutMs = 45_000;
 /** Workflows that are queried or ended concurrently. */
 const concurrently = 10;
-/** Counts may differ by this share of the messages: the index lags, and messages change meanwhile. */
+/** Counts may differ by this share of the messages: the index lags, and messages change in between. */
 const toleratedShare = 0.001;
 
 /**

@@ -102,7 +102,7 @@ export class Relay {
     this.#watcher.start();
   }
 
-  /** From now on workflows are started, which take over what this relay drains without them. */
+  /** From now on workflows are started, and take over the lanes that this relay drains without them. */
   supervise(workflows: WorkflowStarter): void {
     this.#supervision.begin(workflows);
   }

@@ -25,20 +25,20 @@ export interface FailedSend extends Lane {
 /** What a relay reports. Nothing depends on a listener. */
 export type RelayEvent =
   | { readonly type: 'archived'; readonly count: number }
-  /** A round of the archive ran out of time: more messages are sent than it moves. The next one goes on where it ended. */
+  /** A round of the archive ran out of time: more messages are sent than it moves. The next round continues where it ended. */
   | { readonly type: 'archive-behind'; readonly count: number }
   /**
-   * A try has failed, and another one follows. Told after it is committed, once per message and try; once more only if its
-   * relay dies or loses the lane meanwhile: then whoever has the lane next tells what may not have been told.
+   * A try has failed, and another one follows. Reported after it is committed, once per message and try; again only if its
+   * relay dies or loses the lane in between: then the next owner of the lane reports what may not have been reported.
    */
   | ({ readonly type: 'attempt-failed'; readonly retryInMs: number } & FailedSend)
   | ({ readonly type: 'batch-settled'; readonly acknowledged: number; readonly exceptions: number } & Lane)
   | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
   | { readonly type: 'bulk-started'; readonly id: string }
-  /** A message has failed for good: it needs a person. Told as `attempt-failed` is, and instead of it. */
+  /** A message has failed for good: it needs a person. Reported like `attempt-failed`, and instead of it. */
   | ({ readonly type: 'failed' } & FailedSend)
   | ({ readonly type: 'hold-began'; readonly hold: Hold } & Lane)
-  /** Follows every `hold-began`: the lane goes on, or is given up, and its next owner finds out anew. */
+  /** Follows every `hold-began`: the lane goes on, or is given up, and its next owner checks again. */
   | ({ readonly type: 'hold-ended'; readonly lastedMs: number } & Lane)
   /** `lapsed`: its owner had died. `standIn`: it is drained in place of its workflow, which is late or cannot be started. */
   | ({ readonly type: 'lane-acquired'; readonly lapsed: boolean; readonly standIn: boolean } & Lane)
@@ -55,7 +55,7 @@ export type RelayEvent =
   | { readonly type: 'messages-unconfirmed'; readonly topic: string; readonly count: number }
   /** A record in the topic of receipts is not a receipt; it was skipped. */
   | { readonly type: 'receipt-unreadable'; readonly reason: string }
-  /** Temporal did not start a workflow: until it is back, relays drain their lanes without. Reported once per outage. */
+  /** Temporal did not start a workflow: until it is back, relays drain their lanes without it. Reported once per outage. */
   | { readonly type: 'temporal-away'; readonly error: unknown }
   | { readonly type: 'temporal-back'; readonly awayMs: number }
   /** A topic that is new, or gets another number of lanes, is not delivered yet: it waits for these transactions, or for locked messages. */
@@ -65,7 +65,7 @@ export type RelayEvent =
       readonly waitingFor: string;
       readonly who: readonly string[];
     }
-  /** It starts, and cannot reach a server that it needs. Reported at once, then at most every five seconds. */
+  /** It is starting, and cannot reach a server that it needs. Reported at once, then at most every five seconds. */
   | {
       readonly type: 'waiting-for-server';
       readonly server: 'PostgreSQL' | 'Temporal';

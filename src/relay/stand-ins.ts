@@ -6,7 +6,7 @@ import type { LaneStart } from '../store/lane/starts.ts';
 import type { DrainAnswer } from './drain-input.ts';
 import type { RelayReport } from './report.ts';
 
-/** How long a lane waits for the drain of its workflow, once that was asked for. A drain elsewhere looks for it every 250 ms. */
+/** How long a lane waits for its workflow's drain once the workflow was requested. A drain elsewhere looks for it every 250 ms. */
 const graceMs = 300;
 /** How often a stand-in asks for the workflow again. */
 const askAgainMs = 5_000;
@@ -43,7 +43,7 @@ export class StandIns {
 
   constructor(input: StandInsInput) {
     this.#input = input;
-    // Each lane waits with it; Node would take more than ten for a leak, and warn.
+    // Each lane waits with it; Node would take more than ten listeners for a leak, and warn.
     setMaxListeners(0, this.#stopping.signal);
   }
 
@@ -92,7 +92,7 @@ export class StandIns {
     }
   }
 
-  /** Fires when the lane's workflow was asked for once more, and a drain of it in this process would have taken the lane over. */
+  /** Fires when the lane's workflow was requested again, and its drain in this process would have taken the lane over. */
   #handover(start: LaneStart, over: AbortSignal): AbortSignal {
     const due = new AbortController();
     const ask = async (): Promise<void> => {

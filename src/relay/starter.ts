@@ -35,7 +35,7 @@ export interface StarterInput {
 
 /**
  * Ensures that the workflow runs of every lane with work, and of every waiting message within its horizon. A lane whose workflow
- * does not come is drained by a stand-in.
+ * does not start is drained by a stand-in.
  *
  * Level-triggered: it looks at the current rows, so a start that fails or is lost is repeated. Any number of starters may
  * run.
@@ -81,8 +81,8 @@ export class Starter {
   readonly startBulks = coalesce(() => this.#guard('start-bulk', () => this.#bulksOnce()));
 
   /**
-   * Looks at the next keys with blocked messages, by turns. What frees a key notes it, which is how its lane has work; this notes what
-   * was freed in any other way, as by a new policy of its topic. What it costs does not depend on how many keys are blocked.
+   * Looks at the next keys with blocked messages, in turn. Whatever frees a key notes it, which gives its lane work; this
+   * notes what was freed in any other way, such as by a new policy of its topic. Its cost does not depend on the number of blocked keys.
    */
   readonly walkBlocked = coalesce(() => this.#guard('start-lanes', () => this.#walkBlockedOnce()));
 
@@ -146,7 +146,7 @@ export class Starter {
     this.#start(orphans);
   }
 
-  /** Does not wait for the engine, which may be silent for seconds: meanwhile other lanes may need a drain. */
+  /** Does not wait for the engine, which may be silent for seconds, while other lanes need a drain. */
   #start(lanes: readonly LaneStart[]): void {
     const asked = lanes.map((lane) => {
       const answer = this.#supervision.ask(lane);
@@ -164,7 +164,7 @@ export class Starter {
   async #allMessages(signal: AbortSignal): Promise<void> {
     const { workflows } = this.#supervision;
     if (workflows === undefined) return;
-    // Somebody has these locked, and may have for long: the others go on.
+    // These are locked, perhaps for long: the others go on.
     const left: string[] = [];
     while (!signal.aborted) {
       const messages = await untoldMessages(this.#database, messagesPerRound, left);

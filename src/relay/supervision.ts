@@ -3,10 +3,10 @@ import type { LaneStart } from '../store/lane/starts.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { RelayReport } from './report.ts';
 
-/** After a request without an answer for this long the engine counts as away. */
+/** The engine counts as away once a request has had no answer for this long. */
 const silentMs = 1_000;
 
-/** The workflow engine, which may not be connected yet, or be away: then lanes are drained without their workflows. */
+/** The workflow engine. While it is not connected yet, or away, lanes are drained without their workflows. */
 export class Supervision {
   readonly #report: RelayReport;
   #workflows: WorkflowStarter | undefined;

@@ -5,10 +5,10 @@ import type { FailedSend, RelayEvent } from './report.ts';
 import type { TopicRoute } from './topic-route.ts';
 
 /**
- * Reports every failed try of the lane that was settled and not told, by this owner or by one before it.
+ * Reports every failed try of the lane that was settled and not reported, by this owner or by one before it.
  *
- * What is told is read from the rows, so that it is what the settle has written, even if its answer was lost or a row had
- * another state by then. Told first and noted afterwards: a death in between repeats it.
+ * Reports are read from the rows, so they match what the settle has written, even if its answer was lost or a row had
+ * another state by then. Reported first and noted afterwards: a death in between repeats the report.
  *
  * @returns false if it must be called again, because the database could not be reached
  */

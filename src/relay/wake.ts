@@ -14,7 +14,7 @@ export class Wake {
     return this.#pending;
   }
 
-  /** What was rung for so far is done by what begins now. */
+  /** The work that begins now covers all rings so far. */
   answer(): void {
     this.#pending = false;
   }

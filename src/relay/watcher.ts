@@ -13,7 +13,7 @@ import { Wake } from './wake.ts';
 
 /** Rows released by one sweep; the next one follows at once while there are more, while the lanes send the first ones. */
 const sweepLimit = 2_000;
-/** Sweeps between two looks: a look reads what they released once more, and would hold up the next ones. */
+/** Sweeps between two looks: a look reads what they released again, and would hold up the next ones. */
 const sweepsPerRound = 5;
 /** Looks stay frequent this long after the last news. */
 const hotForMs = 5_000;
@@ -26,7 +26,7 @@ const sweepAgainMs = 20;
  */
 const askAgainMs = 250;
 
-/** A lane to be woken, and what is new in it, if that is known. */
+/** A lane to wake, and what is new in it, if known. */
 type WokenLane = Lane & Partial<Pick<LaneNews, 'xids'>>;
 
 export interface WatcherInput {
@@ -72,7 +72,7 @@ export class Watcher {
     if (lanes.length === 0 || this.#asleep(lanes).length > 0) this.#wake.ring();
   }
 
-  /** Wakes the drains of these lanes. @returns those without one here for which the starter was not asked a moment ago */
+  /** Wakes the drains of these lanes. @returns those without a drain here that were not requested from the starter a moment ago */
   #asleep(lanes: readonly WokenLane[]): readonly WokenLane[] {
     const now = performance.now();
     const known = (lane: Lane): boolean =>
@@ -127,8 +127,8 @@ export class Watcher {
   }
 
   /**
-   * A look reads all that is new since the last one. If that was too much for its time limit, it would be more each time: after a
-   * failure the next look begins at its own time, and everybody looks at the rows instead.
+   * A look reads all that is new since the last one. If that exceeds its time limit, it would grow each time: after a
+   * failure the next look begins at its own time, and the rows are checked instead.
    */
   async #look(): Promise<Look> {
     const from = this.#snapshot;

@@ -6,10 +6,10 @@ import { temporalFailure } from '../brokers/workflow/client/temporal-failure.ts'
 import { missingSearchAttributes } from './search-attributes.ts';
 import { maintenanceTaskQueue } from './task-queues.ts';
 
-/** What a Temporal server says about itself and a namespace. */
+/** What a Temporal server reports about itself and a namespace. */
 export interface ExaminedTemporal {
   readonly version: string;
-  /** Search attributes that the namespace lacks; `undefined`: the server does not say. */
+  /** Search attributes that the namespace lacks; `undefined`: the server does not report them. */
   readonly missingAttributes: readonly string[] | undefined;
   /**
    * Milliseconds since a worker of the installation last asked for work: this machine's time minus the server's. `undefined`:

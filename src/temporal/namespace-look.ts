@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 
 const lookEveryMs = 5_000;
-/** The services of a server learn of a new namespace one by one; an early request may still get the old one. */
+/** The services of a server learn of a new namespace one by one; an early request may still see the old one. */
 export const settleMs = 10_000;
 
 /**
@@ -30,7 +30,7 @@ export function namespaceLook(
       await delay(settleMs, undefined, { signal: stop });
       onReplaced();
     } catch {
-      // Temporal is unreachable, or we stop; the next start checks again.
+      // Temporal is unreachable, or we are stopping; the next start checks again.
     }
   };
 }

@@ -8,8 +8,8 @@ export const shortWorkflows: Pick<
   // A cached workflow is bound to its worker's sticky queue: after a shutdown its next task would wait there for ten
   // seconds. Replaying a short history costs less than one such pause.
   maxCachedWorkflows: 0,
-  // Their tasks time out after two seconds, and a busy server takes a tenth of one to accept an answer. Of forty at a time,
-  // which is the default, every second one was late when 200 lanes began at once, and was done again. Tasks that wait at
-  // the server have no time limit.
+  // Their tasks time out after two seconds, and a busy server takes a tenth of one to accept an answer. At the
+  // default of 40, half timed out and were repeated when 200 lanes started at once. Tasks that wait at the server have no
+  // time limit.
   maxConcurrentWorkflowTaskExecutions: 8,
 };

@@ -7,8 +7,8 @@ import { manifestVersion } from '../core/manifest-version.ts';
 let bundle: Promise<WorkflowBundleOption> | undefined;
 
 /**
- * All workflows as a worker loads them. The build has bundled them. If it did so for another version of the worker than
- * the installed one, or there is no build, they are bundled here, once per process: it takes the processor a second or two.
+ * All workflows as a worker loads them. The build has bundled them. If that was for another version of the worker than the
+ * installed one, or there is no build, they are bundled here, once per process: it takes a second or two of processor time.
  */
 export function bundleWorkflows(): Promise<WorkflowBundleOption> {
   bundle ??= made().catch((error: unknown) => {

@@ -16,7 +16,7 @@ export interface DeliveredMessage extends OutgoingMessage {
 export interface ContractFaults {
   /** Ends every fault; resolves when the transport can deliver again. */
   heal(): Promise<void>;
-  /** Turns a message into one that the broker refuses, for now or for ever. */
+  /** Turns a message into one that the broker refuses, for now or forever. */
   readonly refused?: (message: OutgoingMessage) => OutgoingMessage;
   /** Makes the address unreachable before anything is sent. */
   readonly hold?: () => Promise<void>;

@@ -6,9 +6,9 @@ import type { ContractCase } from './contract-subject.ts';
  *
  * - `order`: a partition is given to one member of a group at a time, and its messages arrive in their order
  * - `partitions`: an address has two partitions or more, each with its own flow
- * - `history`: a group that was never here can begin with messages that were sent before it
- * - `groups`: several groups each receive everything, and one that was never here can begin with what arrives from now on
- * - `empty-body`: a message without a body is another thing than one whose body is empty
+ * - `history`: a group that is new can begin with messages that were sent before it
+ * - `groups`: several groups each receive everything, and one that is new can begin with what arrives from now on
+ * - `empty-body`: a message without a body differs from one whose body is empty
  */
 export type SourceAbility = 'order' | 'partitions' | 'history' | 'groups' | 'empty-body';
 
@@ -38,18 +38,18 @@ export interface SourceSubject {
   dispose(): Promise<void>;
 }
 
-/** A rule that cannot be put to this source. */
+/** A rule that does not apply to this source. */
 export interface SkippedCase {
   /** The sentence of the case, as in {@link ContractCase}. */
   readonly name: string;
-  /** The abilities for want of which it is skipped. */
+  /** The missing abilities. */
   readonly missing: readonly SourceAbility[];
 }
 
 /** The rules of the port for one source. */
 export interface SourceContract {
-  /** Rules that can be put to this source. */
+  /** Rules that apply to this source. */
   readonly cases: readonly ContractCase[];
-  /** Those that cannot. */
+  /** Rules that do not. */
   readonly skipped: readonly SkippedCase[];
 }

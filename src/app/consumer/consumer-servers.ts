@@ -13,8 +13,8 @@ const socket = /^E[A-Z_]{4,}$/;
 const refused = /^(?:P1000|P1003|P1010|28000|28P01|3D000)$/;
 
 /**
- * The client for what a consumer asks at its start, which may precede the database's, or meet its restart: each transaction is
- * retried until the server answers.
+ * The client of a consumer's start, which may come before the database has started, or while it restarts: each transaction
+ * is retried until the server answers.
  *
  * @throws OutboxError (from a transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`; the
  * reason of `stopping`
@@ -77,7 +77,7 @@ export function tellingSource(source: Source, report: ConsumerReport): Source {
   };
 }
 
-/** Adds the name of PostgreSQL to a client's error, which often says only that something could not be reached. */
+/** Names PostgreSQL in a client's error, which often says only that something could not be reached. */
 function clientFailure(error: unknown): OutboxError | undefined {
   if (!(error instanceof Error) || error instanceof OutboxError) return undefined;
   const codes = codesIn(error);

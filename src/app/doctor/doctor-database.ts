@@ -27,7 +27,7 @@ import { isTimeOut } from './time-out.ts';
 
 export interface DatabaseExamination {
   readonly findings: readonly DoctorFinding[];
-  /** The id of the installation if one of its relays lives. */
+  /** The id of the installation if one of its relays is running. */
   readonly delivering: string | undefined;
   /** Number of partitions by which keys of an address are placed. */
   readonly pinned: ReadonlyMap<string, number>;
@@ -47,7 +47,7 @@ export interface DatabaseQuestions {
   readonly now: () => number;
 }
 
-/** What a statement that takes longer asks about is not examined, unless a lock is seen to keep it waiting. */
+/** A check whose statement takes longer is reported as not examined, unless a lock keeps it waiting. */
 const statementMs = 3_000;
 const clockSamples = 3;
 

@@ -3,7 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { reasonOf } from '../../core/reason.ts';
 import { isTimeOut } from './time-out.ts';
 
-/** The findings of a part. One that cannot be examined is a finding itself, and the others are examined all the same. */
+/** The findings of a part. A part that cannot be examined is itself a finding, and does not keep others from being examined. */
 export async function asFindings(
   check: string,
   work: () => Promise<readonly DoctorFinding[]>,
@@ -15,7 +15,7 @@ export async function asFindings(
   }
 }
 
-/** A question that got no answer in time is asked once more: on a busy machine the first time-out proves nothing. */
+/** Repeats a question once if it times out: on a busy machine the first timeout proves nothing. */
 export async function askTwice<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();
@@ -30,8 +30,8 @@ function failedCheck(check: string, error: unknown): DoctorFinding {
     return {
       check,
       state: 'unexamined',
-      message: `It was not examined in time, twice, which says nothing about the server itself: ${reasonOf(error)}`,
-      next: 'temporal-outbox doctor, once more; if that does not help, look at the server, the network and the load of this machine',
+      message: `The check timed out twice, which says nothing about the server: ${reasonOf(error)}`,
+      next: 'run temporal-outbox doctor again; if that does not help, look at the server, the network and the load of this machine',
     };
   if (error instanceof OutboxError)
     return { check, state: 'problem', message: error.message, next: error.next };
@@ -39,6 +39,6 @@ function failedCheck(check: string, error: unknown): DoctorFinding {
     check,
     state: 'problem',
     message: `It could not be examined: ${reasonOf(error)}`,
-    next: 'temporal-outbox doctor, once more',
+    next: 'run temporal-outbox doctor again',
   };
 }

@@ -26,7 +26,7 @@ import { asFindings, askTwice } from './doctor-findings.ts';
 export type { DoctorFinding };
 
 export interface DoctorOptions {
-  /** What does not answer within this time is asked once more, and then not examined. Milliseconds. @defaultValue 7,000 */
+  /** Time limit of each check; one that exceeds it twice is reported as not examined. Milliseconds. @defaultValue 7,000 */
   readonly withinMs?: number;
   /** @defaultValue {@link normalVacuum} */
   readonly vacuum?: VacuumLimits;
@@ -36,7 +36,7 @@ export interface DoctorOptions {
 
 /**
  * Examines every server of a configuration at the same time, and what the outbox needs of it. Writes nothing, and starts
- * nothing. A server that is away or refuses is a problem; one that does not answer in time, twice, is not examined.
+ * nothing. A server that is away or refuses is a problem; one that times out twice is reported as not examined.
  *
  * @throws OutboxError `OUTBOX_CONFIG_MISSING` without a database, and as `defineConfig`
  */
@@ -49,7 +49,7 @@ export async function examineAll(
   await loadClients(config);
   const database = askTwice(() => inTime('PostgreSQL', withinMs, () => askDatabase(config, options)));
   const known = database.catch(() => undefined);
-  // Their time does not run while they wait for what the database says, or a dead database would be told of them, too.
+  // Their time does not run while they wait for the database, or a dead database would be blamed on them, too.
   const timely = <Answer>(server: string, work: () => Promise<Answer>): Promise<Answer> =>
     askTwice(() => inTime(server, withinMs, work, known));
   const parts = [
@@ -62,7 +62,7 @@ export async function examineAll(
   return (await Promise.all(parts)).flat();
 }
 
-/** Loading a client occupies the process, for seconds on a busy machine, in which the time of the others would run out. */
+/** Loading a client blocks the process, on a busy machine for seconds, in which the other checks would time out. */
 async function loadClients({ transports }: Config): Promise<void> {
   await import('../../temporal/examine.ts').catch(() => undefined);
   for (const transport of Object.values(transports)) transport.prepare?.();
@@ -117,7 +117,7 @@ async function askTransport(
     const away = found.flat();
     if (away.length > 0) return away;
     const at = transport.endpoint === undefined ? '' : ` at ${transport.endpoint}`;
-    // Asking for its version may be forbidden, which hinders no message.
+    // This client may not be allowed to ask for the version, which does not affect messages.
     const server = (await transport.server?.().catch(() => undefined)) ?? transport.name;
     return [
       {

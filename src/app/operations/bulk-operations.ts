@@ -10,7 +10,7 @@ import type { ListedMessage, MessageFilter } from '../../store/message/list.ts';
 
 /**
  * What to do with every message. With `after`, the due time counts from the moment when each message is changed; `shift`
- * moves the due time of each message, to earlier if it is negative.
+ * moves the due time of each message, backward if it is negative.
  */
 export type BulkTask =
   | { readonly action: Exclude<BulkAction, 'reschedule'> }

@@ -16,7 +16,7 @@ import type { RelayServers } from './relay-servers.ts';
 import { RelaySupervision } from './relay-supervision.ts';
 import { completeInBackground } from './unfinished-lanes.ts';
 
-/** What a relay consists of once it has reached its servers. */
+/** The parts of a relay that has reached its servers. */
 export interface DeliverInput extends Omit<ResolvedRelaySettings, 'settings'> {
   readonly config: Config;
   readonly database: Database;
@@ -30,7 +30,7 @@ export interface DeliverInput extends Omit<ResolvedRelaySettings, 'settings'> {
 /** How long Temporal waits until the lanes that nobody drained have sent something: loading its packages takes a processor. */
 const firstWithinMs = 3_000;
 
-/** Watches the outbox and drains lanes; Temporal supervises that as soon as it answers. */
+/** Watches the outbox and drains lanes; Temporal supervises both as soon as it answers. */
 export async function deliver(input: DeliverInput, running: Running): Promise<RelaySupervision> {
   const { database, servers, installation, intervals, routes } = input;
   const { report, temporal } = servers;

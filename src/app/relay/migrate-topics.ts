@@ -32,7 +32,7 @@ export async function migrateTopics(given: Config, { create = false } = {}): Pro
     await announceTopics(
       database,
       config.topics.map((topic) => policyOf(topic, transportOf(config, topic).name)),
-      // Relays complete what is not complete by then.
+      // Relays complete the rest.
       { timeout: 10_000 },
     );
     return { topics: config.topics.map(({ name }) => name), receipts, created };

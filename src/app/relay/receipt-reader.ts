@@ -20,7 +20,7 @@ export interface ReceiptReaderInput {
 
 /**
  * Reads the receipts at one broker while the relay runs, even if the broker is unreachable at the start. A receipt is
- * acknowledged after it was applied.
+ * acknowledged after it has been applied.
  */
 export class ReceiptReader {
   readonly #input: ReceiptReaderInput;

@@ -21,7 +21,7 @@ const beatMs = 5_000;
 /** A server that takes longer to answer counts as unreachable until it has answered. */
 const answerWithinMs = 4_000;
 
-/** A server, and a check whether it answers. */
+/** A server, and a check of whether it answers. */
 export interface AskedServer extends Pick<ServerView, 'server' | 'address'> {
   /** Rejects with the reason why it cannot be used. */
   readonly ask: () => Promise<unknown>;
@@ -36,7 +36,7 @@ export interface PresenceInput {
 }
 
 /**
- * Records in the database, while a relay runs, that it does and which of its servers answer, for `status` and `show`.
+ * Records in the database that a relay runs, and which of its servers answer, for `status` and `show`.
  * Nothing depends on it: a row that cannot be written is written later.
  */
 export function keepPresence(input: PresenceInput): { stop(): Promise<void> } {
@@ -95,7 +95,7 @@ class Presence {
       await Promise.race([beat, stopped]);
       await rest(beatMs, signal);
     }
-    // Whoever deletes the row next must not be overtaken by it.
+    // Finish the last write before `stop` deletes the row.
     await writing;
   }
 

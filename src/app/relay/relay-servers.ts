@@ -17,9 +17,9 @@ export interface RelayServers {
   readonly report: RelayReport;
   /** Queries the database, as soon as it answers. */
   database<Answer>(question: () => Promise<Answer>): Promise<Answer>;
-  /** Connects to Temporal, as soon as it answers. @param away called when it does not, again and again */
+  /** Connects to Temporal, as soon as it answers. @param away called each time it does not */
   engine(away: () => void): Promise<Engine>;
-  /** Temporal, with a check whether it answers. */
+  /** Temporal, with a check of whether it answers. */
   readonly temporal: AskedServer;
 }
 
@@ -32,7 +32,7 @@ export interface RelayServersInput {
   readonly reached: (server: 'PostgreSQL' | 'Temporal') => void;
   /** Ends every wait. */
   readonly signal: AbortSignal;
-  /** How long to wait for the database. A relay delivers without Temporal, and waits for it as long as it takes. */
+  /** How long to wait for the database. A relay delivers without Temporal, and waits for it indefinitely. */
   readonly withinMs: number;
 }
 
@@ -45,7 +45,7 @@ export function relayServers(input: RelayServersInput): RelayServers {
     report({ type: 'waiting-for-server', server, address: serverAddress, error });
   const rules = { signal, passing: isAway };
   let connected: Engine | undefined;
-  let failure: unknown = new Error('It was not checked yet.');
+  let failure: unknown = new Error('Not checked yet.');
   return {
     report: (event) => {
       if (event.type !== 'error') report(event);

@@ -23,10 +23,10 @@ export interface RelaySupervisionInput {
   readonly report: RelayReport;
 }
 
-/** Makes the maintenance of a relay, as soon as it can be known which workflows run. */
+/** Makes the maintenance of a relay, as soon as the running workflows can be listed. */
 type MakeMaintenance = (census: WorkflowCensus) => Maintenance;
 
-/** Temporal beside a relay that delivers without it: connected in the background, as soon as it answers. */
+/** Connects a relay to Temporal in the background, as soon as Temporal answers; until then the relay delivers without it. */
 export class RelaySupervision {
   readonly #input: RelaySupervisionInput;
   readonly #away = new AbortController();
@@ -55,8 +55,8 @@ export class RelaySupervision {
   }
 
   /**
-   * Asks the other relays which database they use. While Temporal is away nobody can be asked, and the relay begins: the next
-   * reconcile asks again.
+   * Asks the other relays which database they use. While Temporal is away nobody can be asked, and the relay starts
+   * anyway: the next reconcile asks again.
    */
   readonly askPlace: AskPlace = async (question, signal) => {
     const engine = await Promise.race([this.connected(), rest(askWithinMs, signal)]);
@@ -64,10 +64,10 @@ export class RelaySupervision {
   };
 
   /**
-   * Supervises the relay from when Temporal answers until the stop.
+   * Supervises the relay from Temporal's first answer until the relay stops.
    *
-   * @returns once it does, or it turns out that Temporal is away
-   * @throws what Temporal says if it refuses the relay at once; what it says later is reported, and tried again
+   * @returns when supervision has begun, or Temporal is found to be away
+   * @throws Temporal's error if it refuses the relay at once; a later refusal is reported, and tried again
    */
   async begin(relay: Relay, maintenance: MakeMaintenance): Promise<void> {
     await Promise.race([this.#untilSupervised(relay, maintenance), aborted(this.#away.signal)]);
@@ -97,7 +97,7 @@ export class RelaySupervision {
     const engine = await this.connected();
     const parts = { relay, maintenance: maintenance(engine.census(installation)) };
     const hosted = await engine.host(parts, installation, topics, report).catch(async (error: unknown) => {
-      // The error of a worker that cannot be created does not say whether Temporal has gone meanwhile.
+      // The error of a worker that cannot be created does not show whether Temporal went away in the meantime.
       await engine.ping().catch(() => this.#away.abort());
       throw error;
     });

@@ -108,7 +108,7 @@ export function startRelay(config: RelayConfig, options: RelayOptions = {}): Run
   const done = starting.then(
     () => running.over,
     (error: unknown) => {
-      // A start that fails ends what it has begun, which looks like a stop: only what it rejects with tells them apart.
+      // A start that fails ends what it has begun, which looks like a stop: only its rejection shows which it was.
       if (error !== running.stopping.reason) throw error;
       return running.over;
     },
@@ -179,7 +179,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     withinMs: options.startTimeoutMs,
   });
   await requireReceiptTopics(config);
-  // A migration that runs keeps it waiting, for which a stop must not wait.
+  // A running migration keeps it waiting, and a stop must not wait for that.
   const { installation, routes } = await servers.database(() =>
     health.during('PostgreSQL', announce(database, config)),
   );

@@ -10,7 +10,7 @@ export function temporalInWords({ address, namespace, ui }: SettledTemporal): re
   ];
 }
 
-/** With its default ports, the development server has its UI a thousand ports above. */
+/** By default, the development server listens on 7233 and serves its UI on that port plus 1000. */
 function localUi(address: string): string | undefined {
   return /^(?:localhost|127\.0\.0\.1):7233$/.test(address) ? 'http://localhost:8233' : undefined;
 }

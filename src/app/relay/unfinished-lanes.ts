@@ -9,7 +9,7 @@ const againAfterMs = 1_000;
 /** Between looks for changes of lanes: operators may begin one at any time. */
 const lookEveryMs = 5_000;
 
-/** Completes changes of lanes in the background, those of new topics and those that operators leave, until it is stopped. */
+/** Completes changes of lanes in the background, those of new topics and those that operators left unfinished, until it is stopped. */
 export function completeInBackground(
   database: Database,
   topics: readonly string[],

@@ -46,7 +46,7 @@ const shortestWaitMs = 200;
  * It counts distinct keys, each by the result of its last message, once the quick tries or the first parked try failed.
  * So a failing key counts once, however often it is tried, and keys that succeed outweigh a few bad ones. While an
  * address is paused, none of its messages is parked and no try is counted. One message at a time probes, at growing
- * intervals, a different one each time, so that a bad message cannot prolong the pause; the first success ends it.
+ * intervals, a different one each time, so that a bad message cannot extend the pause; the first success ends it.
  */
 export class Breaker {
   readonly #rules: BreakerRules | undefined;
@@ -87,7 +87,7 @@ export class Breaker {
     return this.waitMs(address);
   }
 
-  /** Lets `work` begin as {@link enter} allows, and sees to it that a probe ends; otherwise answers what `wait` does. */
+  /** Lets `work` begin as {@link enter} allows, and makes sure that a probe ends; otherwise returns the result of `wait`. */
   async pass<Result>(
     address: string,
     work: (entry: 'go' | 'probe') => Promise<Result>,

@@ -3,7 +3,7 @@ export interface FailedOperations {
   readonly count: number;
 }
 
-/** What a transaction of Prisma shows of its client, for which there is no public getter. */
+/** The part of a client that its transactions expose; there is no public getter. */
 interface Told {
   readonly _clientVersion?: unknown;
   readonly _engineConfig?: { readonly logEmitter?: unknown };
@@ -17,7 +17,7 @@ interface Emitter {
 const counters = new WeakMap<object, FailedOperations>();
 
 /**
- * Counts the failed operations of the client to which this transaction of Prisma belongs; `undefined`: nothing can be told.
+ * Counts the failed operations of the client to which this transaction of Prisma belongs; `undefined`: they cannot be counted.
  *
  * Prisma emits `error` for every operation that its engine refuses, whether it is logged or not, also for those below an
  * extension. A query extension would see the same, but it is called for every operation of a handler; asking the database
@@ -38,7 +38,7 @@ export function failedOperationsOf(tx: object): FailedOperations | undefined {
   return counter;
 }
 
-/** True for versions that are known to emit: the database is asked by clients of others. */
+/** True for versions that are known to emit; for clients of others, the database is asked. */
 export function tellsFailures(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return (major === 6 && minor >= 19) || (major === 7 && minor <= newestKnownMinor);

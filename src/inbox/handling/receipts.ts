@@ -15,7 +15,7 @@ export interface ReceiptSender {
 export interface Handled {
   readonly id: string;
   readonly state: Receipt['state'];
-  /** UUID of the installation that sent it, when its source tells. */
+  /** UUID of the installation that sent it, if its source has one. */
   readonly installation: string | undefined;
 }
 

@@ -20,9 +20,9 @@ export async function refuseSwallowedError(sql: Sql): Promise<void> {
 }
 
 /**
- * Finds transactions that were rolled back although their client says that they have committed, as
+ * Finds transactions that were rolled back although their client reports a commit, as
  * {@link refuseSwallowedError} does, but without a round trip for each: the database is asked only if an operation of the
- * client has failed meanwhile.
+ * client has failed during them.
  */
 export class CommitProof {
   readonly #failed: FailedOperations;
@@ -33,7 +33,7 @@ export class CommitProof {
     this.#before = failed.count;
   }
 
-  /** To be called when the transaction begins. @returns `undefined` if its client does not tell failures */
+  /** To be called when the transaction begins. @returns `undefined` if its client does not report failures */
   static of(tx: object): CommitProof | undefined {
     const failed = failedOperationsOf(tx);
     return failed === undefined ? undefined : new CommitProof(failed);
@@ -43,10 +43,10 @@ export class CommitProof {
    * To be called after the commit.
    *
    * @param isStored asks whether something that the transaction wrote is there
-   * @throws OutboxError `OUTBOX_TRANSACTION_ROLLED_BACK`; and what `isStored` throws
+   * @throws OutboxError `OUTBOX_TRANSACTION_ROLLED_BACK`; and whatever `isStored` throws
    */
   async require(isStored: () => Promise<boolean>): Promise<void> {
-    // The answer to an operation that nobody awaited comes before that to the commit, but may take longer to be told.
+    // The answer to an operation that nobody awaited comes before that to the commit, but may be reported later.
     await turn();
     if (this.#failed.count !== this.#before && !(await isStored())) throw rolledBack();
   }
@@ -55,7 +55,7 @@ export class CommitProof {
 /** One for all transactions that commit in the same turn. */
 let nextTurn: Promise<void> | undefined;
 
-/** Resolves when everything has been told that has arrived by now. */
+/** Resolves when everything that has arrived by now has been reported. */
 function turn(): Promise<void> {
   nextTurn ??= new Promise((resolve) => {
     setImmediate(() => {

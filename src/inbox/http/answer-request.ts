@@ -41,7 +41,7 @@ export interface ArrivedRequest {
 export interface RequestAnswer {
   readonly status: number;
   readonly reason: string;
-  /** Seconds after which the sender may try again; only of a 503. */
+  /** Seconds after which the sender may try again; only with a 503. */
   readonly retryAfterS?: number;
 }
 

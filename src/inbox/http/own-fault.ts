@@ -1,7 +1,7 @@
 import { OutboxError } from '../../core/errors.ts';
 import { faultOf } from '../handling/infrastructure-faults.ts';
 
-/** Codes that say that the receiver's database cannot be used as it is. */
+/** Codes for a receiver's database that cannot be used as it is. */
 const ofDatabase: ReadonlySet<string> = new Set(['OUTBOX_MIGRATION_MISSING', 'OUTBOX_SERVER_UNAVAILABLE']);
 
 /** Seconds that the sender should wait: for a server to come back, and for another transaction to end. */

@@ -20,7 +20,7 @@ export interface ReceiveOptions<Tx extends Transaction> {
   readonly group: string;
   /** What the sender signs with; of several any is accepted. A function is asked for every request. */
   readonly secret: Lazy<WebhookSecret>;
-  /** Gets what the work, or the database, failed with: the sender is told nothing of it. */
+  /** Called with the error of the work or the database, which is not disclosed to the sender. */
   readonly report: (error: unknown, messageId: string) => void;
   /** Longest body in bytes, 1 to 67,108,864. @defaultValue 1,048,576 */
   readonly maxBytes?: number;

@@ -12,14 +12,14 @@ import { type ReceiveOptions, type ReceiveSettings, receiveSettings } from './re
  * per group and id of the message: effects and id commit together, and a repetition is answered as success without it.
  *
  * It answers 204 for what is done, now or before; 401 for a wrong signature, 413 for a body that is too long, 408 for one that
- * is too late, 400 for one that is no JSON though it says so; 500 when `work` fails, and 422 when it says `permanent(error)`,
- * with the text of that error; 503 with `Retry-After` while the database is away, not migrated, out of connections, or has
- * another transaction in the way. The sender repeats what fails, by its own rules; the transport `http` waits after a 503,
- * which costs the message no attempt.
+ * is too late, 400 for one that is not the JSON it claims to be; 500 when `work` fails, and 422 when it rejects with
+ * `permanent(error)`, with the text of that error; 503 with `Retry-After` while the database is away, not migrated, out of
+ * connections, or has another transaction in the way. The sender repeats what fails, by its own rules; the transport `http`
+ * waits after a 503, which costs the message no attempt.
  *
  * @param request its body must not have been read
  * @throws OutboxError `OUTBOX_OPTION_INVALID`, also for a body that was read; `OUTBOX_PACKAGE_MISSING` without standardwebhooks;
- * and what the function `secret` throws. Nothing else: what the work throws goes to `report`.
+ * and whatever the function `secret` throws. Nothing else: errors of the work go to `report`.
  */
 export async function receive<Tx extends Transaction>(
   request: Request,
@@ -30,7 +30,7 @@ export async function receive<Tx extends Transaction>(
 }
 
 /**
- * Makes a handler that does with each request what {@link receive} does. Its options are judged now, not at the first request.
+ * Makes a handler that does with each request what {@link receive} does. Its options are checked now, not at the first request.
  *
  * @returns a function whose promise rejects only for a body that was read before, and with what the function `secret` throws
  * @throws OutboxError `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without standardwebhooks
@@ -55,7 +55,7 @@ export function receiver<Tx extends Transaction>(
 }
 
 /**
- * {@link receive} for handlers of `node:http`, Express and what is like them. It resolves when the answer was handed over.
+ * {@link receive} for handlers of `node:http`, Express and the like. It resolves when the answer was handed over.
  *
  * @param request its body must not have been read: no `express.json()` before it
  */
@@ -68,7 +68,7 @@ export async function receiveNode<Tx extends Transaction>(
   return receiverNode(options, work)(request, response);
 }
 
-/** {@link receiver} for handlers of `node:http`, Express and what is like them. */
+/** {@link receiver} for handlers of `node:http`, Express and the like. */
 export function receiverNode<Tx extends Transaction>(
   options: ReceiveOptions<Tx>,
   work: ReceiveWork<Tx>,

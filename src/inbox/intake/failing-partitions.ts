@@ -4,11 +4,11 @@ import { nextPauseMs } from '../handling/retry-pace.ts';
 
 /** A partition that stands still because of one message. */
 export interface FailingPartition extends Position {
-  /** Name of the topic when the message tells it. */
+  /** Name of the topic, if the message names one. */
   readonly topic: string | undefined;
-  /** What the last try ended with. */
+  /** The error of the last try. */
   readonly error: unknown;
-  /** How often it was tried in vain, since this consumer has the partition. */
+  /** Number of failed tries since this consumer got the partition. */
   readonly attempts: number;
   /** When its first try failed. */
   readonly since: Date;

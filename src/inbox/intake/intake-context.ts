@@ -8,7 +8,7 @@ import type { KeyQueues } from './key-queues.ts';
 import type { KnownMessages } from './known-messages.ts';
 import type { PoisonMarks } from './poison-marks.ts';
 
-/** Where the messages of an intake come from, and who is told of some. */
+/** Where the messages of an intake come from, and who is notified of some. */
 export interface IntakeSource<Tx extends Transaction> {
   readonly lookup: RouteTable<Tx>;
   /** Receipts for messages whose topic asks this group for them; `undefined` if no topic does. */

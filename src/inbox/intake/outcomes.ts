@@ -4,7 +4,7 @@ import { type Applied, counterOf, eventOf } from '../applied.ts';
 import type { Arrived } from '../handling/arrived.ts';
 import type { IntakeContext } from './intake-context.ts';
 
-/** The last step of every message: tells all who want to know what became of it. */
+/** The last step of every message: reports its outcome to all who want it. */
 export class Outcomes<Tx extends Transaction> {
   readonly #context: IntakeContext<Tx>;
 
@@ -29,7 +29,7 @@ export class Outcomes<Tx extends Transaction> {
     batch.acknowledge(message.incoming);
   }
 
-  /** Tells the filter, if there is one, which messages were handled. */
+  /** Passes the handled messages to the filter, if there is one. */
   async note(messages: readonly Arrived<Tx>[], applied: readonly (Applied | undefined)[]): Promise<void> {
     const { known } = this.#context;
     if (!known.filters) return;

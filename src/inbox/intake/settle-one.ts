@@ -12,13 +12,13 @@ import { verdictOf } from '../verdict.ts';
 import type { IntakeContext } from './intake-context.ts';
 import type { Outcomes } from './outcomes.ts';
 
-/** `probe`: once, because its address is paused. `killed`: not at all, because its consumers have died of it. */
+/** `probe`: once, because its address is paused. `killed`: not at all, because it has killed its consumers. */
 type How = 'go' | 'probe' | 'killed';
 
 /** When work on a partition must end. */
 type Ends = Pick<IncomingBatch, 'lost' | 'signal'>;
 
-/** What became of one message. */
+/** The outcome of one message. */
 type Settled =
   | { readonly kind: 'done'; readonly applied: Applied }
   /** The partition is lost, or this consumer stops: the message stays open, and no try is counted. */

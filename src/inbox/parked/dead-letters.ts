@@ -25,7 +25,7 @@ export interface DeadLettersInput {
   readonly deadAddressOf: (address: string) => string;
   readonly sender: DeadLetterSender;
   readonly report: ConsumerReport;
-  /** @defaultValue every 10 s, every second while it is another's turn; after a failure in 10 s, then 20 s, then every 30 s */
+  /** @defaultValue every 10 s, every second while it is another consumer's turn; after a failure in 10 s, then 20 s, then every 30 s */
   readonly paces?: Partial<DeadLetterPaces>;
 }
 

@@ -45,7 +45,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   readonly #routes: readonly RouteTable<Tx>[];
   readonly #topics: TopicDelays;
   readonly #uncounted: UncountedTries<Tx>;
-  /** Of stand-ins that a workflow has ended: it goes on at their pace, so that no message is tried with others once more. */
+  /** Of stand-ins that a workflow has ended: it goes on at their pace, so that no message is tried again together with others. */
   readonly #left = new Map<string, DrainPace>();
 
   /** @param worker as of `TryHand` */

@@ -36,9 +36,9 @@ export interface ParkedWatcherInput {
   readonly endDeadTries: () => Promise<Omit<DeadTries, 'gaveUp'>>;
   /** Must not throw. */
   readonly failed: (failure: ParkedWatchFailure) => void;
-  /** True while Temporal counts as away for any reason, a worker that failed included. */
+  /** True while Temporal counts as away for any reason, including a failed worker. */
   readonly away: () => boolean;
-  /** Temporal has answered everything that it was asked. Must not throw. */
+  /** Temporal has answered every request. Must not throw. */
   readonly answered: () => void;
 }
 
@@ -99,7 +99,7 @@ export class ParkedWatcher {
     this.#endPause?.();
   }
 
-  /** Looks for more: what was offered to the stand-ins is drained. */
+  /** Looks for more: the stand-ins have drained what they were offered. */
   drained(): void {
     if (this.#full) this.nudge();
   }
@@ -129,7 +129,7 @@ export class ParkedWatcher {
     }
   }
 
-  /** Looks once, and has started and drained what it finds. */
+  /** Looks once, and starts and drains what it finds. */
   async #look(): Promise<void> {
     const { endDeadTries, group, standIns, withSql } = this.#input;
     const dead = await endDeadTries();
@@ -141,7 +141,7 @@ export class ParkedWatcher {
       this.#overdueAfter = due.next;
       const inMs = answering ? null : await nextKeyInMs(sql, group);
       const late = due.idle.filter(({ lateMs }) => (lateMs ?? 0) >= graceMs).slice(0, standIns.room);
-      // A workflow that is late may be lost, and is asked for: so it also shows when Temporal is away.
+      // A late workflow may be lost, and is requested again: this also reveals that Temporal is away.
       const again = answering ? late.map((key) => ({ ...key, replace: 'never' as const })) : [];
       const keys = starting
         ? await this.#wantedKeys(sql, [...dead.keys, ...untold, ...due.keys, ...again])

@@ -4,11 +4,11 @@ import type { KeyDrains, ParkedKeyAnswer } from '../ports.ts';
 
 /** A long queue is drained in several runs, so that other keys have their turns, too. */
 const runMs = 60_000;
-/** After this time without progress a drain counts as stuck, as that of a workflow does by its heartbeat. */
+/** A drain counts as stuck after this time without progress, as a workflow's does by its heartbeat. */
 const stuckAfterMs = 30_000;
-/** How often a drain that waits for a slot says that it still does. */
+/** How often a drain that waits for a slot reports progress. */
 const waitingEveryMs = 1_000;
-/** After a drain that failed, as when the database is away, none begins for this time. */
+/** After a failed drain, for example while the database is away, none begins for this time. */
 const afterFailureMs = 1_000;
 /** Keys that wait for a slot: as many as one look finds. */
 const maxQueued = 100;
@@ -29,8 +29,8 @@ interface StandIn {
 }
 
 /**
- * Drains parked keys that nobody drains, in place of their workflows: these may be late, lost, or Temporal may be away. Who
- * begins a try first has it, so workflows and stand-ins of any number of consumers may meet; within a process the workflow
+ * Drains parked keys that nobody drains, in place of their workflows: these may be late, lost, or Temporal may be away. The
+ * first to begin a try has it, so workflows and stand-ins of any number of consumers may meet; within a process the workflow
  * takes over. It is also what the workflows of this process call, because both share its slots.
  */
 export class KeyStandIns implements KeyDrains {

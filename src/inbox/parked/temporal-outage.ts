@@ -1,6 +1,6 @@
 import type { ConsumerReport } from '../consumer-event.ts';
 
-/** Reports an outage of Temporal once, and its end, however many workflows and workers fail meanwhile. */
+/** Reports an outage of Temporal once, and its end, however many workflows and workers fail during it. */
 export class TemporalOutage {
   readonly #report: ConsumerReport;
   #since: Date | undefined;
@@ -20,7 +20,7 @@ export class TemporalOutage {
     this.#report({ type: 'workflows-failing', error });
   }
 
-  /** Temporal has answered everything that it was asked. */
+  /** Temporal has answered every request. */
   answered(): void {
     if (this.#since === undefined) return;
     this.#report({ type: 'workflows-resumed', since: this.#since });

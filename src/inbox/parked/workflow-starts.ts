@@ -10,7 +10,7 @@ const concurrentStarts = 20;
 /** A server that has not answered for this time is not waited for: stand-ins begin at once. */
 const unansweredMs = 1_000;
 const againMs = { first: 1_000, most: 10_000 } as const;
-/** How long a stop waits for starts under way: another consumer repeats what was not noted. */
+/** How long a stop waits for starts under way: another consumer repeats those that were not noted. */
 const stopWithinMs = 1_000;
 
 export interface WorkflowStartsInput {
@@ -23,13 +23,13 @@ export interface WorkflowStartsInput {
     readonly error: unknown;
     readonly retryInMs: number;
   }) => void;
-  /** True while Temporal counts as away for any reason, a worker that failed included: then it is asked in every round. */
+  /** True while Temporal counts as away for any reason, including a failed worker: then it is asked in every round. */
   readonly away: () => boolean;
-  /** Temporal has answered everything that it was asked. Must not throw. */
+  /** Temporal has answered every request. Must not throw. */
   readonly answered: () => void;
 }
 
-/** What a look has found to be started. */
+/** What a look has found to start. */
 export interface Wanted {
   readonly keys: readonly WantedKey[];
   /** `undefined`: none runs, so none has to be hosted. */
@@ -37,9 +37,9 @@ export interface Wanted {
 }
 
 /**
- * Starts workflows in the background, one round of them at a time: a server that does not answer holds up nothing but the
- * next round. After a round that failed, and while Temporal counts as away, it asks again, also when nothing is to be started;
- * the more rounds have failed, the less often.
+ * Starts workflows in the background, one round of them at a time: a server that does not answer holds up only the
+ * next round. After a failed round, and while Temporal counts as away, it asks again even with nothing to start, the less
+ * often the more rounds have failed.
  */
 export class WorkflowStarts {
   readonly #input: WorkflowStartsInput;

@@ -7,7 +7,7 @@ import type { Position } from '../consumer-event.ts';
 import { unreadable } from './unreadable.ts';
 
 /**
- * Where the id of a message comes from that was not sent by an outbox: its key, a header (its name exactly as on the wire),
+ * Source of the id of a message that was not sent by an outbox: its key, a header (its name exactly as on the wire),
  * or a function. The id must be the same on every delivery of a message and unique within the topic: a message with the
  * id of another one is dropped as its duplicate.
  */
@@ -85,11 +85,11 @@ function utf8(message: IncomingMessage, text: string, name: string): string {
   throw unreadable(message, 'no-id', `its ${name} is not text in UTF-8`);
 }
 
-/** A source with which an id can be written. URIs are ASCII without the sign between the two, which may not be ambiguous. */
+/** A source that can precede an id. URIs are ASCII without the separator, so that the two stay unambiguous. */
 const plainSource = /^[\x20-\x7b\x7d\x7e]*$/;
 
 /**
- * What tells an event of CloudEvents from all others. Only source and id together are unique, and the ids of many systems
+ * What distinguishes a CloudEvent from all others. Only source and id together are unique, and the ids of many systems
  * count from 1. Those of an outbox are unique by themselves; and without a source there is nothing to tell apart.
  *
  * @returns `<source>|<id>`, or a digest of both where that is too long, or ambiguous; the id alone of an outbox's message

@@ -9,7 +9,7 @@ import { filterInEpoch } from './filter-in-epoch.ts';
  * The filter, bound to the epoch of the database. If the database does not show its epoch, as on Aurora, the filter must
  * have one of its own.
  *
- * @throws OutboxError `OUTBOX_EPOCH_UNKNOWN`; and the database's error when it cannot be reached
+ * @throws OutboxError `OUTBOX_EPOCH_UNKNOWN`; and the database's error if it cannot be reached
  */
 export async function filterOfEpoch(
   filter: SeenFilter,
@@ -18,7 +18,7 @@ export async function filterOfEpoch(
   try {
     return filterInEpoch(filter, await ask(readDatabaseEpoch));
   } catch (error) {
-    // Ours says that there was no answer at all.
+    // Our own error means that there was no answer at all.
     if (error instanceof OutboxError || faultOf(error) !== undefined) throw error;
     if (filter.epoch !== undefined) return filterInEpoch(filter, '');
     throw new OutboxError(

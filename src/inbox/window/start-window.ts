@@ -16,7 +16,7 @@ export async function startWindow<Tx extends Transaction>(
   { health, stopping }: Running,
 ): Promise<WindowKeeper<Tx>> {
   for (const { name, source, routes } of sourceRoutes) {
-    // For ever is long enough, whatever the broker says: it need not let this client ask.
+    // Forever is long enough for every broker: it need not let this client ask.
     if (windowMs === Number.POSITIVE_INFINITY) break;
     const topics: Topic[] = routes.map(({ topic }) => topic);
     const redeliveryPeriodMs = await patiently(

@@ -8,9 +8,9 @@ import type { TransactionClient } from '../transaction-client.ts';
 export interface WindowKeeperInput<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
-  /** How long this group keeps its processed ids; `Infinity`: for ever. */
+  /** How long this group keeps its processed ids; `Infinity`: forever. */
   readonly windowMs: number;
-  /** How long failed messages of this group are kept. @defaultValue for ever */
+  /** How long failed messages of this group are kept. @defaultValue forever */
   readonly failedMs?: number;
   /** Delete only failed messages that were copied to the dead letters. @defaultValue false */
   readonly deadLetters?: boolean;

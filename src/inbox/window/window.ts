@@ -9,9 +9,9 @@ export type Window = Duration | 'forever';
 /** What must fit into a window. */
 export interface WindowDemand {
   readonly group: string;
-  /** `Infinity`: for ever. */
+  /** `Infinity`: forever. */
   readonly windowMs: number;
-  /** How long the broker may redeliver a message; `Infinity`: it keeps messages for ever. */
+  /** How long the broker may redeliver a message; `Infinity`: it keeps messages forever. */
   readonly redeliveryPeriodMs: number;
   /** The topics that the group handles. */
   readonly topics: readonly Topic[];
@@ -32,10 +32,10 @@ export function assertWindow({ group, windowMs, redeliveryPeriodMs, topics }: Wi
   );
   const neededMs = redeliveryPeriodMs + resendMs;
   if (windowMs >= neededMs) return;
-  const resends = resendMs === 0 ? '' : `, ${inWords(resendMs)} of them by being sent again`;
+  const resends = resendMs === 0 ? '' : `, ${ms(resendMs, { long: true })} of them by being sent again`;
   throw new OutboxError(
     'OUTBOX_WINDOW_TOO_SHORT',
-    `The group "${group}" keeps processed ids for ${inWords(windowMs)}, and a message may arrive again for ${inWords(neededMs)}${resends}.`,
+    `The group "${group}" keeps processed ids ${lasting(windowMs)}, and a message may arrive again ${lasting(neededMs)}${resends}.`,
     { details: { group, windowMs, neededMs, redeliveryPeriodMs, resendMs } },
   );
 }
@@ -48,6 +48,6 @@ function resendsMs({ maxSends, receiptTimeoutMs }: ConfirmRules): number {
   return sum;
 }
 
-function inWords(time: number): string {
-  return time === Number.POSITIVE_INFINITY ? 'ever' : ms(time, { long: true });
+function lasting(time: number): string {
+  return time === Number.POSITIVE_INFINITY ? 'forever' : `for ${ms(time, { long: true })}`;
 }

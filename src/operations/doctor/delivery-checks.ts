@@ -142,7 +142,7 @@ export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
         );
       return warning(
         `${firstOf(late.map(({ name }) => name))} should have been dropped; the history takes ${size}.`,
-        `temporal-outbox relay; or, if a query uses it for ever: ${mending.dropMonth(late[0]?.name ?? '')}`,
+        `temporal-outbox relay; or, if a query uses it forever: ${mending.dropMonth(late[0]?.name ?? '')}`,
       );
     },
   },

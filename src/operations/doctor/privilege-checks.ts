@@ -55,7 +55,7 @@ export const privilegeChecks: readonly DoctorCheck<PrivilegeFacts>[] = [
       const idle = consumers.find(({ mayKeepIds }) => !mayKeepIds);
       if (idle !== undefined)
         return warning(
-          `"${idle.role}" consumes, but may not drop expired ids: without a relay in this database they stay for ever.`,
+          `"${idle.role}" consumes, but may not drop expired ids: without a relay in this database they stay forever.`,
           mending.letKeepIds(idle.role),
         );
       return consumers.length === 0

@@ -10,7 +10,7 @@ export interface Transactions extends Sql {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }
 
-/** A connection pool of the relay. */
+/** A connection pool of a relay, a consumer or operations. */
 export interface Database extends Transactions {
   /**
    * Opens the session of this process: see {@link Session}. Calls `onNotify` with the payload of every notification of

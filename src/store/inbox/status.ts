@@ -17,7 +17,7 @@ export interface GroupStatus {
   readonly failed: number;
   /** Milliseconds since the oldest of them arrived; `null`: none is failed. */
   readonly oldestFailedMs: number | null;
-  /** How long processed ids are kept, in milliseconds; `null`: for ever. */
+  /** How long processed ids are kept, in milliseconds; `null`: forever. */
   readonly windowMs: number | null;
   /** Milliseconds since a consumer of the group was last seen; `null`: never. */
   readonly seenMs: number | null;

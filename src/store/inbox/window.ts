@@ -6,12 +6,12 @@ import { carryKept, carryLive, dropEpoch, mayChangeEpochs, readEpochs, rollEpoch
 /** A group and how long it keeps its processed ids. */
 export interface GroupWindow {
   readonly group: string;
-  /** `Infinity`: for ever. */
+  /** `Infinity`: forever. */
   readonly windowMs: number;
 }
 
 export interface KeepWindowInput {
-  /** Minimum time that processed ids are kept, whatever window their groups have. `Infinity`: for ever. */
+  /** Minimum time that processed ids are kept, whatever window their groups have. `Infinity`: forever. */
   readonly windowMs: number;
   /** Failed messages to delete as well. @defaultValue none */
   readonly failed?: FailedEnd | undefined;
@@ -180,7 +180,7 @@ class Keeper {
   }
 }
 
-/** The effective window; `null`: for ever. */
+/** The effective window; `null`: forever. */
 async function readWindow(sql: Sql, leastMs: number): Promise<number | null> {
   const [row] = await sql.query<{ windowMs: number | null }>(
     `select case when $1::bigint is null or coalesce(bool_or(g.window_ms is null), false) then null

@@ -79,7 +79,7 @@ async function readAdoptable(sql: Sql): Promise<Adoptable> {
 
 /**
  * Marks passed rows as published. Their time is known if only one batch can have been theirs. As in the archive, only the
- * nearest batches that end at the row or later are considered, because reading all of them would take for ever.
+ * nearest batches that end at the row or later are considered, because reading all of them would take forever.
  */
 async function settlePassed(sql: Sql): Promise<number> {
   return changedBy(

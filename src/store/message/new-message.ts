@@ -8,6 +8,7 @@ export interface NewMessage {
   readonly ref?: string;
   readonly id?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Set by SQL callers only. */
   readonly contentType?: string;
   readonly afterMs?: number;
   /** ISO time. */

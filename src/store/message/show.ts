@@ -62,7 +62,7 @@ export interface ShownMessage {
 export interface ShownAttempt {
   /** When its outcome was written, on the database's clock. */
   readonly at: Date;
-  /** `rejected`: the broker refused it, for now; `permanent`: for ever. `ambiguous`: it is unknown whether the broker has it. */
+  /** `rejected`: the broker refused it, for now; `permanent`: forever. `ambiguous`: it is unknown whether the broker has it. */
   readonly outcome: 'acknowledged' | 'rejected' | 'ambiguous' | 'permanent';
   /** Its error; `null`: it was acknowledged. */
   readonly error: string | null;

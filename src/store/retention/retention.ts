@@ -66,7 +66,7 @@ export async function applyRetention(input: RetentionInput): Promise<RetentionOu
   const { database, rules } = input;
   const round = new Round(input);
   await makePartitions(database);
-  // First, because it is short: rounds that run out of time must not keep processed ids for ever.
+  // First, because it is short: rounds that run out of time must not keep processed ids forever.
   const processed = await keepProcessed(round);
   const tasks = [...(await laneTasks(round)), ...stateTasks(round), ...(await deleteTasks(round))];
   const complete = await takeTurns(tasks, round.progress, () => round.over);

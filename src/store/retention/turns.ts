@@ -2,25 +2,25 @@
 export interface Task {
   /** Unique in its round, and the same in the next one. */
   readonly name: string;
-  /** Does one page, and answers whether there is, or may be, another. */
+  /** Does one page, and returns whether there is, or may be, another. */
   page(): Promise<boolean>;
 }
 
-/** Where the last round ended. Kept by who runs one after the other; nothing depends on it. */
+/** Where the last round ended. Kept by the caller between rounds; nothing depends on it. */
 export class Progress {
-  /** The cursors of walks that are not at their end, by the names of their tasks. */
+  /** Cursors of unfinished walks, by the names of their tasks. */
   readonly cursors = new Map<string, string>();
   /** The task whose turn would have been next. */
   next: string | undefined;
-  /** The last round ended before its work. */
+  /** The last round ended before its work was done. */
   behind = false;
 }
 
 /**
- * Runs the tasks by turns, a page each, until all are at their end or the round is over. So a task that never ends takes nothing
- * but time from the others.
+ * Runs the tasks in turn, a page each, until all are done or the round is over. So a task that never ends only delays the
+ * others.
  *
- * @returns whether all have come to their end
+ * @returns whether all are done
  */
 export async function takeTurns(
   tasks: readonly Task[],

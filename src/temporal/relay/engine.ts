@@ -25,17 +25,17 @@ export interface HostedParts {
 
 /** Temporal, as a relay uses it. */
 export interface Engine {
-  /** False when the namespace does not know the search attributes: workflows carry a memo instead. */
+  /** False if the namespace lacks the search attributes: workflows have a memo instead. */
   readonly searchAttributes: boolean;
   /** Starts the workflows of one installation. */
   starter(installation: string): WorkflowStarter;
-  /** Tells which workflows of one installation run. */
+  /** Knows which workflows of one installation are running. */
   census(installation: string): WorkflowCensus;
-  /** Asks the relays of one installation which database they work with. */
+  /** Asks the relays of one installation which database they use. */
   placeAsker(installation: string): AskPlace;
-  /** Runs the workers of a relay, anew when they fail. */
+  /** Runs the workers of a relay, and recreates them when they fail. */
   host(parts: HostedParts, installation: string, topics: number, report: RelayReport): Promise<Hosted>;
-  /** Keeps the schedules of the maintenance in place, and the workers in the namespace of this name, until it is stopped. */
+  /** Keeps the maintenance schedules in place, and the workers in the namespace of this name, until it is stopped. */
   keep(
     hosted: Hosted,
     installation: string,

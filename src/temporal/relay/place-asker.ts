@@ -3,7 +3,7 @@ import type { whichDatabase } from '../../../workflows/index.ts';
 import type { AskPlace } from '../../relay/ports.ts';
 import { maintenanceTaskQueue } from '../task-queues.ts';
 
-/** Living relays answer within milliseconds. */
+/** Running relays answer within milliseconds. */
 const answerWithinMs = 3_000;
 
 /** Asks the relays of one installation; one of those that poll its task queue answers. */

@@ -10,7 +10,7 @@ export interface ScheduleKeeperInput {
   readonly installation: string;
   readonly intervals: MaintenanceIntervals;
   readonly report: RelayReport;
-  /** Called when the namespace was deleted and made again: long polls of the old one go on for a minute, unheard. */
+  /** Called when the namespace was deleted and recreated: long polls of the old one go on for a minute without receiving tasks. */
   readonly onNamespaceReplaced: () => void;
 }
 
@@ -18,8 +18,8 @@ export interface ScheduleKeeperInput {
 const lookEveryMs = 5_000;
 
 /**
- * Makes sure, now and again, that the schedules of the maintenance exist: whoever deletes them, or the namespace with
- * all that is in it, gets them back. Any number of relays may do so; with different intervals the last check decides.
+ * Checks regularly that the schedules of the maintenance exist, and recreates them if they, or the whole namespace, were
+ * deleted. Any number of relays may do so; with different intervals the last check decides.
  */
 export function keepSchedules(input: ScheduleKeeperInput): { stop(): Promise<void> } {
   const stopping = new AbortController();
@@ -43,7 +43,7 @@ class ScheduleKeeper {
 
   async run(signal: AbortSignal): Promise<void> {
     const { report, intervals } = this.#input;
-    // A server that is away keeps a question for seconds; whoever stops does not wait for it.
+    // A question to a server that is away takes seconds; a stop does not wait for it.
     const aborted = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });

@@ -67,7 +67,7 @@ function startOf(workflow: MaintenanceWorkflow, installation: string, everyMs: n
     workflowId: scheduleIds(installation)[workflow],
     taskQueue: maintenanceTaskQueue(installation),
     args: [],
-    // A run that no worker takes must not block all later ones.
+    // A run that no worker takes must not block all later runs.
     workflowExecutionTimeout: Math.max(15 * 60_000, 2 * everyMs),
   };
 }

@@ -4,7 +4,7 @@ import { messageTaskQueue } from '../task-queues.ts';
 /** How far back a relay looks when it starts, and how long a closed workflow may take to become visible. */
 const firstLookBackMs = 60 * 60_000;
 const overlapMs = 60_000;
-/** Runs remembered as reported; if there are more, some are reported twice, which does no harm. */
+/** Runs remembered as reported; if there are more, some are reported twice, which is harmless. */
 const rememberedRuns = 10_000;
 
 /**

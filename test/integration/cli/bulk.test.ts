@@ -67,7 +67,7 @@ test('requires --expect with the exact count above 100 messages', async () => {
   ]);
   expect(unsaid).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('These are more than 100: add --expect 101.\n'),
+    stderr: expect.stringContaining('More than 100 messages match: add --expect 101.\n'),
   });
   expect(wrong.code).toBe(1);
   expect(wrong.stderr).toContain('OUTBOX_BULK_UNEXPECTED: 100 messages are expected, but 101 match.');

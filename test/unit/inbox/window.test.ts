@@ -61,7 +61,7 @@ test('the refusal has both durations and the next step', () => {
   );
   expect(() =>
     assertWindow({ ...week, windowMs: 30 * day, redeliveryPeriodMs: Number.POSITIVE_INFINITY }),
-  ).toThrow('keeps processed ids for 30 days, and a message may arrive again for ever.');
+  ).toThrow('keeps processed ids for 30 days, and a message may arrive again forever.');
   expect(() => assertWindow({ ...week, windowMs: day })).toThrow(
     expect.objectContaining({ next: expect.stringContaining('longer window') }),
   );

@@ -3,9 +3,9 @@ import type { LogRecord } from '../../../core/delivery-log.ts';
 import { OutboxError } from '../../../core/errors.ts';
 import { rest } from '../../../core/rest.ts';
 
-/** Without a batch for this long a read counts as failed. */
+/** A read that gets no batch for this long counts as failed. */
 const silentForMs = 30_000;
-/** How often a consumer that waits for its reader sends a heartbeat. */
+/** Interval of the heartbeats of a consumer that waits for its reader. */
 const heartbeatEveryMs = 1_000;
 
 export interface ReadBatch {

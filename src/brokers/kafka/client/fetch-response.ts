@@ -45,7 +45,7 @@ const attribute = { codec: 0x7, appendTime: 0x8, transactional: 0x10, control: 0
  *
  * Of a batch whose last records compaction has removed it tells the end by a control record, which kafkajs passes over.
  * Without it kafkajs fetches at each of their offsets, one after the other; and where all of a batch is removed, and the
- * next one is cut off, at the same offset for ever.
+ * next one is cut off, at the same offset forever.
  *
  * @throws {@link OldFormat}
  */

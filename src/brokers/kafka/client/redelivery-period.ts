@@ -13,7 +13,7 @@ const forbidden: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * The longest `retention.ms` of the topics; `Infinity` if one keeps messages for ever. Kafka deletes whole segments, so a
+ * The longest `retention.ms` of the topics; `Infinity` if one keeps messages forever. Kafka deletes whole segments, so a
  * message may outlive this by the time during which its segment was written (`segment.ms`).
  *
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for a topic that does not exist;

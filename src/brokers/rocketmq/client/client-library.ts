@@ -23,7 +23,7 @@ let loaded: ClientLibrary | undefined;
  * The stubs of the protocol, loaded on first use.
  *
  * Producer and SimpleConsumer of 1.0.8 are not used, because they cannot follow the rules of `Transport` and `Source`: they
- * accept no CA; a shutdown throws while the proxy is unreachable, and leaves a timer that reconnects for ever; a start never
+ * accept no CA; a shutdown throws while the proxy is unreachable, and leaves a timer that reconnects forever; a start never
  * ends if the stream breaks before the first settings; receiving cannot be canceled, omits the namespace, and ignores the
  * status of an acknowledgement; and a log file is written to the home folder.
  *
