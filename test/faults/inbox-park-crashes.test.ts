@@ -13,7 +13,7 @@ const feeds = [
   { n: 3, key: 'b' },
 ];
 
-/** Fails once in place and is parked; the tries after that go well, unless it is said otherwise. */
+/** By default the message fails once in place and is parked, and the later tries succeed. */
 const steps: readonly (readonly [
   CrashPoint,
   { readonly failures?: number; readonly retry?: readonly number[] },
@@ -50,7 +50,7 @@ test.concurrent.for(steps)(
     });
     expect(signal).toBe('SIGKILL');
 
-    // The broker has no offset of that one, and delivers everything again.
+    // That consumer committed no offset: the broker delivers everything again.
     inbox.feed(...feeds);
     const gaveUp = point === 'inbox:given-up';
     const next = await inbox.consume({

@@ -55,7 +55,7 @@ function relayOn(context: TestContext, url: string): StartedRelay {
   return { ...relay, events, published };
 }
 
-/** A database, and a physical copy of it that lives as well. */
+/** A database and a running physical copy of it. */
 async function originalAndClone(context: TestContext) {
   const server = await ownPostgres(context);
   const { url } = server;

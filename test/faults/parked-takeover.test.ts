@@ -64,12 +64,12 @@ test('F17 a key that a killed consumer was trying continues within about a secon
   process.stdout.write(
     `takeover of a parked key, ${kills} kills: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, most ${at(1)} ms\n`,
   );
-  // A quiet machine takes half a second; the next time of its try would be in ten.
+  // A quiet machine takes half a second; the next try is due only in ten.
   expect(at(0.5)).toBeLessThan(3_000);
   expect(await inbox.kept()).toEqual([]);
 });
 
-/** Offers the key again that the survivor has just failed at, without an end. */
+/** Keeps offering the key that the survivor has just failed at. */
 async function offer({ database }: MemoryInbox): Promise<void> {
   await database.query('update outbox.parked set attempts = 1 where attempts > 50');
   await database.query(

@@ -55,7 +55,7 @@ test('a filter without --yes and without a terminal is shown but changes nothing
   expect(await operator.bulk.list()).toEqual([]);
 });
 
-test('requires --expect with the exact count above 100 messages', async () => {
+test('a change of more than 100 messages requires --expect with the exact count', async () => {
   await failAll(
     fixture,
     Array.from({ length: 101 }, (_, n) => `F${n}`),
@@ -121,7 +121,7 @@ test('bulk operations are listed, shown, paused and aborted', async () => {
   expect(await operator.bulk.show(known)).toMatchObject({ state: 'aborted', answered: 0 });
 });
 
-test('a filter shifts due times, also to earlier ones', async () => {
+test('a filter shifts due times, forward or backward', async () => {
   await fixture.send('A', { afterMs: 7_200_000 });
   const due = async (): Promise<number> => (await operator.list()).messages[0]?.dueAt?.getTime() ?? 0;
   const before = await due();

@@ -7,7 +7,7 @@ import { until } from '../../support/fixtures/until.ts';
 
 const of = ({ group }: KeptFixture, ...ids: readonly string[]) => ({ group, ids });
 
-test('the first try of a key that is parked again waits for handlers that began before, also during the retry', async (end) => {
+test('the first try of a key that is parked again waits for handlers that began before or during the retry', async (end) => {
   const fixture = await keptFixture(end);
   const failed = await fixture.keep('1', { state: 'failed' });
   const arriving = (id: string) => [{ id, topic: 'orders', key: 'K' }];

@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const othersFlow = 'A key that waits blocks no other';
-const order = 'Order survives parking and redrive (I3)';
+const order = 'Order survives parking and retries (I3)';
 const hotKey = 'A hot key leaves parking while its traffic continues';
 const withoutTemporal = 'Parked messages are tried while Temporal is away';
 const audited = `Every operator's action is audited (I14)`;
@@ -42,17 +42,17 @@ export const parkedMutations: readonly Mutation[] = [
     title: 'a batch that waited for a message that another consumer',
   },
   {
-    name: 'redrive-does-not-wait-for-older-handlers',
+    name: 'retry-does-not-wait-for-older-handlers',
     promise: order,
     file: 'outbox.begin_try()',
     find: 'if k.unseen_before is not null and',
     replace: 'if k.unseen_before is null and',
     test: 'test/integration/inbox/redrive-fence.test.ts',
     title:
-      'the first try of a key that is parked again waits for handlers that began before, also during the retry',
+      'the first try of a key that is parked again waits for handlers that began before or during the retry',
   },
   {
-    name: 'redrive-does-not-wait-for-batches',
+    name: 'retry-does-not-wait-for-batches',
     promise: order,
     file: 'outbox.receive()',
     find: 'perform pg_current_xact_id();',

@@ -48,7 +48,7 @@ test('a processed message is confirmed and reported by topic', async () => {
   ]);
 });
 
-test('a parked message is prolonged and reports nothing', async () => {
+test('a parked message gets more time for its receipt and reports nothing', async () => {
   const { database, events, apply } = intake();
   database.on(prolong, []);
   expect(await byNow(apply({ state: 'parked' }))).toBe(true);
@@ -65,7 +65,7 @@ test('a receipt that the database refuses is not applied, whatever its content',
   }
 });
 
-test('receipts of other installations are skipped, those without one are not', async () => {
+test('receipts of other installations are skipped, but not those without an installation', async () => {
   const { database, apply, lock } = intake();
   lock();
   expect(await byNow(apply({ installation: id(9) }))).toBe(true);
@@ -83,7 +83,7 @@ test('ids of other senders, which are not UUIDs, are left out', async () => {
   expect(confirms()).toEqual([['bills', [id(1).toUpperCase()]]]);
 });
 
-test('a record that is no receipt is reported and skipped, also an empty one', async () => {
+test('a record that is empty or not a receipt is reported and skipped', async () => {
   const { database, events, receipts, stop } = intake();
   expect(await byNow(receipts.apply(null, stop.signal))).toBe(true);
   expect(await byNow(receipts.apply(new TextEncoder().encode('[]'), stop.signal))).toBe(true);
@@ -126,7 +126,7 @@ test('a receipt whose rows stay locked for a second, or that is stopped, must be
   }
 });
 
-test('an error of the database is an error of the receipt', async () => {
+test('a database error rejects the receipt', async () => {
   const { database, apply } = intake();
   database.refuse(confirm, new Error('no connection'));
   await expect(apply({})).rejects.toThrow('no connection');

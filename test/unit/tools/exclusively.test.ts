@@ -16,7 +16,7 @@ const program = `
   });
 `;
 
-test('of several processes only one at a time has the lock, although a dead one has left it', async () => {
+test('only one of several processes has the lock at a time, even after one died with it', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'exclusively-'));
   onTestFinished(() => rm(cwd, { recursive: true }));
   const dead = spawnSync(process.execPath, ['--version']).pid;
