@@ -47,7 +47,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'outbox.begin_try()',
     find: 'if k.unseen_before is not null and',
     replace: 'if k.unseen_before is null and',
-    test: 'test/integration/inbox/redrive-fence.test.ts',
+    test: 'test/integration/inbox/retry-fence.test.ts',
     title:
       'the first try of a key that is parked again waits for handlers that began before or during the retry',
   },
@@ -57,7 +57,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'outbox.receive()',
     find: 'perform pg_current_xact_id();',
     replace: 'perform 1;',
-    test: 'test/integration/inbox/redrive-fence.test.ts',
+    test: 'test/integration/inbox/retry-fence.test.ts',
     title: 'the first try of a key that is parked again also waits for',
   },
   {
