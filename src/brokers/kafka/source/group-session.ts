@@ -34,7 +34,7 @@ export class GroupSession {
     this.#paces = paces;
     if (!subscription.fromBeginning) this.#startOffsets = new StartOffsets(connection, subscription);
     this.reconnecting = new Reconnecting(subscription, this.#stopping.signal);
-    this.#ended = this.#run();
+    this.#ended = this.reconnecting.run(() => this.#stay());
   }
 
   async stop(): Promise<void> {
@@ -43,30 +43,25 @@ export class GroupSession {
     await this.#ended;
   }
 
-  async #run(): Promise<void> {
+  /** One membership, of the addresses that exist; a topic that appears is joined at once. */
+  async #stay(): Promise<{ readonly error: unknown } | undefined> {
     const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const addresses = await this.#existing();
-      if (signal.aborted) return;
-      if (addresses instanceof OutboxError) {
-        await this.reconnecting.pause(addresses);
-        continue;
-      }
-      const partitionBytes = await this.#partitionBytes(addresses);
-      // A stop meanwhile has found no membership to leave.
-      if (signal.aborted) return;
-      const membership = new Membership(
-        this.#connection,
-        { ...this.#subscription, addresses },
-        this.#startOffsets,
-        partitionBytes,
-      );
-      this.#membership = membership;
-      const ended = await this.#stayIn(membership, addresses);
-      await membership.leave();
-      if (signal.aborted) return;
-      if (ended !== 'topic-appeared') await this.reconnecting.pause(ended.error);
-    }
+    const addresses = await this.#existing();
+    if (signal.aborted) return undefined;
+    if (addresses instanceof OutboxError) return { error: addresses };
+    const partitionBytes = await this.#partitionBytes(addresses);
+    // A stop meanwhile has found no membership to leave.
+    if (signal.aborted) return undefined;
+    const membership = new Membership(
+      this.#connection,
+      { ...this.#subscription, addresses },
+      this.#startOffsets,
+      partitionBytes,
+    );
+    this.#membership = membership;
+    const ended = await this.#stayIn(membership, addresses);
+    await membership.leave();
+    return ended === 'topic-appeared' ? undefined : ended;
   }
 
   /**

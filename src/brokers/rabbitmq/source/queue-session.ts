@@ -47,7 +47,7 @@ export class QueueSession {
     const { addresses, batchSize } = subscription;
     this.#prefetches = new Map(addresses.map((address) => [address, new Prefetch(batchSize)]));
     this.reconnecting = new Reconnecting(subscription, this.#stopping.signal);
-    this.#ended = this.#run();
+    this.#ended = this.reconnecting.run(async () => ({ error: await this.#stay() }));
   }
 
   /**
@@ -70,14 +70,6 @@ export class QueueSession {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#ended;
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const error = await this.#stay();
-      if (!signal.aborted) await this.reconnecting.pause(error);
-    }
   }
 
   /** Resolves with the reason when a connection has ended or could not be used. */

@@ -18,7 +18,7 @@ export class RocketmqSession {
     this.#subscription = subscription;
     this.#lookEveryMs = lookEveryMs;
     this.reconnecting = new Reconnecting(subscription, this.#stopping.signal);
-    this.#ended = this.#run();
+    this.#ended = this.reconnecting.run(() => this.#stay());
   }
 
   /** Ends the membership, which waits for its current batches. */
@@ -27,13 +27,12 @@ export class RocketmqSession {
     await this.#ended;
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      const membership = new RocketmqMembership(this.#connection, this.#subscription);
-      const failed = await this.#member(membership).catch((error: unknown) => ({ error }));
-      await membership.leave();
-      if (failed !== undefined && !this.#stopping.signal.aborted) await this.reconnecting.pause(failed.error);
-    }
+  /** One membership. */
+  async #stay(): Promise<{ readonly error: unknown } | undefined> {
+    const membership = new RocketmqMembership(this.#connection, this.#subscription);
+    const ended = await this.#member(membership).catch((error: unknown) => ({ error }));
+    await membership.leave();
+    return ended;
   }
 
   /** Joins, and stays until the routes change or the session stops. */
