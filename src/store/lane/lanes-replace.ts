@@ -22,8 +22,10 @@ export async function replaceMessages(database: Database, change: TopicChange): 
   const inPages = pager(database, change);
   let moved = 0;
   for (const { n, cursor } of from) {
-    moved += await inPages(cursor, (after) => [readyOfLane, [topic, wanted, batchRows, n, after]]);
-    moved += await inPages('', () => [lateOfLane, [topic, wanted, batchRows, n]]);
+    for (const { ready, late } of ofLane) {
+      moved += await inPages(cursor, (after) => [ready, [topic, wanted, batchRows, n, after]]);
+      moved += await inPages('', () => [late, [topic, wanted, batchRows, n]]);
+    }
   }
   for (const statement of others)
     moved += await inPages('0', (after) => [statement, [topic, wanted, batchRows, after]]);
@@ -56,22 +58,25 @@ function pager(database: Database, change: TopicChange) {
   };
 }
 
+/** The live messages of the log, or all others. */
+type Table = 'outbox.log' | 'only outbox.message';
+
 /**
  * $1 topic, $2 number of lanes, $3 maximum number of rows. A ready row gets a new xid, because its new lane may already have
  * passed its position: the next claim reads rows that the lane's snapshot could not see.
  */
-const move = (picked: string, last: string): string => `
+const move = (table: Table, picked: string): string => `
   with picked as materialized (${picked}),
   moved as (
-    update outbox.message m set lane = p.target,
+    update ${table} m set lane = p.target,
       xid = case when m.state::text = 'ready' then pg_current_xact_id() else m.xid end,
       maybe_published = m.maybe_published
         or m.state::text = 'ready' and coalesce(pg_visible_in_snapshot(m.xid, l.suspect), false),
-      workflow_id = case when right(m.workflow_id, 45) = '/message/' || m.id::text then m.workflow_id
+      workflow_id = case when m.workflow_id is null then null when right(m.workflow_id, 45) = '/message/' || m.id::text then m.workflow_id
         else outbox.lane_workflow_id(m.topic, p.target) end
     from picked p, outbox.lane l
     where m.id = p.id and l.topic = m.topic and l.n = m.lane
-    returning ${last} as last
+    returning m.position as last
   )
   select (select last from moved order by last desc limit 1)::text as last, (select count(*)::integer from moved) as moved`;
 
@@ -79,29 +84,36 @@ const misplaced = 'm.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)';
 const target = 'outbox.lane_of(m.key, m.id, $2) as target';
 
 /** Ready rows beyond the cursor; $4 lane, $5 position. */
-const readyOfLane = move(
-  `select m.id, ${target} from outbox.message m
-   where ${misplaced} and m.lane = $4 and m.state = 'ready' and m.position > 0 and m.position > $5::bigint
-   order by m.position limit $3 for update skip locked`,
-  'm.position',
-);
+const readyOfLane = (table: Table): string =>
+  move(
+    table,
+    `select m.id, ${target} from ${table} m
+     where ${misplaced} and m.lane = $4 and m.state = 'ready' and m.position > 0 and m.position > $5::bigint
+     order by m.position limit $3 for update skip locked`,
+  );
 
 /** Ready rows that committed behind the cursor; $4 lane. The order of the branches is that of a claim. */
-const lateOfLane = move(
-  `select m.id, ${target} from outbox.message m
-   where m.id in (
-       select r.id from outbox.lane l join outbox.message r on r.topic = l.topic and r.lane = l.n and r.state = 'ready'
-         and r.position + 0 <= l.cursor and r.xid >= pg_snapshot_xmax(l.snapshot)
-       where l.topic = $1 and l.n = $4
-       union all
-       select r.id from outbox.lane l cross join lateral pg_snapshot_xip(l.snapshot) running (xid)
-         cross join lateral (select * from outbox.message s where s.topic = l.topic and s.lane = l.n and s.state = 'ready'
-           and s.xid = running.xid and s.position + 0 <= l.cursor offset 0) r
-       where l.topic = $1 and l.n = $4)
-     and ${misplaced} and m.lane = $4 and m.state::text = 'ready'
-   limit $3 for update skip locked`,
-  'm.position',
-);
+const lateOfLane = (table: Table): string =>
+  move(
+    table,
+    `select m.id, ${target} from ${table} m
+     where m.id in (
+         select r.id from outbox.lane l join ${table} r on r.topic = l.topic and r.lane = l.n and r.state = 'ready'
+           and r.position + 0 <= l.cursor and r.xid >= pg_snapshot_xmax(l.snapshot)
+         where l.topic = $1 and l.n = $4
+         union all
+         select r.id from outbox.lane l cross join lateral pg_snapshot_xip(l.snapshot) running (xid)
+           cross join lateral (select * from ${table} s where s.topic = l.topic and s.lane = l.n and s.state = 'ready'
+             and s.xid = running.xid and s.position + 0 <= l.cursor offset 0) r
+         where l.topic = $1 and l.n = $4)
+       and ${misplaced} and m.lane = $4 and m.state::text = 'ready'
+     limit $3 for update skip locked`,
+  );
+
+const ofLane = (['outbox.log', 'only outbox.message'] as const).map((table) => ({
+  ready: readyOfLane(table),
+  late: lateOfLane(table),
+}));
 
 /**
  * Waiting, blocked, retrying and failed rows, and published ones that may be resent; $4 position. A statement for each state, so
@@ -115,9 +127,9 @@ const others = [
   `m.state = 'published' and m.confirm_by is not null`,
 ].map((state) =>
   move(
-    `select m.id, ${target} from outbox.message m
+    'only outbox.message',
+    `select m.id, ${target} from only outbox.message m
      where ${misplaced} and ${state} and m.position > 0 and m.position > $4::bigint
      order by m.position limit $3 for update skip locked`,
-    'm.position',
   ),
 );

@@ -76,10 +76,10 @@ export async function endLanesChange(database: Database, change: TopicChange, by
              and not pg_visible_in_snapshot(m.xid, l.snapshot)
            where l.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2))
          or exists (
-           select from outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)
+           select from only outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)
              and m.state in ('waiting', 'blocked', 'retrying', 'failed') and m.position > 0)
          or exists (
-           select from outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)
+           select from only outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)
              and m.state = 'published' and m.confirm_by is not null
          ) as misplaced`,
       [change.topic, change.wanted],

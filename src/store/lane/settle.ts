@@ -2,6 +2,7 @@ import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { noteBlocked } from '../message/release-blocked.ts';
+import { takeOut } from '../message/take-out.ts';
 import { ctidOf, noteCtid } from './lane-row.ts';
 import { leaseMs } from './lease.ts';
 
@@ -69,7 +70,7 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
     const owned = await moveCursor(sql, lane, settlement);
     passCrashPoint('relay:settling');
     if (!owned) return false;
-    await applyChanges(sql, lane, settlement.changes);
+    await changeMessages(sql, lane, settlement.changes);
     const blocked = settlement.changes.filter(({ to }) => to === 'blocked');
     if (blocked.length > 0)
       await noteBlocked(
@@ -105,14 +106,32 @@ async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise
   return noteCtid(lane, row?.ctid);
 }
 
+/** What is still in the log moves out of it first, and is changed then. */
+async function changeMessages(sql: Sql, lane: Lane, changes: readonly SettledChange[]): Promise<void> {
+  const changed = await applyChanges(sql, lane, changes);
+  const others = changes.filter(({ id }) => !changed.has(id));
+  if (others.length === 0) return;
+  await takeOut(
+    sql,
+    others.map(({ id }) => id),
+  );
+  await applyChanges(sql, lane, others);
+}
+
 /**
  * Every change is a compare-and-set on `ready`: a row that has another state meanwhile keeps it. A message whose receipt was
  * faster stays confirmed, and gets its partition and offset. Which failures are to be told is noted in the lane's row.
+ *
+ * @returns the ids of the messages that were changed
  */
-async function applyChanges(sql: Sql, lane: Lane, changes: readonly SettledChange[]): Promise<void> {
-  await sql.query(
+async function applyChanges(
+  sql: Sql,
+  lane: Lane,
+  changes: readonly SettledChange[],
+): Promise<ReadonlySet<string>> {
+  const rows = await sql.query<{ id: string }>(
     `with changed as (
-       update outbox.message m set
+       update only outbox.message m set
          state = case when m.state = 'ready' then c.state else m.state end,
          -- Renewed so that it is noticed: a row that is put back by the next claim, one that retries by the starter.
          xid = case when c.state in ('ready', 'retrying') then pg_current_xact_id() else m.xid end,
@@ -141,10 +160,12 @@ async function applyChanges(sql: Sql, lane: Lane, changes: readonly SettledChang
        insert into outbox.attempt (message_id, at, outcome, error, partition, "offset")
        select id, outbox.clock(), attempt, error, partition, "offset" from changed where attempt is not null
        returning id, outcome
+     ), noted as (
+       update outbox.lane l set untold_from = coalesce(l.untold_from, f.first), untold_to = f.last
+       from (select min(id) as first, max(id) as last from tried where outcome <> 'acknowledged') f
+       where l.topic = $9 and l.n = $10 and f.first is not null
      )
-     update outbox.lane l set untold_from = coalesce(l.untold_from, f.first), untold_to = f.last
-     from (select min(id) as first, max(id) as last from tried where outcome <> 'acknowledged') f
-     where l.topic = $9 and l.n = $10 and f.first is not null`,
+     select id from changed`,
     [
       changes.map((change) => change.id),
       changes.map((change) => change.to),
@@ -158,6 +179,7 @@ async function applyChanges(sql: Sql, lane: Lane, changes: readonly SettledChang
       lane.lane,
     ],
   );
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Foreign texts may contain NUL, which PostgreSQL refuses, and after a refused settle the batch would be sent again. */

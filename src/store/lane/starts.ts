@@ -84,7 +84,7 @@ export async function markTold(
   told: readonly Pick<MessageStart, 'id' | 'dueAt'>[],
 ): Promise<readonly string[]> {
   const rows = await sql.query<{ id: string }>(
-    `update outbox.message m set workflow_due_at = t.due_at
+    `update only outbox.message m set workflow_due_at = t.due_at
      from unnest($1::uuid[], $2::timestamptz[]) as t(id, due_at) join (${freeOf('$1')}) free on free.id = t.id
      where m.ctid = free.ctid and m.id = free.id returning m.id`,
     [told.map((start) => start.id), told.map((start) => start.dueAt)],
@@ -100,7 +100,7 @@ export async function markTold(
  */
 export async function forgetTold(sql: Sql, ids: readonly string[]): Promise<number> {
   const rows = await sql.query(
-    `update outbox.message m set workflow_due_at = null
+    `update only outbox.message m set workflow_due_at = null
      from (${freeOf('$1')}) free
      where m.ctid = free.ctid and m.id = free.id and m.workflow_id = outbox.message_workflow_id(m.id)
      returning 1`,
@@ -114,6 +114,6 @@ export async function forgetTold(sql: Sql, ids: readonly string[]): Promise<numb
  * by its id once more would read as much again. One that was changed in the same moment is not found there.
  */
 function freeOf(ids: string): string {
-  return `select l.id, l.ctid from outbox.message l where l.id = any(${ids}::uuid[]) and l.state::text in ('waiting', 'retrying')
+  return `select l.id, l.ctid from only outbox.message l where l.id = any(${ids}::uuid[]) and l.state::text in ('waiting', 'retrying')
        for no key update skip locked`;
 }

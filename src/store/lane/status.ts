@@ -61,16 +61,16 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
        ) m
        union all
        (select * from (
-          select topic, lane, state, due_at, created_at from outbox.message where state = 'retrying'
-          union all select topic, lane, state, due_at, created_at from outbox.message where state = 'blocked'
-          union all select topic, lane, state, due_at, created_at from outbox.message where state = 'failed') b limit $1)
+          select topic, lane, state, due_at, created_at from only outbox.message where state = 'retrying'
+          union all select topic, lane, state, due_at, created_at from only outbox.message where state = 'blocked'
+          union all select topic, lane, state, due_at, created_at from only outbox.message where state = 'failed') b limit $1)
        union all
-       (select topic, lane, state, due_at, created_at from outbox.message where state in ('waiting', 'retrying')
+       (select topic, lane, state, due_at, created_at from only outbox.message where state in ('waiting', 'retrying')
           and state = 'waiting' limit $1)
        union all
        select u.topic, null::integer, u.state, u.due_at, u.created_at from topics t cross join lateral (
          select * from outbox.message m where m.topic = t.topic and m.state = 'ready' limit $1) u
-       where not exists (select from outbox.lane l where l.topic = t.topic)
+       where t.topic is not null and not exists (select from outbox.lane l where l.topic = t.topic)
      ), counted as (
        select topic, lane,
          count(*) filter (where state = 'ready')::integer as ready, count(*) filter (where state = 'blocked')::integer as blocked,

@@ -26,7 +26,7 @@ export function readUntold(sql: Sql, { topic, lane }: Lane, owner: string): Prom
      from (select untold_from as first, untold_to as last from outbox.lane
        where topic = $1 and n = $2 and owner = $3 offset 0) l
      cross join lateral (select * from outbox.attempt t where t.id between l.first and l.last offset 0) a
-     cross join lateral (select * from outbox.message r where r.id = a.message_id and r.topic = $1 and r.lane = $2 offset 0) m
+     cross join lateral (select * from only outbox.message r where r.id = a.message_id and r.topic = $1 and r.lane = $2 offset 0) m
      where a.outcome <> 'acknowledged'
      window later as (partition by m.id order by a.id desc)
      order by a.id`,

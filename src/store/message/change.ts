@@ -127,7 +127,7 @@ export const discardChange: MessageChange<'discarded'> = {
   action: 'discard',
   apply: async (sql, rows) => {
     const changed = await sql.query<{ id: string }>(
-      `update outbox.message m set state = 'discarded', updated_at = outbox.clock()
+      `update only outbox.message m set state = 'discarded', updated_at = outbox.clock()
        where m.id = any($1::uuid[]) and m.state::text = 'failed' returning m.id`,
       [rows.map(({ id }) => id)],
     );
@@ -147,7 +147,7 @@ export const retryChange: MessageChange<'retried'> = {
   action: 'retry',
   apply: async (sql, rows) => {
     const changed = await sql.query<{ id: string }>(
-      `update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock(),
+      `update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock(),
          attempts = case when m.state::text = 'failed' then 0 else m.attempts end,
          sends = case when m.state::text = 'failed' then 0 else m.sends end,
          due_at = least(m.due_at, outbox.clock()),

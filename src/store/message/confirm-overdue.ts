@@ -10,35 +10,54 @@ export interface OverdueMessage {
   readonly offset: string | null;
   /** How often a broker has acknowledged it. */
   readonly sends: number;
+  /** Whether that was noted before the time that was asked about. */
+  readonly before: boolean;
+}
+
+/** A topic with overdue messages. */
+export interface OverdueTopic {
+  readonly topic: string;
+  /** Whether the place of its longest overdue message is unknown: its broker does not return it. */
+  readonly unplaced: boolean;
 }
 
 /** Which of the named topics have overdue messages. */
-export async function overdueTopics(sql: Sql, topics: readonly string[]): Promise<readonly string[]> {
-  const rows = await sql.query<{ topic: string }>(
-    `select t.topic from unnest($1::text[]) t(topic) cross join lateral (
-       select from outbox.message m
+export async function overdueTopics(sql: Sql, topics: readonly string[]): Promise<readonly OverdueTopic[]> {
+  return sql.query<OverdueTopic>(
+    `select t.topic, m.unplaced from unnest($1::text[]) t(topic) cross join lateral (
+       select m.partition is null or m."offset" is null as unplaced from only outbox.message m
        where m.topic = t.topic and m.state = 'published' and m.confirm_by is not null and m.position > 0
          and m.confirm_by <= outbox.clock()
        order by m.confirm_by limit 1) m`,
     [[...topics]],
   );
-  return rows.map(({ topic }) => topic);
+}
+
+/** A time before which the broker has shown, in its ends, every message that is noted as published by then. */
+export async function shownBefore(sql: Sql): Promise<string> {
+  // A broker may show a message in its ends a moment after it has acknowledged it.
+  const [row] = await sql.query<{ time: string }>(`select (outbox.clock() - interval '1 s')::text as time`);
+  if (row === undefined) throw new Error('A clock without a time.');
+  return row.time;
 }
 
 /**
  * Locks overdue messages of a topic for the rest of the transaction, the longest overdue first. Rows that another relay or a
  * receipt has locked are skipped.
+ *
+ * @param before for {@link OverdueMessage.before}; `undefined`: no message counts as earlier
  */
 export async function lockOverdue(
   sql: Sql,
   topic: string,
+  before: string | undefined,
   limit: number,
 ): Promise<readonly OverdueMessage[]> {
   return sql.query<OverdueMessage>(
-    `select id, partition, "offset", sends from outbox.message
+    `select id, partition, "offset", sends, coalesce(published_at <= $3::timestamptz, false) as before from only outbox.message
      where topic = $1 and state = 'published' and confirm_by is not null and position > 0 and confirm_by <= outbox.clock()
      order by confirm_by, position limit $2 for update skip locked`,
-    [topic, limit],
+    [topic, limit, before ?? null],
   );
 }
 
@@ -55,20 +74,21 @@ export async function lockOverdue(
 export async function resend(sql: Sql, ids: readonly string[], givenUp: readonly string[]): Promise<number> {
   const [row] = await sql.query<{ count: number }>(
     `with due as materialized (
-       select m.id, earlier.confirm_by from outbox.message m left join lateral (
-         select s.confirm_by from outbox.message s
+       select m.id, earlier.confirm_by from only outbox.message m left join lateral (
+         select s.confirm_by from only outbox.message s
          where s.topic = m.topic and s.key = m.key and s.position < m.position
            and s.state = 'published' and s.confirm_by is not null
-           and s.partition = m.partition and s."offset" < m."offset" and s.id <> all($1::uuid[]) and s.id <> all($2::uuid[])
+           and (s.partition = m.partition and s."offset" < m."offset" or m.partition is null and s.published_at <= m.published_at)
+           and s.id <> all($1::uuid[]) and s.id <> all($2::uuid[])
          order by s.position limit 1) earlier on true
        where m.id = any($1::uuid[])
      ), resent as (
-       update outbox.message m set state = 'ready', xid = pg_current_xact_id(), maybe_published = true, confirm_by = null,
+       update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), maybe_published = true, confirm_by = null,
          updated_at = outbox.clock()
        from due d where m.id = d.id and d.confirm_by is null
        returning 1
      ), delayed as (
-       update outbox.message m set confirm_by = greatest(m.confirm_by, d.confirm_by), updated_at = outbox.clock()
+       update only outbox.message m set confirm_by = greatest(m.confirm_by, d.confirm_by), updated_at = outbox.clock()
        from due d where m.id = d.id and d.confirm_by is not null
      )
      select count(*)::integer as count from resent`,
@@ -80,7 +100,7 @@ export async function resend(sql: Sql, ids: readonly string[], givenUp: readonly
 /** Restarts the receipt timeout of locked messages. */
 export async function postpone(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.query(
-    `update outbox.message m set updated_at = outbox.clock(),
+    `update only outbox.message m set updated_at = outbox.clock(),
        confirm_by = outbox.clock() + t.receipt_timeout_ms[least(greatest(m.sends, 1), cardinality(t.receipt_timeout_ms))] * interval '1 ms'
      from outbox.topic t where m.id = any($1::uuid[]) and t.name = m.topic`,
     [[...ids]],
@@ -103,7 +123,7 @@ export async function giveUp(
   group: string,
 ): Promise<readonly Unconfirmed[]> {
   return sql.query<Unconfirmed>(
-    `update outbox.message m set state = 'failed', maybe_published = true, confirm_by = null, updated_at = outbox.clock(),
+    `update only outbox.message m set state = 'failed', maybe_published = true, confirm_by = null, updated_at = outbox.clock(),
        last_error = format('The group "%s" has passed this message without a receipt, %s times.', $2::text, m.sends)
      where m.id = any($1::uuid[])
      returning m.id, m.key, m.lane, m.sends, m.last_error as error`,

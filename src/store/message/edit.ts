@@ -107,12 +107,12 @@ async function supersede(
 ): Promise<{ readonly copyId: string; readonly details: Record<string, unknown> } | undefined> {
   const [row] = await sql.query<{ copyId: string; details: Record<string, unknown> }>(
     `with original as materialized (
-       select * from outbox.message m
+       select * from only outbox.message m
        where m.id = $1::text::uuid and m.state::text = 'failed'
          and ($2::text is null or m.updated_at = $2::text::timestamptz)
        for update skip locked
      ), superseded as (
-       update outbox.message m set state = 'superseded', updated_at = outbox.clock() from original o where m.id = o.id
+       update only outbox.message m set state = 'superseded', updated_at = outbox.clock() from original o where m.id = o.id
      ), copy as (
        insert into outbox.message (id, topic, lane, position, key, ref, payload, content_type, headers, state, workflow_id, supersedes)
        select outbox.uuid_v7(), o.topic, o.lane, o.position, o.key, o.ref, coalesce($3::text, o.payload), o.content_type,

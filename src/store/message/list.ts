@@ -80,7 +80,8 @@ export interface PageCursor {
 const readLimit = 20_000;
 
 /** The columns that a walk reads: everything but payloads and headers. */
-const walkedColumns = `m.id, m.topic, m.lane, m.position, m.xid, m.key, m.ref, m.state, m.workflow_id, m.due_at, m.attempts,
+const walkedColumns = `m.id, m.topic, m.lane, m.position, m.xid, m.key, m.ref, m.state,
+  coalesce(m.workflow_id, outbox.lane_workflow_id(m.topic, m.lane)) as workflow_id, m.due_at, m.attempts,
   m.last_error, m.created_at, m.updated_at`;
 
 /** The columns of {@link ListedMessage}, on a row `a` of `outbox.message_all`. */
@@ -164,11 +165,11 @@ const liveSql = `
         and ($2::text is null or m.topic = $2)
       order by m.topic, m.lane limit 1) n
   ), groups (topic, state) as (
-    (select m.topic, m.state from outbox.message m where m.state <> 'ready' and m.position > 0 and ($2::text is null or m.topic = $2)
+    (select m.topic, m.state from only outbox.message m where m.state <> 'ready' and m.position > 0 and ($2::text is null or m.topic = $2)
      order by m.topic, m.state limit 1)
     union all
     select n.topic, n.state from groups g cross join lateral (
-      select m.topic, m.state from outbox.message m where m.state <> 'ready' and m.position > 0
+      select m.topic, m.state from only outbox.message m where m.state <> 'ready' and m.position > 0
         and (m.topic, m.state) > (g.topic, g.state) and ($2::text is null or m.topic = $2)
       order by m.topic, m.state limit 1) n
   ), sources as materialized (
@@ -186,7 +187,7 @@ const liveSql = `
          and m.position <= coalesce($11, 9223372036854775807) and ($11::bigint is null or (m.position, m.id) < ($11, $12::uuid))
        order by m.position desc limit (select rows from quota))
       union all
-      (select ${walkedColumns} from outbox.message m
+      (select ${walkedColumns} from only outbox.message m
        where s.state is not null and m.topic = s.topic and m.state = s.state and m.state <> 'ready' and m.position > 0
          and ($11::bigint is null or (m.position, m.id) < ($11, $12::uuid))
        order by m.position desc, m.id desc limit (select rows from quota))

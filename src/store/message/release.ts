@@ -48,14 +48,14 @@ export async function releaseMessages(
 ): Promise<{ readonly answers: ReleaseAnswers; readonly lanes: readonly Lane[] }> {
   const lanes = await sql.query<Lane>(
     `with due as materialized (
-       select id, state, position, due_at from outbox.message
+       select id, state, position, due_at from only outbox.message
        where id = any($1::uuid[]) and state::text in ('waiting', 'retrying') and due_at <= outbox.clock()
        order by due_at, position for update skip locked
      ), placed as materialized (
        select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
        from (select * from due order by due_at, position) d
      ), freed as (
-       update outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
+       update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
        from placed p where m.id = p.id returning m.topic, m.lane
      )
      select distinct topic, lane from freed`,

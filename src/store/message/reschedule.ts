@@ -18,7 +18,7 @@ export function rescheduleChange(due: NewDue): MessageChange<Rescheduled> {
       const answers = await sql.query<{ id: string; result: Rescheduled | 'too-late' }>(
         `select x.id, outbox.move_due(x.topic, null, x.id, $3::float8 * interval '1 ms',
            coalesce($4::text::timestamptz, m.due_at + $5::float8 * interval '1 ms')) as result
-         from unnest($1::uuid[], $2::text[]) as x(id, topic) join outbox.message m on m.id = x.id
+         from unnest($1::uuid[], $2::text[]) as x(id, topic) join only outbox.message m on m.id = x.id
          where m.state::text = 'waiting'`,
         [
           rows.map(({ id }) => id),
@@ -37,7 +37,7 @@ export function rescheduleChange(due: NewDue): MessageChange<Rescheduled> {
 
       async function dueTimes(ids: readonly string[]): Promise<ReadonlyMap<string, Date | null>> {
         const found = await sql.query<{ id: string; dueAt: Date | null }>(
-          `select m.id, m.due_at as "dueAt" from outbox.message m where m.id = any($1::uuid[])`,
+          `select m.id, m.due_at as "dueAt" from only outbox.message m where m.id = any($1::uuid[])`,
           [[...ids]],
         );
         return new Map(found.map(({ id, dueAt }) => [id, dueAt]));

@@ -17,6 +17,7 @@ export interface SentMessage {
 export async function readSentInTransaction(sql: Sql): Promise<readonly SentMessage[]> {
   return sql.query<SentMessage>(
     `select id::text as id, topic, key, ref, payload, headers, state::text as state, due_at as "dueAt"
-     from outbox.message where xid = pg_current_xact_id_if_assigned() order by position`,
+     from (select * from only outbox.message union all select * from outbox.log) m
+     where xid = pg_current_xact_id_if_assigned() order by position`,
   );
 }

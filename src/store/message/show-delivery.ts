@@ -42,7 +42,7 @@ export async function readDelivery(sql: Sql, id: string): Promise<ShownDelivery 
             and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
           order by m.position limit b.count + 1)
          union all
-         (select m.position from outbox.message m
+         (select m.position from only outbox.message m
           where m.topic = b.topic and m.lane = b.lane and m.state in ('published', 'confirmed') and m.state <> 'ready' and m.position > 0
             and m.position between b.first_position and b.last_position
           order by m.position limit b.count + 1)) r

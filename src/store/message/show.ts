@@ -98,7 +98,7 @@ export async function readStoredMessage(sql: Sql, id: string): Promise<ShownMess
        a.state::text as state, a.workflow_id as "workflowId", a.due_at as "dueAt", a.attempts, a.sends, a.last_error as "lastError",
        a.maybe_published as "maybePublished", a.partition, a."offset", a.confirm_by as "confirmBy", a.created_at as "createdAt",
        a.updated_at as "updatedAt", a.published_at as "publishedAt", a.supersedes, a.archived_at as "archivedAt",
-       coalesce((select c.id from outbox.message c where c.supersedes = a.id limit 1),
+       coalesce((select c.id from only outbox.message c where c.supersedes = a.id limit 1),
          (select (e.details ->> 'copy')::uuid from outbox.audit e where e.message_id = a.id and e.action = 'edit' and e.result = 'edited'
           limit 1)) as "supersededBy",
        ${versionSql} as version

@@ -6,7 +6,7 @@ import type { NewMessage, StoreAnswer } from './new-message.ts';
 /** Between the elements of a list. JSON texts contain no control characters. */
 const separator = '\u001e';
 
-/** As `outbox.store_one` writes it; the due time in milliseconds. */
+/** As `outbox.store_one` writes it for a message that is not in the log; the due time in milliseconds. */
 type StoredOne = readonly [
   id: string,
   workflowId: string,
@@ -46,13 +46,16 @@ function isPlain({ id, ref, contentType, key }: NewMessage): boolean {
 
 async function storeOne(sql: Sql, topic: string, message: NewMessage): Promise<StoreAnswer | undefined> {
   const { payload, key, headers, afterMs, at } = message;
+  const newId = uuidV7();
   const [row] = await sql.query<{ stored: string | null }>(
     `select outbox.store_one($1::text, $2::text, $3::text, $4::text::jsonb, $5::float8, $6::text::timestamptz,
        $7::text::uuid) as stored`,
-    [topic, payload, key ?? null, headersOf(headers) || null, afterMs ?? null, at ?? null, uuidV7()],
+    [topic, payload, key ?? null, headersOf(headers) || null, afterMs ?? null, at ?? null, newId],
   );
   if (row === undefined || row.stored === null) return undefined;
-  const [id, workflowId, state, dueAtMs, unannounced = false] = JSON.parse(row.stored) as StoredOne;
+  const [id, workflowId, state, dueAtMs, unannounced = false] = row.stored.startsWith('[')
+    ? (JSON.parse(row.stored) as StoredOne)
+    : ([newId, row.stored, 'ready', null] as const);
   const dueAt = dateOf(dueAtMs);
   return { n: 1, id, workflowId, state, dueAt, duplicate: false, unannounced, refusal: null };
 }

@@ -39,7 +39,7 @@ export const countLimit = 10_000;
 
 /** The first message of a state before `a` in its key; each state has an index of its own. */
 function earlierOfKey(state: 'retrying' | 'blocked' | 'failed'): string {
-  return `select m.id, m.state, m.position from outbox.message m
+  return `select m.id, m.state, m.position from only outbox.message m
            where m.topic = a.topic and m.lane = a.lane and m.key = a.key and m.state = '${state}' and m.position < a.position
            order by m.position limit 1`;
 }
@@ -49,7 +49,7 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
   const [row] = await sql.query<Omit<DeliveryFacts, 'hold'> & { readonly hold: StoredHold | null }>(
     `select a.state::text as state, a.key, a.topic, a.archived_at is not null as archived, a.due_at as "dueAt",
        (extract(epoch from a.due_at - outbox.clock()) * 1000)::float8 as "dueInMs", a.last_error as "lastError",
-       (select c.id from outbox.message c where c.supersedes = a.id limit 1) as "supersededBy", a.confirm_by as "confirmBy",
+       (select c.id from only outbox.message c where c.supersedes = a.id limit 1) as "supersededBy", a.confirm_by as "confirmBy",
        t.name is not null as "topicKnown", t.transport, coalesce(t.paused, false) as "topicPaused",
        coalesce(x.paused, false) as "transportPaused",
        outbox.is_paused(a.topic) and not coalesce(t.paused, false) and not coalesce(x.paused, false) as changing,

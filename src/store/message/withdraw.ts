@@ -1,6 +1,7 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
 import { type Changed, cancelLocked, type LockedMessage, type MessageChange } from './change.ts';
+import { takeOut } from './take-out.ts';
 
 /**
  * Withdraws messages without owning their lane: waiting, retrying and blocked ones are canceled. Ready ones that are unpublished
@@ -84,8 +85,12 @@ async function cancelReady(
   rows: readonly LockedMessage[],
   owner: string,
 ): Promise<readonly Changed<'canceled'>[]> {
+  await takeOut(
+    sql,
+    rows.map(({ id }) => id),
+  );
   return sql.query<Changed<'canceled'>>(
-    `update outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock()
+    `update only outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock()
      from outbox.lane l
      where m.id = any($1::uuid[]) and m.state::text = 'ready' and not m.maybe_published
        and l.topic = m.topic and l.n = m.lane and l.owner = $2
