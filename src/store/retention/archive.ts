@@ -2,7 +2,7 @@ import type { Lane } from '../../core/lane.ts';
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 
-// A page is read without locks, in the order of its index, whether or not its rows may be archived: so every page costs the
+// What is not in the log is archived row by row. A page is read without locks, in the order of its index, whether or not its rows may be archived: so every page costs the
 // same. Rows to archive are then found again by ctid: by id the planner would have a choice, and chooses badly after bulk
 // loads. The conditions are repeated where rows are locked, which checks them against the newest version of a row; a row
 // that another transaction has locked waits for a later run. One statement deletes and inserts, so a message is always in
@@ -33,26 +33,13 @@ const asStored: Facts = {
   from: 'gone g',
 };
 
-/**
- * A row that was merely passed takes the facts of its batch: the time; the partition, if the batch had only one; the offset,
- * if it was alone in the batch. If late rows have made batches overlap, its batch is unknown.
- */
+/** A row that was merely passed takes the facts of its batch. */
 const asPassed: Facts = {
   state: `'published'::outbox.state`,
   publishedAt: 'coalesce(g.published_at, b.published_at)',
   partition: 'coalesce(g.partition, b.partition)',
   offset: 'coalesce(g."offset", b."offset")',
-  from: `gone g cross join lateral (
-    select case when count(*) = 1 then max(near.published_at) end as published_at,
-      case when count(*) = 1 then max(near.partition) end as partition,
-      case when count(*) = 1 then max(near."offset") end as "offset"
-    from (
-      select near.first_position, near.published_at,
-        (select case when count(*) = 1 then max(k)::integer end from jsonb_object_keys(near.partitions) k) as partition,
-        case when near.count = 1 then (jsonb_path_query_first(near.partitions, '$.*.first') #>> '{}')::bigint end as "offset"
-      from outbox.batch near where near.topic = g.topic and near.lane = g.lane and near.last_position >= g.position
-      order by near.last_position limit 3
-    ) near where near.first_position <= g.position) b`,
+  from: 'gone g cross join lateral outbox.batch_facts(g.topic, g.lane, g.position) b',
 };
 
 /** `gone` moves into the history. */
@@ -71,6 +58,8 @@ export interface ArchivableLane extends Lane {
   readonly upTo: string;
   /** Messages up to here were passed so long ago that it no longer matters whether a dead owner has seen them. */
   readonly suspectUpTo: string;
+  /** A dead owner may have seen some of its messages. */
+  readonly suspected: boolean;
 }
 
 /**
@@ -91,7 +80,8 @@ export async function readArchivableLanes(
         where topic = l.topic and lane = l.n and published_at <= outbox.clock() - ${age} * interval '1 ms'
         order by published_at desc limit 100) b), 0) end`;
   return sql.query<ArchivableLane>(
-    `select l.topic, l.n as lane, ${passedBefore('$1')} as "upTo", ${passedBefore('$2')} as "suspectUpTo"
+    `select l.topic, l.n as lane, ${passedBefore('$1')} as "upTo", ${passedBefore('$2')} as "suspectUpTo",
+       l.suspect is not null as suspected
      from outbox.lane l where l.snapshot is not null and l.cursor > 0
      order by l.topic, l.n`,
     [ageMs, suspectAgeMs],
@@ -110,12 +100,12 @@ export async function archivePassed(
 ): Promise<ArchivedPage> {
   const [row] = await sql.query<ArchivedPage>(
     `with page as materialized (
-       select m.ctid, m.position from outbox.message m
+       select m.ctid, m.position from only outbox.message m
        where m.topic = $1 and m.lane = $2 and m.state = 'ready' and m.position > 0 and m.position > $3
          and m.position <= $4
        order by m.position limit $7
      ), picked as materialized (
-       select m.ctid from outbox.message m
+       select m.ctid from only outbox.message m
          join outbox.lane l on l.topic = m.topic and l.n = m.lane
        where m.ctid = any(array(select ctid from page)) and m.topic = $1 and m.lane = $2 and m.state::text = 'ready'
          and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
@@ -123,7 +113,7 @@ export async function archivePassed(
          and m.updated_at <= outbox.clock() - $6 * interval '1 ms'
        for update of m skip locked
      ), gone as (
-       delete from outbox.message m where m.ctid = any(array(select ctid from picked)) returning m.*
+       delete from only outbox.message m where m.ctid = any(array(select ctid from picked)) returning m.*
      ), moved as (${intoHistory(asPassed)})
      select (select count(*)::integer from moved) as moved,
        case when (select count(*) from page) = $7 then (select max(position) from page) end as next`,
@@ -155,20 +145,20 @@ export async function archiveFinished(
 ): Promise<{ readonly moved: number; readonly next: FinishedCursor | null }> {
   const [row] = await sql.query<{ moved: number; updatedAt: string | null; id: string | null }>(
     `with page as materialized (
-       select m.ctid, m.updated_at, m.id from outbox.message m
+       select m.ctid, m.updated_at, m.id from only outbox.message m
        where m.state = $1::outbox.state and (m.updated_at, m.id) > ($2::timestamptz, $3::uuid)
          and m.state in ('published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded')
          and m.updated_at <= outbox.clock() - $4 * interval '1 ms'
        order by m.updated_at, m.id limit $5
      ), picked as materialized (
-       select m.ctid from outbox.message m left join outbox.topic t on t.name = m.topic
+       select m.ctid from only outbox.message m left join outbox.topic t on t.name = m.topic
        where m.ctid = any(array(select ctid from page)) and m.state::text = $1::text
          and m.updated_at <= outbox.clock() - $4 * interval '1 ms'
          and (m.state::text <> 'published' or t.confirm_group is null or m.confirm_by is null)
          and (m.state::text <> 'failed' or t.exhausted is distinct from 'block-key')
        for update of m skip locked
      ), gone as (
-       delete from outbox.message m where m.ctid = any(array(select ctid from picked)) returning m.*
+       delete from only outbox.message m where m.ctid = any(array(select ctid from picked)) returning m.*
      ), moved as (${intoHistory(asStored)}), last as (
        select updated_at, id from page order by updated_at desc, id desc limit 1
      )

@@ -26,7 +26,7 @@ export async function readNotedLanes(sql: Sql): Promise<readonly Lane[]> {
   return sql.query<Lane>('select topic, n as lane from outbox.lane order by topic, n');
 }
 
-/** Deletes recorded batches of a lane whose messages have all left the live table. */
+/** Deletes recorded batches of a lane that are older than every leaf of the log, and whose other messages have all been archived. */
 export async function deleteBatches(
   sql: Sql,
   { topic, lane }: Lane,
@@ -37,10 +37,11 @@ export async function deleteBatches(
        select b.ctid, b.published_at, b.first_position, b.last_position from outbox.batch b
        where b.topic = $1 and b.lane = $2 and b.published_at <= outbox.clock() - $3 * interval '1 ms'
          and ($4::text is null or b.published_at > $4::timestamptz)
+         and b.published_at < (select min(f.opened_at) from outbox.leaf f)
        order by b.published_at limit $5
      ), free as (
        select ctid from page p where (
-         select m.position from outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready'
+         select m.position from only outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready'
            and m.position > 0 and m.position between p.first_position and p.last_position order by m.position limit 1) is null
      ), picked as materialized (
        select b.ctid from outbox.batch b where b.ctid = any(array(select ctid from free)) for update skip locked
@@ -59,7 +60,7 @@ export async function deleteAttempts(sql: Sql, { after, ageMs, limit }: DeletePa
        select a.ctid, a.id, a.message_id, a.at <= outbox.clock() - $1 * interval '1 ms' as old from outbox.attempt a
        where a.id > coalesce($2::bigint, 0) order by a.id limit $3
      ), free as (
-       select ctid from page p where p.old and (select m.id from outbox.message m where m.id = p.message_id limit 1) is null
+       select ctid from page p where p.old and (select m.id from only outbox.message m where m.id = p.message_id limit 1) is null
      ), picked as materialized (
        select a.ctid from outbox.attempt a where a.ctid = any(array(select ctid from free)) for update skip locked
      ), gone as (delete from outbox.attempt a where a.ctid = any(array(select ctid from picked)) returning 1)

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Sql } from '../database/database.ts';
+import { inBriefLock } from './brief-lock.ts';
 
 /** A month of the history. */
 interface Partition {
@@ -7,11 +7,6 @@ interface Partition {
   /** ISO time at which the month ends. */
   readonly until: string;
 }
-
-/** Maximum time that a drop blocks other users of the history, and how often it is tried. */
-const dropLockMs = 200;
-const dropTries = 3;
-const dropPauseMs = 500;
 
 /**
  * Creates missing partitions of this month and the next. Several relays may do so concurrently.
@@ -77,27 +72,9 @@ export async function dropExpired(
 ): Promise<{ readonly dropped: number; readonly inUse: number }> {
   let dropped = 0;
   const expired = await readExpired(database, historyMs);
-  for (const { name } of expired) if (await dropPartition(database, name)) dropped += 1;
-  return { dropped, inUse: expired.length - dropped };
-}
-
-async function dropPartition(database: Database, name: string): Promise<boolean> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await database.transaction(async (sql) => {
-        await sql.query(`set local lock_timeout = ${dropLockMs}`);
-        await sql.query(`drop table if exists outbox.${name}`);
-      });
-      return true;
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error;
-      if (tries === dropTries) return false;
-      await delay(dropPauseMs);
-    }
+  for (const { name } of expired) {
+    const drop = `drop table if exists outbox.${name}`;
+    if (await inBriefLock(database, (sql) => sql.query(drop))) dropped += 1;
   }
-}
-
-/** SQLSTATE `lock_not_available` */
-function isLockTimeout(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === '55P03';
+  return { dropped, inUse: expired.length - dropped };
 }

@@ -13,6 +13,7 @@ import {
 } from './archive.ts';
 import { deleteAttempts, deleteBatches, readNotedLanes } from './deletes.ts';
 import { dropExpired, makePartitions } from './history.ts';
+import { type LeafRules, moveLeaves } from './leaves.ts';
 import { Progress, type Task, takeTurns } from './turns.ts';
 
 /** What one round of the retention did. */
@@ -23,9 +24,9 @@ export interface RetentionOutcome {
   readonly deleted: { readonly batches: number; readonly attempts: number };
   /** What was done with the processed ids of consumers of this database. */
   readonly processed: WindowUpkeep;
-  /** Number of dropped months of the history. */
+  /** Number of dropped months of the history, and leaves of the log. */
   readonly dropped: number;
-  /** Number of expired months of the history that were in use, and are left to the next round. */
+  /** Number of months and leaves that were in use, and are left to the next round. */
   readonly inUse: number;
   /** False if the round ran out of time, or was stopped; the next one continues. */
   readonly complete: boolean;
@@ -41,6 +42,8 @@ export interface RetentionInput {
   readonly pageRows?: number;
   /** How long a round may take. @defaultValue 240,000 */
   readonly withinMs?: number;
+  /** How long a leaf of the log is the current one. @defaultValue a quarter of `archiveAfter`, or more */
+  readonly leafMs?: number;
   /** Of the rounds before; this one goes on there. @defaultValue at the beginning */
   readonly from?: Progress;
 }
@@ -66,14 +69,39 @@ export async function applyRetention(input: RetentionInput): Promise<RetentionOu
   const { database, rules } = input;
   const round = new Round(input);
   await makePartitions(database);
+  const moving = moveLeaves(database, leafRules(input), input);
+  // What is wrong with one leaf fails the round, but keeps nothing else.
+  await moving.catch(() => undefined);
   // First, because it is short: rounds that run out of time must not keep processed ids forever.
   const processed = await keepProcessed(round);
   const tasks = [...(await laneTasks(round)), ...stateTasks(round), ...(await deleteTasks(round))];
   const complete = await takeTurns(tasks, round.progress, () => round.over);
   round.progress.behind = !complete;
-  const { dropped, inUse } = await dropExpired(database, rules.historyMs);
+  const months = await dropExpired(database, rules.historyMs);
+  const leaves = await moving;
   const { archived, batches, attempts } = round.done;
-  return { archived, deleted: { batches, attempts }, processed, dropped, inUse, complete };
+  return {
+    archived: archived + leaves.archived,
+    deleted: { batches, attempts },
+    processed,
+    dropped: months.dropped + leaves.dropped,
+    inUse: months.inUse + leaves.inUse,
+    complete,
+  };
+}
+
+/**
+ * A leaf is archived and dropped as a whole, so there are some of them within `archiveAfter`. Within `history` there are two dozen at
+ * most: a sender's own id is looked up in each of them, and each stays locked until the sender's transaction ends.
+ */
+function leafRules({ rules, leafMs }: RetentionInput): LeafRules {
+  const { archiveAfterMs, historyMs } = rules;
+  return {
+    leafMs: leafMs ?? Math.max(archiveAfterMs / 4, historyMs / 24),
+    archiveAfterMs,
+    suspectAgeMs: Math.max(archiveAfterMs, suspectMs),
+    historyMs,
+  };
 }
 
 /** Time, size and results of the pages of one round. */

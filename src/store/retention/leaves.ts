@@ -1,0 +1,116 @@
+import type { Database, Sql } from '../database/database.ts';
+import { readArchivableLanes } from './archive.ts';
+import {
+  archiveLeaf,
+  clearLeaf,
+  dropLeaf,
+  isLeafOld,
+  isLeafPassed,
+  isOver,
+  type LeafPace,
+  passLeaf,
+  sealLeaf,
+} from './leaf.ts';
+
+// The life of a leaf of the log: current, closed, sealed (nobody can write to it any more), passed (every lane has published its
+// messages there, and claims read it no longer), archived, dropped. No step moves a row. A step that is not possible yet, or whose
+// lock somebody keeps, is left to the next round: meanwhile claims read one more leaf, or a list shows more messages.
+
+/** When a leaf goes to its next step. */
+export interface LeafRules {
+  /** How long a leaf is the current one. */
+  readonly leafMs: number;
+  readonly archiveAfterMs: number;
+  /** The same for messages that a dead owner may have seen. */
+  readonly suspectAgeMs: number;
+  readonly historyMs: number;
+}
+
+/** What a round did. */
+export interface MovedLeaves {
+  /** Number of messages in the leaves that it archived. */
+  readonly archived: number;
+  /** Number of leaves that it dropped. */
+  readonly dropped: number;
+  /** Number of leaves that it left because somebody kept a lock on them. */
+  readonly inUse: number;
+}
+
+const untilDone: LeafPace = { signal: new AbortController().signal, progress: () => undefined };
+
+/** So many closed leaves may wait for their lanes; each costs every claim some microseconds. */
+const mostClosed = 8;
+
+/** Takes every leaf as far as it can go now, or until it is stopped. */
+export async function moveLeaves(
+  database: Database,
+  rules: LeafRules,
+  pace: LeafPace = untilDone,
+): Promise<MovedLeaves> {
+  await closeOld(database, rules.leafMs);
+  const moved = { archived: 0, dropped: 0, inUse: await passClosed(database, pace) };
+  const lanes = await readArchivableLanes(database, rules.archiveAfterMs, rules.suspectAgeMs);
+  const old = await readLeaves(
+    database,
+    `${older('newest_at')} and archived_at is null`,
+    rules.archiveAfterMs,
+  );
+  for (const { n, messages } of old) {
+    if (isOver(pace)) return moved;
+    if (!(await isLeafOld(database, n, lanes))) continue;
+    if (await archiveLeaf(database, n)) moved.archived += messages;
+    else moved.inUse += 1;
+  }
+  for (const { n } of await readLeaves(database, older('archived_at'), rules.historyMs)) {
+    if (isOver(pace)) return moved;
+    if (await dropLeaf(database, n)) moved.dropped += 1;
+    else moved.inUse += 1;
+  }
+  return moved;
+}
+
+/** @returns how many leaves could be passed, and are in use */
+async function passClosed(database: Database, pace: LeafPace): Promise<number> {
+  let inUse = 0;
+  const closed = await readLeaves(database, 'closed_at is not null and messages is null');
+  for (const [index, { n }] of closed.entries()) {
+    if (isOver(pace)) return inUse;
+    if (!(await sealLeaf(database, n))) continue;
+    if (index < closed.length - mostClosed) await clearLeaf(database, n, pace);
+    if ((await isLeafPassed(database, n)) && !(await passLeaf(database, n))) inUse += 1;
+  }
+  return inUse;
+}
+
+interface Leaf {
+  /** Number of its table, `outbox.log_<n>`. */
+  readonly n: string;
+  readonly messages: number;
+}
+
+const older = (column: string): string => `${column} <= outbox.clock() - $1 * interval '1 ms'`;
+
+/** The leaves for which a condition holds, the oldest first. */
+function readLeaves(sql: Sql, condition: string, ageMs?: number): Promise<readonly Leaf[]> {
+  return sql.query<Leaf>(
+    `select n, coalesce(messages, 0)::float8 as messages from outbox.leaf where ${condition} order by n`,
+    ageMs === undefined ? [] : [ageMs],
+  );
+}
+
+/** Opens the next leaf if the current one has served its time. An empty one goes on, as if it were new. */
+async function closeOld(database: Database, leafMs: number): Promise<void> {
+  const [old] = await readLeaves(database, `closed_at is null and ${older('opened_at')}`, leafMs);
+  if (old === undefined) return;
+  const used = await database.query(`select from outbox.log_${old.n} limit 1`);
+  if (used.length > 0) {
+    // Two transactions: see outbox.next_leaf.
+    await database.query('select outbox.create_leaf($1::bigint + 1)', [old.n]);
+    await database.query('select outbox.next_leaf($1)', [old.n]);
+  } else {
+    await database.query(
+      'update outbox.leaf set opened_at = outbox.clock() where n = $1 and closed_at is null',
+      [old.n],
+    );
+  }
+}
