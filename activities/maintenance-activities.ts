@@ -2,6 +2,7 @@ import type { Maintenance } from '../src/relay/maintenance.ts';
 import type { Reconciliation } from '../src/relay/reconcile.ts';
 import type { PlaceAnswer } from '../src/store/installation/twin.ts';
 import type { RetentionOutcome } from '../src/store/retention/retention.ts';
+import type { DueAnswer } from '../src/store/schedule/write-due.ts';
 import { type BulkActivities, createBulkActivities } from './bulk-activities.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
@@ -23,11 +24,18 @@ export interface PlaceActivities {
   answerPlace(question: string): Promise<PlaceAnswer>;
 }
 
+/** Activity of the workflow `writeScheduled`. */
+export interface ScheduledActivities {
+  /** Writes the message of one time of a schedule, if its row says so. @param at ISO time */
+  writeScheduledMessage(name: string, at: string): Promise<DueAnswer>;
+}
+
 /** Activities of the maintenance task queue. */
 export type MaintenanceActivities = ArchiveActivities &
   BulkActivities &
   PlaceActivities &
-  ReconcileActivities;
+  ReconcileActivities &
+  ScheduledActivities;
 
 function createArchiveActivities(maintenance: Pick<Maintenance, 'archive'>): ArchiveActivities {
   return {
@@ -48,5 +56,6 @@ export function createMaintenanceActivities(maintenance: Maintenance): Maintenan
     ...createBulkActivities(maintenance.bulk),
     ...createReconcileActivities(maintenance),
     answerPlace: (question) => maintenance.answerPlace(question),
+    writeScheduledMessage: (name, at) => maintenance.schedules.write(name, new Date(at)),
   };
 }

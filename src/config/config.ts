@@ -1,9 +1,10 @@
 import type { Transport } from '../brokers/transport.ts';
 import { OutboxError } from '../core/errors.ts';
 import { isObject, listOf, object, recordOf, type Table } from '../core/options/collections.ts';
-import { defaulted, optional, shaped } from '../core/options/values.ts';
+import { defaulted, func, optional, shaped } from '../core/options/values.ts';
 import { type Retention, retentionOptions } from '../core/retention.ts';
 import { isTopic, type Topic } from '../core/topic.ts';
+import type { OnFailed } from '../relay/on-failed.ts';
 import { type DatabaseConfig, databaseOptions } from './database-config.ts';
 import { readConfig } from './read-config.ts';
 import { type RelaySettings, relayOptions } from './relay-settings.ts';
@@ -26,6 +27,8 @@ export interface Config {
   readonly relay?: RelaySettings;
   /** How long finished messages and what belongs to them are kept. @defaultValue see {@link Retention} */
   readonly retention?: Retention;
+  /** Called by the relay for each message that has failed for good, see {@link OnFailed}. @defaultValue nothing */
+  readonly onFailed?: OnFailed;
 }
 
 /** A configuration with everything that a relay needs. */
@@ -40,14 +43,18 @@ const transportShape = shaped(
     isObject(given) && 'publish' in given && 'probe' in given && 'close' in given,
 );
 
-const configOptions = object({
+const configTable = {
   database: optional(databaseOptions),
   temporal: optional(temporalSettings),
   topics: listOf(shaped('a topic made by topic()', isTopic), 'a list of at least one topic', { least: 1 }),
   transports: recordOf(transportShape, 'an object of transports by name'),
   relay: defaulted(relayOptions),
   retention: defaulted(retentionOptions),
-} satisfies Table<Config>);
+  onFailed: optional(func<OnFailed>()),
+} satisfies Table<Config>;
+
+/** Names of all settings of a configuration. */
+export const configNames: readonly string[] = Object.keys(configTable);
 
 /**
  * The configuration of a process that needs the outbox database.
@@ -73,7 +80,7 @@ export function defineConfig(config: RelayConfig): RelayConfig;
 /** The same for a process that needs no database, such as a consumer. */
 export function defineConfig(config: Config): Config;
 export function defineConfig(config: Config): Config {
-  readConfig(configOptions, config);
+  readConfig(object(configTable), config);
   const names = config.topics.map((topic) => topic.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)

@@ -12,6 +12,10 @@ export const errorRules = {
     retryable: true,
     next: 'Create the named topics, or correct their names. A consumer creates none, and continues by itself once they exist.',
   },
+  OUTBOX_ADDRESS_UNFIT: {
+    retryable: false,
+    next: 'Give what is named the properties of the configuration, or the configuration its properties, or use another name. What is in a deleted queue is lost.',
+  },
   OUTBOX_BULK_UNEXPECTED: {
     retryable: false,
     next: 'Rerun the dry run, and pass its count as `expect`.',
@@ -68,7 +72,7 @@ export const errorRules = {
   },
   OUTBOX_GROUP_UNKNOWN: {
     retryable: false,
-    next: 'Check the name: `temporal-outbox status` lists the consumer groups of the database.',
+    next: 'Check the name: `temporal-outbox status` lists the consumer groups of the database, `temporal-outbox groups` those that brokers keep.',
   },
   OUTBOX_HANDLER_GIVEN_UP: {
     retryable: true,
@@ -145,7 +149,7 @@ export const errorRules = {
   },
   OUTBOX_PRIVILEGE_MISSING: {
     retryable: false,
-    next: 'Grant what docs/production.md lists for this role of PostgreSQL, or this client of Kafka; nothing has to be restarted.',
+    next: 'Grant what docs/production.md lists for this role of PostgreSQL, or this client of Kafka, or the page of its transport for a client of another broker; nothing has to be restarted.',
   },
   OUTBOX_PROJECT_UNFIT: {
     retryable: false,
@@ -161,13 +165,18 @@ export const errorRules = {
   },
   OUTBOX_RECEIPTS_MISSING: {
     retryable: false,
-    next: 'Run `temporal-outbox migrate --topics`, or create the topic outbox.receipts by other means.',
+    next: 'Run `temporal-outbox migrate --topics`, or create the topic outbox-receipts by other means.',
   },
   OUTBOX_REF_INVALID: { retryable: false, next: 'Use a ref of 1 to 256 bytes without NUL characters.' },
   OUTBOX_REF_TAKEN: {
     retryable: false,
     next: 'Cancel or reschedule the waiting message of this ref, or choose another ref.',
   },
+  OUTBOX_SCHEDULE_REFUSED: {
+    retryable: true,
+    next: 'Schedule the message again with what the reason asks for, or start a relay that raises the limit.',
+  },
+  OUTBOX_SCHEDULE_UNKNOWN: { retryable: false, next: 'List the schedules, and check the name.' },
   OUTBOX_SERVER_REFUSED: {
     retryable: false,
     next: 'Correct the user, the password or API key, or the name of the database or namespace.',
@@ -178,7 +187,7 @@ export const errorRules = {
   },
   OUTBOX_SOURCE_UNKNOWN: {
     retryable: false,
-    next: 'Consume topics of a transport that can also receive: Kafka, RabbitMQ, Redis or RocketMQ.',
+    next: 'Consume topics of a transport that can also receive: Kafka, RabbitMQ, Redis or RocketMQ. The message says what receipts lack.',
   },
   OUTBOX_STILL_DELIVERING: {
     retryable: false,

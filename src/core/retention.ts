@@ -5,7 +5,10 @@ import { defaulted, duration, either } from './options/values.ts';
 
 /** How long the outbox keeps finished messages. Every duration is at most 36,500 days. */
 export interface Retention {
-  /** A finished message that has been unchanged for this long moves to the history, 1 minute or more. @defaultValue 24 h */
+  /**
+   * A finished message that has been unchanged for this long moves to the history, 1 minute or more; one of the log together with
+   * the others of its leaf, which takes a quarter longer, or a 24th of `history`. @defaultValue 24 h
+   */
   readonly archiveAfter?: Duration;
   /**
    * The same for failed messages, which an operator can retry only while they are live. Those of topics with
@@ -13,11 +16,14 @@ export interface Retention {
    */
   readonly archiveFailedAfter?: Duration | false;
   /**
-   * Months of history are dropped when their newest message was archived this long ago, 1 day or more. After that the id of
+   * Months and leaves of the history are dropped when their newest message was archived this long ago, 1 day or more. After that the id of
    * a message may be used again, and `cancel` answers `unknown`. @defaultValue 90 days
    */
   readonly history?: Duration;
-  /** Records of published batches, kept at least while messages of them are live; 1 hour or more. @defaultValue 7 days */
+  /**
+   * Records of published batches, kept at least while messages of them are live or in a leaf of the log; 1 hour or more.
+   * @defaultValue 7 days
+   */
   readonly batches?: Duration;
   /** Attempts of messages, kept at least while the message is live; 1 hour or more. @defaultValue 90 days */
   readonly attempts?: Duration;

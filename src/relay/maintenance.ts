@@ -5,9 +5,10 @@ import { answerQuestion, type PlaceAnswer } from '../store/installation/twin.ts'
 import { applyRetention, type RetentionOutcome } from '../store/retention/retention.ts';
 import { Progress } from '../store/retention/turns.ts';
 import { createRelayBulkRunner } from './bulk.ts';
-import type { AskPlace, Withdraw, WorkflowCensus } from './ports.ts';
+import type { AskPlace, Repeater, Withdraw, WorkflowCensus } from './ports.ts';
 import { type Reconciliation, reconcileWorkflows } from './reconcile.ts';
 import type { RelayReport } from './report.ts';
+import { createSchedules, type Schedules } from './schedules.ts';
 import { reportTwin } from './twin.ts';
 
 /** Periodic maintenance of an installation. Any number of relays may run it, even concurrently. */
@@ -20,11 +21,14 @@ export interface Maintenance {
   answerPlace(question: string): Promise<PlaceAnswer>;
   /** Runs bulk operations on outbox messages. */
   readonly bulk: BulkRunner;
+  /** Writes repeating messages. */
+  readonly schedules: Schedules;
 }
 
 export interface MaintenanceInput {
   readonly database: Database;
   readonly census: WorkflowCensus;
+  readonly repeater: Repeater;
   readonly askPlace: AskPlace;
   readonly retention: RetentionRules;
   readonly withdraw: Withdraw;
@@ -35,11 +39,21 @@ export interface MaintenanceInput {
 
 /** Binds the tasks to their dependencies, and reports what they did. */
 export function createMaintenance(input: MaintenanceInput): Maintenance {
-  const { database, census, askPlace, retention, withdraw, report, archiveWithinMs: withinMs } = input;
+  const {
+    database,
+    census,
+    askPlace,
+    repeater,
+    retention,
+    withdraw,
+    report,
+    archiveWithinMs: withinMs,
+  } = input;
   const from = new Progress();
   return {
     answerPlace: (question) => answerQuestion(database, question),
     bulk: createRelayBulkRunner({ database, withdraw, report }),
+    schedules: createSchedules({ database, repeater, report }),
     async archive(signal, progress) {
       const outcome = await applyRetention({
         database,

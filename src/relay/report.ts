@@ -92,6 +92,7 @@ export type RelayEvent =
         | 'bulk'
         | 'settle'
         | 'tell'
+        | 'notices'
         | 'schedules'
         | 'workers'
         | 'overdue'

@@ -11,7 +11,7 @@ import type { Sql } from '../../store/database/database.ts';
 import type { DatabaseAddress } from '../../store/database/database-address.ts';
 import { openDatabase } from '../../store/database/pool.ts';
 import { named } from '../../store/database/visit.ts';
-import { readArchiveFacts } from '../../store/doctor/archive.ts';
+import { readArchiveFacts, readLeafFacts } from '../../store/doctor/archive.ts';
 import { readConnectionFacts } from '../../store/doctor/connections.ts';
 import { readChangeFacts, readLaneFacts, readMonths } from '../../store/doctor/lanes.ts';
 import { readOwnerFacts, readRoleFacts } from '../../store/doctor/privileges.ts';
@@ -131,6 +131,7 @@ async function readDelivery(
     configured,
     historyMs,
     unarchived: await readArchiveFacts(sql, archiveAfterMs),
+    leaves: await readLeafFacts(sql),
     // First, because it does not wait for locks, as the others would.
     locks: await readLaneLocks(sql),
     relays: await readRelays(sql),

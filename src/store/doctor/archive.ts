@@ -19,7 +19,7 @@ export async function readArchiveFacts(sql: Sql, archiveAfterMs: number): Promis
     `select l.topic, l.n as lane,
        (extract(epoch from outbox.clock() - greatest(m.updated_at, b.published_at)) * 1000 - $1)::float8 as "lateMs"
      from outbox.lane l cross join lateral (
-       select m.position, m.updated_at from outbox.message m
+       select m.position, m.updated_at from only outbox.message m
        where m.topic = l.topic and m.lane = l.n and m.state = 'ready' and m.position > 0 and m.position <= l.cursor
          and pg_visible_in_snapshot(m.xid, l.snapshot)
        order by m.position limit 1) m
@@ -29,5 +29,27 @@ export async function readArchiveFacts(sql: Sql, archiveAfterMs: number): Promis
      where greatest(m.updated_at, b.published_at) < outbox.clock() - $1 * interval '1 ms'
      order by 3 desc`,
     [Math.max(archiveAfterMs, suspectMs)],
+  );
+}
+
+/** A leaf of the log that was closed, and that claims still read. */
+export interface LeafFacts {
+  /** Name of its table. */
+  readonly name: string;
+  readonly closedMs: number;
+  /** Transactions from before it was closed, which may write to it: their number. */
+  readonly open: number;
+  /** A lane that has not passed it, as `topic/lane`; `null`: all have. */
+  readonly behind: string | null;
+}
+
+/** The closed leaves that claims still read, the oldest first. */
+export async function readLeafFacts(sql: Sql): Promise<readonly LeafFacts[]> {
+  return sql.query<LeafFacts>(
+    `select 'log_' || f.n as name, (extract(epoch from outbox.clock() - f.closed_at) * 1000)::float8 as "closedMs",
+       coalesce(cardinality(f.running), 0) as open,
+       (select s.topic || '/' || s.lane from outbox.lanes_of_leaf(('outbox.log_' || f.n)::regclass) s
+        where not s.passed order by 1 limit 1) as behind
+     from outbox.leaf f where f.closed_at is not null and f.messages is null order by f.n`,
   );
 }

@@ -23,7 +23,8 @@ export const mending = {
       `grant usage on schema outbox to ${name(role)}`,
       `grant usage on all sequences in schema outbox to ${name(role)}`,
       `grant select on all tables in schema outbox to ${name(role)}`,
-      `grant insert, update, delete on outbox.message to ${name(role)}`,
+      `grant insert, update, delete on outbox.message, outbox.schedule to ${name(role)}`,
+      'select outbox.grant_log()',
     ].join('; '),
   letConsume: (role: string) =>
     [

@@ -26,17 +26,21 @@ export interface OwnerFacts {
 }
 
 /**
- * What a role needs, in rows of `what` (for a GRANT) and `has`. Partitions are left out: whoever uses their table needs no
- * right to them. The `case` is for the planner, which may ask about a relation before it filters them.
+ * What a role needs, in rows of `what` (for a GRANT) and `has`. Partitions and leaves are left out: whoever uses their table needs
+ * no right to them, but a sender to the current leaf, in which its messages are inserted by name. The `case` is for the planner, which may ask about a relation before it filters them.
  */
 const needs = `
   select 'usage on schema outbox' as what, has_schema_privilege(r.oid, 'outbox', 'usage') as has, true as send, true as consume
   union all
   select kind || ' on outbox.' || c.relname, has_table_privilege(r.oid, c.oid, kind),
-    kind = 'select' or c.relname = 'message', true
+    kind = 'select' or c.relname in ('message', 'schedule'), true
   from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete']) as kind
   where c.relnamespace = 'outbox'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition
+    and not exists (select from pg_inherits i where i.inhrelid = c.oid)
     and (c.relkind <> 'v' or kind = 'select')
+  union all
+  select kind || ' on outbox.log_' || f.n, has_table_privilege(r.oid, 'outbox.log_' || f.n, kind), true, false
+  from outbox.leaf f cross join unnest(array['select', 'insert']) as kind where f.closed_at is null
   union all
   select 'usage on sequence outbox.' || c.relname, case when c.relkind = 'S' then has_sequence_privilege(r.oid, c.oid, 'usage') end, true, true
   from pg_class c where c.relnamespace = 'outbox'::regnamespace and c.relkind = 'S'

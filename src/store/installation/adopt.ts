@@ -49,7 +49,9 @@ export async function adoptDatabase(
     await renewOthers(sql);
     await restartLanes(sql);
     const installation = newInstallation ? await renameInstallation(sql, id) : id;
+    await renewLog(sql);
     const waiting = await forgetAllTold(sql);
+    await forgetFollowed(sql);
     await writeIdentity(sql);
     await writeAudit(sql, [
       { actor, action: 'adopt', messageId: null, result: 'done', details: { installation, settled, ready } },
@@ -139,9 +141,23 @@ async function renameInstallation(sql: Sql, before: string): Promise<string> {
 async function forgetAllTold(sql: Sql): Promise<number> {
   return changedBy(
     sql,
-    `update outbox.message set workflow_due_at = null
+    `update only outbox.message set workflow_due_at = null
      where state in ('waiting', 'retrying') and workflow_id = outbox.message_workflow_id(id)`,
   );
+}
+
+/** Nor whether it has the schedules of this installation. */
+async function forgetFollowed(sql: Sql): Promise<void> {
+  await sql.query('update outbox.schedule set followed_version = null');
+}
+
+/**
+ * Creates leaves that the copy lacks, because replication copies their rows in `outbox.leaf` and not their tables, and makes the functions
+ * that name the current leaf and the installation.
+ */
+async function renewLog(sql: Sql): Promise<void> {
+  await sql.query('select outbox.create_leaf(n) from outbox.leaf');
+  await sql.query('select outbox.grant_log(), outbox.write_store()');
 }
 
 async function writeIdentity(sql: Sql): Promise<void> {

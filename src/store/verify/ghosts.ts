@@ -5,15 +5,12 @@ import { countRows, type Finding, findViolations } from './finding.ts';
 const compared = `
   from verify_record r
   left join lateral (
-    select m.topic, m.key, m.payload, m.state from outbox.message m where m.id = r.id
-    union all
-    select h.topic, h.key, h.payload, h.state from outbox.message_history h where h.id = r.id
-    limit 1) m on true
+    select a.topic, a.key, a.payload, a.state from outbox.message_all a where a.id = r.id limit 1) m on true
   where r.ours`;
 
 /** Time before which the history may have been dropped; null: nothing was ever archived. */
 const forgotten = `
-  select min((regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\)'))[1]::timestamptz) as before
+  select greatest((select min(f.opened_at) from outbox.leaf f having min(f.n) > 1), min((regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\)'))[1]::timestamptz)) as before
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'outbox.message_history'::regclass`;
 
 /**

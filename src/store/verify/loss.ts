@@ -9,7 +9,9 @@ const published = `
   select m.id, m.topic, m.key, m.created_at from outbox.message m
   where m.state in ('published', 'confirmed') and coalesce(m.published_at, m.updated_at) <= outbox.clock()
   union all
-  select h.id, h.topic, h.key, h.created_at from outbox.message_history h where h.state in ('published', 'confirmed')`;
+  select h.id, h.topic, h.key, h.created_at from outbox.message_history h where h.state in ('published', 'confirmed')
+  union all
+  select h.id, h.topic, h.key, h.created_at from outbox.log_history h`;
 
 const due = `from outbox.message_view v
   where (v.state in ('ready', 'blocked') or v.state in ('waiting', 'retrying') and v.due_at is not null)

@@ -10,7 +10,7 @@ export const maxCounted = 100_000;
 export async function countTold(sql: Sql): Promise<number> {
   const [row] = await sql.query<{ count: number }>(
     `select count(*)::integer as count from (
-       select from outbox.message m where ${told} limit $1) x`,
+       select from only outbox.message m where ${told} limit $1) x`,
     [maxCounted],
   );
   return row?.count ?? 0;
@@ -30,7 +30,7 @@ export const firstDue: DueCursor = { dueAt: '-infinity', id: '00000000-0000-0000
 /** Messages with a workflow of their own after a cursor, in the order of their due times. */
 export async function readTold(sql: Sql, after: DueCursor, limit: number): Promise<readonly DueCursor[]> {
   return sql.query<DueCursor>(
-    `select m.id, m.due_at::text as "dueAt" from outbox.message m
+    `select m.id, m.due_at::text as "dueAt" from only outbox.message m
      where ${told} and (m.due_at, m.id) > ($1::timestamptz, $2::uuid)
      order by m.due_at, m.id limit $3`,
     [after.dueAt, after.id, limit],

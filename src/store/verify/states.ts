@@ -14,6 +14,7 @@ const contradictions: readonly (readonly [condition: string, what: string])[] = 
   [`m.state = 'published' and m.published_at is null and m.sends > 0`, 'It was published at no time.'],
   [`m.state = 'failed' and m.last_error is null`, 'It failed without an error.'],
   [`m.position <= 0`, 'It has no position.'],
+  [`m.tableoid = 'outbox.message'::regclass and m.workflow_id is null`, 'It has no workflow.'],
   [
     `m.xid >= pg_snapshot_xmax(pg_current_snapshot())`,
     'Its transaction id belongs to another cluster: the database must be adopted.',

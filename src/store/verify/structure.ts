@@ -22,7 +22,7 @@ const indexes = [
   'processed_pkey',
 ];
 
-/** What is wrong with guards, indexes and lanes. */
+/** What is wrong with guards, indexes, leaves and lanes. */
 const wrong = `
   select format('The trigger %s is %s.', t.name, case when g.tgname is null then 'missing' else 'disabled' end) as what,
     null as topic, t.name as id, null as key
@@ -44,13 +44,22 @@ const wrong = `
   select 'The cursor of the lane is beyond every position.', l.topic, l.n::text, null from outbox.lane l
   where l.cursor > (select last_value from outbox.message_position)
   union all
+  select format('The function %s stores for another leaf of the log, or another installation.', p.proname), null, p.proname, null
+  from pg_proc p cross join outbox.installation i cross join outbox.leaf f
+  where p.pronamespace = 'outbox'::regnamespace and p.proname in ('store_one', 'store_many') and f.closed_at is null
+    and (strpos(p.prosrc, 'into outbox.log_' || f.n || ' ') = 0 or strpos(p.prosrc, i.id::text) = 0)
+  union all
+  select 'The leaf of the log does not exist.', null, 'log_' || f.n, null from outbox.leaf f
+  where to_regclass('outbox.log_' || f.n) is null
+  union all
   select 'The lane does not exist.', t.name, s.lane::text, null
   from outbox.topic t cross join lateral generate_series(0, t.lanes - 1) s(lane)
   where not exists (select from outbox.lane l where l.topic = t.name and l.n = s.lane)`;
 
-/** I9, what keeps states legal: guards exist and are enabled, indexes are valid, and lanes are consistent. */
+/** I9, what keeps states legal: guards exist and are enabled, indexes are valid, and leaves and lanes are consistent. */
 export async function verifyStructure(sql: Sql): Promise<Finding> {
   const found = await findViolations(sql, wrong, [triggers, indexes]);
   const lanes = await countRows(sql, 'select count(*)::integer as count from outbox.lane');
-  return { checked: triggers.length + indexes.length + lanes, ...found, notes: {} };
+  const leaves = await countRows(sql, 'select count(*)::integer as count from outbox.leaf');
+  return { checked: triggers.length + indexes.length + leaves + lanes, ...found, notes: {} };
 }

@@ -85,6 +85,8 @@ const sweep = fc.constant(
   }),
 );
 
+const turnLeaf = fc.constant(command('turn leaf', (_, world) => world.turnLeaf()));
+
 const cancelByRef = fc.constantFrom('r', 's').map((named) =>
   command(`cancel(${named})`, async (model, world) => {
     const message = model.ofRef(named);
@@ -138,6 +140,8 @@ export const laneCommands: fc.Arbitrary<Command>[] = [
   drain,
   advance,
   sweep,
+  turnLeaf,
+  turnLeaf,
   cancelByRef,
   cancel,
   reschedule,

@@ -16,6 +16,7 @@ import { sweep } from '../../../src/store/message/release.ts';
 import { cancelMessage, rescheduleMessage, storeMessages } from '../../../src/store/message/write.ts';
 import { MortalDatabase } from '../faults/mortal-database.ts';
 import { createTestDatabase, type TestDatabase } from '../fixtures/database.ts';
+import { turnLeaf } from '../fixtures/leaves.ts';
 import { ScriptedBroker, type Verdict } from '../kafka/scripted-broker.ts';
 import { retryMinutes } from './lane-model.ts';
 
@@ -164,6 +165,11 @@ export class LaneWorld {
 
   async advance(minutes: number): Promise<void> {
     await this.database.query(`update skipped set by = by + $1 * interval '1 minute'`, [minutes]);
+  }
+
+  /** Closes the current leaf of the log, and takes all as far as they can go. */
+  async turnLeaf(): Promise<void> {
+    await turnLeaf(this.database);
   }
 
   async sweep(): Promise<void> {
