@@ -4,6 +4,7 @@ import type { Database } from '../../../src/store/database/database.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { leafOf } from '../../support/fixtures/leaves.ts';
 import { anotherCluster, burn, movedFixture } from '../../support/fixtures/moved-fixture.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -60,6 +61,18 @@ test('a physical copy kept current by logical replication is refused, and once a
   for (const lane of [0, 1]) await copy.drain({ lane: { topic, lane } });
   expect(copy.broker.labels).toEqual(['retrying']);
   expect(await adopt(copy.database, by)).toMatchObject({ adopted: false });
+});
+
+test('a copy that lacks the leaf that its original opened meanwhile has one once it is adopted, and stores in it', async () => {
+  const fixture = await originalFixture();
+  const copy = await keptInStep(fixture);
+  // As replication copies them: rows of outbox.leaf, and no table.
+  await copy.database.query('update outbox.leaf set closed_at = now()');
+  await copy.database.query('insert into outbox.leaf (n, opened_at) values (2, now())');
+  expect(await adopt(copy.database, { ...by, newInstallation: true })).toMatchObject({ adopted: true });
+
+  const id = await copy.send('new', { key: 'k' });
+  expect(await leafOf(copy.database, id)).toBe('log_2');
 });
 
 test('a physical copy kept current by logical replication is refused although none of its lanes has sent anything', async () => {

@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { type Adoption, adopt } from '../../../src/operations/adopt.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
+import { storeMessages } from '../../../src/store/message/write.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { dumpOutbox } from '../../support/fixtures/dump.ts';
 import { gate } from '../../support/fixtures/gate.ts';
@@ -197,12 +198,22 @@ test('a copy gets its own installation id and workflow ids while the original ru
   expect(installation).not.toBe(original);
   expect(await readInstallation(copy.database)).toBe(installation);
   const rows = await copy.database.query<{ workflow: string }>(
-    `select workflow_id as workflow from outbox.message order by position`,
+    `select workflow_id as workflow from outbox.message_view order by position`,
   );
   expect(rows.map(({ workflow }) => workflow)).toEqual([
     `${installation}/message/${fixture.idOf('waiting')}`,
     expect.stringMatching(`^${installation}/lane/orders/[01]$`),
   ]);
+});
+
+test('a copy with a new installation sends with workflow ids of its own', async () => {
+  const fixture = await originalFixture();
+  const copy = await moved(fixture);
+  const { installation } = await adopt(copy.database, { newInstallation: true, actor: 'test' });
+  const sent = await storeMessages(copy.database, 'orders', [{ payload: '1' }]);
+  expect(sent[0]?.workflowId).toMatch(new RegExp(`^${installation}/lane/orders/`));
+  const batch = await storeMessages(copy.database, 'orders', [{ payload: '1' }, { payload: '2' }]);
+  expect(batch[1]?.workflowId).toMatch(new RegExp(`^${installation}/lane/orders/`));
 });
 
 test('adoption reads a few batches per passed message, whatever their number', async () => {

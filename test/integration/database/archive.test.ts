@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { State } from '../../../src/core/transitions.ts';
 import { acquireLane, markSuspect } from '../../../src/store/lane/lease.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
+import { kindsOfMessages } from '../../support/fixtures/leaves.ts';
 import { readOutcome } from '../../support/fixtures/release-one.ts';
 
 let at: ArchiveFixture;
@@ -57,7 +58,7 @@ test('messages published, canceled, confirmed, superseded or discarded a day ago
     'archived discarded',
   ]);
   const after = await fixture.database.query<Record<string, unknown>>(
-    'select * from outbox.message_history order by position',
+    'select * from outbox.message_all where archived_at is not null order by position',
   );
   const constant = [
     'id',
@@ -79,33 +80,39 @@ test('messages published, canceled, confirmed, superseded or discarded a day ago
   expect(await at.archive()).toMatchObject({ archived: 0 });
 });
 
-test('a passed message takes the time from its batch, and also partition and offset if it was sent alone', async () => {
-  const { fixture } = at;
-  await fixture.send('alone');
-  await fixture.drain();
-  await fixture.send('one of two');
-  await fixture.send('other of two');
-  await fixture.drain();
-  await at.age('25 hours');
-  const batches = await fixture.database.query<{ at: Date }>(
-    'select published_at as at from outbox.batch order by last_position',
-  );
-  await at.archive();
+test.each([
+  ['of the log', () => ({})],
+  ['with an id of its sender', () => ({ id: randomUUID() })],
+])(
+  'a passed message %s takes the time from its batch, and also partition and offset if it was sent alone',
+  async (_, options) => {
+    const { fixture } = at;
+    await fixture.send('alone', options());
+    await fixture.drain();
+    await fixture.send('one of two', options());
+    await fixture.send('other of two', options());
+    await fixture.drain();
+    await at.age('25 hours');
+    const batches = await fixture.database.query<{ at: Date }>(
+      'select published_at as at from outbox.batch order by last_position',
+    );
+    await at.archive();
 
-  const rows = await fixture.database.query(
-    'select partition, "offset", published_at as at from outbox.message_history order by position',
-  );
-  expect(rows).toEqual([
-    { partition: 0, offset: '0', at: batches[0]?.at },
-    { partition: 0, offset: null, at: batches[1]?.at },
-    { partition: 0, offset: null, at: batches[1]?.at },
-  ]);
-});
+    const rows = await fixture.database.query(
+      'select partition, "offset", published_at as at from outbox.message_all where archived_at is not null order by position',
+    );
+    expect(rows).toEqual([
+      { partition: 0, offset: '0', at: batches[0]?.at },
+      { partition: 0, offset: null, at: batches[1]?.at },
+      { partition: 0, offset: null, at: batches[1]?.at },
+    ]);
+  },
+);
 
 test('messages younger than a day, or changed during the round, stay', async () => {
   const { fixture } = at;
-  await fixture.send('old');
-  await fixture.send('touched');
+  await fixture.send('old', { id: randomUUID() });
+  await fixture.send('touched', { id: randomUUID() });
   await fixture.send('canceled', { afterMs: 60_000 });
   await fixture.cancel('canceled');
   await fixture.drain();
@@ -138,11 +145,11 @@ test('messages that wait, retry, are blocked or not passed stay, whatever their 
   await fixture.send('retrying', { key: 'k' });
   await fixture.send('blocked', { key: 'k' });
   const open = await fixture.begin();
-  await fixture.send('late', {}, open);
-  await fixture.send('passed');
+  await fixture.send('late', { id: randomUUID() }, open);
+  await fixture.send('passed', { id: randomUUID() });
   await fixture.drain();
   await open.commit();
-  await fixture.send('new');
+  await fixture.send('new', { id: randomUUID() });
   await at.age('25 hours');
 
   expect(await at.archive()).toMatchObject({ archived: 1 });
@@ -172,21 +179,25 @@ test('nothing is archived of a lane without a snapshot', async () => {
   expect(await at.whereabouts('passed')).toEqual(['live ready']);
 });
 
-test('messages visible to a dead owner stay for a day after they were passed, even where archiving is sooner', async () => {
-  const { fixture } = at;
-  const soon = { archiveAfterMs: 60_000 };
-  await fixture.send('seen');
-  await fixture.drain();
-  const me = '00000000-0000-4000-8000-000000000001';
-  await acquireLane(fixture.database, fixture.lane, me);
-  await markSuspect(fixture.database, fixture.lane, me);
-  await at.age('1 hour');
-  expect(await at.archive(soon)).toMatchObject({ archived: 0 });
+test.each(kindsOfMessages)(
+  'messages visible to a dead owner stay for a day after they were passed, even where archiving is sooner: $kind',
+  async ({ everyMessage }) => {
+    const { fixture } = at;
+    fixture.everyMessage = everyMessage;
+    const soon = { archiveAfterMs: 60_000 };
+    await fixture.send('seen');
+    await fixture.drain();
+    const me = '00000000-0000-4000-8000-000000000001';
+    await acquireLane(fixture.database, fixture.lane, me);
+    await markSuspect(fixture.database, fixture.lane, me);
+    await at.age('1 hour');
+    expect(await at.archive(soon, { leafMs: 0 })).toMatchObject({ archived: 0 });
 
-  await at.age('23 hours');
-  expect(await at.archive(soon)).toMatchObject({ archived: 1 });
-  expect((await fixture.laneRow()).suspect).not.toBeNull();
-});
+    await at.age('23 hours');
+    expect(await at.archive(soon, { leafMs: 0 })).toMatchObject({ archived: 1 });
+    expect((await fixture.laneRow()).suspect).not.toBeNull();
+  },
+);
 
 test('failed messages stay unless the retention allows their removal, and always if they block their key', async () => {
   const { fixture } = at;
@@ -241,7 +252,7 @@ test('of a topic with confirmation everything moves except what awaits a receipt
 
 test('pages are small, and the next round continues one that ran out of time', async () => {
   const { fixture } = at;
-  for (let n = 0; n < 25; n += 1) await fixture.send(`m${n}`);
+  for (let n = 0; n < 25; n += 1) await fixture.send(`m${n}`, { id: randomUUID() });
   await fixture.drain();
   await at.age('25 hours');
   let pages = 0;

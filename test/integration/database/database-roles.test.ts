@@ -10,6 +10,7 @@ import { cancel, reschedule } from '../../../src/outbox/change.ts';
 import { send } from '../../../src/outbox/send.ts';
 import { transaction } from '../../../src/outbox/transact.ts';
 import { noteWindow } from '../../../src/store/inbox/window.ts';
+import { takeOut } from '../../../src/store/message/take-out.ts';
 import { dayMs, EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -105,10 +106,27 @@ test('with the documented grants a service sends, cancels and reschedules', asyn
   await expect(prisma.$queryRaw`select outbox.roll_processed(0, 1, 0)`).rejects.toThrow(/permission denied/);
 });
 
+test('with the documented grants a service in another language sends, cancels and reschedules by SQL', async () => {
+  const prisma = clientOf('shop');
+  const [answer] = await prisma.$queryRaw<unknown[]>`
+    with one as (select * from outbox.send('orders', '1', key => 'a')),
+         two as (select * from outbox.send_batch('orders', '[{"payload":"2","ref":"two","afterMs":60000}]'))
+    select one.state::text as one, two.state::text as two from one, two`;
+  expect(answer).toEqual({ one: 'ready', two: 'waiting' });
+
+  expect(
+    await prisma.$queryRaw`select outbox.reschedule('orders', 'two', after => '1 hour') as moved`,
+  ).toEqual([{ moved: 'rescheduled' }]);
+  expect(await prisma.$queryRaw`select outbox.cancel('orders', 'two') as ended`).toEqual([
+    { ended: 'canceled' },
+  ]);
+});
+
 test('with the documented grants a service cancels a retrying message, and cannot record freed keys otherwise', async () => {
   const prisma = clientOf('shop');
   const orders = topic('orders', z.object({ n: z.number() }));
   const { id } = await transaction(prisma, (tx) => send(tx, orders, { n: 1 }, { key: 'a' }));
+  await takeOut(fixture.database, [id]);
   await fixture.database.query(
     `update outbox.message set state = 'retrying', attempts = 1, due_at = outbox.clock() + interval '1 hour' where id = $1`,
     [id],

@@ -33,9 +33,9 @@ async function count(table: string): Promise<number> {
   return row?.count ?? Number.NaN;
 }
 
-/** Sends, publishes and archives one message. */
+/** Sends, publishes and archives one message that is not in the log. */
 async function archiveOne(label: string): Promise<void> {
-  await at.fixture.send(label);
+  await at.fixture.send(label, { id: randomUUID() });
   await at.fixture.drain();
   await at.fixture.database.query(`update outbox.message set updated_at = '2020-01-01'`);
   await at.fixture.database.query(`update outbox.batch set published_at = '2020-01-01'`);
@@ -93,9 +93,9 @@ test('a drop neither waits for a transaction that reads the history nor makes ot
 
 test('records of batches stay while messages of them are live, and are deleted a week later', async () => {
   const { fixture } = at;
-  await fixture.send('first');
+  await fixture.send('first', { id: randomUUID() });
   await fixture.drain();
-  await fixture.send('second');
+  await fixture.send('second', { id: randomUUID() });
   await fixture.drain();
   await at.age('23 hours');
   await fixture.database.query(`update outbox.message set updated_at = now() where id = $1`, [
@@ -169,7 +169,7 @@ test('processed ids expire unless their message is live, and never with a retent
 
 test('a lane drains and senders send while a business transaction is open and an archive round runs', async () => {
   const { fixture } = at;
-  for (let n = 0; n < 200; n += 1) await fixture.send(`old${n}`);
+  for (let n = 0; n < 200; n += 1) await fixture.send(`old${n}`, { id: randomUUID() });
   const locked = await fixture.send('locked', { afterMs: 60_000 });
   await fixture.cancel('locked');
   await fixture.drain();

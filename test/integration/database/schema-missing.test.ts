@@ -136,7 +136,7 @@ test('the error of an own trigger on a table of the outbox is unchanged', async 
     `create function copy_it() returns trigger language plpgsql as 'begin insert into lost_orders values (1); return null; end'`,
   );
   await made.database.query(
-    'create trigger copy_it after insert on outbox.message for each row execute function copy_it()',
+    'create trigger copy_it after insert on outbox.log_1 for each row execute function copy_it()',
   );
 
   await expect(

@@ -25,6 +25,7 @@ const exact = new Map<string, readonly string[]>([
   ['session_lives', ['outbox.session_lives(1)']],
   ['lane_owned', [`(select outbox.lane_owned(l, '${me}') from outbox.lane l)`]],
   ['lane_taken', ['(select outbox.lane_taken(l) from outbox.lane l)']],
+  ['batch_facts', [`(select published_at from outbox.batch_facts('orders', 0, 1))`]],
   ['is_topic_name', [`outbox.is_topic_name('orders')`]],
   ['deliverer', [`outbox.deliverer('i', 'orders', 0, '${me}', true)`]],
   ['limit_transaction', ['outbox.limit_transaction(1000, 1000)']],
@@ -59,7 +60,7 @@ const exact = new Map<string, readonly string[]>([
 ]);
 
 /** Called by functions with a search path, or by connections that have one, and by nothing else. */
-const within = ['claimable', 'free_blocked', 'refusal', 'refusals'];
+const within = ['claimable', 'claimable_in_log', 'free_blocked', 'refusal', 'refusals'];
 
 let fixture: LaneFixture;
 let remove: (() => Promise<void>)[] = [];

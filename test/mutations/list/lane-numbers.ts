@@ -35,7 +35,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     name: 'lane-change-leaves-late-rows',
     promise: 'No loss (I1)',
     file: 'src/store/lane/lanes-replace.ts',
-    find: `    moved += await inPages('', () => [lateOfLane, [topic, wanted, batchRows, n]]);\n`,
+    find: `      moved += await inPages('', () => [late, [topic, wanted, batchRows, n]]);\n`,
     replace: '',
     test: 'test/integration/lanes/change.test.ts',
     title: 'messages that join a lane behind its cursor are delivered',

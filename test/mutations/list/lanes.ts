@@ -12,7 +12,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'claim-without-the-first-late-id',
     promise: noLoss,
-    file: 'outbox.claimable()',
+    file: 'outbox.claimable_in_log()',
     find: 'm.xid >= pg_snapshot_xmax(p_snapshot)',
     replace: 'm.xid > pg_snapshot_xmax(p_snapshot)',
     test: 'test/integration/relay/late-commits.test.ts',
@@ -21,7 +21,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'claim-without-ids-in-progress',
     promise: noLoss,
-    file: 'outbox.claimable()',
+    file: 'outbox.claimable_in_log()',
     find: 'r.xid = running.xid',
     replace: 'false',
     test: 'test/integration/relay/late-commits.test.ts',
@@ -232,7 +232,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'claims-count-no-headers',
     promise: 'A batch stays within its memory limit',
-    file: 'outbox.claim()',
+    file: 'outbox.write_claim()',
     find: 'octet_length(c.payload) + coalesce(octet_length(c.headers::text), 0) as size',
     replace: 'octet_length(c.payload) as size',
     test: 'test/integration/relay/claimed-rows.test.ts',
