@@ -117,9 +117,9 @@ test('a month of the history that nothing drops is a warning', async () => {
 });
 
 test('an archive that is behind is named with its lane', async () => {
-  await fixture.send('old');
+  await fixture.send('old', { id: randomUUID() });
   await fixture.drain();
-  await fixture.send('young');
+  await fixture.send('young', { id: randomUUID() });
   await fixture.drain();
   expect((await look()).get('archive')).toMatchObject({ state: 'ok' });
   const age = async (column: string, table: string) =>

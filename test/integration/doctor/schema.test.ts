@@ -95,7 +95,8 @@ test('roles that lack a right that sender, consumer or relay needs are named wit
     await database.query(`grant usage on all sequences in schema outbox to ${role}`);
   }
   await database.query(`grant select on all tables in schema outbox to ${shop}`);
-  await database.query(`grant insert, update, delete on outbox.message to ${shop}`);
+  await database.query(`grant insert, update, delete on outbox.message, outbox.schedule to ${shop}`);
+  await database.query('select outbox.grant_log()');
   await database.query(`grant select, insert, update, delete on all tables in schema outbox to ${billing}`);
 
   const granted = await look();

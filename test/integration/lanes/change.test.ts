@@ -33,7 +33,7 @@ async function placeOf(label: string): Promise<{ lane: number; rightLane: number
   const [row] =
     (await fixture?.database.query<{ lane: number; rightLane: number; workflow: string }>(
       `select m.lane, outbox.lane_of(m.key, m.id, t.lanes) as "rightLane", substr(m.workflow_id, 38) as workflow
-     from outbox.message m join outbox.topic t on t.name = m.topic where m.id = $1`,
+     from outbox.message_view m join outbox.topic t on t.name = m.topic where m.id = $1`,
       [fixture.idOf(label)],
     )) ?? [];
   if (row === undefined) throw new Error(`"${label}" has no row.`);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BulkFilter } from '../../../src/store/bulk/selection.ts';
-import { selectPage, stillMatching } from '../../../src/store/bulk/selection.ts';
+import { stillMatching, walkOf } from '../../../src/store/bulk/selection.ts';
 import { walkStart } from '../../../src/store/bulk/walk.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { fullScansOf, pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   );
   // Statistics without a failed message.
   await database.query('analyze outbox.message');
-  const fail = `update outbox.message set state = 'failed', last_error = 'no' where id in (
+  const fail = `update only outbox.message set state = 'failed', last_error = 'no' where id in (
     select id from outbox.message where state = 'ready' order by position limit 3000)`;
   await database.query(fail);
 }, 180_000);
@@ -43,7 +43,7 @@ afterAll(() => fixture.drop());
 /** The plan of one page, run. */
 async function explain(filter: BulkFilter) {
   const { text, values } = await statementOf((sql) =>
-    selectPage(sql, { filter, selectedUntil: new Date().toISOString() }, walkStart, limit, null),
+    walkOf({ filter, selectedUntil: new Date().toISOString() }).page(sql, walkStart, limit, null),
   );
   return planNodes(fixture.database, text, values);
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { VerifyFixture } from '../../support/fixtures/verify-fixture.ts';
 
@@ -45,6 +46,7 @@ test.each([
     'Its transaction id belongs to another cluster: the database must be adopted.',
   ],
   [`workflow_id = 'elsewhere'`, 'Its workflow belongs to another installation.'],
+  ['workflow_id = null', 'It has no workflow.'],
   ['lane = 3', 'It does not lie in the lane of its key.'],
 ])('I9: a waiting message with %s contradicts its state', async (change, what) => {
   await world.fixture.send('waiting', { key: 'k', afterMs: 3_600_000 });
@@ -53,7 +55,7 @@ test.each([
 });
 
 test('I9: two messages that supersede the same one are named', async () => {
-  for (const label of ['original', 'one', 'two']) await world.fixture.send(label);
+  for (const label of ['original', 'one', 'two']) await world.fixture.send(label, { id: randomUUID() });
   await world.fixture.database.query(`update outbox.message set supersedes = $1 where id <> $1`, [
     world.fixture.idOf('original'),
   ]);
@@ -77,10 +79,33 @@ test.each([
     'The snapshot of the lane belongs to another cluster.',
   ],
   ['update outbox.topic set lanes = 2', 'The lane does not exist.'],
+  [
+    `insert into outbox.leaf (n, opened_at, closed_at) values (7, now(), now())`,
+    'The leaf of the log does not exist.',
+  ],
 ])('I9: after "%s" the contradiction is named', async (change, what) => {
   await world.fixture.database.query(change);
   expect(await world.broken('I9 guards, indexes and lanes')).toMatchObject({
     violations: 1,
     first: [{ what }],
   });
+});
+
+test.each([
+  ['update outbox.installation set id = gen_random_uuid()'],
+  [
+    `update outbox.leaf set closed_at = now(); insert into outbox.leaf (n, opened_at) values (2, now());
+     select outbox.create_leaf(2)`,
+  ],
+])('I9: after "%s" the functions that store are named until they are made again', async (change) => {
+  const { database } = world.fixture;
+  await database.query(change);
+  const what = (name: string) =>
+    `The function ${name} stores for another leaf of the log, or another installation.`;
+  expect(await world.broken('I9 guards, indexes and lanes')).toMatchObject({
+    violations: 2,
+    first: [{ what: what('store_many') }, { what: what('store_one') }],
+  });
+  await database.query('select outbox.write_store()');
+  expect((await world.check()).ok).toBe(true);
 });

@@ -16,7 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.drop());
 
-const claimFrom = (cursor: string, overrides: { readonly limit?: number; readonly bytes?: number } = {}) =>
+const claimFrom = (
+  cursor: string,
+  overrides: { readonly limit?: number; readonly bytes?: number; readonly suspect?: string } = {},
+) =>
   claim(fixture.database, fixture.lane, {
     owner,
     cursor,
@@ -104,6 +107,19 @@ test('only a message with a workflow of its own names it', async () => {
     [fixture.idOf('own')],
   );
   expect(messages.map(({ ownWorkflow }) => ownWorkflow)).toEqual([null, row?.workflowId]);
+});
+
+test('a message that a dead owner may have published is claimed with its content type', async () => {
+  const cursor = await end();
+  await fixture.send('in the log');
+  await fixture.send('beside it', { contentType: 'application/cloudevents+json' });
+
+  const { messages } = await claimFrom(cursor, { suspect: '999999999:999999999:' });
+
+  expect(messages.map(({ suspect, contentType }) => [suspect, contentType])).toEqual([
+    [true, 'application/json'],
+    [true, 'application/cloudevents+json'],
+  ]);
 });
 
 test('a claim reports unread rows at either limit, and only then', async () => {

@@ -28,7 +28,7 @@ test('a relay that stops while it records itself leaves no row behind', async ()
   const presence = keepPresence({
     database: slow,
     config: { topics: [], transports: {} },
-    temporal: { server: 'Temporal', address: 'a:1', ask: async () => undefined },
+    temporal: { server: 'Temporal', address: 'a:1', ask: async () => null },
     asked: () => undefined,
   });
   await writing.opened;

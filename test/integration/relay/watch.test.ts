@@ -170,6 +170,14 @@ test('a waiting message gets its workflow once, again when it moves, and never b
   const starts = () => relay?.workflows.messageStarts ?? [];
   await until(() => starts().length === 1);
   expect(starts()[0]).toMatchObject({ id: fixture.idOf('soon'), replace: false });
+  // Before that is recorded, nobody can tell that the workflow would sleep too long.
+  await until(async () => {
+    const [row] = await fixture.database.query(
+      'select from outbox.message where id = $1 and workflow_due_at is not null',
+      [fixture.idOf('soon')],
+    );
+    return row !== undefined;
+  });
 
   await fixture.database.query(`select outbox.reschedule('orders', id => $1, after => interval '10 s')`, [
     fixture.idOf('soon'),

@@ -200,6 +200,7 @@ async function accepts(from: string, to: string): Promise<boolean> {
   const undo = new Error('undo');
   const attempt = made.database.transaction(async (sql) => {
     const [sent] = await sql.query<{ id: string }>(`select id from outbox.send('pairs', '1')`);
+    await sql.query('select outbox.take_out(array[$1::uuid])', [sent?.id]);
     await sql.query('set local session_replication_role = replica');
     await sql.query(`update outbox.message set state = $2 where id = $1`, [sent?.id, from]);
     await sql.query('set local session_replication_role = origin');

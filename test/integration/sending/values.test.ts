@@ -86,7 +86,7 @@ test('a batch stores and answers each message as send does, whatever its options
       const stored = await byPrisma(prisma)((tx) => sendBatch(tx, orders, messages));
       const found = await made.database.query<Record<string, unknown>>(
         `select m.*, m.state::text as state, outbox.lane_of(m.key, m.id, 7) as "laneOfKey", m.due_at - m.created_at as delay
-         from outbox.message m where id = any($1::uuid[]) order by position`,
+         from outbox.message_view m where id = any($1::uuid[]) order by position`,
         [stored.map(({ id }) => id)],
       );
       const expected = messages.map(({ payload, key = null, headers = null, after = 0 }, index) => {
@@ -122,7 +122,8 @@ test('a batch stores and answers each message as send does, whatever its options
         })),
       );
     }),
-    { numRuns: 60 },
+    // Without a delay a batch takes another path, and hardly ever none of its messages has one by chance.
+    { numRuns: 60, examples: [[[{ payload: [] }, { payload: {} }]]] },
   );
 });
 

@@ -147,11 +147,34 @@ export const settleMutations: readonly Mutation[] = [
     name: 'receipts-read-before-the-offsets',
     promise: confirmed,
     file: 'src/relay/overdue-offsets.ts',
-    find: `    const passed = await this.#reader.committed(group, address);
+    find: `    const passed: Passed = unplaced
+      ? await this.#times.passed(group, address)
+      : { offsets: await this.#reader.committed(group, address), before: undefined, soon: false };
     return { at, passed, receiptEnds: await this.#reader.ends(this.#receipts.address) };`,
     replace: `    const receiptEnds = await this.#reader.ends(this.#receipts.address);
-    return { at, passed: await this.#reader.committed(group, address), receiptEnds };`,
+    const passed: Passed = unplaced
+      ? await this.#times.passed(group, address)
+      : { offsets: await this.#reader.committed(group, address), before: undefined, soon: false };
+    return { at, passed, receiptEnds };`,
     test: 'test/unit/relay/overdue-offsets.test.ts',
+  },
+  {
+    name: 'ends-read-before-the-time',
+    promise: confirmed,
+    file: 'src/relay/passed-times.ts',
+    find: `    const time = await this.#clock();
+    const ends = await this.#reader.ends(address);`,
+    replace: `    const ends = await this.#reader.ends(address);
+    const time = await this.#clock();`,
+    test: 'test/unit/relay/passed-times.test.ts',
+  },
+  {
+    name: 'open-entries-of-redis-count-as-passed',
+    promise: confirmed,
+    file: 'src/brokers/redis/source/stream-scripts.ts',
+    find: `return { open or '', field(group, 'last-delivered-id') }`,
+    replace: `return { '', field(group, 'last-delivered-id') }`,
+    test: 'test/transports/redis/offsets.test.ts',
   },
   {
     name: 'resend-overtakes',

@@ -148,7 +148,7 @@ test('a dry run answers the same and is rolled back', async () => {
 });
 
 test('a retry and a discard return the previous state of the changed messages', async () => {
-  const database = new ScriptedDatabase().on('update outbox.message m set', [{ id: 'a' }]);
+  const database = new ScriptedDatabase().on('update only outbox.message m set', [{ id: 'a' }]);
   const rows = [message('a', 'retrying'), message('b')];
   expect(retryChange.action).toBe('retry');
   expect(await retryChange.apply(database, rows)).toEqual([
@@ -201,6 +201,7 @@ test('with the lane, its messages are withdrawn and those of other lanes deferre
     const database = new ScriptedDatabase()
       .on(seize, [])
       .on(owns, owned ? [{}] : [])
+      .on('outbox.take_out(', [])
       .on(cancelReady, canceled)
       .on(cancel, canceled);
     const rows = [message('w', 'waiting', 2), message('r', 'ready', 2), message('other', 'waiting', 3)];

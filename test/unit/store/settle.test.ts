@@ -4,11 +4,18 @@ import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
 
 const pass = 'select outbox.pass(';
 const changed = 'with changed as';
+const takeOut = 'outbox.take_out(';
 const settlement: Settlement = { owner: 'me', cursor: '9', snapshot: '7:7:', changes: [], durable: false };
 
-function stage(ctid: string | null = '(0,4)') {
+/** @param logged ids of messages that the first change does not find */
+function stage(ctid: string | null = '(0,4)', logged: readonly string[] = []) {
+  const inLog = new Set(logged);
   const lane = { topic: 'orders', lane: 3 };
-  const database = new ScriptedDatabase().on(pass, [{ ctid }]).on(changed, []).on('outbox.note_blocked(', []);
+  const database = new ScriptedDatabase()
+    .on(pass, [{ ctid }])
+    .on(changed, ([ids]) => (ids as string[]).filter((id) => !inLog.delete(id)).map((id) => ({ id })))
+    .on(takeOut, [])
+    .on('outbox.note_blocked(', []);
   return {
     lane,
     database,
@@ -71,6 +78,23 @@ test('exceptions are written in the transaction of the cursor, after it, with al
       'orders',
       3,
     ],
+  ]);
+});
+
+test('messages that are not found are taken out of the log and changed then', async () => {
+  const { database, settled } = stage('(0,4)', ['b', 'c']);
+  const changes = ['a', 'b', 'c'].map((id): SettledChange => ({ id, to: 'failed' }));
+  expect(await settled({ changes })).toBe(true);
+  expect(database.asked.map(({ part, inTransaction }) => [part, inTransaction])).toEqual([
+    [pass, true],
+    [changed, true],
+    [takeOut, true],
+    [changed, true],
+  ]);
+  expect(database.valuesOf(takeOut)).toEqual([[['b', 'c']]]);
+  expect(database.valuesOf(changed).map(([ids]) => ids)).toEqual([
+    ['a', 'b', 'c'],
+    ['b', 'c'],
   ]);
 });
 
