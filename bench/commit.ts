@@ -29,7 +29,7 @@ export interface CommitFigures {
   /** Transactions per second with a business row and a message each, while a relay drains, and without one. */
   readonly beside: number;
   readonly alone: number;
-  /** Row versions of `outbox.message` that were left behind, of all that was committed and drained here. */
+  /** Row versions of messages that were left behind, of all that was committed and drained here. */
   readonly dead: number;
   readonly messages: number;
   readonly wal: Readonly<Record<'ours' | 'pgBoss', WalFigures>>;

@@ -9,6 +9,8 @@ import { type GrowthRow, type GrowthSizes, measureGrowth } from './growth.ts';
 import { type IdleFigures, type IdleSizes, measureIdle } from './idle.ts';
 import { type MemoryFigures, type MemorySizes, measureMemory } from './memory.ts';
 import { measureSize, type SizeRow, type SizeSizes } from './size.ts';
+import { measureSustained, type SustainedFigures, type SustainedSizes } from './sustained.ts';
+import { measureSustainedPeer, type SustainedPeerFigures } from './sustained-peer.ts';
 import { measureWorkflows, type WorkflowFigures, type WorkflowSizes } from './workflows.ts';
 import { measureWrite, type WriteFigures, type WriteSizes } from './write.ts';
 
@@ -16,6 +18,7 @@ export interface Sizes extends CompareSizes {
   readonly consume: ConsumeSizes;
   readonly growth: GrowthSizes;
   readonly write: WriteSizes;
+  readonly sustained: SustainedSizes;
   readonly idle: IdleSizes;
   readonly commit: CommitSizes;
   readonly actions: ActionSizes;
@@ -49,6 +52,7 @@ export const quick: Sizes = {
     megabytes: 60,
   },
   write: { rounds: 4, transactions: 500, batched: 100_000 },
+  sustained: { seconds: 60 },
   idle: { topics: 200, warmUpSeconds: 20, busySeconds: 10, quietSeconds: 15, cold: 20 },
   commit: { rounds: 2, seconds: 5, drained: 60_000 },
   actions: { messages: 100_000 },
@@ -81,6 +85,7 @@ export const full: Sizes = {
     megabytes: 300,
   },
   write: { rounds: 8, transactions: 2_000, batched: 300_000 },
+  sustained: { seconds: 180 },
   idle: { topics: 200, warmUpSeconds: 30, busySeconds: 60, quietSeconds: 60, cold: 50 },
   commit: { rounds: 5, seconds: 10, drained: 300_000 },
   actions: { messages: 1_000_000 },
@@ -96,6 +101,7 @@ export const parts = [
   ...quickParts,
   'growth',
   'write',
+  'sustained',
   'idle',
   'commit',
   'actions',
@@ -122,6 +128,8 @@ export interface Figures extends Partial<Comparison> {
   readonly growth?: readonly GrowthRow[];
   /** What storing costs, and what few messages and none. */
   readonly write?: WriteFigures;
+  /** Stored, delivered and archived at once. */
+  readonly sustained?: SustainedFigures & { readonly pgBoss: SustainedPeerFigures };
   readonly idle?: IdleFigures;
   /** What a relay costs those who commit, and what PostgreSQL keeps of a message. */
   readonly commit?: CommitFigures;
@@ -158,6 +166,12 @@ export async function measure(
     latency: () => latencyFigures(compare, tell),
     due: async () => dueFigures(await compare.due()),
     write: async () => ({ write: await measureWrite(servers, sizes.write, tell) }),
+    sustained: async () => ({
+      sustained: {
+        pgBoss: await measureSustainedPeer(servers, newer, sizes.sustained, tell),
+        ...(await measureSustained(servers, sizes.sustained, tell)),
+      },
+    }),
     growth: async () => ({ growth: await measureGrowth(servers, newer, sizes.growth, tell) }),
     commit: async () => ({ commit: await measureCommit(servers, newer, sizes.commit, tell) }),
     actions: async () => ({ actions: await measureActions(servers, newer, sizes.actions, tell) }),
@@ -219,7 +233,7 @@ function oursOf(rows: readonly { readonly name: ContenderName; readonly ms: Perc
 async function countRowUpdates({ database }: Servers): Promise<number> {
   await database.query('select pg_stat_force_next_flush()');
   const [row] = await database.query<{ updates: string }>(
-    `select n_tup_upd as updates from pg_stat_user_tables where schemaname = 'outbox' and relname = 'message'`,
+    `select sum(n_tup_upd) as updates from pg_stat_user_tables where schemaname = 'outbox' and relname ~ '^(message|log_[0-9]+)$'`,
   );
   return Number(row?.updates ?? 0);
 }

@@ -9,14 +9,14 @@ export async function walBytes(database: Database): Promise<number> {
 }
 
 /**
- * Row versions of `outbox.message` that updates and deletes have left behind so far. Whether they were vacuumed meanwhile does
+ * Row versions of messages, in the log and beside it, that updates and deletes have left behind so far. Whether they were vacuumed meanwhile does
  * not matter. Sessions report with a delay, and at their end: those that matter must have ended.
  */
 export async function deadVersions(database: Database): Promise<number> {
   await database.query('select pg_stat_force_next_flush()');
   const [row] = await database.query<{ dead: number }>(
-    `select (n_tup_upd + n_tup_del)::float8 as dead
-     from pg_stat_user_tables where schemaname = 'outbox' and relname = 'message'`,
+    `select sum(n_tup_upd + n_tup_del)::float8 as dead
+     from pg_stat_user_tables where schemaname = 'outbox' and relname ~ '^(message|log_[0-9]+)$'`,
   );
   return row?.dead ?? 0;
 }

@@ -33,13 +33,18 @@ export interface Stage {
   readonly brokers: readonly string[];
 }
 
+/** A topic whose messages are a {@link body} each. */
+export function bodyTopic(name: string, options: TopicOptions): BodyTopic {
+  return topic(name, z.object({ text: z.string() }), { transport: 'kafka', ...options });
+}
+
 /** A topic of the outbox for a Kafka topic that exists. */
 export async function announceTopic(
   database: Database,
   name: string,
   options: TopicOptions,
 ): Promise<BodyTopic> {
-  const made = topic(name, z.object({ text: z.string() }), { transport: 'kafka', ...options });
+  const made = bodyTopic(name, options);
   await announceTopics(database, [policyOf(made, 'kafka')], {});
   return made;
 }

@@ -5,6 +5,7 @@ import { connectSender, keyOf, text } from './kafka.ts';
 
 const perInsert = 5_000;
 const writers = 2;
+const deletedEveryMs = 5_000;
 
 interface Data {
   readonly text: string;
@@ -17,7 +18,8 @@ interface Data {
  * shortest interval, 0.5 s. One send to Kafka for each batch. Jobs are stored by `insert`, 5,000 at a time, by two writers.
  * Its upkeep (`supervise`, `schedule`) is off.
  *
- * Settings: `batch`, jobs that are fetched at once; `workers`; `client` of `kafka.ts`.
+ * Settings: `batch`, jobs that are fetched at once; `workers`; `client` of `kafka.ts`; `deleteAfter`, seconds after which it deletes
+ * what is done, every few seconds.
  */
 export async function openPgBoss(input: ContenderInput, acknowledged: Acknowledged): Promise<Contender> {
   const { databaseUrl, noting, setting, topic } = input;
@@ -27,6 +29,7 @@ export async function openPgBoss(input: ContenderInput, acknowledged: Acknowledg
     max: workers + 6,
     schema: 'pgboss',
     supervise: false,
+    maintenanceIntervalSeconds: deletedEveryMs / 1_000,
     schedule: false,
     useListenNotify: true,
   });
@@ -34,11 +37,23 @@ export async function openPgBoss(input: ContenderInput, acknowledged: Acknowledg
     process.stderr.write(`${String(error)}\n`);
   });
   await boss.start();
-  await boss.createQueue(topic, { partition: true, notify: true, retryLimit: 3 });
+  const deleteAfterSeconds = Number(setting['deleteAfter'] ?? 0);
+  await boss.createQueue(topic, {
+    partition: true,
+    notify: true,
+    retryLimit: 3,
+    ...(deleteAfterSeconds > 0 && { deleteAfterSeconds }),
+  });
   const sender = await connectSender(input);
+  let deleting: NodeJS.Timeout | undefined;
+  let deletion = Promise.resolve();
   return {
     fill: (count, dueAtMs) => fill(boss, topic, count, dueAtMs),
     async start() {
+      if (deleteAfterSeconds > 0)
+        deleting = setInterval(() => {
+          deletion = deletion.then(() => boss.supervise(topic));
+        }, deletedEveryMs);
       await boss.work<Data>(
         topic,
         {
@@ -68,6 +83,8 @@ export async function openPgBoss(input: ContenderInput, acknowledged: Acknowledg
       return { id, committedAtMs: machineClock() };
     },
     async stop() {
+      clearInterval(deleting);
+      await deletion;
       await boss.offWork(topic, { wait: true });
       await boss.deleteQueue(topic);
       await boss.stop({ graceful: true, timeout: 10_000 });

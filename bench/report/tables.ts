@@ -11,7 +11,17 @@ import { table } from './table.ts';
 
 /** The figures as a page in Markdown. */
 export function tables(figures: Figures, { machine, measuredAt, versions }: Surroundings): string {
-  const { consume, drain, drains = [], growth = [], idle, rowUpdates, swept = [], write } = figures;
+  const {
+    consume,
+    drain,
+    drains = [],
+    growth = [],
+    idle,
+    rowUpdates,
+    swept = [],
+    sustained,
+    write,
+  } = figures;
   return [
     '# Benchmark',
     '',
@@ -28,6 +38,7 @@ export function tables(figures: Figures, { machine, measuredAt, versions }: Surr
     ...latenessTables(figures),
     ...(rowUpdates === undefined ? [] : ['', `Rows updated on the good way: ${rowUpdates}.`]),
     ...(write === undefined ? [] : ['', '## Storing', '', ...writeTable(write)]),
+    ...(sustained === undefined ? [] : ['', '## Sustained', '', ...sustainedTable(sustained)]),
     ...(idle === undefined ? [] : ['', '## Few messages', '', ...idleTable(idle)]),
     ...(growth.length === 0 ? [] : ['', '## Growth', '', ...growthTable(growth)]),
     ...(consume === undefined ? [] : ['', '## Consumers', '', ...consumeTable(consume)]),
@@ -141,4 +152,30 @@ function settingOf(setting: Setting): string {
 
 function times({ p50, p99 }: Percentiles): readonly string[] {
   return [String(p50), String(p99)];
+}
+
+function sustainedTable({
+  pgBoss,
+  seconds,
+  stored,
+  delivered,
+  archived,
+  first,
+  last,
+  leaves,
+  walBytesPerMessage,
+}: NonNullable<Figures['sustained']>): readonly string[] {
+  return table(
+    [`${seconds} s`, 'per second', 'pg-boss'],
+    [
+      ['stored', String(stored), String(pgBoss.stored)],
+      [
+        'delivered',
+        `${delivered}; ${first} in the first quarter, ${last} in the last`,
+        String(pgBoss.delivered),
+      ],
+      ['archived', `${archived}, ${leaves} leaves`, `${pgBoss.deleted}, deleted`],
+      ['WAL, bytes a message', String(walBytesPerMessage), ''],
+    ],
+  );
 }
