@@ -2,6 +2,7 @@ export type { Lane } from '../src/core/lane.ts';
 export type { WindowUpkeep } from '../src/store/inbox/window.ts';
 export type { PlaceAnswer } from '../src/store/installation/twin.ts';
 export type { RetentionOutcome } from '../src/store/retention/retention.ts';
+export type { DueAnswer } from '../src/store/schedule/write-due.ts';
 export type { DueCursor } from '../src/store/verify/reconcile.ts';
 export type { Reconciliation, ReconciliationResume } from '../src/store/verify/reconciliation.ts';
 export { archive } from './archive.ts';
@@ -11,3 +12,4 @@ export { type DeliverMessageInput, type DeliverMessageResult, deliverMessage } f
 export { type DrainParkedKeyInput, type DrainParkedKeyResult, drainParkedKey } from './drain-parked-key.ts';
 export { reconcile } from './reconcile.ts';
 export { whichDatabase } from './which-database.ts';
+export { writeScheduled } from './write-scheduled.ts';

@@ -3,13 +3,14 @@ import { connectTemporal } from '../../brokers/workflow/client/connection.ts';
 import { quietRuntime } from '../../brokers/workflow/client/runtime.ts';
 import type { TemporalAddress } from '../../brokers/workflow/client/temporal-address.ts';
 import type { Maintenance } from '../../relay/maintenance.ts';
-import type { AskPlace, WorkflowCensus, WorkflowStarter } from '../../relay/ports.ts';
+import type { AskPlace, Repeater, WorkflowCensus, WorkflowStarter } from '../../relay/ports.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
 import type { Hosted } from '../running-workers.ts';
 import { hasSearchAttributes } from '../search-attributes.ts';
 import { createPlaceAsker } from './place-asker.ts';
+import { createRepeater } from './repeater.ts';
 import { keepSchedules } from './schedule-keeper.ts';
 import { hostWorkers, type WorkerExtras } from './workers.ts';
 import { createWorkflowCensus } from './workflow-census.ts';
@@ -31,6 +32,8 @@ export interface Engine {
   starter(installation: string): WorkflowStarter;
   /** Knows which workflows of one installation are running. */
   census(installation: string): WorkflowCensus;
+  /** Keeps the schedules of an installation's repeating messages. */
+  repeater(installation: string): Repeater;
   /** Asks the relays of one installation which database they use. */
   placeAsker(installation: string): AskPlace;
   /** Runs the workers of a relay, and recreates them when they fail. */
@@ -71,6 +74,7 @@ export async function connectEngine(
     },
     close: () => link.close(),
     census: (installation) => createWorkflowCensus(client, installation),
+    repeater: (installation) => createRepeater(client, installation),
     placeAsker: (installation) => createPlaceAsker(client, installation),
     host: (parts, installation, topics, report) =>
       hostWorkers({ connection, namespace: target.namespace, installation, ...parts, report, topics, extra }),

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { keepLooking } from '../../core/keep-looking.ts';
 import { rest } from '../../core/rest.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
@@ -43,17 +44,11 @@ class ScheduleKeeper {
 
   async run(signal: AbortSignal): Promise<void> {
     const { report, intervals } = this.#input;
-    // A question to a server that is away takes seconds; a stop does not wait for it.
-    const aborted = new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    while (!signal.aborted) {
-      const looked = this.#look(signal).catch((error: unknown) => {
+    const look = (): Promise<void> =>
+      this.#look(signal).catch((error: unknown) => {
         if (!signal.aborted) report({ type: 'error', during: 'schedules', error });
       });
-      await Promise.race([looked, aborted]);
-      await rest(Math.min(lookEveryMs, intervals.scheduleCheckIntervalMs), signal);
-    }
+    await keepLooking(look, Math.min(lookEveryMs, intervals.scheduleCheckIntervalMs), signal);
   }
 
   async #look(signal: AbortSignal): Promise<void> {

@@ -1,13 +1,8 @@
-import {
-  type Client,
-  ScheduleAlreadyRunning,
-  type ScheduleDescription,
-  ScheduleNotFoundError,
-  ScheduleOverlapPolicy,
-} from '@temporalio/client';
+import { type Client, type ScheduleDescription, ScheduleOverlapPolicy } from '@temporalio/client';
 import type * as workflows from '../../../workflows/index.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
 import { maintenanceTaskQueue } from '../task-queues.ts';
+import { createSchedule, describeSchedule } from './stored-schedules.ts';
 
 /** Names of workflows that exist. */
 type MaintenanceWorkflow = Extract<keyof typeof workflows, 'reconcile' | 'archive'>;
@@ -74,24 +69,12 @@ function startOf(workflow: MaintenanceWorkflow, installation: string, everyMs: n
 
 /** Creates the schedule, or updates the existing one. */
 async function ensure(client: Client, schedule: Schedule): Promise<void> {
-  try {
-    const { scheduleId, spec, action, policies } = schedule;
-    const handle = client.schedule.getHandle(scheduleId);
-    if (isAsWanted(await handle.describe(), schedule)) return;
-    await handle.update((previous) => ({ ...previous, spec, action, policies }));
-  } catch (error) {
-    if (!(error instanceof ScheduleNotFoundError)) throw error;
-    await create(client, schedule);
-  }
-}
-
-async function create(client: Client, schedule: Schedule): Promise<void> {
-  try {
-    await client.schedule.create(schedule);
-  } catch (error) {
-    // Another relay was faster.
-    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-  }
+  const { scheduleId, spec, action, policies } = schedule;
+  const found = await describeSchedule(client, scheduleId);
+  if (found === undefined) return createSchedule(client, schedule);
+  if (isAsWanted(found, schedule)) return;
+  const handle = client.schedule.getHandle(scheduleId);
+  await handle.update((previous) => ({ ...previous, spec, action, policies }));
 }
 
 function isAsWanted({ spec, action, policies }: ScheduleDescription, wanted: Schedule): boolean {

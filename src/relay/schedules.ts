@@ -1,0 +1,94 @@
+import { OutboxError } from '../core/errors.ts';
+import { keepLooking } from '../core/keep-looking.ts';
+import type { Database } from '../store/database/database.ts';
+import {
+  forgetRemoved,
+  noteFollowed,
+  readSchedulesToFollow,
+  type ScheduleRow,
+} from '../store/schedule/follow.ts';
+import { type DueAnswer, writeDue } from '../store/schedule/write-due.ts';
+import type { Repeater } from './ports.ts';
+import type { RelayReport } from './report.ts';
+
+/** Repeating messages of an installation. Any number of relays may do this concurrently. */
+export interface Schedules {
+  /** Writes the message of one time, if the row of the schedule says so. */
+  write(name: string, at: Date): Promise<DueAnswer>;
+  /** Has the repeater follow the rows until it is stopped; each is compared again after `compareEveryMs`. */
+  keepFollowed(compareEveryMs: number): { stop(): Promise<void> };
+}
+
+export interface SchedulesInput {
+  readonly database: Database;
+  readonly repeater: Repeater;
+  readonly report: RelayReport;
+}
+
+/** Between looks for changed rows. */
+const lookEveryMs = 1_000;
+
+export function createSchedules(input: SchedulesInput): Schedules {
+  const { database, repeater, report } = input;
+  return {
+    async write(name, at) {
+      const answer = await writeDue(database, name, at);
+      // Its row is gone, as in a database that was restored: nothing else would find it.
+      if (answer === 'unknown') await repeater.drop(name);
+      if (answer === 'refused') report({ type: 'error', during: 'schedules', error: refused(name) });
+      return answer;
+    },
+    keepFollowed(compareEveryMs) {
+      const stopping = new AbortController();
+      const done = keepFollowed(input, compareEveryMs, stopping.signal);
+      return {
+        stop: () => {
+          stopping.abort();
+          return done;
+        },
+      };
+    },
+  };
+}
+
+async function keepFollowed(
+  { database, repeater, report }: SchedulesInput,
+  compareEveryMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  let comparedAt = Number.NEGATIVE_INFINITY;
+  const look = (): Promise<void> => {
+    const all = performance.now() - comparedAt >= compareEveryMs;
+    return followAll(all ? 'all' : 'changed').catch((error: unknown) => tell(error));
+  };
+  await keepLooking(look, Math.min(lookEveryMs, compareEveryMs), signal);
+
+  async function followAll(which: 'all' | 'changed'): Promise<void> {
+    const rows = await readSchedulesToFollow(database, which);
+    for (const row of rows) {
+      if (signal.aborted) return;
+      // One that is refused must not keep the others from being followed.
+      await follow(row).catch((error: unknown) => tell(error));
+    }
+    if (which === 'all') comparedAt = performance.now();
+  }
+
+  async function follow(row: ScheduleRow): Promise<void> {
+    if (row.removed) {
+      await repeater.drop(row.name);
+      await forgetRemoved(database, row);
+    } else await noteFollowed(database, row, await repeater.follow(row));
+  }
+
+  function tell(error: unknown): void {
+    if (!signal.aborted) report({ type: 'error', during: 'schedules', error });
+  }
+}
+
+function refused(name: string): OutboxError {
+  return new OutboxError(
+    'OUTBOX_SCHEDULE_REFUSED',
+    `The database refuses the message of the schedule "${name}"; \`temporal-outbox schedules\` has the reason.`,
+    { details: { schedule: name } },
+  );
+}

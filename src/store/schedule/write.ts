@@ -1,0 +1,80 @@
+import type { Sql } from '../database/database.ts';
+import type { StoreRefusal } from '../message/new-message.ts';
+
+/** A repeating message as it is stored. */
+export interface ScheduleRule {
+  readonly name: string;
+  readonly topic: string;
+  readonly payload: string;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** This, or {@link ScheduleRule.everyMs}. */
+  readonly cron: string | null;
+  readonly everyMs: number | null;
+  readonly timeZone: string;
+  readonly overlap: 'allow' | 'skip';
+  readonly catchUpMs: number;
+}
+
+/** The database's answer. */
+interface StoredSchedule {
+  /** False: the same was stored already, or it is refused. */
+  readonly changed: boolean;
+  readonly refusal: StoreRefusal | null;
+}
+
+/** Stores a repeating message under its name, if its messages can be stored. The pause of an operator stays, a removal does not. */
+export async function storeSchedule(sql: Sql, rule: ScheduleRule): Promise<StoredSchedule> {
+  const [row] = await sql.query<{ changed: boolean; refusal: string | null }>(
+    `with judged as (
+       select outbox.refusal(jsonb_strip_nulls(jsonb_build_object('payload', $3::text, 'key', $4::text, 'headers', $5::text::jsonb)),
+         outbox.policy($2::text), null, outbox.clock()) as refusal
+     ), written as (
+       insert into outbox.schedule as s (name, topic, payload, key, headers, cron, every_ms, time_zone, overlap, catch_up_ms)
+       select $1::text, $2::text, $3::text, $4::text, $5::text::jsonb, $6::text, $7::text::bigint, $8::text, $9::text, $10::text::bigint
+       from judged where refusal is null
+       on conflict (name) do update set topic = excluded.topic, payload = excluded.payload, key = excluded.key, headers = excluded.headers,
+         cron = excluded.cron, every_ms = excluded.every_ms, time_zone = excluded.time_zone, overlap = excluded.overlap,
+         catch_up_ms = excluded.catch_up_ms, removed = false, paused = s.paused and not s.removed, next_at = '{}', last_error = null,
+         version = s.version + 1, updated_at = outbox.clock()
+       where s.removed
+         or (s.topic, s.payload, s.key, s.headers, s.cron, s.every_ms, s.time_zone, s.overlap, s.catch_up_ms) is distinct from
+            (excluded.topic, excluded.payload, excluded.key, excluded.headers, excluded.cron, excluded.every_ms, excluded.time_zone,
+             excluded.overlap, excluded.catch_up_ms)
+       returning 1
+     )
+     select j.refusal::text as refusal, exists (select from written) as changed from judged j`,
+    [
+      rule.name,
+      rule.topic,
+      rule.payload,
+      rule.key,
+      JSON.stringify(rule.headers),
+      rule.cron,
+      textOf(rule.everyMs),
+      rule.timeZone,
+      rule.overlap,
+      textOf(rule.catchUpMs),
+    ],
+  );
+  if (row === undefined) throw new Error('The database returned no row for a stored schedule.');
+  return {
+    changed: row.changed,
+    refusal: row.refusal === null ? null : (JSON.parse(row.refusal) as StoreRefusal),
+  };
+}
+
+/** Removes a repeating message; relays delete its row once Temporal has followed. @returns false if there is none */
+export async function removeSchedule(sql: Sql, name: string): Promise<boolean> {
+  const rows = await sql.query(
+    `update outbox.schedule set removed = true, version = version + 1, updated_at = outbox.clock()
+     where name = $1::text and not removed returning 1 as done`,
+    [name],
+  );
+  return rows.length > 0;
+}
+
+/** As text, because clients disagree about which number is a bigint. */
+function textOf(value: number | null): string | null {
+  return value === null ? null : String(value);
+}

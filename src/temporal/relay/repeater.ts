@@ -1,0 +1,85 @@
+import { type Client, type ScheduleDescription, ScheduleOverlapPolicy } from '@temporalio/client';
+import type * as workflows from '../../../workflows/index.ts';
+import type { Repeater } from '../../relay/ports.ts';
+import { maintenanceTaskQueue } from '../task-queues.ts';
+import { createSchedule, deleteSchedule, describeSchedule } from './stored-schedules.ts';
+
+type WantedSchedule = Parameters<Repeater['follow']>[0];
+
+/** Name of a workflow that exists. */
+const writeScheduled: Extract<keyof typeof workflows, 'writeScheduled'> = 'writeScheduled';
+
+/** A run that no worker takes ends a little after its message would be too late. */
+const endedAfterLateMs = 60_000;
+
+/** Id of Temporal's schedule for a repeating message. */
+export function messageScheduleId(installation: string, name: string): string {
+  return `${installation}/schedule/${name}`;
+}
+
+/** Keeps Temporal's schedules for the repeating messages of an installation. */
+export function createRepeater(client: Client, installation: string): Repeater {
+  const idOf = (name: string): string => messageScheduleId(installation, name);
+  return {
+    async follow(wanted) {
+      const scheduleId = idOf(wanted.name);
+      const handle = client.schedule.getHandle(scheduleId);
+      const made = optionsOf(installation, wanted);
+      const found = await describeSchedule(client, scheduleId);
+      if (found !== undefined && isAsWanted(found, wanted, made)) return found.info.nextActionTimes;
+      if (found === undefined) await createSchedule(client, { scheduleId, ...made });
+      else await handle.update(() => made);
+      return (await handle.describe()).info.nextActionTimes;
+    },
+    drop: (name) => deleteSchedule(client, idOf(name)),
+  };
+}
+
+function optionsOf(
+  installation: string,
+  { name, cron, everyMs, timeZone, catchUpMs, paused }: WantedSchedule,
+) {
+  return {
+    spec: {
+      ...(everyMs === null
+        ? { cronExpressions: [`${cron ?? ''} #${cron ?? ''}`] }
+        : { intervals: [{ every: everyMs }] }),
+      timezone: timeZone,
+    },
+    action: {
+      type: 'startWorkflow' as const,
+      workflowType: writeScheduled,
+      workflowId: messageScheduleId(installation, name),
+      taskQueue: maintenanceTaskQueue(installation),
+      args: [name],
+      // A task of a relay that has just died moves to the next one.
+      workflowTaskTimeout: 2_000,
+      workflowExecutionTimeout: catchUpMs + endedAfterLateMs,
+    },
+    // A run takes milliseconds. While no relay takes any, each must wait for itself: a queue of runs would be full of those that
+    // are too late. What an overlap of messages means is decided by the row.
+    policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: catchUpMs },
+    state: { paused },
+  };
+}
+
+/** The server stores a cron line as a calendar, and what follows its # as the comment of that. */
+function isAsWanted(
+  { spec, action, policies, state }: ScheduleDescription,
+  { cron, everyMs }: WantedSchedule,
+  made: ReturnType<typeof optionsOf>,
+): boolean {
+  const calendars = (spec.calendars ?? []).map(({ comment }) => comment);
+  const intervals = (spec.intervals ?? []).map(({ every, offset }) => `${every}+${offset ?? 0}`);
+  return (
+    calendars.join('\n') === (cron ?? '') &&
+    intervals.join('\n') === (everyMs === null ? '' : `${everyMs}+0`) &&
+    (spec.timezone || 'UTC') === made.spec.timezone &&
+    action.workflowType === made.action.workflowType &&
+    action.taskQueue === made.action.taskQueue &&
+    action.workflowExecutionTimeout === made.action.workflowExecutionTimeout &&
+    policies.overlap === made.policies.overlap &&
+    policies.catchupWindow === made.policies.catchupWindow &&
+    state.paused === made.state.paused
+  );
+}
