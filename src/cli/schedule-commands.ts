@@ -1,0 +1,76 @@
+import type { Command } from 'commander';
+import ms from 'ms';
+import type { Operations } from '../app/operations/operations.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
+import type { ScheduleChange, ScheduleRun } from '../operations/schedules.ts';
+import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
+import { exitCodes, type Output, run } from './output.ts';
+import { addCommand, addOperatorCommand, type CommonFlags, withDatabase } from './register.ts';
+import { tableWith } from './table.ts';
+
+type Listed = Awaited<ReturnType<Operations['schedules']['list']>>[number];
+
+/** Commands for repeating messages. They write rows; relays have Temporal follow. */
+export function registerScheduleCommands(root: Command): void {
+  const schedules = root.command('schedules').description('list and control repeating messages');
+  withDatabase(
+    addCommand(schedules, 'list', 'list them: next times, last message (the default)', { isDefault: true }),
+  ).action(run<CommonFlags>(listCommand));
+  const steps = [
+    ['pause', 'Pause', 'its times write no message'],
+    ['resume', 'Resume', 'end its pause; what was missed is not caught up'],
+    ['run', 'Write a message of', 'write a message now'],
+    ['remove', 'Remove', 'end it; messages that were written stay'],
+  ] as const;
+  for (const [step, verb, description] of steps) {
+    addOperatorCommand(schedules, `${step} <name>`, description).action(
+      run<OperatorFlags>((flags, output, [name = '']) =>
+        changeCommand(`${verb} ${name}?`, flags, output, (at, options) => at[step](name, options)),
+      ),
+    );
+  }
+}
+
+const heading = ['NAME', 'TOPIC', 'REPEATS', 'STATE', 'LAST', 'NEXT'];
+
+async function listCommand(flags: CommonFlags, output: Output): Promise<number> {
+  const schedules = await withOperations(flags, (at) => at.schedules.list());
+  output.line(schedules.length === 0 ? 'No message repeats.' : tableWith(heading, schedules, rowOf, linesOf));
+  output.value({ ok: true, schedules });
+  return exitCodes.ok;
+}
+
+function rowOf({ cron, everyMs, lastAt, name, nextAt, paused, followed, timeZone, topic }: Listed): string[] {
+  const repeats = everyMs === null ? `${cron} ${timeZone}` : `every ${ms(everyMs, { long: true })}`;
+  const state = [paused ? 'paused' : 'on', ...(followed ? [] : ['Temporal follows'])].join(', ');
+  return [name, topic, repeats, state, timeOf(lastAt ?? undefined), timeOf(nextAt[0])];
+}
+
+function linesOf({ lastError, lastMessageId }: Listed): readonly string[] {
+  return [
+    ...(lastMessageId === null ? [] : [`  last message ${lastMessageId}`]),
+    ...(lastError === null ? [] : [`  refused: ${lastError}`]),
+  ];
+}
+
+function timeOf(at: Date | undefined): string {
+  return at === undefined ? '-' : at.toISOString().replace('.000Z', 'Z');
+}
+
+async function changeCommand(
+  question: string,
+  flags: OperatorFlags,
+  output: Output,
+  work: (at: Operations['schedules'], options: OperationOptions) => Promise<ScheduleChange | ScheduleRun>,
+): Promise<number> {
+  const refused = await refusedConsent(flags, question, output);
+  if (refused !== undefined) return refused;
+  const answer = await withOperations(flags, (at) => work(at.schedules, optionsOf(flags)));
+  const dryRun = flags.dryRun ?? false;
+  if (dryRun) output.line('Nothing was changed. This would happen:');
+  if ('messageId' in answer) output.line(`Written: message ${answer.messageId}.`);
+  else
+    output.line(answer.changed ? 'Done; relays have Temporal follow.' : 'Nothing to do: it is so already.');
+  output.value({ ok: true, dryRun, ...answer });
+  return exitCodes.ok;
+}

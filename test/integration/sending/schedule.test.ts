@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { operations } from '../../../src/app/operations/operations.ts';
+import { schedule, topic, unschedule } from '../../../src/index.ts';
+import { fromQuery, type Transaction } from '../../../src/store/database/transaction.ts';
+import { writeDue } from '../../../src/store/schedule/write-due.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+
+let made: TestDatabase;
+beforeAll(async () => {
+  made = await createTestDatabase();
+});
+afterAll(() => made.drop());
+beforeEach(async () => {
+  await made.database.query('truncate outbox.schedule, outbox.message cascade');
+});
+
+const reports = topic('reports', z.object({ n: z.number() }));
+const secondly = { every: '1s' } as const;
+
+const commit = <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> =>
+  made.database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values))));
+
+const rows = () =>
+  made.database.query<{ name: string; version: string; removed: boolean; payload: string }>(
+    'select name, version, removed, payload from outbox.schedule order by name',
+  );
+
+const written = () =>
+  made.database.query<{ id: string; payload: string }>(
+    'select id, payload, key, headers, state from outbox.message order by position',
+  );
+
+/** Seconds ago, as a time of a schedule. */
+const ago = (seconds: number): Date => new Date(Math.floor(Date.now() / 1_000 - seconds) * 1_000);
+
+test('a transaction that rolls back schedules and removes nothing', async () => {
+  const failing = async (work: (tx: Transaction) => Promise<unknown>): Promise<void> => {
+    await expect(
+      commit(async (tx) => {
+        await work(tx);
+        throw new Error('rolled back');
+      }),
+    ).rejects.toThrow('rolled back');
+  };
+
+  await failing((tx) => schedule(tx, 'a', reports, { n: 1 }, secondly));
+  expect(await rows()).toEqual([]);
+
+  await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, secondly));
+  await failing((tx) => unschedule(tx, 'a'));
+  expect(await rows()).toMatchObject([{ name: 'a', removed: false }]);
+  expect(await writeDue(made.database, 'a', ago(1))).toBe('written');
+});
+
+test('the same schedule again changes nothing, another one replaces it, and a removed one comes back', async () => {
+  const put = (n: number) => commit((tx) => schedule(tx, 'a', reports, { n }, secondly));
+
+  expect([await put(1), await put(1), await put(2)]).toEqual(['scheduled', 'unchanged', 'scheduled']);
+  expect(await rows()).toMatchObject([{ name: 'a', payload: '{"n":2}', version: '2' }]);
+
+  expect(await commit((tx) => unschedule(tx, 'a'))).toBe('removed');
+  expect(await commit((tx) => unschedule(tx, 'a'))).toBe('unknown');
+  expect(await writeDue(made.database, 'a', ago(1))).toBe('unknown');
+  expect(await put(2)).toBe('scheduled');
+  expect(await rows()).toMatchObject([{ removed: false }]);
+});
+
+test('a time writes one message, also when it is tried again, at once, or after a change of the schedule', async () => {
+  const options = { ...secondly, key: 'k', headers: { tenant: 'blue' } };
+  await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, options));
+  const at = ago(2);
+
+  const answers = await Promise.all([1, 2, 3].map(() => writeDue(made.database, 'a', at)));
+  await commit((tx) => schedule(tx, 'a', reports, { n: 2 }, options));
+
+  expect([...answers, await writeDue(made.database, 'a', at)]).toEqual(Array(4).fill('written'));
+  expect(await written()).toEqual([
+    {
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8/),
+      payload: '{"n":1}',
+      key: 'k',
+      headers: { tenant: 'blue', schedule: 'a', 'scheduled-at': at.toISOString() },
+      state: 'ready',
+    },
+  ]);
+  expect(await writeDue(made.database, 'a', ago(1))).toBe('written');
+  expect((await written()).map(({ payload }) => payload)).toEqual(['{"n":1}', '{"n":2}']);
+});
+
+test('a time that is later than the schedule catches up writes nothing, and one within writes its message', async () => {
+  await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, catchUp: '10m' }));
+
+  expect(await writeDue(made.database, 'a', ago(601))).toBe('late');
+  expect(await written()).toEqual([]);
+  expect(await writeDue(made.database, 'a', ago(590))).toBe('written');
+});
+
+test('with overlap skip a time writes nothing while the previous message is to be sent, with allow it does', async () => {
+  const put = (overlap: 'allow' | 'skip') =>
+    commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, overlap }));
+  await put('skip');
+
+  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
+  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
+  expect(await writeDue(made.database, 'a', ago(8))).toBe('busy');
+  await put('allow');
+  expect(await writeDue(made.database, 'a', ago(7))).toBe('written');
+  await put('skip');
+  await made.database.query(`update outbox.message set state = 'failed' where state = 'ready'`);
+  expect(await writeDue(made.database, 'a', ago(6))).toBe('written');
+  expect(await written()).toHaveLength(3);
+});
+
+test('operators list, pause, resume, run and remove a schedule without Temporal, and the audit has it', async () => {
+  await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { every: '1h' }));
+  const at = operations({ database: { url: made.url } });
+  const by = { actor: 'ada', reason: 'a test' };
+
+  const [listed] = await at.schedules.list();
+  expect(listed).toMatchObject({
+    name: 'a',
+    paused: false,
+    followed: false,
+    everyMs: 3_600_000,
+    lastAt: null,
+  });
+  expect(listed?.nextAt.map((next) => next.getTime() % 3_600_000)).toEqual([0, 0, 0]);
+
+  expect(await at.schedules.pause('a', { ...by, dryRun: true })).toEqual({ changed: true });
+  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
+  expect(await at.schedules.pause('a', by)).toEqual({ changed: true });
+  expect(await at.schedules.pause('a', by)).toEqual({ changed: false });
+  expect(await writeDue(made.database, 'a', ago(8))).toBe('paused');
+  // A service that starts again does not end the pause.
+  await commit((tx) => schedule(tx, 'a', reports, { n: 2 }, { every: '1h' }));
+  expect(await writeDue(made.database, 'a', ago(7))).toBe('paused');
+  const { messageId } = await at.schedules.run('a', by);
+  expect(await at.schedules.resume('a', by)).toEqual({ changed: true });
+  expect(await at.schedules.list()).toMatchObject([{ lastMessageId: messageId, paused: false }]);
+  expect(await at.schedules.remove('a', by)).toEqual({ changed: true });
+  await expect(at.schedules.run('a', by)).rejects.toMatchObject({ code: 'OUTBOX_SCHEDULE_UNKNOWN' });
+  await at.close();
+
+  expect(
+    await made.database.query('select action, result, actor from outbox.audit order by id'),
+  ).toMatchObject(
+    ['pause', 'pause', 'run', 'resume', 'remove'].map((step, n) => ({
+      action: `${step}-schedule`,
+      result: n === 1 ? 'unchanged' : 'done',
+      actor: 'ada',
+    })),
+  );
+});
+
+test.for([
+  ['neither cron nor every', {}, 'cron'],
+  ['both', { cron: '0 6 * * *', every: '1h' }, 'every'],
+  ['a cron line of six fields', { cron: '0 0 6 * * *' }, 'cron'],
+  ['an hour that does not exist', { cron: '0 24 * * *' }, 'cron'],
+  ['both days restricted', { cron: '0 6 1 * MON' }, 'cron'],
+  ['a step of 0', { cron: '*/0 * * * *' }, 'cron'],
+  ['a range that runs backwards', { cron: '0 6-4 * * *' }, 'cron'],
+  ['an unknown zone', { cron: '0 6 * * *', timeZone: 'Europe/Atlantis' }, 'timeZone'],
+  ['an offset as zone', { cron: '0 6 * * *', timeZone: '+01:00' }, 'timeZone'],
+  ['a zone with every', { every: '1h', timeZone: 'Europe/Berlin' }, 'timeZone'],
+  ['less than a second', { every: 500 }, 'every'],
+  ['a fraction of a second', { every: 1_500 }, 'every'],
+  ['an unknown overlap', { every: '1h', overlap: 'queue' }, 'overlap'],
+  ['too short a catch-up', { every: '1h', catchUp: '1s' }, 'catchUp'],
+  ['an option that does not exist', { every: '1h', timezone: 'UTC' }, 'timezone'],
+] as const)('%s is refused, and the transaction stays usable', async ([, options, option]) => {
+  await commit(async (tx) => {
+    await expect(schedule(tx, 'a', reports, { n: 1 }, options as never)).rejects.toMatchObject({
+      code: 'OUTBOX_OPTION_INVALID',
+      details: { option },
+    });
+    await schedule(tx, 'b', reports, { n: 1 }, secondly);
+  });
+  expect(await rows()).toMatchObject([{ name: 'b' }]);
+});
+
+test('a name, key, header or payload that cannot be stored is refused when it is scheduled', async () => {
+  const refused = (code: string, name: string, payload: unknown, more: object) =>
+    expect(
+      commit((tx) => schedule(tx, name, reports, payload as never, { ...secondly, ...more })),
+    ).rejects.toMatchObject({ code });
+
+  await refused('OUTBOX_OPTION_INVALID', 'a b', { n: 1 }, {});
+  await refused('OUTBOX_KEY_INVALID', 'a', { n: 1 }, { key: '' });
+  await refused('OUTBOX_HEADER_INVALID', 'a', { n: 1 }, { headers: { 'outbox-x': '1' } });
+  await refused('OUTBOX_PAYLOAD_INVALID', 'a', { n: 'one' }, {});
+  expect(await rows()).toEqual([]);
+});
