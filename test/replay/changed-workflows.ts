@@ -1,7 +1,11 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
 import type { BulkActivities } from '../../activities/bulk-activities.ts';
 import type { LaneActivities } from '../../activities/lane-activities.ts';
-import type { ArchiveActivities, ReconcileActivities } from '../../activities/maintenance-activities.ts';
+import type {
+  ArchiveActivities,
+  ReconcileActivities,
+  ScheduledActivities,
+} from '../../activities/maintenance-activities.ts';
 import type { MessageActivities } from '../../activities/message-activities.ts';
 import type { ParkedKeyActivities } from '../../activities/parked-key-activities.ts';
 import type { Lane } from '../../src/core/lane.ts';
@@ -12,10 +16,17 @@ import type { DrainParkedKeyInput } from '../../workflows/drain-parked-key.ts';
 
 const { reconcileWorkflows } = proxyActivities<ReconcileActivities>({ startToCloseTimeout: '5 minutes' });
 const { archiveFinished } = proxyActivities<ArchiveActivities>({ startToCloseTimeout: '10 minutes' });
+const { writeScheduledMessage } = proxyActivities<ScheduledActivities>({ startToCloseTimeout: '30 seconds' });
 const { runBulkPage } = proxyActivities<BulkActivities>({ startToCloseTimeout: '2 minutes' });
 const { drainKey } = proxyActivities<ParkedKeyActivities>({ startToCloseTimeout: '10 minutes' });
 const { drainLane } = proxyActivities<LaneActivities>({ startToCloseTimeout: '90 seconds' });
 const { releaseMessage } = proxyActivities<MessageActivities>({ startToCloseTimeout: '10 seconds' });
+
+/** Sleeps before it writes. */
+export async function writeScheduled(name: string): Promise<void> {
+  await sleep('1 second');
+  await writeScheduledMessage(name, '');
+}
 
 /** Sleeps before it drains. */
 export async function deliverLane(lane: Lane): Promise<void> {

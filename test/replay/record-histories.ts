@@ -13,6 +13,7 @@ import type { PublishOutcome } from '../../src/brokers/transport.ts';
 import { topic } from '../../src/core/topic.ts';
 import type { ParkedKeyAnswer } from '../../src/inbox/ports.ts';
 import { cancel, reschedule } from '../../src/outbox/change.ts';
+import { schedule, unschedule } from '../../src/outbox/schedule.ts';
 import { send } from '../../src/outbox/send.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { fromQuery, type Transaction } from '../../src/store/database/transaction.ts';
@@ -101,7 +102,10 @@ const retriedRun = `${retried.workflowId.split('/')[0]}/message/${retried.id}`;
 await ended(retriedRun);
 await record('message-retried', retriedRun);
 
+await commit((tx) => schedule(tx, 'beat', reminders, {}, { every: '1s' }));
 for (const type of ['reconcile', 'archive']) await record(type, await completed(type));
+await record('scheduled-written', await completed('writeScheduled'));
+await commit((tx) => unschedule(tx, 'beat'));
 
 await waiting('1h');
 const operated = operations({ database: { url: postgres.url } });

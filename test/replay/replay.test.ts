@@ -48,6 +48,7 @@ const ways = [
   'message-rescheduled',
   'message-retried',
   'reconcile',
+  'scheduled-written',
 ];
 
 test('F24: workflows recorded earlier continue with the current workflows', async () => {
