@@ -48,13 +48,17 @@ export function changeCommand(
     change: (at, options) => change(at, byRef ?? { ids }, options),
     rowOf: ({ topic }) => ['TOPIC', topic],
     start: (at, options) => at.bulk.start(filterOf(flags), task, options),
-    tableOf: (sample) =>
-      table(
-        ['ID', 'TOPIC', 'STATE', 'KEY'],
-        sample.map(({ id, topic, state, key }) => [id, topic, state, key ?? '-']),
-      ),
+    tableOf: messageTable,
   };
   return carryOut(asked, flags, output);
+}
+
+/** The first messages of a selection. */
+export function messageTable(sample: Awaited<ReturnType<Operations['bulk']['start']>>['sample']): string {
+  return table(
+    ['ID', 'TOPIC', 'STATE', 'KEY'],
+    sample.map(({ id, topic, state, key }) => [id, topic, state, key ?? '-']),
+  );
 }
 
 /** The same for messages that one group keeps. */

@@ -1,7 +1,7 @@
 import type { OutboxError } from '../core/errors.ts';
 import { oneOf, optional, whole } from '../core/options/values.ts';
 import { type BulkAction, type BulkChange, type KeptAction, keptActions } from '../store/bulk/bulk.ts';
-import { actionableKeptStates, actionableStates } from '../store/bulk/changes.ts';
+import { actionableKeptStates, actionableStates, deliveredStates } from '../store/bulk/changes.ts';
 import type { KeptBulkFilter } from '../store/bulk/kept-selection.ts';
 import type { BulkFilter } from '../store/bulk/selection.ts';
 import type { KeptFilter } from '../store/inbox/list.ts';
@@ -44,16 +44,19 @@ export function checkOptions(options: BulkOptions): CheckedOptions {
 }
 
 /**
- * A filter with the states that the action applies to. Without states: all of them.
+ * A filter with the states that the action applies to. Without states: all of them; for a replay those of delivered messages.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` if it is empty, names an id, or states that the action does not apply to
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` if it is empty, has no topic for a replay, names an id, or states that the action does not apply to
  */
 export function checkBulkFilter(filter: MessageFilter, action: BulkAction): BulkFilter {
   const { id, states, ...checked } = checkFilter(filter);
   if (id !== undefined)
     throw invalid('id', 'cannot filter a bulk operation: call the operation with the ids');
+  if (action === 'replay' && checked.topic === undefined)
+    throw invalid('topic', 'is missing: a replay is of one topic');
   if (states === undefined && Object.keys(checked).length === 0) throw isEmpty();
-  return { ...checked, states: actionable(action, states, actionableStates[action]) };
+  const asked = action === 'replay' ? (states ?? deliveredStates) : states;
+  return { ...checked, states: actionable(action, asked, actionableStates[action]) };
 }
 
 /**
@@ -80,6 +83,10 @@ export function checkKeptAction(action: string): KeptAction {
 export function checkChange(change: BulkChange): BulkChange {
   if (!Object.hasOwn(actionableStates, change.action))
     throw invalid('action', `must be one of ${Object.keys(actionableStates).join(', ')}`);
+  if (change.action === 'replay') {
+    assertText('to', change.to, 200);
+    return { action: 'replay', to: change.to };
+  }
   if (change.action !== 'reschedule') return { action: change.action };
   const { due } = change;
   if ('at' in due) {

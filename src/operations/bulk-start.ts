@@ -9,6 +9,8 @@ import {
 } from '../store/bulk/bulk.ts';
 import { countSelection, fixAge, readNow } from '../store/bulk/count.ts';
 import { walkOfKept } from '../store/bulk/kept-selection.ts';
+import { isAnnounced } from '../store/bulk/replay.ts';
+import { walkOfReplay } from '../store/bulk/replay-selection.ts';
 import { walkOf } from '../store/bulk/selection.ts';
 import type { Walk } from '../store/bulk/walk.ts';
 import type { Database } from '../store/database/database.ts';
@@ -45,7 +47,8 @@ export interface BulkAnswer<Sample = ListedMessage> {
  *
  * A dry run counts and shows what would be changed, and writes nothing.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` (for example for an empty filter), `OUTBOX_BULK_UNEXPECTED`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` (for example for an empty filter), `OUTBOX_BULK_UNEXPECTED`, for a replay
+ * `OUTBOX_TOPIC_UNKNOWN`
  */
 export async function startBulk(
   database: Database,
@@ -56,8 +59,10 @@ export async function startBulk(
   const checkedOptions = checkOptions(options);
   const checked = checkChange(change);
   const scope = { group: null, filter: checkBulkFilter(filter, checked.action) };
+  if (checked.action === 'replay') await assertAnnounced(database, checked.to);
   const selectedUntil = await readNow(database);
-  const walk = walkOf({ filter: scope.filter, selectedUntil });
+  const selection = { filter: scope.filter, selectedUntil };
+  const walk = checked.action === 'replay' ? walkOfReplay(selection) : walkOf(selection);
   return startChecked(database, { scope, change: checked, selectedUntil, walk }, checkedOptions);
 }
 
@@ -85,6 +90,14 @@ export async function startKeptBulk(
   const walk = walkOfKept({ filter: fixed, selectedUntil });
   const scope = { group: fixed.group, filter: fixed };
   return startChecked(database, { scope, change: { action }, selectedUntil, walk }, checkedOptions);
+}
+
+/** @throws OutboxError `OUTBOX_TOPIC_UNKNOWN` if no relay delivers the topic */
+async function assertAnnounced(database: Database, topic: string): Promise<void> {
+  if (await isAnnounced(database, topic)) return;
+  throw new OutboxError('OUTBOX_TOPIC_UNKNOWN', `No relay has announced the topic "${topic}".`, {
+    details: { topic },
+  });
 }
 
 /** The change and the selection of a bulk operation, with all times fixed. */

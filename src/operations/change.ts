@@ -38,6 +38,7 @@ export const refusals: ReadonlySet<string> = new Set([
   'unknown',
   'busy',
   'out-of-range',
+  'refused',
 ]);
 
 /** How long to retry messages that others have in hand, before they are answered as `busy`. */

@@ -13,9 +13,21 @@ import type { ListedMessage, MessageFilter } from '../../store/message/list.ts';
  * moves the due time of each message, backward if it is negative.
  */
 export type BulkTask =
-  | { readonly action: Exclude<BulkAction, 'reschedule'> }
+  | { readonly action: Exclude<BulkAction, 'reschedule' | 'replay'> }
+  | ReplayTask
   | ({ readonly action: 'reschedule' } & Due)
   | { readonly action: 'reschedule'; readonly shift: Duration };
+
+/**
+ * Sends finished messages of one topic again, live and archived: copies with new ids, in the order of the originals per key, whose
+ * header `outbox-replay-of` is the id of the original. A copy has no ref. What the topic refuses is counted as `refused`.
+ */
+export interface ReplayTask {
+  /** Copies finished messages. */
+  readonly action: 'replay';
+  /** Name of the topic that gets the copies; payloads are not checked against its schema. @defaultValue that of the filter */
+  readonly to?: string;
+}
 
 /** The same for messages that consumers keep. */
 export interface KeptTask {
@@ -63,7 +75,7 @@ export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOper
     ...stepsOf(on, false),
     start: (filter, task, options) =>
       on(
-        (at) => startBulk(at, filter, changeOf(task, longestDelayMs), options),
+        (at) => startBulk(at, filter, changeOf(task, filter.topic, longestDelayMs), options),
         ['a task', task],
         ['a bulk operation', options],
       ),
@@ -94,7 +106,13 @@ function stepsOf(on: OnDatabase, kept: boolean): Omit<BulkOperations, 'start'> {
   };
 }
 
-function changeOf(task: BulkTask, longestDelayMs: number): BulkChange {
+function changeOf(task: BulkTask, topic: string | undefined, longestDelayMs: number): BulkChange {
+  if (task.action === 'replay') {
+    const to = task.to ?? topic;
+    if (to === undefined) throw invalid('topic', 'is missing: a replay is of one topic');
+    return { action: 'replay', to };
+  }
+  if ('to' in task) throw invalid('to', 'is only for a replay');
   if (task.action !== 'reschedule') return { action: task.action };
   if ('shift' in task) {
     const shiftMs = durationMs(task.shift);

@@ -6,7 +6,7 @@ import type { BulkFilter } from './selection.ts';
 import { walkStart } from './walk.ts';
 
 /** What a bulk operation does to every message. */
-export type BulkAction = 'cancel' | 'discard' | 'reschedule' | 'retry' | 'withdraw';
+export type BulkAction = 'cancel' | 'discard' | 'replay' | 'reschedule' | 'retry' | 'withdraw';
 
 /** What a bulk operation can do to kept messages. */
 export type KeptAction = 'discard' | 'retry';
@@ -34,8 +34,15 @@ export type BulkCounts = Readonly<Record<string, number>>;
 
 /** A change with its parameters. */
 export type BulkChange =
-  | { readonly action: Exclude<BulkAction, 'reschedule'> }
+  | { readonly action: Exclude<BulkAction, 'reschedule' | 'replay'> }
+  | ({ readonly action: 'replay' } & ReplayTarget)
   | { readonly action: 'reschedule'; readonly due: NewDue };
+
+/** Where a replay sends. */
+export interface ReplayTarget {
+  /** Name of the topic that gets the copies. */
+  readonly to: string;
+}
 
 /** A new bulk operation. */
 export interface NewBulk {
@@ -58,8 +65,8 @@ export interface BulkStanding {
   readonly id: string;
   /** What it does to every message. */
   readonly action: BulkAction;
-  /** For `reschedule`: the new due time; else empty. */
-  readonly arguments: NewDue | Readonly<Record<string, never>>;
+  /** For `reschedule`: the new due time; for `replay`: the topic; else empty. */
+  readonly arguments: NewDue | ReplayTarget | Readonly<Record<string, never>>;
   /** Who started it, 1 to 200 characters. */
   readonly actor: string;
   /** Why, up to 2,000 characters. */
@@ -110,7 +117,7 @@ export async function insertBulk(database: Database, bulk: NewBulk): Promise<Bul
         group,
         change.action,
         JSON.stringify(filter),
-        JSON.stringify(change.action === 'reschedule' ? change.due : {}),
+        JSON.stringify(argumentsOf(change)),
         author.actor,
         author.reason,
         ratePerSecond,
@@ -134,6 +141,11 @@ export async function insertBulk(database: Database, bulk: NewBulk): Promise<Bul
     await auditBulk(sql, id, 'start', 'done', author, details);
     return row;
   });
+}
+
+function argumentsOf(change: BulkChange): BulkStanding['arguments'] {
+  if (change.action === 'reschedule') return change.due;
+  return change.action === 'replay' ? { to: change.to } : {};
 }
 
 /** The bulk operations on messages of the outbox, or on those that consumers keep, newest first. */

@@ -7,10 +7,14 @@ import { type NewDue, rescheduleChange } from '../message/reschedule.ts';
 import type { BulkAction, BulkStanding, KeptAction } from './bulk.ts';
 import { type BulkFilter, stillMatching } from './selection.ts';
 
+/** The states that a replay without states sends again. */
+export const deliveredStates: readonly State[] = ['published', 'confirmed'];
+
 /** The states that an action applies to. A selection has no others, so that published messages are not refused one by one. */
 export const actionableStates: Readonly<Record<BulkAction, readonly State[]>> = {
   cancel: ['waiting', 'blocked', 'retrying'],
   discard: ['failed'],
+  replay: [...deliveredStates, 'failed', 'canceled', 'superseded', 'discarded'],
   reschedule: ['waiting'],
   retry: ['retrying', 'failed'],
   withdraw: ['waiting', 'ready', 'blocked', 'retrying'],
@@ -28,7 +32,7 @@ export const keptChanges: Readonly<Record<KeptAction, KeptChange<string>>> = {
   retry: retryKept,
 };
 
-/** The change that a stored operation makes; `undefined` for `withdraw`, which takes more than one transaction. */
+/** The change that a stored operation makes; `undefined` for `withdraw`, which takes more than one transaction, and for `replay`. */
 export function changeOf(
   bulk: Pick<BulkStanding, 'action' | 'arguments'>,
   filter: BulkFilter,
@@ -72,6 +76,7 @@ function singleChange({
       return rescheduleChange(due as NewDue);
     case 'retry':
       return retryChange;
+    case 'replay':
     case 'withdraw':
       return undefined;
   }

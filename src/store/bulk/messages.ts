@@ -2,20 +2,14 @@ import { type Author, changeLocked, type Round } from '../audit/audit.ts';
 import type { Sql } from '../database/database.ts';
 import { keptChange } from '../inbox/change.ts';
 import { outboxChange } from '../message/change.ts';
-import type { BulkScope, BulkStanding } from './bulk.ts';
+import type { BulkScope, BulkStanding, ReplayTarget } from './bulk.ts';
 import { changeOf, keptChanges } from './changes.ts';
 import { walkOfKept } from './kept-selection.ts';
+import type { PageAnswer } from './page-answer.ts';
+import { replayMessages } from './replay.ts';
+import { walkOfReplay } from './replay-selection.ts';
 import { walkOf } from './selection.ts';
 import type { Walk } from './walk.ts';
-
-/** The result of one message of a page. */
-export interface PageAnswer {
-  readonly id: string;
-  readonly result: string;
-  readonly topic: string | null;
-  /** Set for a message of the outbox, whose lane may have work now. */
-  readonly lane?: number | null;
-}
 
 /** The messages of a bulk operation: those of the outbox, or those that a consumer group keeps. */
 export interface BulkMessages {
@@ -32,6 +26,14 @@ export function messagesOf(
   const { selectedUntil } = bulk;
   if (bulk.group === null) {
     const { filter } = bulk;
+    if (bulk.action === 'replay') {
+      // A stored replay always has its topic.
+      const { to } = bulk.arguments as ReplayTarget;
+      return {
+        walk: walkOfReplay({ filter, selectedUntil }),
+        change: (sql, ids, author) => replayMessages(sql, { filter, ids, to, author }),
+      };
+    }
     const change = changeOf(bulk, filter);
     return {
       walk: walkOf({ filter, selectedUntil }),

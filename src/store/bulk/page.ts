@@ -4,7 +4,8 @@ import { type Author, messagesPerTransaction } from '../audit/audit.ts';
 import type { Sql, Transactions } from '../database/database.ts';
 import type { PageCursor } from '../message/list.ts';
 import type { BulkCounts, BulkScope, BulkStanding, BulkState } from './bulk.ts';
-import { messagesOf, type PageAnswer } from './messages.ts';
+import { messagesOf } from './messages.ts';
+import type { PageAnswer } from './page-answer.ts';
 import type { BulkFilter } from './selection.ts';
 
 /** How long to retry messages that others have locked, after all other messages are done. */

@@ -6,7 +6,6 @@ import {
   listedColumns,
   type MessageFilter,
   matchesSql,
-  type PageCursor,
 } from '../message/list.ts';
 import type { SelectedPage, Walk } from './walk.ts';
 
@@ -47,10 +46,10 @@ const pageSql = `
     -- A given topic is not searched for: with an order by a constant the planner would scan the whole table.
     (select $2::text where $2::text is not null
      union all
-     (select m.topic from outbox.message m where m.state <> 'ready' and m.position > 0 and $2::text is null order by m.topic limit 1))
+     (select m.topic from only outbox.message m where m.state <> 'ready' and m.position > 0 and $2::text is null order by m.topic limit 1))
     union all
     select n.topic from topics t cross join lateral (
-      select m.topic from outbox.message m where m.state <> 'ready' and m.position > 0 and m.topic > t.topic and $2::text is null
+      select m.topic from only outbox.message m where m.state <> 'ready' and m.position > 0 and m.topic > t.topic and $2::text is null
       order by m.topic limit 1) n
   ), lanes (topic, lane) as (
     (select m.topic, m.lane from outbox.message m where m.state = 'ready' and 'ready' = any($3::text[])
@@ -76,7 +75,7 @@ const pageSql = `
   ), walked as materialized (
     select s.source, w.*
     from sources s cross join lateral (
-      (select ${walkedColumns} from outbox.message m
+      (select ${walkedColumns} from only outbox.message m
        where s.state is not null and m.topic = s.topic and m.state = s.state and m.state <> 'ready' and m.position > 0
          and (m.position, m.id) > ($12::bigint, $13::uuid)
        order by m.position, m.id limit (select rows from quota))
@@ -115,39 +114,37 @@ const pageSql = `
   ) a on true`;
 
 /** Walks a selection of the outbox. */
-export function walkOf(selection: Selection): Walk<ListedMessage> {
+export const walkOf = (selection: Selection): Walk<ListedMessage> => walkBy(pageSql, selection);
+
+/** Walks by a statement of this shape, with its parameters. */
+export function walkBy(statement: string, { filter, selectedUntil }: Selection): Walk<ListedMessage> {
   return {
-    page: (sql, after, limit, bulkId) => selectPage(sql, selection, after, limit, bulkId),
+    async page(sql, after, limit, bulkId) {
+      const rows = await sql.query<WalkedRow>(statement, [
+        ...filterValues(filter),
+        selectedUntil,
+        after.position,
+        after.id,
+        limit,
+        isSearch(filter) ? readLimit : 0,
+        bulkId,
+      ]);
+      return pageOfRows(rows, limit);
+    },
     sample: readSample,
   };
 }
 
-/**
- * The next messages of a selection, at most `limit`.
- *
- * @param bulkId omits messages that this operation has already processed
- */
-export async function selectPage(
-  sql: Sql,
-  { filter, selectedUntil }: Selection,
-  after: PageCursor,
-  limit: number,
-  bulkId: string | null,
-): Promise<SelectedPage> {
-  const rows = await sql.query<{
-    readonly id: string | null;
-    readonly position: string | null;
-    readonly floorPosition: string | null;
-    readonly floorId: string | null;
-  }>(pageSql, [
-    ...filterValues(filter),
-    selectedUntil,
-    after.position,
-    after.id,
-    limit,
-    isSearch(filter) ? readLimit : 0,
-    bulkId,
-  ]);
+/** A message of a page, or nothing, with the floor of the page. */
+interface WalkedRow {
+  readonly id: string | null;
+  readonly position: string | null;
+  readonly floorPosition: string | null;
+  readonly floorId: string | null;
+}
+
+/** The next page begins after the last message of a full one, else at the floor. */
+function pageOfRows(rows: readonly WalkedRow[], limit: number): SelectedPage {
   const found = rows.flatMap(({ id, position }) =>
     id === null || position === null ? [] : [{ id, position }],
   );

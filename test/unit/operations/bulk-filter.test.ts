@@ -77,7 +77,7 @@ test('a due time must be a valid time', () => {
 });
 
 test('an action accepts exactly the states that it can change', () => {
-  const leads: Readonly<Record<Exclude<BulkAction, 'reschedule'>, string>> = {
+  const leads: Readonly<Record<Exclude<BulkAction, 'replay' | 'reschedule'>, string>> = {
     cancel: 'cancel',
     discard: 'discard by an operator',
     retry: 'an operator',

@@ -1,0 +1,32 @@
+import type { ReplayTask } from '../app/operations/bulk-operations.ts';
+import { type ManyFlags, startManyCommand } from './bulk-start-command.ts';
+import { messageTable } from './change-command.ts';
+import { type FilterFlags, filterOf } from './filter-flags.ts';
+import { usageError } from './operator-flags.ts';
+import type { Output } from './output.ts';
+
+export interface ReplayFlags extends ManyFlags, FilterFlags {
+  readonly to?: string;
+  readonly sameIds?: boolean;
+}
+
+/** Sends messages of one topic again, those that match a filter. */
+export async function replayCommand(flags: ReplayFlags, output: Output): Promise<number> {
+  const { topic, to, sameIds } = flags;
+  if (sameIds === true)
+    return usageError(
+      '--same-ids is not possible: receipts, show and verify find one message by its id. Copies name their original in the header outbox-replay-of.',
+      output,
+    );
+  if (topic === undefined) return usageError('Name the topic of the messages with --topic.', output);
+  const task: ReplayTask = { action: 'replay', ...(to !== undefined && { to }) };
+  return startManyCommand(
+    {
+      action: `replay to ${to ?? topic}`,
+      start: (at, options) => at.bulk.start(filterOf(flags), task, options),
+      tableOf: messageTable,
+    },
+    flags,
+    output,
+  );
+}

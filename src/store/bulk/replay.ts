@@ -1,0 +1,136 @@
+import { type Author, type Round, writeAudit } from '../audit/audit.ts';
+import type { Sql } from '../database/database.ts';
+import { filterValues, matchesSql } from '../message/list.ts';
+import type { NewMessage, StoreAnswer } from '../message/new-message.ts';
+import { storeMessages } from '../message/write.ts';
+import type { PageAnswer } from './page-answer.ts';
+import type { BulkFilter } from './selection.ts';
+
+/** A page of a replay. */
+export interface ReplayPage {
+  readonly filter: BulkFilter;
+  readonly ids: readonly string[];
+  /** The topic that gets the copies. */
+  readonly to: string;
+  readonly author: Author;
+}
+
+/** A message that is sent again. */
+interface Original {
+  readonly id: string;
+  readonly topic: string;
+  readonly key: string | null;
+  readonly payload: string;
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>> | null;
+}
+
+/** What became of one original. */
+interface Outcome {
+  readonly original: Original;
+  readonly result: 'replayed' | 'refused';
+  readonly lane: number | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** True if a relay has announced the topic, so that its messages are delivered. */
+export async function isAnnounced(sql: Sql, topic: string): Promise<boolean> {
+  const rows = await sql.query('select from outbox.topic where name = $1', [topic]);
+  return rows.length > 0;
+}
+
+/**
+ * Stores copies of messages, in the order of their positions, with one audit entry for each original. It is part of the
+ * transaction that records the progress of the operation, so that nothing is copied twice.
+ *
+ * What the topic refuses, for example a payload beyond its limit, is answered `refused`, and the others are stored.
+ */
+export async function replayMessages(
+  sql: Sql,
+  { filter, ids, to, author }: ReplayPage,
+): Promise<Round<PageAnswer>> {
+  const originals = await readOriginals(sql, filter, ids);
+  const outcomes = await storeCopies(sql, to, originals);
+  const found = new Set(originals.map(({ id }) => id));
+  // A failed message may have been retried since it was chosen, and the history may have been dropped.
+  const gone = ids.filter((id) => !found.has(id));
+  await writeAudit(sql, [
+    ...outcomes.map(({ original: { id, topic }, result, details }) => ({
+      ...author,
+      action: 'replay',
+      messageId: id,
+      topic,
+      result,
+      details,
+    })),
+    ...gone.map((id) => ({
+      ...author,
+      action: 'replay',
+      messageId: id,
+      topic: filter.topic ?? null,
+      result: 'too-late',
+    })),
+  ]);
+  const answers = [
+    ...outcomes.map(({ original: { id }, result, lane }) => ({ id, result, topic: to, lane })),
+    ...gone.map((id) => ({ id, result: 'too-late', topic: null })),
+  ];
+  return { answers, busy: [], deferred: [] };
+}
+
+/** Distinct, because a query that is planned while a leaf moves may find its messages twice. */
+async function readOriginals(
+  sql: Sql,
+  filter: BulkFilter,
+  ids: readonly string[],
+): Promise<readonly Original[]> {
+  return sql.query<Original>(
+    `select distinct on (a.position, a.id) a.id::text as id, a.topic, a.key, a.payload, a.content_type as "contentType", a.headers
+     from outbox.message_all a where a.id = any($11::uuid[]) and ${matchesSql} order by a.position, a.id`,
+    [...filterValues(filter), [...ids]],
+  );
+}
+
+async function storeCopies(
+  sql: Sql,
+  to: string,
+  originals: readonly Original[],
+): Promise<readonly Outcome[]> {
+  if (originals.length === 0) return [];
+  const answers = await storeMessages(sql, to, originals.map(copyOf));
+  const refused = new Map(answers.flatMap(({ n, refusal }) => (refusal === null ? [] : [[n, refusal]])));
+  if (refused.size === 0)
+    return originals.flatMap((original, index) => {
+      const answer = answers[index];
+      return answer === undefined ? [] : [replayed(original, to, answer)];
+    });
+  // All or none were stored, and the answers are the refusals.
+  const others = originals.filter((_, index) => !refused.has(index + 1));
+  return [
+    ...(await storeCopies(sql, to, others)),
+    ...originals.flatMap((original, index): readonly Outcome[] => {
+      const refusal = refused.get(index + 1);
+      if (refusal === undefined) return [];
+      return [{ original, result: 'refused', lane: null, details: { to, code: refusal.code } }];
+    }),
+  ];
+}
+
+function copyOf({ id, key, payload, contentType, headers }: Original): NewMessage {
+  return {
+    payload,
+    ...(key !== null && { key }),
+    ...(contentType !== 'application/json' && { contentType }),
+    headers: { ...headers, 'outbox-replay-of': id },
+  };
+}
+
+function replayed(original: Original, to: string, { id, workflowId }: StoreAnswer): Outcome {
+  const [, lane] = /\/(\d+)$/.exec(workflowId) ?? [];
+  return {
+    original,
+    result: 'replayed',
+    lane: lane === undefined ? null : Number(lane),
+    details: { to, copy: id },
+  };
+}
