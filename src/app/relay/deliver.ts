@@ -4,8 +4,9 @@ import { rest } from '../../core/rest.ts';
 import type { RetentionRules } from '../../core/retention.ts';
 import type { Running } from '../../core/running.ts';
 import { withdrawIds } from '../../operations/withdraw.ts';
+import { FailureNotices } from '../../relay/failure-notices.ts';
 import { createMaintenance, type Maintenance } from '../../relay/maintenance.ts';
-import type { AskPlace, WorkflowCensus } from '../../relay/ports.ts';
+import type { AskPlace, Repeater, WorkflowCensus } from '../../relay/ports.ts';
 import { Relay } from '../../relay/relay.ts';
 import type { TopicRoute } from '../../relay/topic-route.ts';
 import { refuseTwin } from '../../relay/twin.ts';
@@ -50,7 +51,7 @@ export async function deliver(input: DeliverInput, running: Running): Promise<Re
   stopping.throwIfAborted();
   const confirmation = confirmationOf(input.config, { database, installation, report });
   running.add(() => confirmation.stop());
-  const relay = relayOf(input, confirmation, running);
+  const relay = relayOf(input, confirmation, noticesOf(input, running), running);
   running.inHand(() => relay.inHand > 0);
   const completing = completeInBackground(database, topics, report);
   running.add(() => completing.stop());
@@ -66,11 +67,18 @@ export async function deliver(input: DeliverInput, running: Running): Promise<Re
   confirmation.start();
   await Promise.race([relay.begun(), rest(firstWithinMs, stopping, { ref: false })]);
   stopping.throwIfAborted();
-  await supervision.begin(relay, (census) => maintenanceOf(input, census, supervision.askPlace));
+  await supervision.begin(relay, (census, repeater) =>
+    maintenanceOf(input, census, repeater, supervision.askPlace),
+  );
   return supervision;
 }
 
-function relayOf(input: DeliverInput, confirmation: Confirmation, { health }: Running): Relay {
+function relayOf(
+  input: DeliverInput,
+  confirmation: Confirmation,
+  notices: FailureNotices | undefined,
+  { health }: Running,
+): Relay {
   const { database, draining, installation, limits, routes, servers, timings } = input;
   return new Relay({
     database,
@@ -78,7 +86,10 @@ function relayOf(input: DeliverInput, confirmation: Confirmation, { health }: Ru
     routes,
     timings,
     limits,
-    report: servers.report,
+    report(event) {
+      servers.report(event);
+      if (event.type === 'failed') notices?.nudge();
+    },
     confirming: confirmation.topics,
     draining,
     looking: async (round) => {
@@ -89,14 +100,30 @@ function relayOf(input: DeliverInput, confirmation: Confirmation, { health }: Ru
   });
 }
 
+/** Calls `onFailed`, if there is one, for what has failed already and what fails from now on. */
+function noticesOf(
+  { config, database, routes, servers }: DeliverInput,
+  running: Running,
+): FailureNotices | undefined {
+  const { onFailed } = config;
+  if (onFailed === undefined) return undefined;
+  const topics = routes.map(({ name }) => name);
+  const notices = new FailureNotices({ database, topics, onFailed, report: servers.report });
+  running.add(() => notices.stop());
+  notices.start();
+  return notices;
+}
+
 function maintenanceOf(
   { database, retention, servers: { report } }: DeliverInput,
   census: WorkflowCensus,
+  repeater: Repeater,
   askPlace: AskPlace,
 ): Maintenance {
   return createMaintenance({
     database,
     census,
+    repeater,
     askPlace,
     withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
     retention,

@@ -4,8 +4,7 @@ import type { RelayEvent, RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readInstallation } from '../../store/installation/installation.ts';
-import type { ServerView } from '../../store/installation/relays.ts';
-import type { AskedServer } from './relay-presence.ts';
+import type { AskedServer, CheckedServer } from './relay-presence.ts';
 
 /** Records what the events of a relay say about its health. */
 export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): RelayReport {
@@ -37,11 +36,11 @@ export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): 
   };
 }
 
-/** Records whether a server answered its check. During a start, the wait for the server reports that instead. */
-export function noteView(health: HealthRecord, { server, error }: ServerView): void {
+/** Records what the check of a server found. During a start, the wait for the server reports that instead. */
+export function noteCheck(health: HealthRecord, { server, error, away }: CheckedServer): void {
   if (health.state === 'starting') return;
   if (error === null) health.mended(server);
-  else health.failed(server, error, { away: true });
+  else health.failed(server, error, { away });
 }
 
 /** Checks and records whether the servers that a stop depends on answer. Never rejects. */

@@ -91,6 +91,7 @@ export function relayServers(input: RelayServersInput): RelayServers {
       ask: async () => {
         if (connected === undefined) throw failure;
         await connected.ping();
+        return null;
       },
     },
   };

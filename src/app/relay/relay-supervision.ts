@@ -1,6 +1,6 @@
 import { aborted, rest } from '../../core/rest.ts';
 import type { Maintenance } from '../../relay/maintenance.ts';
-import type { AskPlace, WorkflowCensus } from '../../relay/ports.ts';
+import type { AskPlace, Repeater, WorkflowCensus } from '../../relay/ports.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
@@ -23,8 +23,8 @@ export interface RelaySupervisionInput {
   readonly report: RelayReport;
 }
 
-/** Makes the maintenance of a relay, as soon as the running workflows can be listed. */
-type MakeMaintenance = (census: WorkflowCensus) => Maintenance;
+/** Makes the maintenance of a relay, as soon as Temporal answers. */
+type MakeMaintenance = (census: WorkflowCensus, repeater: Repeater) => Maintenance;
 
 /** Connects a relay to Temporal in the background, as soon as Temporal answers; until then the relay delivers without it. */
 export class RelaySupervision {
@@ -95,7 +95,8 @@ export class RelaySupervision {
   async #supervise(relay: Relay, maintenance: MakeMaintenance): Promise<void> {
     const { installation, intervals, report, stopping, topics } = this.#input;
     const engine = await this.connected();
-    const parts = { relay, maintenance: maintenance(engine.census(installation)) };
+    const repeater = engine.repeater(installation);
+    const parts = { relay, maintenance: maintenance(engine.census(installation), repeater) };
     const hosted = await engine.host(parts, installation, topics, report).catch(async (error: unknown) => {
       // The error of a worker that cannot be created does not show whether Temporal went away in the meantime.
       await engine.ping().catch(() => this.#away.abort());
@@ -105,6 +106,8 @@ export class RelaySupervision {
     if (stopping.aborted) return;
     const kept = engine.keep(hosted, installation, intervals, report);
     this.#ends.push(() => kept.stop());
+    const following = parts.maintenance.schedules.keepFollowed(intervals.scheduleCheckIntervalMs);
+    this.#ends.push(() => following.stop());
     relay.supervise(engine.starter(installation));
   }
 }

@@ -24,7 +24,7 @@ import { announce } from './announce.ts';
 import { requireReceiptTopics } from './confirmation.ts';
 import { deliver } from './deliver.ts';
 import { relayConnections } from './relay-connections.ts';
-import { notedBy, noteView } from './relay-health.ts';
+import { noteCheck, notedBy } from './relay-health.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
 import type { RelaySupervision } from './relay-supervision.ts';
@@ -190,7 +190,12 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   running.add(() => closeTransports(routes));
   for (const { transport } of routes) transport.prepare?.();
   const { temporal } = servers;
-  const presence = keepPresence({ database, config, temporal, asked: (view) => noteView(health, view) });
+  const presence = keepPresence({
+    database,
+    config,
+    temporal,
+    asked: (checked) => noteCheck(health, checked),
+  });
   running.add(() => presence.stop());
   const draining = (lanes: number): void => database.resize(relayConnections(config, lanes));
   return deliver(

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { relayTroubleLines } from '../../../src/app/trouble-lines.ts';
 import { type CrashPoint, setTrap } from '../../../src/core/crash-point.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
+import { wantedLanes } from '../../../src/store/lane/starts.ts';
+import { takeOut } from '../../../src/store/message/take-out.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
@@ -105,6 +107,8 @@ test('a lane with nothing but failures of a dead relay is taken to report them',
   const id = await fixture.send('A');
   fixture.broker.judge = () => 'permanent';
   await dieAt('relay:settled');
+  await fixture.lapse();
+  expect(await wantedLanes(fixture.database, [fixture.topic])).toHaveLength(1);
 
   const relay = await startTestRelay(fixture);
   try {
@@ -156,6 +160,7 @@ test('a failure that the database does not keep is not reported: a receipt came 
   const id = await fixture.send('A');
   fixture.broker.judge = () => 'store-silently';
   fixture.broker.after = async () => {
+    await takeOut(fixture.database, [id]);
     await fixture.database.query(`update outbox.message set state = 'confirmed' where id = $1`, [id]);
   };
   await fixture.drain();

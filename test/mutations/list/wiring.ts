@@ -1,5 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
+const told = '`onFailed` is called for each failed message';
+
 /** Correct parts, put together wrongly: what calls them, when, and with which result. */
 export const wiringMutations: readonly Mutation[] = [
   {
@@ -46,5 +48,23 @@ export const wiringMutations: readonly Mutation[] = [
     replace: `if (applied[n]?.kind === 'handled' && batch.address === '')`,
     test: 'test/integration/inbox/breaker.test.ts',
     title: 'keys that succeed in batches outweigh a few failing ones',
+  },
+  {
+    name: 'failure-without-a-nudge',
+    promise: told,
+    file: 'src/app/relay/deliver.ts',
+    find: "      if (event.type === 'failed') notices?.nudge();\n",
+    replace: '',
+    test: 'test/integration/relay/failure-notices.test.ts',
+    title: 'a relay calls onFailed of its configuration as soon as a message has failed',
+  },
+  {
+    name: 'retry-keeps-its-notice',
+    promise: told,
+    file: 'outbox.note_failure()',
+    find: `case when new.state = 'failed' then false end`,
+    replace: 'coalesce(new.notified, false)',
+    test: 'test/integration/relay/failure-notices.test.ts',
+    title: 'a message that was retried in time is not told, and one that fails again is told again',
   },
 ];

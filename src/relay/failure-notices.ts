@@ -1,0 +1,131 @@
+import { passCrashPoint } from '../core/crash-point.ts';
+import { OutboxError } from '../core/errors.ts';
+import { late, orLate } from '../core/or-late.ts';
+import { pauseAfter } from '../core/pause-after.ts';
+import type { Database, Sql } from '../store/database/database.ts';
+import { trustRoleLocally } from '../store/database/own-names.ts';
+import { fromQuery, type Transaction } from '../store/database/transaction.ts';
+import { noteNotice } from '../store/message/unnotified.ts';
+import type { OnFailed } from './on-failed.ts';
+import type { RelayReport } from './report.ts';
+import { Wake } from './wake.ts';
+
+/** Failures that another relay, or nobody, has reported are found after this time. */
+const lookEveryMs = 5_000;
+const hookWithinMs = 30_000;
+const pauses = { first: 1_000, most: 5 * 60_000 };
+/** Messages whose call has failed and that rest; with more of them all are forgotten, and so called again at once. */
+const maxRefused = 1_000;
+
+export interface FailureNoticesInput {
+  readonly database: Database;
+  /** Names of the topics whose failures are told. */
+  readonly topics: readonly string[];
+  readonly onFailed: OnFailed;
+  readonly report: RelayReport;
+}
+
+interface Refused {
+  readonly times: number;
+  /** By `performance.now()`. */
+  readonly againAt: number;
+}
+
+/**
+ * Calls the hook for each failed message, in the transaction that notes the call.
+ *
+ * Level-triggered, and any number of relays may do it concurrently: the first one to lock a row calls.
+ */
+export class FailureNotices {
+  readonly #input: FailureNoticesInput;
+  readonly #stopping = new AbortController();
+  readonly #refused = new Map<string, Refused>();
+  readonly #wake = new Wake();
+  /** When the first of those that rested at the last look is tried again. */
+  #soonestAt = Infinity;
+  #running: Promise<void> | undefined;
+
+  constructor(input: FailureNoticesInput) {
+    this.#input = input;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** A message has failed just now. */
+  nudge(): void {
+    this.#wake.ring();
+  }
+
+  /** Waits for the call under way. Never rejects. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      this.#wake.answer();
+      try {
+        while (!signal.aborted && (await this.#next()));
+      } catch (error) {
+        this.#input.report({ type: 'error', during: 'notices', error });
+      }
+      await this.#wake.wait(Math.min(lookEveryMs, this.#soonestAt - performance.now()), signal);
+    }
+  }
+
+  /** @returns false if nothing is left to tell at the moment */
+  async #next(): Promise<boolean> {
+    const { database, onFailed, topics, report } = this.#input;
+    let id: string | undefined;
+    try {
+      await database.transaction(async (sql) => {
+        const failed = await noteNotice(sql, topics, this.#resting());
+        if (failed === undefined) return;
+        ({ id } = failed);
+        await sql.query(trustRoleLocally);
+        await lendTo((tx) => onFailed(tx, failed), sql);
+        passCrashPoint('relay:notified');
+      });
+    } catch (error) {
+      if (id === undefined) throw error;
+      this.#refuse(id);
+      report({ type: 'error', during: 'notices', error });
+      return true;
+    }
+    if (id !== undefined) this.#refused.delete(id);
+    return id !== undefined;
+  }
+
+  #refuse(id: string): void {
+    const times = (this.#refused.get(id)?.times ?? 0) + 1;
+    if (this.#refused.size >= maxRefused) this.#refused.clear();
+    this.#refused.set(id, { times, againAt: performance.now() + pauseAfter(times, pauses) });
+  }
+
+  /** The ids that are not to be tried yet. */
+  #resting(): readonly string[] {
+    const now = performance.now();
+    const resting = [...this.#refused].filter(([, { againAt }]) => againAt > now);
+    this.#soonestAt = Math.min(...resting.map(([, { againAt }]) => againAt));
+    return resting.map(([id]) => id);
+  }
+}
+
+/** Lends a transaction, which refuses statements when the work is over: its connection serves others then. */
+async function lendTo(work: (tx: Transaction) => PromiseLike<unknown>, sql: Sql): Promise<void> {
+  let over = false;
+  const tx = fromQuery(async (text, values) => {
+    if (over) throw new OutboxError('OUTBOX_NOT_IN_TRANSACTION', 'The call of onFailed is over.');
+    return sql.query(text, values);
+  });
+  try {
+    if ((await orLate(Promise.resolve(work(tx)), hookWithinMs)) === late)
+      throw new Error(`onFailed has not ended within ${hookWithinMs / 1_000} s.`);
+  } finally {
+    over = true;
+  }
+}
