@@ -1,5 +1,5 @@
 /** Where receipts are sent: one address per broker, shared by all installations and groups that use it. */
-export const receiptsAddress = 'outbox.receipts';
+export const receiptsAddress = 'outbox-receipts';
 
 /** Maximum number of ids per receipt, so that its record stays far below the limits of a broker. */
 export const receiptIdLimit = 1_000;

@@ -1,20 +1,14 @@
-/** What a broker knows about consumer groups. Every call rejects if the broker cannot be reached. */
-export interface OffsetReader {
-  /** By partition, the first offset that the group has not committed; without partitions where it has committed none. */
-  committed(group: string, address: string): Promise<ReadonlyMap<number, string>>;
-  /** By partition, the offset of the next message; without partitions that hold none. */
-  ends(address: string): Promise<ReadonlyMap<number, string>>;
-}
+import { hasReached, type OffsetReader, type Passed, PassedTimes } from './passed-times.ts';
 
 /** How far a consumer group has come, as needed to judge missing receipts. */
 export interface CommittedOffsets {
   /**
-   * By partition, the first offset that the group has not passed. All receipts that the group sent before it passed these
-   * offsets have been applied.
+   * What the group has passed. All receipts that it sent before it passed that have been applied.
    *
+   * @param unplaced whether `before` is needed, because the broker does not tell where a message lies
    * @returns `undefined` if that is not certain yet, because receipts are still to be read
    */
-  passed(group: string, address: string): Promise<ReadonlyMap<number, string> | undefined>;
+  passed(group: string, address: string, unplaced: boolean): Promise<Passed | undefined>;
 }
 
 /** The address of receipts, and the consumer group of the relays that read them. */
@@ -24,7 +18,7 @@ export interface ReceiptLog {
 }
 
 interface Look {
-  readonly passed: ReadonlyMap<number, string>;
+  readonly passed: Passed;
   readonly receiptEnds: ReadonlyMap<number, string>;
   readonly at: number;
 }
@@ -42,33 +36,36 @@ const freshMs = 60_000;
 export class OffsetsBehindReceipts implements CommittedOffsets {
   readonly #reader: OffsetReader;
   readonly #receipts: ReceiptLog;
+  readonly #times: PassedTimes;
   readonly #looks = new Map<string, Look>();
 
-  constructor(reader: OffsetReader, receipts: ReceiptLog) {
+  /** @param clock a time of the database by which every message that is noted as published is part of later ends */
+  constructor(reader: OffsetReader, receipts: ReceiptLog, clock: () => Promise<string>) {
     this.#reader = reader;
     this.#receipts = receipts;
+    this.#times = new PassedTimes(reader, clock);
   }
 
-  async passed(group: string, address: string): Promise<ReadonlyMap<number, string> | undefined> {
-    const name = `${address}/${group}`;
+  async passed(group: string, address: string, unplaced: boolean): Promise<Passed | undefined> {
+    const name = `${address}/${group}/${unplaced}`;
     const noted = this.#looks.get(name);
     const look =
       noted !== undefined && performance.now() - noted.at < freshMs
         ? noted
-        : await this.#look(group, address);
+        : await this.#look(group, address, unplaced);
     this.#looks.set(name, look);
     const read = await this.#reader.committed(this.#receipts.group, this.#receipts.address);
-    for (const [partition, end] of look.receiptEnds) {
-      if (BigInt(read.get(partition) ?? -1) < BigInt(end)) return undefined;
-    }
+    if (!hasReached(read, look.receiptEnds)) return undefined;
     this.#looks.delete(name);
     return look.passed;
   }
 
   /** The order matters: receipts of what the group had passed lie before an end that is read afterwards. */
-  async #look(group: string, address: string): Promise<Look> {
+  async #look(group: string, address: string, unplaced: boolean): Promise<Look> {
     const at = performance.now();
-    const passed = await this.#reader.committed(group, address);
+    const passed: Passed = unplaced
+      ? await this.#times.passed(group, address)
+      : { offsets: await this.#reader.committed(group, address), before: undefined, soon: false };
     return { at, passed, receiptEnds: await this.#reader.ends(this.#receipts.address) };
   }
 }

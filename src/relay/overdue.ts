@@ -3,6 +3,7 @@ import type { Database } from '../store/database/database.ts';
 import {
   giveUp,
   lockOverdue,
+  type OverdueTopic,
   overdueTopics,
   postpone,
   resend,
@@ -11,6 +12,7 @@ import {
 import { coalesce } from './coalesce.ts';
 import type { CommittedOffsets } from './overdue-offsets.ts';
 import { judgeOverdue, type OverdueVerdict } from './overdue-verdict.ts';
+import type { Passed } from './passed-times.ts';
 import type { RelayReport } from './report.ts';
 
 /** Rows per transaction, and transactions per topic and round: the rest waits for the next round. */
@@ -30,7 +32,8 @@ export interface ConfirmingTopic {
 }
 
 interface BatchResult {
-  readonly count: number;
+  /** Whether more messages may be overdue than these. */
+  readonly full: boolean;
   readonly resent: number;
   readonly givenUp: readonly Unconfirmed[];
 }
@@ -57,8 +60,8 @@ export class Overdue {
   readonly check = coalesce(async () => {
     if (this.#stopping.signal.aborted || this.#topics.size === 0) return;
     try {
-      const names = await overdueTopics(this.#database, [...this.#topics.keys()]);
-      await Promise.all(names.map((name) => this.#guarded(name)));
+      const found = await overdueTopics(this.#database, [...this.#topics.keys()]);
+      await Promise.all(found.map((one) => this.#guarded(one)));
     } catch (error) {
       this.#report({ type: 'error', during: 'overdue', error });
     }
@@ -71,45 +74,53 @@ export class Overdue {
   }
 
   /** The failure of one topic, for example of its broker, must not delay the others. */
-  async #guarded(name: string): Promise<void> {
+  async #guarded({ topic: name, unplaced }: OverdueTopic): Promise<void> {
     const topic = this.#topics.get(name);
     if (topic === undefined) return;
     try {
-      await this.#round(topic);
+      await this.#round(topic, unplaced);
     } catch (error) {
       this.#report({ type: 'error', during: 'overdue', error });
     }
   }
 
   /** @returns `undefined` also if the relay stops before the broker has answered */
-  #passed({ offsets, confirm, address }: ConfirmingTopic): ReturnType<CommittedOffsets['passed']> {
+  #passed(
+    { offsets, confirm, address }: ConfirmingTopic,
+    unplaced: boolean,
+  ): ReturnType<CommittedOffsets['passed']> {
     const { signal } = this.#stopping;
     return new Promise((resolve, reject) => {
       const stop = (): void => resolve(undefined);
       signal.addEventListener('abort', stop);
       offsets
-        .passed(confirm.group, address)
+        .passed(confirm.group, address, unplaced)
         .then(resolve, reject)
         .finally(() => signal.removeEventListener('abort', stop));
     });
   }
 
-  async #round(topic: ConfirmingTopic): Promise<void> {
+  async #round(topic: ConfirmingTopic, unplaced: boolean): Promise<void> {
     // Read before the rows are locked: what the group passes in between counts in the next round.
-    const passed = await this.#passed(topic);
+    const passed = await this.#passed(topic, unplaced);
     if (passed === undefined) return;
     for (let batch = 0; batch < batchesPerRound && !this.#stopping.signal.aborted; batch += 1) {
-      const { count, resent, givenUp } = await this.#batch(topic, passed);
+      const { full, resent, givenUp } = await this.#batch(topic, passed);
       if (resent > 0) this.#report({ type: 'messages-resent', topic: topic.name, count: resent });
       if (givenUp.length > 0) this.#tellGivenUp(topic, givenUp);
-      if (count < batchSize) return;
+      if (!full) return;
     }
   }
 
-  #batch({ name, confirm }: ConfirmingTopic, passed: ReadonlyMap<number, string>): Promise<BatchResult> {
+  #batch({ name, confirm }: ConfirmingTopic, passed: Passed): Promise<BatchResult> {
     return this.#database.transaction(async (sql) => {
-      const overdue = await lockOverdue(sql, name, batchSize);
-      const verdicts: Record<OverdueVerdict, string[]> = { postpone: [], resend: [], 'give-up': [] };
+      const overdue = await lockOverdue(sql, name, passed.before, batchSize);
+      const verdicts: Record<OverdueVerdict, string[]> = {
+        postpone: [],
+        wait: [],
+        resend: [],
+        'give-up': [],
+      };
       for (const message of overdue) {
         verdicts[judgeOverdue(message, passed, confirm.maxSends)].push(message.id);
       }
@@ -117,7 +128,9 @@ export class Overdue {
       if (verdicts.postpone.length > 0) await postpone(sql, verdicts.postpone);
       const resent = verdicts.resend.length > 0 ? await resend(sql, verdicts.resend, givenUp) : 0;
       const failed = givenUp.length > 0 ? await giveUp(sql, givenUp, confirm.group) : [];
-      return { count: overdue.length, resent, givenUp: failed };
+      // Those that wait would only be found again.
+      const full = overdue.length === batchSize && verdicts.wait.length === 0;
+      return { full, resent, givenUp: failed };
     });
   }
 

@@ -7,12 +7,15 @@ import { receiptsAddress } from '../../core/receipt.ts';
 import type { ConfirmingTopic } from '../../relay/overdue.ts';
 import { OffsetsBehindReceipts } from '../../relay/overdue-offsets.ts';
 import { ReceiptIntake, type ReceiptIntakeInput } from '../../relay/receipts.ts';
+import { shownBefore } from '../../store/message/confirm-overdue.ts';
 import { ReceiptReader } from './receipt-reader.ts';
 
 /** How long a start waits for an answer of a broker before it continues without one. */
 const askWithinMs = 5_000;
 /** Partitions of the topic of receipts, if this library creates it. The receipts of one group use one partition. */
 const receiptPartitions = 3;
+/** The group of the relays of an installation, which share the receipts. */
+const groupOf = (installation: string): string => `outbox-receipts-${installation}`;
 
 /** A transport over which receipts can arrive. */
 type ReceiptTransport = Transport & ReceiptBroker;
@@ -41,7 +44,7 @@ export async function requireReceiptTopics(config: Config): Promise<void> {
 /** What a relay does for topics that ask for receipts; does nothing if none does. */
 export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confirmation {
   const asking = askingTopics(config);
-  const group = `outbox-receipts.${input.installation}`;
+  const group = groupOf(input.installation);
   const intake = new ReceiptIntake(input);
   const readers = [...asking.keys()].map(
     (transport) => new ReceiptReader({ source: transport.source(), group, intake, report: input.report }),
@@ -49,7 +52,9 @@ export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confi
   return {
     topics: [...asking].flatMap(([transport, topics]) => {
       const receiptLog = { group, address: receiptsAddress };
-      const offsets = new OffsetsBehindReceipts(transport.offsets, receiptLog);
+      const offsets = new OffsetsBehindReceipts(transport.offsets, receiptLog, () =>
+        shownBefore(input.database),
+      );
       return topics.map((topic) => ({ ...topic, offsets }));
     }),
     start: () => {
@@ -62,15 +67,23 @@ export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confi
 }
 
 /**
- * Creates the topic of receipts at every broker whose topics ask for them; an existing one is left as it is.
+ * Creates the topic of receipts at every broker whose topics ask for them, and what the group of the relays needs there, so that no
+ * receipt comes before it; what exists is left as it is.
  *
- * @returns how many were created, and how many there are now
+ * @returns at how many something was created, and how many there are
  * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_SERVER_UNAVAILABLE`
  */
-export async function createReceiptTopics(config: Config): Promise<{ made: number; wanted: number }> {
+export async function createReceiptTopics(
+  config: Config,
+  installation: string,
+): Promise<{ made: number; wanted: number }> {
   const transports = [...askingTopics(config).keys()];
   const made = await Promise.all(
-    transports.map(({ topics }) => topics.create(receiptsAddress, receiptPartitions)),
+    transports.map(async ({ groups, topics }) => {
+      const topic = (await topics?.create(receiptsAddress, receiptPartitions)) ?? false;
+      const created = (await groups?.create(groupOf(installation), [receiptsAddress])) ?? [];
+      return topic || created.length > 0;
+    }),
   );
   return { made: made.filter(Boolean).length, wanted: transports.length };
 }
@@ -86,9 +99,10 @@ function askingTopics(
     const { name: transportName, transport } = transportOf(config, topic);
     if (!canReceiveReceipts(transport)) {
       const lacks = lackedByReceipts(transport);
+      const why = transport.withoutOffsets === undefined ? '' : `: ${transport.withoutOffsets}`;
       throw new OutboxError(
         'OUTBOX_SOURCE_UNKNOWN',
-        `The topic "${topic.name}" asks for receipts, but its transport "${transportName}" (${transport.name}) cannot receive them: it lacks ${lacks.join(', ')}.`,
+        `The topic "${topic.name}" asks for receipts, but its transport "${transportName}" (${transport.name}) cannot receive them: it lacks ${lacks.join(', ')}${why}.`,
         { details: { topic: topic.name, transport: transportName, lacks } },
       );
     }
@@ -101,7 +115,7 @@ function askingTopics(
 async function requireReceipts({ endpoint = '', name, topics }: ReceiptTransport): Promise<void> {
   const late = new AbortController();
   const missing = await Promise.race([
-    topics.missing([receiptsAddress]).catch(() => []),
+    topics?.missing([receiptsAddress]).catch(() => []) ?? [],
     delay(askWithinMs, [], { signal: late.signal }).catch(() => []),
   ]);
   late.abort();

@@ -23,8 +23,14 @@ const answerWithinMs = 4_000;
 
 /** A server, and a check of whether it answers. */
 export interface AskedServer extends Pick<ServerView, 'server' | 'address'> {
-  /** Rejects with the reason why it cannot be used. */
-  readonly ask: () => Promise<unknown>;
+  /** Resolves to what it lacks, `null` if nothing. Rejects with the reason if it does not answer. */
+  readonly ask: () => Promise<string | null>;
+}
+
+/** What a check found out. */
+export interface CheckedServer extends ServerView {
+  /** It did not answer, so that waiting for it may take long. */
+  readonly away: boolean;
 }
 
 export interface PresenceInput {
@@ -32,7 +38,7 @@ export interface PresenceInput {
   readonly config: Pick<Config, 'topics' | 'transports'>;
   readonly temporal: AskedServer;
   /** Called after each check, with or without an answer. */
-  readonly asked: (view: ServerView) => void;
+  readonly asked: (checked: CheckedServer) => void;
 }
 
 /**
@@ -81,8 +87,8 @@ class Presence {
         });
       }
       const views = this.#servers.map(async (server) => {
-        const view = await viewOf(server);
-        if (!signal.aborted) this.#input.asked(view);
+        const { away, ...view } = await check(server);
+        if (!signal.aborted) this.#input.asked({ ...view, away });
         return view;
       });
       const beat = Promise.all(views).then((servers) => {
@@ -104,22 +110,30 @@ class Presence {
     try {
       const groups = await readGroupNames(database);
       const lags = await Promise.all(
-        Object.values(config.transports).map(async (transport) => {
-          const names = topicsByAddress(config, transport);
-          if (transport.offsets === undefined || names.size === 0) return [];
-          const addresses = [...names.keys()];
-          const missing = (await transport.topics?.missing(addresses)) ?? [];
-          const there = addresses.filter((address) => !missing.includes(address));
-          const behind = await transport.offsets.lags(groups, there);
-          return behind.map(({ address, ...lag }) => ({ ...lag, topic: names.get(address) ?? address }));
-        }),
+        // The checks of the servers show which broker does not answer; an old lag would mislead.
+        Object.values(config.transports).map((transport) =>
+          lagsAt(config, transport, groups).catch(() => []),
+        ),
       );
       this.#lags = lags.flat();
     } catch {
-      // The checks of the servers show which broker does not answer; an old lag would mislead.
       this.#lags = [];
     }
   }
+}
+
+async function lagsAt(
+  config: PresenceInput['config'],
+  transport: Transport,
+  groups: readonly string[],
+): Promise<readonly GroupLag[]> {
+  const names = topicsByAddress(config, transport);
+  if (transport.offsets === undefined || names.size === 0) return [];
+  const addresses = [...names.keys()];
+  const missing = (await transport.topics?.missing(addresses)) ?? [];
+  const there = addresses.filter((address) => !missing.includes(address));
+  const behind = await transport.offsets.lags(groups, there);
+  return behind.map(({ address, ...lag }) => ({ ...lag, topic: names.get(address) ?? address }));
 }
 
 /** One check per transport, whatever the number of its topics. */
@@ -128,15 +142,18 @@ function transportServers(config: PresenceInput['config']): readonly AskedServer
     const addresses = [...topicsByAddress(config, transport).keys()];
     const [first] = addresses;
     if (first === undefined) return [];
-    const ask = () =>
-      transport.topics === undefined ? transport.probe(first) : allThere(transport.topics, addresses);
+    const ask = async (): Promise<string | null> => {
+      if (transport.topics !== undefined) return missingOf(transport.topics, addresses);
+      await transport.probe(first);
+      return null;
+    };
     return [{ server: name, address: transport.endpoint ?? '', ask }];
   });
 }
 
-async function allThere(topics: BrokerTopics, addresses: readonly string[]): Promise<void> {
+async function missingOf(topics: BrokerTopics, addresses: readonly string[]): Promise<string | null> {
   const missing = await topics.missing(addresses);
-  if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: create it.`);
+  return missing.length === 0 ? null : `It has no topic ${missing.join(', ')}: create it.`;
 }
 
 /** The addresses that a transport delivers to, each with a topic that is sent there. */
@@ -145,17 +162,16 @@ function topicsByAddress(config: PresenceInput['config'], transport: Transport):
   return new Map(mine.map(({ name, rules }) => [rules.address, name]));
 }
 
-async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView> {
-  const reason = ask().then(
-    () => null,
-    (error: unknown) =>
+async function check({ server, address, ask }: AskedServer): Promise<CheckedServer> {
+  const found = ask().then(
+    (lacks) => ({ error: lacks, away: false }),
+    (error: unknown) => ({
       // The server and its address are shown next to it.
-      reasonOf(error instanceof OutboxError && error.cause instanceof Error ? error.cause : error),
+      error: reasonOf(error instanceof OutboxError && error.cause instanceof Error ? error.cause : error),
+      away: true,
+    }),
   );
-  const answer = await orLate(reason, answerWithinMs);
-  return {
-    server,
-    address,
-    error: answer === late ? `no answer within ${answerWithinMs / 1_000} s` : answer,
-  };
+  const answer = await orLate(found, answerWithinMs);
+  const silent = { error: `no answer within ${answerWithinMs / 1_000} s`, away: true };
+  return { server, address, ...(answer === late ? silent : answer) };
 }

@@ -121,7 +121,7 @@ test('an unreachable broker keeps no relay from starting; receipts are read when
   await until(async () => {
     await admin.connect();
     const { groups } = await admin.listGroups();
-    return groups.some(({ groupId }) => groupId.startsWith('outbox-receipts.'));
+    return groups.some(({ groupId }) => groupId.startsWith('outbox-receipts-'));
   }, 60_000);
   await admin.disconnect();
   await relay?.stop();

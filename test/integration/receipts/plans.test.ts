@@ -77,7 +77,7 @@ async function plan(work: (sql: Sql) => Promise<unknown>): Promise<readonly Plan
 
 test.each([
   ['the question for overdue topics', (sql: Sql) => overdueTopics(sql, ['orders', 'payments'])],
-  ['the search for overdue messages', (sql: Sql) => lockOverdue(sql, 'orders', 500)],
+  ['the search for overdue messages', (sql: Sql) => lockOverdue(sql, 'orders', undefined, 500)],
 ])('%s reads almost nothing while many messages wait for receipts that are not overdue', async (_, work) => {
   const nodes = await plan(work);
 

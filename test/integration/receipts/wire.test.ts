@@ -151,5 +151,5 @@ test('a topic that asks for receipts over a transport without receipts refuses t
   const relay = startRelay({ ...stage.config, transports: { memory: memoryTransport() } });
 
   await expect(relay.ready).rejects.toMatchObject({ code: 'OUTBOX_SOURCE_UNKNOWN' });
-  expect(await stage.database.query('select transport from outbox.topic')).toEqual([{ transport: 'kafka' }]);
+  expect(await stage.database.query('select transport from outbox.topic')).toEqual([{ transport: 'broker' }]);
 });

@@ -28,7 +28,7 @@ class HandedSource implements Source {
   }
 
   offer(...bodies: readonly string[]): Promise<void> | undefined {
-    const place = { address: 'outbox.receipts', partition: 0 };
+    const place = { address: 'outbox-receipts', partition: 0 };
     return this.subscription?.handle({
       ...place,
       messages: bodies.map((body, offset) => message(place, body, String(offset))),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type OffsetReader, OffsetsBehindReceipts } from '../../../src/relay/overdue-offsets.ts';
+import { OffsetsBehindReceipts } from '../../../src/relay/overdue-offsets.ts';
+import type { OffsetReader } from '../../../src/relay/passed-times.ts';
 
 /** A broker whose offsets a test moves by hand. */
 class Ledger implements OffsetReader {
@@ -20,8 +21,9 @@ class Ledger implements OffsetReader {
 }
 
 const passed = (ledger: Ledger) => {
-  const offsets = new OffsetsBehindReceipts(ledger, { group: 'relays', address: 'receipts' });
-  return () => offsets.passed('shop', 'orders');
+  const clock = () => Promise.reject(new Error('Nobody needs a time.'));
+  const offsets = new OffsetsBehindReceipts(ledger, { group: 'relays', address: 'receipts' }, clock);
+  return async () => (await offsets.passed('shop', 'orders', false))?.offsets;
 };
 
 test('the group is asked before the receipts: the receipt of a passed message is before their end', async () => {

@@ -5,8 +5,14 @@ import { judgeOverdue } from '../../../src/relay/overdue-verdict.ts';
 // rules for those that were selected. All of them together: test/integration/receipts/stub-and-log.test.ts.
 
 const maxSends = 3;
-const at = (offset: string | null, sends = 1, partition: number | null = 4) => ({ partition, offset, sends });
-const passed = (offset: string): ReadonlyMap<number, string> => new Map([[4, offset]]);
+const at = (offset: string | null, sends = 1, partition: number | null = 4) => ({
+  partition,
+  offset,
+  sends,
+  before: false,
+});
+const none = { offsets: new Map<number, string>(), before: undefined, soon: false };
+const passed = (offset: string) => ({ ...none, offsets: new Map([[4, offset]]) });
 
 test('a message that the group has passed without a receipt is resent', () => {
   expect(judgeOverdue(at('7'), passed('8'), maxSends)).toBe('resend');
@@ -18,13 +24,18 @@ test('a message that the group has yet to reach waits: a committed offset is the
 });
 
 test('a group that has committed nothing in the partition has not reached it', () => {
-  expect(judgeOverdue(at('7'), new Map(), maxSends)).toBe('postpone');
-  expect(judgeOverdue(at('7'), new Map([[5, '100']]), maxSends)).toBe('postpone');
+  expect(judgeOverdue(at('7'), none, maxSends)).toBe('postpone');
+  expect(judgeOverdue(at('7'), { ...none, offsets: new Map([[5, '100']]) }, maxSends)).toBe('postpone');
 });
 
-test('a message with an unknown offset cannot be judged and waits', () => {
-  expect(judgeOverdue(at('7', 1, null), passed('8'), maxSends)).toBe('postpone');
-  expect(judgeOverdue(at(null), passed('8'), maxSends)).toBe('postpone');
+test('a message with an unknown place is judged by the time until when the group has passed everything', () => {
+  for (const unplaced of [at('7', 1, null), at(null)]) {
+    const before = { ...unplaced, before: true };
+    expect(judgeOverdue(before, none, maxSends)).toBe('resend');
+    expect(judgeOverdue({ ...before, sends: 3 }, none, maxSends)).toBe('give-up');
+    expect(judgeOverdue(unplaced, passed('8'), maxSends)).toBe('postpone');
+    expect(judgeOverdue(unplaced, { ...passed('8'), soon: true }, maxSends)).toBe('wait');
+  }
 });
 
 test('a message is resent below the maximum number of sends, and given up at it', () => {

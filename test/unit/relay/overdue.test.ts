@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfirmingTopic, Overdue } from '../../../src/relay/overdue.ts';
+import type { Passed } from '../../../src/relay/passed-times.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
 import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
@@ -14,17 +15,24 @@ const resend = 'as count from resent';
 const giveUp = `last_error = format(`;
 
 const confirmation = { group: 'bills', maxSends: 3, receiptTimeoutMs: [1_000] };
-const message = (id: string, offset: string, sends = 1) => ({ id, partition: 0, offset, sends });
+const message = (id: string, offset: string, sends = 1) => ({
+  id,
+  partition: 0,
+  offset,
+  sends,
+  before: false,
+});
+const passed: Passed = { offsets: new Map([[0, '10']]), before: undefined, soon: false };
 
 /** Two topics that ask for receipts; the group has passed offset 9 of the partition 0. */
 function stage(overrides: Partial<ConfirmingTopic> = {}) {
   const events: RelayEvent[] = [];
   const script = {
-    passed: async (): Promise<ReadonlyMap<number, string> | undefined> => new Map([[0, '10']]),
-    asked: [] as (readonly string[])[],
+    passed: async (): Promise<Passed | undefined> => passed,
+    asked: [] as (readonly unknown[])[],
   };
   const database = new ScriptedDatabase()
-    .on(topics, [{ topic: 'orders' }])
+    .on(topics, [{ topic: 'orders', unplaced: false }])
     .on(lock, [])
     .on(postpone, [])
     .on(resend, ([ids]) => [{ count: (ids as string[]).length }])
@@ -58,11 +66,11 @@ test('each overdue message has its verdict, all of a batch in one transaction', 
     message('also', '7', 2),
   ]);
   await byNow(overdue.check());
-  expect(script.asked).toEqual([['bills', 'orders-address']]);
+  expect(script.asked).toEqual([['bills', 'orders-address', false]]);
   expect(database.valuesOf(topics)).toEqual([[['orders', 'bills']]]);
   expect(database.asked.slice(1)).toEqual(
     [
-      [lock, ['orders', 500]],
+      [lock, ['orders', 500, null]],
       [postpone, [['early']]],
       [resend, [['again', 'also'], ['last']]],
       [giveUp, [['last'], 'bills']],
@@ -84,6 +92,25 @@ test('each overdue message has its verdict, all of a batch in one transaction', 
       address: 'orders-address',
     },
   ]);
+});
+
+test('messages without a place are judged by time, and those that wait are not asked for again in the round', async () => {
+  const { overdue, database, script } = stage();
+  database.on(topics, [{ topic: 'orders', unplaced: true }]);
+  script.passed = async () => ({ ...passed, before: '2026-01-01', soon: true });
+  const unplaced = (id: string) => ({ ...message(id, '9'), partition: null, offset: null });
+  database.on(lock, [
+    { ...unplaced('again'), before: true },
+    ...Array.from({ length: 499 }, () => unplaced('later')),
+  ]);
+  await byNow(overdue.check());
+  expect(script.asked).toEqual([['bills', 'orders-address', true]]);
+  expect(database.asked.slice(1)).toEqual(
+    [
+      [lock, ['orders', 500, '2026-01-01']],
+      [resend, [['again'], []]],
+    ].map(([part, values]) => ({ part, values, inTransaction: true })),
+  );
 });
 
 test('keys of a topic that hides them are not reported', async () => {
@@ -123,9 +150,13 @@ test('no row is locked before all receipts are read, or if the broker cannot be 
 
   const away = stage();
   const error = new Error('no broker');
-  away.database.on(topics, [{ topic: 'orders' }, { topic: 'unknown' }, { topic: 'bills' }]);
+  away.database.on(
+    topics,
+    ['orders', 'unknown', 'bills'].map((topic) => ({ topic, unplaced: false })),
+  );
   let n = 0;
-  away.script.passed = () => (++n === 1 ? Promise.reject(error) : Promise.resolve(new Map()));
+  away.script.passed = () =>
+    ++n === 1 ? Promise.reject(error) : Promise.resolve({ ...passed, offsets: new Map() });
   await byNow(away.overdue.check());
   expect(away.events).toEqual([{ type: 'error', during: 'overdue', error }]);
   expect(away.database.valuesOf(lock).map(([name]) => name)).toEqual(['bills']);
