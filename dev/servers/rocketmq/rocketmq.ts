@@ -23,6 +23,8 @@ export interface LocalRocketmq {
   readonly endpoints: readonly string[];
   /** `host:port` of the broker, to create topics; absent if RocketMQ was given by its address. */
   readonly broker?: string;
+  /** `host:port` of the name server; absent if RocketMQ was given by its address. */
+  readonly names?: string;
   readonly source: ServerSource;
   /** The process of proxy and broker, if it was started here. */
   readonly node?: LocalNode;
@@ -111,7 +113,13 @@ async function startBoth(
       const stop = async (): Promise<void> => {
         await Promise.all([names.end(), node.end()]);
       };
-      return { endpoints: [node.address], broker: `127.0.0.1:${ports.broker}`, node, stop };
+      return {
+        endpoints: [node.address],
+        broker: `127.0.0.1:${ports.broker}`,
+        names: `127.0.0.1:${ports.names}`,
+        node,
+        stop,
+      };
     } catch (error) {
       await names.end();
       throw error;

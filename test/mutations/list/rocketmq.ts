@@ -82,6 +82,14 @@ export const rocketmqMutations: readonly Mutation[] = [
     title: 'waiting messages behind a lost one are lost with it if order is kept:',
   },
   {
+    name: 'open-messages-of-rocketmq-count-as-passed',
+    promise: 'A confirmed message was processed',
+    file: 'src/brokers/rocketmq/client/group-offsets.ts',
+    find: `String(numbers['consumerOffset'])`,
+    replace: `String(numbers['brokerOffset'])`,
+    test: 'test/transports/rocketmq/offsets.test.ts',
+  },
+  {
     name: 'messages-behind-an-open-one-are-acknowledged',
     promise: inOrder,
     file: 'src/brokers/offered-batch.ts',

@@ -10,6 +10,8 @@ export interface AccessKey {
 export interface RocketmqConnection {
   /** `host:port` of one proxy or more. */
   readonly servers: readonly string[];
+  /** `host:port` of one name server or more; `undefined`: none is given. */
+  readonly nameServers: readonly string[] | undefined;
   readonly tls: boolean | ConnectionOptions;
   readonly credentials: AccessKey | undefined;
   /** Empty if there is none. */

@@ -33,6 +33,11 @@ export function isAway(error: unknown): boolean {
   return error instanceof NoAnswer && (error.code === deadlineExceeded || error.code === connectionFailed);
 }
 
+/** True if the topic does not exist. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof RefusedRequest && /^(?:TOPIC_)?NOT_FOUND$/.test(error.status);
+}
+
 const tlsWords = /certificate|\bTLS\b|\bSSL\b|altnames|cert's/i;
 
 function reasonOf(endpoint: string, { code, details }: ServiceError): string {

@@ -2,7 +2,10 @@ import { OutboxError } from '../../../core/errors.ts';
 import type { RocketmqConnection } from './connection.ts';
 
 /** The error if no proxy answers a request, or one refuses it. */
-export function proxyUnavailable({ servers }: RocketmqConnection, cause: unknown): OutboxError {
+export function proxyUnavailable(
+  { servers }: Pick<RocketmqConnection, 'servers'>,
+  cause: unknown,
+): OutboxError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `RocketMQ at ${servers.join(', ')}: ${reason}`, {
     cause,
@@ -15,7 +18,7 @@ export function addressMissing({ servers }: RocketmqConnection, addresses: reado
   const what = addresses.length === 1 ? 'topic' : 'topics';
   return new OutboxError(
     'OUTBOX_ADDRESS_MISSING',
-    `RocketMQ at ${servers.join(', ')} has no ${what} ${addresses.join(', ')}: nothing is received before it exists.`,
+    `RocketMQ at ${servers.join(', ')} has no ${what} ${addresses.join(', ')}: nothing is sent or received before it exists.`,
     { details: { addresses: [...addresses], servers: [...servers] } },
   );
 }

@@ -2,18 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Subscription } from '../../source.ts';
 import { clientLibrary } from '../client/client-library.ts';
 import type { RocketmqConnection } from '../client/connection.ts';
-import { RefusedRequest } from '../client/failure.ts';
+import { leastAttempts } from '../client/consumer-groups.ts';
+import { isMissing } from '../client/failure.ts';
 import { Proxies } from '../client/proxies.ts';
 import { queryRoute, type RocketmqRoute } from '../client/route.ts';
 import { addressMissing, groupUnfit, proxyUnavailable } from '../client/unavailable.ts';
 import { GroupLink } from './group-link.ts';
 import { GroupMember } from './group-member.ts';
-
-/**
- * Every crash and stop of a consumer is a delivery of all that it holds, and what has had too many of them goes where no
- * consumer gets it.
- */
-const leastAttempts = 1_000;
 
 type Routes = ReadonlyMap<string, RocketmqRoute>;
 
@@ -108,8 +103,4 @@ export async function routesOf(proxies: Proxies, addresses: readonly string[]): 
   }
   if (missing.length > 0) throw addressMissing(proxies.connection, missing);
   return routes;
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof RefusedRequest && /^(?:TOPIC_)?NOT_FOUND$/.test(error.status);
 }

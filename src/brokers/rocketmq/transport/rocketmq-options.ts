@@ -13,6 +13,11 @@ import type { RocketmqConnection } from '../client/connection.ts';
 export interface RocketmqOptions {
   /** `host:port` of proxies (gRPC), separated by commas or semicolons, or as a list. The first that answers is used. */
   readonly servers: Lazy<string | readonly string[]>;
+  /**
+   * `host:port` of name servers, for `migrate --create`, `doctor`, receipts and lags: they ask brokers what proxies cannot do, without TLS.
+   * Consumers do not use them. @defaultValue none
+   */
+  readonly nameServers?: Lazy<string | readonly string[]>;
   /** The user of RocketMQ's access control. @defaultValue none */
   readonly accessKey?: Lazy<string>;
   /** The secret of that user, which signs every request and is never sent. */
@@ -40,6 +45,7 @@ export interface RocketmqOptions {
 
 const rocketmqOptions = optionTable('rocketmq()', {
   servers: lazy(servers({ ipv6: true })),
+  nameServers: optional(lazy(servers({ ipv6: true }))),
   accessKey: optional(lazy(text())),
   secretKey: optional(lazy(text())),
   namespace: matching(/^/, 'a text', ''),
@@ -60,6 +66,7 @@ export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection
     servers: given,
     invisibleTime,
     namespace,
+    nameServers,
     requestTimeout,
     secretKey,
     tls: secured,
@@ -75,6 +82,9 @@ export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection
     invisibleMs: invisibleTime,
     get servers() {
       return given();
+    },
+    get nameServers() {
+      return nameServers?.();
     },
     get tls() {
       return secured();

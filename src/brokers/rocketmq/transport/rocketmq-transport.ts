@@ -1,11 +1,17 @@
+import { missingAmong } from '../../capabilities.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import { Rests } from '../../rests.ts';
 import { type SendOutcome, sendByKey } from '../../send-by-key.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishResult } from '../../transport.ts';
 import { clientLibrary } from '../client/client-library.ts';
 import type { RocketmqConnection } from '../client/connection.ts';
+import { consumerGroups } from '../client/consumer-groups.ts';
+import { createTopic } from '../client/create-topic.ts';
+import { isMissing } from '../client/failure.ts';
+import { flushFindings } from '../client/flush.ts';
+import { groupOffsets } from '../client/group-offsets.ts';
 import { Proxies } from '../client/proxies.ts';
-import { proxyUnavailable } from '../client/unavailable.ts';
+import { addressMissing, proxyUnavailable } from '../client/unavailable.ts';
 import { rocketmqSource } from '../source/rocketmq-source.ts';
 import { type RocketmqOptions, rocketmqConnection } from './rocketmq-options.ts';
 import { Routes, type SendRoute, UnfitTopic } from './routes.ts';
@@ -29,7 +35,12 @@ const concurrency = 128;
 export function rocketmq(options: RocketmqOptions): ReceivingTransport {
   const connection = rocketmqConnection(options);
   clientLibrary();
-  return rocketmqOver(connection, options.tag);
+  return Object.assign(
+    rocketmqOver(connection, options.tag),
+    options.nameServers === undefined
+      ? { withoutOffsets: 'proxies do not tell how far a group is, so rocketmq() needs `nameServers`' }
+      : { offsets: groupOffsets(connection) },
+  );
 }
 
 /** {@link rocketmq}, with a validated connection. */
@@ -46,6 +57,12 @@ export function rocketmqOver(
     source: () => rocketmqSource(connection),
     publish: (batch) => sender.publish(batch),
     probe: (address) => sender.probe(address),
+    topics: {
+      missing: (addresses) => missingAmong(addresses, (address) => sender.probe(address)),
+      create: (address, queues) => createTopic(connection, address, queues),
+    },
+    groups: consumerGroups(connection),
+    durability: () => flushFindings(connection),
     close: () => sender.close(),
   };
 }
@@ -80,6 +97,7 @@ class Sender {
     try {
       await this.#routes.ask(address);
     } catch (error) {
+      if (isMissing(error)) throw addressMissing(this.#proxies.connection, [address]);
       throw proxyUnavailable(this.#proxies.connection, error);
     }
   }

@@ -13,6 +13,7 @@ export async function stage({ invisibleMs = 60_000, requestTimeoutMs = 10_000, l
       servers: [proxy.endpoint],
       tls: false,
       credentials: undefined,
+      nameServers: undefined,
       namespace: 'shop',
       requestTimeoutMs,
       invisibleMs,

@@ -1,0 +1,172 @@
+import { OutboxError } from '../../../core/errors.ts';
+import { reasonOf } from '../../../core/reason.ts';
+import { rest } from '../../../core/rest.ts';
+import type { RocketmqConnection } from './connection.ts';
+import { type RemotingAnswer, RemotingLink, type RemotingQuestion } from './remoting-link.ts';
+import { proxyUnavailable } from './unavailable.ts';
+
+/** Numbers of questions. */
+export const questions = {
+  updateTopic: 17,
+  brokerSettings: 26,
+  cluster: 106,
+  updateGroup: 200,
+  topicStats: 202,
+  groupStats: 208,
+  topic: 351,
+  group: 352,
+} as const;
+
+const success = 0;
+const busy = 2;
+const noPermission = 16;
+const topicUnknown = 17;
+const groupUnknown = 26;
+/** A broker refuses what has waited for 0.2 s, and does not execute it. */
+const againMs = 100;
+
+/** The master of a broker. */
+export interface Master {
+  /** Name of the broker. */
+  readonly name: string;
+  /** `host:port`, as the name server tells it. */
+  readonly address: string;
+  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_PRIVILEGE_MISSING` */
+  ask(question: RemotingQuestion): Promise<RemotingAnswer>;
+}
+
+/**
+ * Asks every master that the name servers know, one after the other. Proxies create nothing and tell no settings.
+ *
+ * @param what it is asked for, for errors, such as `create the topic orders`
+ * @throws OutboxError `OUTBOX_CONFIG_MISSING` without the option `nameServers`; `OUTBOX_SERVER_UNAVAILABLE`;
+ * `OUTBOX_PRIVILEGE_MISSING`
+ */
+export async function askMasters<Answer>(
+  connection: RocketmqConnection,
+  what: string,
+  work: (master: Master) => Promise<Answer>,
+): Promise<readonly Answer[]> {
+  const { nameServers } = connection;
+  if (nameServers === undefined)
+    throw new OutboxError(
+      'OUTBOX_CONFIG_MISSING',
+      `To ${what}, rocketmq() needs the option \`nameServers\`: proxies cannot do it.`,
+      { details: { setting: 'nameServers' } },
+    );
+  const answers: Answer[] = [];
+  for (const { address, name } of await mastersOf(connection, nameServers))
+    answers.push(
+      await linked(connection, address, (link) =>
+        work({ address, name, ask: (question) => insist(connection, link, what, question) }),
+      ),
+    );
+  return answers;
+}
+
+/** Whether an answer says that it was done. */
+export function isDone({ code }: RemotingAnswer): boolean {
+  return code === success;
+}
+
+/**
+ * What a master has of a topic or group; `undefined`: it is not there.
+ *
+ * @param what for errors, such as `the topic orders`
+ */
+export async function lookUp(master: Master, what: string, question: RemotingQuestion): Promise<unknown> {
+  const found = await master.ask(question);
+  if (found.code === topicUnknown || found.code === groupUnknown) return undefined;
+  if (!isDone(found)) throw refused(what, found);
+  return jsonOf(found.body);
+}
+
+/** Has a master create it. @param what as for {@link lookUp} */
+export async function make(master: Master, what: string, question: RemotingQuestion): Promise<void> {
+  const made = await master.ask(question);
+  if (!isDone(made)) throw refused(what, made);
+}
+
+function refused(what: string, { remark }: RemotingAnswer): OutboxError {
+  return new OutboxError('OUTBOX_ADDRESS_UNFIT', `RocketMQ refuses ${what}: ${firstLine(remark)}`, {
+    details: { what },
+  });
+}
+
+/** The JSON of brokers, in which numbers that are keys have no quotes. */
+function jsonOf(body: Buffer): unknown {
+  return JSON.parse(body.toString().replaceAll(/([{,])(\d+):/g, '$1"$2":'));
+}
+
+/** From the first name server that knows any: all of them get to know all brokers. */
+async function mastersOf(
+  connection: RocketmqConnection,
+  nameServers: readonly string[],
+): Promise<readonly Pick<Master, 'address' | 'name'>[]> {
+  const reasons: string[] = [];
+  for (const server of nameServers) {
+    try {
+      const { body } = await linked(connection, server, (link) =>
+        insist(connection, link, 'ask for the brokers', { code: questions.cluster }),
+      );
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape of this answer in the protocol
+      const { brokerAddrTable: brokers } = jsonOf(body) as {
+        readonly brokerAddrTable: Readonly<
+          Record<string, { readonly brokerAddrs: Readonly<Record<string, string>> }>
+        >;
+      };
+      const masters = Object.entries(brokers).flatMap(([name, { brokerAddrs }]) => {
+        const address = brokerAddrs['0'];
+        return address === undefined ? [] : [{ name, address }];
+      });
+      if (masters.length > 0) return masters;
+      // It has just started: nothing would look like all that there is.
+      reasons.push(`${server} knows no broker`);
+    } catch (error) {
+      if (error instanceof OutboxError && error.code !== 'OUTBOX_SERVER_UNAVAILABLE') throw error;
+      reasons.push(reasonOf(error));
+    }
+  }
+  throw proxyUnavailable({ servers: nameServers }, new Error(reasons.join('; ')));
+}
+
+async function linked<Answer>(
+  { credentials, requestTimeoutMs }: RocketmqConnection,
+  server: string,
+  work: (link: RemotingLink) => Promise<Answer>,
+): Promise<Answer> {
+  const link = new RemotingLink(server, credentials, requestTimeoutMs);
+  try {
+    return await work(link);
+  } catch (error) {
+    throw error instanceof OutboxError ? error : proxyUnavailable({ servers: [server] }, error);
+  } finally {
+    link.close();
+  }
+}
+
+/** Repeats a question to a busy broker until the request timeout. */
+async function insist(
+  { requestTimeoutMs }: RocketmqConnection,
+  link: RemotingLink,
+  what: string,
+  question: RemotingQuestion,
+): Promise<RemotingAnswer> {
+  const untilMs = performance.now() + requestTimeoutMs;
+  for (;;) {
+    const answer = await link.ask(question);
+    if (answer.code === noPermission)
+      throw new OutboxError(
+        'OUTBOX_PRIVILEGE_MISSING',
+        `RocketMQ does not let this user ${what}: ${firstLine(answer.remark)}`,
+        { details: { what } },
+      );
+    if (answer.code !== busy || performance.now() > untilMs) return answer;
+    await rest(againMs, new AbortController().signal);
+  }
+}
+
+/** Without the link to the documentation that follows. */
+export function firstLine(remark: string): string {
+  return remark.split('\n')[0] ?? '';
+}

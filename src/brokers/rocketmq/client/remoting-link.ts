@@ -1,0 +1,132 @@
+import { createHmac } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { late, orLate } from '../../../core/or-late.ts';
+import type { AccessKey } from './connection.ts';
+
+/** A question in the protocol that name servers and brokers speak with their own clients. */
+export interface RemotingQuestion {
+  readonly code: number;
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+}
+
+/** The answer to one question. */
+export interface RemotingAnswer {
+  readonly code: number;
+  /** Why it was refused. */
+  readonly remark: string;
+  readonly body: Buffer;
+}
+
+interface Waiting {
+  resolve(answer: RemotingAnswer): void;
+  reject(error: Error): void;
+}
+
+/** Version 5.4 of the protocol: servers leave out what an older client does not know. */
+const protocolVersion = 477;
+
+/** One connection to a name server or broker, without TLS; it is never reopened. */
+export class RemotingLink {
+  readonly #server: string;
+  readonly #credentials: AccessKey | undefined;
+  readonly #withinMs: number;
+  readonly #socket: Socket;
+  readonly #waiting = new Map<number, Waiting>();
+  #received: Buffer = Buffer.alloc(0);
+  #asked = 0;
+  #ended: Error | undefined;
+
+  /** @param server its `host:port` */
+  constructor(server: string, credentials: AccessKey | undefined, withinMs: number) {
+    this.#server = server;
+    this.#credentials = credentials;
+    this.#withinMs = withinMs;
+    const { hostname, port } = new URL(`tcp://${server}`);
+    const host = hostname.replaceAll(/^\[|\]$/g, '');
+    this.#socket = connect({ host, port: Number(port), noDelay: true });
+    this.#socket.on('data', (piece) => this.#take(piece));
+    this.#socket.on('error', (error) => this.#end(error));
+    this.#socket.once('close', () => this.#end(new Error(`${server} closed the connection`)));
+  }
+
+  /** @throws Error if the connection ends, or there is no answer in time: then it is unknown whether the question was read */
+  async ask(question: RemotingQuestion): Promise<RemotingAnswer> {
+    if (this.#ended !== undefined) throw this.#ended;
+    this.#asked += 1;
+    const opaque = this.#asked;
+    const answered = new Promise<RemotingAnswer>((resolve, reject) => {
+      this.#waiting.set(opaque, { resolve, reject });
+    });
+    this.#socket.write(frameOf(opaque, signed(question, this.#credentials)));
+    const answer = await orLate(answered, this.#withinMs);
+    if (answer !== late) return answer;
+    const error = new Error(`${this.#server} did not answer in time`);
+    this.#end(error);
+    throw error;
+  }
+
+  /** Closes the connection; whatever waits for an answer fails. */
+  close(): void {
+    this.#end(new Error(`The connection to ${this.#server} was closed`));
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error;
+    this.#socket.destroy();
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#ended);
+    this.#waiting.clear();
+  }
+
+  #take(piece: Buffer): void {
+    this.#received = Buffer.concat([this.#received, piece]);
+    for (;;) {
+      const { length } = this.#received;
+      const end = length < 4 ? Infinity : 4 + this.#received.readInt32BE(0);
+      if (length < end) return;
+      const frame = this.#received.subarray(0, end);
+      this.#received = this.#received.subarray(end);
+      this.#answer(frame);
+    }
+  }
+
+  #answer(frame: Buffer): void {
+    // The byte before says how the header is written: as JSON, because the question was.
+    const headerEnd = 8 + frame.readUIntBE(5, 3);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape of every header of the protocol
+    const header = JSON.parse(frame.toString('utf8', 8, headerEnd)) as {
+      readonly code: number;
+      readonly opaque: number;
+      readonly remark?: string | null;
+    };
+    const waiting = this.#waiting.get(header.opaque);
+    this.#waiting.delete(header.opaque);
+    waiting?.resolve({
+      code: header.code,
+      remark: header.remark ?? '',
+      body: Buffer.from(frame.subarray(headerEnd)),
+    });
+  }
+}
+
+/** Adds the user, and the signature of all fields and the body. */
+function signed(question: RemotingQuestion, credentials: AccessKey | undefined): RemotingQuestion {
+  if (credentials === undefined) return question;
+  const { accessKey, secretKey } = credentials;
+  const fields: Readonly<Record<string, string>> = { ...question.fields, AccessKey: accessKey };
+  const hmac = createHmac('sha1', secretKey);
+  for (const name of Object.keys(fields).toSorted()) hmac.update(fields[name] ?? '');
+  if (question.body !== undefined) hmac.update(question.body);
+  return { ...question, fields: { ...fields, Signature: hmac.digest('base64') } };
+}
+
+/** The lengths of frame and header, the header, the body. */
+function frameOf(opaque: number, { body = Buffer.alloc(0), code, fields = {} }: RemotingQuestion): Buffer {
+  const header = Buffer.from(
+    JSON.stringify({ code, language: 'JAVA', version: protocolVersion, opaque, flag: 0, extFields: fields }),
+  );
+  const lengths = Buffer.alloc(8);
+  lengths.writeInt32BE(4 + header.length + body.length, 0);
+  lengths.writeInt32BE(header.length, 4);
+  return Buffer.concat([lengths, header, body]);
+}
