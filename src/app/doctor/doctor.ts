@@ -20,8 +20,10 @@ import { temporalChecks } from '../../operations/doctor/temporal-checks.ts';
 import { normalVacuum, type VacuumLimits } from '../../operations/doctor/vacuum-checks.ts';
 import { relayConnections } from '../relay/relay-connections.ts';
 import { policyOf } from '../relay/topic-policy.ts';
+import { type WantedGroups, wantedAddresses } from '../wanted-groups.ts';
 import { type DatabaseExamination, examineDatabase } from './doctor-database.ts';
 import { asFindings, askTwice } from './doctor-findings.ts';
+import { examineGroups } from './examine-groups.ts';
 
 export type { DoctorFinding };
 
@@ -30,6 +32,8 @@ export interface DoctorOptions {
   readonly withinMs?: number;
   /** @defaultValue {@link normalVacuum} */
   readonly vacuum?: VacuumLimits;
+  /** Also examine what these groups need to receive. @defaultValue none */
+  readonly groups?: WantedGroups | undefined;
   /** Milliseconds since 1970 by this machine's clock. @defaultValue `Date.now` */
   readonly now?: () => number;
 }
@@ -45,7 +49,8 @@ export async function examineAll(
   options: DoctorOptions = {},
 ): Promise<readonly DoctorFinding[]> {
   const config = requireDatabase(defineConfig(given), 'The command doctor');
-  const { withinMs = 7_000 } = options;
+  const { groups = { groups: [] }, withinMs = 7_000 } = options;
+  const receiving = wantedAddresses(config, groups);
   await loadClients(config);
   const database = askTwice(() => inTime('PostgreSQL', withinMs, () => askDatabase(config, options)));
   const known = database.catch(() => undefined);
@@ -56,7 +61,20 @@ export async function examineAll(
     asFindings('postgres', async () => (await database).findings),
     asFindings('temporal', () => timely('Temporal', () => askTemporal(config, known))),
     ...Object.entries(config.transports).map(([name, transport]) =>
-      asFindings(name, () => timely(name, () => askTransport(config, name, transport, known))),
+      asFindings(name, () =>
+        timely(name, async () => {
+          try {
+            const found = await askTransport(config, name, transport, known);
+            const addresses = receiving.get(transport) ?? [];
+            return [
+              ...found,
+              ...(await asFindings(name, () => examineGroups(name, transport, addresses, groups))),
+            ];
+          } finally {
+            await transport.close();
+          }
+        }),
+      ),
     ),
   ];
   return (await Promise.all(parts)).flat();
@@ -105,37 +123,44 @@ async function askTransport(
   known: Known,
 ): Promise<readonly DoctorFinding[]> {
   const topics = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
-  try {
-    if (transport.examine !== undefined)
-      return await transport.examine(examined(name, topics, (await known)?.pinned));
-    const addresses = [...new Set(topics.map(({ rules }) => rules.address))];
-    const found = await Promise.all(
-      addresses.map((address) =>
-        asFindings(`${name} ${address}`, () => askTwice(() => probed(transport, address))),
-      ),
-    );
-    const away = found.flat();
-    if (away.length > 0) return away;
-    const at = transport.endpoint === undefined ? '' : ` at ${transport.endpoint}`;
-    // This client may not be allowed to ask for the version, which does not affect messages.
-    const server = (await transport.server?.().catch(() => undefined)) ?? transport.name;
-    return [
-      {
-        check: name,
-        state: 'ok',
-        message: `${server}${at} answers for ${counted(addresses.length, 'address', 'addresses')}.`,
-        next: null,
-      },
-      ...((await transport.durability?.()) ?? []),
-    ];
-  } finally {
-    await transport.close();
-  }
+  if (transport.examine !== undefined)
+    return await transport.examine(examined(name, topics, (await known)?.pinned));
+  const addresses = [...new Set(topics.map(({ rules }) => rules.address))];
+  const found = await Promise.all(
+    addresses.map((address) =>
+      asFindings(`${name} ${address}`, () => askTwice(() => probed(name, transport, address))),
+    ),
+  );
+  const away = found.flat();
+  if (away.length > 0) return away;
+  const at = transport.endpoint === undefined ? '' : ` at ${transport.endpoint}`;
+  // This client may not be allowed to ask for the version, which does not affect messages.
+  const server = (await transport.server?.().catch(() => undefined)) ?? transport.name;
+  return [
+    {
+      check: name,
+      state: 'ok',
+      message: `${server}${at} answers for ${counted(addresses.length, 'address', 'addresses')}.`,
+      next: null,
+    },
+    ...((await transport.durability?.()) ?? []),
+  ];
 }
 
-async function probed(transport: Transport, address: string): Promise<readonly DoctorFinding[]> {
-  await transport.probe(address);
-  return [];
+async function probed(
+  name: string,
+  transport: Transport,
+  address: string,
+): Promise<readonly DoctorFinding[]> {
+  try {
+    await transport.probe(address);
+    return [];
+  } catch (error) {
+    const creatable = transport.topics !== undefined;
+    if (!(creatable && error instanceof OutboxError && error.code === 'OUTBOX_ADDRESS_MISSING')) throw error;
+    const next = 'temporal-outbox migrate --create';
+    return [{ check: `${name} ${address}`, state: 'problem', message: error.message, next }];
+  }
 }
 
 /** What a broker is examined for. */

@@ -1,5 +1,5 @@
 import { counted, type DoctorCheck, fine, firstOf, problem, warning } from '../../core/diagnosis.ts';
-import type { ArchiveFacts } from '../../store/doctor/archive.ts';
+import type { ArchiveFacts, LeafFacts } from '../../store/doctor/archive.ts';
 import type { ChangeFacts, LaneFacts, MonthFacts } from '../../store/doctor/lanes.ts';
 import { mending } from '../../store/doctor/mending.ts';
 import type { RelayStatus } from '../../store/installation/relays.ts';
@@ -19,6 +19,7 @@ export interface DoctorDelivery {
   readonly twin: Twin | null;
   readonly months: readonly MonthFacts[];
   readonly unarchived: readonly ArchiveFacts[];
+  readonly leaves: readonly LeafFacts[];
   /** How long a month of the history is kept after its end. */
   readonly historyMs: number;
 }
@@ -128,6 +129,26 @@ export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
         `The archive is ${counted(hours, 'hour')} behind with ${firstOf(late.map(nameOf))}: the live table grows.`,
         'temporal-outbox relay; if it runs, more is sent than the archive moves: see docs/performance.md',
       );
+    },
+  },
+  {
+    check: 'log',
+    judge({ leaves }) {
+      const late = leaves.find(({ closedMs }) => closedMs > archiveLateMs);
+      if (late === undefined) return fine('Claims read no leaf of the log that was closed long ago.');
+      const hours = counted(Math.floor(late.closedMs / 3_600_000), 'hour');
+      const about = `Claims read ${late.name}, a leaf of the log that was closed ${hours} ago`;
+      if (late.open > 0)
+        return warning(
+          `${about}: ${counted(late.open, 'transaction')} from before then may still write to it.`,
+          'end them: the check "open transactions" names them',
+        );
+      if (late.behind !== null)
+        return warning(
+          `${about}: the lane ${late.behind} has messages there that are not published.`,
+          'temporal-outbox status',
+        );
+      return warning(`${about}, though nothing needs it any more.`, 'temporal-outbox relay');
     },
   },
   {

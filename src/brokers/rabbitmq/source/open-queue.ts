@@ -1,6 +1,7 @@
 import type { Channel, ConsumeMessage } from 'amqplib';
 import { OutboxError } from '../../../core/errors.ts';
 import { reasonOf } from '../../../core/reason.ts';
+import { askAlone } from '../client/asking.ts';
 import type { Link } from '../client/link.ts';
 import { codeOf } from '../client/reason.ts';
 import type { QueueRules } from './queue-rules.ts';
@@ -73,13 +74,9 @@ export async function bindAgain(
   link: Link,
   { address, group, rules }: Omit<QueueUse, 'prefetch'>,
 ): Promise<void> {
-  await link.ask(async (model) => {
-    const channel = await model.createChannel();
-    // The request rejects with the same error; without a listener it would end the process.
-    channel.on('error', () => undefined);
+  await askAlone(link, async (channel) => {
     for (const key of rules.bindingKeys(address))
       await channel.bindQueue(rules.name(address, group), address, key);
-    await channel.close();
   });
 }
 
@@ -99,14 +96,8 @@ export async function consume(
 
 /** Number of messages that are ready in a queue, without those delivered to a consumer and not acknowledged. */
 export async function readyIn(link: Link, queue: string): Promise<number> {
-  return link.ask(async (model) => {
-    const channel = await model.createChannel();
-    // The request rejects with the same error; without a listener it would end the process.
-    channel.on('error', () => undefined);
-    const { messageCount } = await channel.checkQueue(queue);
-    await channel.close();
-    return messageCount;
-  });
+  const { messageCount } = await askAlone(link, (channel) => channel.checkQueue(queue));
+  return messageCount;
 }
 
 /** From RabbitMQ 4.0 on, a quorum queue drops a message after 20 deliveries by default. */

@@ -21,6 +21,11 @@ import type { QueueRules } from '../source/queue-rules.ts';
 /** How messages of one exchange are routed. */
 export interface RabbitmqExchange {
   /**
+   * Its type, with which `migrate --create` declares it. An existing exchange of another type is then an error; without this
+   * option it is left as it is. @defaultValue `'topic'` for a new one
+   */
+  readonly type?: string;
+  /**
    * Returns the routing key of a message, at most 255 bytes. If it throws, the message is rejected, and retried by the rules of
    * its topic. @defaultValue the message's key, or an empty string
    */
@@ -87,6 +92,8 @@ export interface RabbitmqSettings {
   readonly concurrency: number;
   readonly queues: QueueRules;
   readonly routingKey: (address: string) => (message: OutgoingMessage) => string;
+  /** The type that the exchange must have; `undefined`: any. */
+  readonly typeOf: (address: string) => string | undefined;
 }
 
 const url = serverUrl(
@@ -103,6 +110,7 @@ const wholeSeconds = where(
 );
 
 const exchange = object({
+  type: optional(text()),
   routingKey: optional(func<NonNullable<RabbitmqExchange['routingKey']>>()),
   bindingKeys: optional(listOf(text(), 'a list of texts')),
 } satisfies Table<RabbitmqExchange>);
@@ -163,6 +171,7 @@ export function rabbitmqSettings(options: RabbitmqOptions): RabbitmqSettings {
       bindingKeys: (address) => routed(address)?.bindingKeys ?? ['#'],
     },
     routingKey: (address) => routed(address)?.routingKey ?? byKey,
+    typeOf: (address) => routed(address)?.type,
   };
 }
 

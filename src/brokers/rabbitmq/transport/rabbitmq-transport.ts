@@ -1,13 +1,18 @@
 import { OutboxError } from '../../../core/errors.ts';
 import { reasonOf } from '../../../core/reason.ts';
+import { missingAmong } from '../../capabilities.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import { Rests } from '../../rests.ts';
 import { sendByKey } from '../../send-by-key.ts';
 import type { Hold, OutgoingBatch, PublishResult } from '../../transport.ts';
 import { amqplib } from '../client/amqplib.ts';
+import { askAlone } from '../client/asking.ts';
 import { endpointOf } from '../client/connection.ts';
 import { codeOf } from '../client/reason.ts';
+import { serverUnavailable } from '../client/refused.ts';
+import { groupQueues } from '../source/group-queues.ts';
 import { rabbitmqSource } from '../source/rabbitmq-source.ts';
+import { createExchange } from './create-exchange.ts';
 import { rabbitmqFailure } from './failure.ts';
 import { Publisher } from './publisher.ts';
 import { type RabbitmqOptions, type RabbitmqSettings, rabbitmqSettings } from './rabbitmq-options.ts';
@@ -15,7 +20,7 @@ import { type RabbitmqOptions, type RabbitmqSettings, rabbitmqSettings } from '.
 /**
  * Delivers to exchanges of RabbitMQ 3.10 or later: persistent messages, each confirmed by the server.
  *
- * The address of a topic is the name of its exchange, which is never declared. A message that no queue receives is rejected;
+ * The address of a topic is the name of its exchange, which only `migrate --create` declares. A message that no queue receives is rejected;
  * one that a queue refuses may be in other queues. Messages of one key are sent one at a time, so that none overtakes a refused one; of different
  * keys, up to `concurrency` are in flight. At least once: messages in flight when a connection ends are `deferred` with
  * `onWire`, and the relay sends them again.
@@ -40,6 +45,13 @@ export function rabbitmq(options: RabbitmqOptions): ReceivingTransport {
     publish: (batch) => publish(settings, publisher, pauses, batch),
     probe: (address) => probe(publisher, pauses, address),
     server: () => publisher.use(async (link) => link.server),
+    topics: {
+      missing: (addresses) => missingAmong(addresses, (address) => probe(publisher, pauses, address)),
+      create: (address) => createExchange(publisher, address, settings.typeOf(address)),
+    },
+    groups: groupQueues(publisher, settings.queues),
+    // Only what waits in a queue is told, and what a consumer holds looks as if it were acknowledged.
+    withoutOffsets: 'it does not tell what consumers of a queue hold, so a backlog would be sent twice',
     close: () => publisher.close(),
   };
 }
@@ -88,17 +100,11 @@ function neverSent(): never {
 
 async function probe(publisher: Publisher, { refusals, rests }: Pauses, address: string): Promise<void> {
   const refused = refusals.reasonFor(address) ?? rests.restOf(address)?.reason;
-  if (refused !== undefined) throw unavailable(refused);
+  if (refused !== undefined) throw serverUnavailable(refused);
   try {
     await publisher.use(async (link) => {
       if (link.blocked !== undefined) throw new Error(`The server blocks its publishers: ${link.blocked}.`);
-      await link.ask(async (model) => {
-        const channel = await model.createChannel();
-        // The request rejects with the same error; without a listener it would end the process.
-        channel.on('error', () => undefined);
-        await channel.checkExchange(address);
-        await channel.close();
-      });
+      await askAlone(link, (channel) => channel.checkExchange(address));
     });
   } catch (error) {
     if (codeOf(error) === 404)
@@ -106,12 +112,8 @@ async function probe(publisher: Publisher, { refusals, rests }: Pauses, address:
         cause: error,
         details: { address },
       });
-    throw unavailable(reasonOf(error), error);
+    throw serverUnavailable(reasonOf(error), error);
   }
-}
-
-function unavailable(reason: string, cause?: unknown): OutboxError {
-  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `RabbitMQ: ${reason}`, { cause });
 }
 
 /** Only a message shows whether a missing write permission was granted meanwhile; one is tried after this time. */

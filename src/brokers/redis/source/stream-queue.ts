@@ -3,6 +3,7 @@ import type { SourceNotice } from '../../source.ts';
 import { refusalOf } from '../client/error-reply.ts';
 import type { RedisClient } from '../client/open-client.ts';
 import { redisClient } from '../client/redis-package.ts';
+import { leaseKeyOf, makeGroup } from './group-names.ts';
 import type { Queue, QueueLease, QueueRead } from './queue.ts';
 import { StreamEntry } from './stream-entry.ts';
 import { groupScript, lagScript, openScript } from './stream-scripts.ts';
@@ -46,7 +47,7 @@ export class StreamQueue implements Queue {
 
   constructor(address: string, group: string, fromBeginning: boolean, claimAfterMs: number) {
     this.address = address;
-    this.leaseKey = `${address}:reader:${group}`;
+    this.leaseKey = leaseKeyOf(address, group);
     this.#group = group;
     this.#beginning = fromBeginning ? '0' : '$';
     this.#claimAfterMs = claimAfterMs;
@@ -176,12 +177,8 @@ export class StreamQueue implements Queue {
   }
 
   async #makeGroup(client: RedisClient): Promise<void> {
-    await client
-      .sendCommand(['XGROUP', 'CREATE', this.address, this.#group, this.#beginning, 'MKSTREAM'])
-      .catch((error: unknown) => {
-        // Another member has just created it.
-        if (refusalOf(error)?.startsWith('BUSYGROUP') !== true) throw error;
-      });
+    // Another member may have just created it.
+    await makeGroup(client, { address: this.address, group: this.#group, from: this.#beginning });
   }
 
   #found(entries: readonly RawEntry[]) {

@@ -1,6 +1,7 @@
 import { leaseScript } from './queue.ts';
 
-const fieldFunction = `
+/** Finds a field of a reply, and a group of a stream. */
+export const fieldFunction = `
 local function field(names, name)
   for at = 1, #names, 2 do
     if names[at] == name then return names[at + 1] end
@@ -85,3 +86,13 @@ repeat
   if #page > 0 then last = page[#page][1] end
 until #page < 1000
 return pending + count`;
+
+/**
+ * The oldest entry that was delivered to a group and not acknowledged; without any, an empty string and the last one that was
+ * delivered. Nothing without the group.
+ */
+export const openIdScript = `${fieldFunction}
+local group = redis.call('EXISTS', KEYS[1]) == 1 and groupOf(KEYS[1], ARGV[1])
+if not group then return {} end
+local open = redis.call('XPENDING', KEYS[1], ARGV[1])[2]
+return { open or '', field(group, 'last-delivered-id') }`;

@@ -43,6 +43,9 @@ export function redisList(options: RedisListOptions): ReceivingTransport {
   const publisher = redisPublisher(settings, {
     name: 'redis-list',
     keeps: true,
+    capabilities: () => ({
+      withoutOffsets: 'a list keeps nothing of what was acknowledged, so it cannot tell what was lost',
+    }),
     probeOf: (address) => ({ commands: [['RPUSH', address, '']], type: 'list' }),
     sender: {
       bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),

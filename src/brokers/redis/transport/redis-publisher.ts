@@ -1,4 +1,5 @@
 import { judgeAll } from '../../../core/diagnosis.ts';
+import type { Capabilities } from '../../capabilities.ts';
 import type { Transport } from '../../transport.ts';
 import { durabilityOf } from '../client/durability.ts';
 import { RedisLink, redisUnavailable } from '../client/redis-link.ts';
@@ -15,12 +16,14 @@ export interface PublisherParts {
   readonly keeps: boolean;
   readonly sender: ChunkSender;
   readonly probeOf: (address: string) => Probe;
+  /** What the server can do besides, over the connection of the transport. */
+  readonly capabilities?: (link: RedisLink) => Capabilities;
 }
 
 /** A transport with one connection: opened at the first batch, kept open, and replaced after a hold. */
 export function redisPublisher(
   { server, requestTimeoutMs }: RedisSettings,
-  { keeps, name, sender, probeOf }: PublisherParts,
+  { capabilities, keeps, name, sender, probeOf }: PublisherParts,
 ): Transport & { readonly endpoint: string } {
   const link = new RedisLink(server, requestTimeoutMs);
   return {
@@ -38,6 +41,7 @@ export function redisPublisher(
       }
     },
     server: () => link.ask(serverOf),
+    ...capabilities?.(link),
     ...(keeps && {
       durability: async () => {
         const facts = { endpoint: server.endpoint, ...(await link.ask(durabilityOf)) };

@@ -7,6 +7,8 @@ import type { OutgoingMessage, PublishOutcome } from '../../transport.ts';
 import type { RedisClient } from '../client/open-client.ts';
 import { redisClient } from '../client/redis-package.ts';
 import { redisServer } from '../client/redis-server.ts';
+import { streamGroups } from '../source/stream-groups.ts';
+import { streamOffsets } from '../source/stream-offsets.ts';
 import { redisStreamSource } from '../source/stream-source.ts';
 import { anyScript } from './probe.ts';
 import type { ChunkAnswer } from './publish-chunks.ts';
@@ -64,6 +66,10 @@ export function redisStream(options: RedisStreamOptions): ReceivingTransport {
   const publisher = redisPublisher(settings, {
     name: 'redis-stream',
     keeps: true,
+    capabilities: (link) => ({
+      groups: streamGroups(server, link),
+      offsets: streamOffsets(server, link),
+    }),
     probeOf: (address) => ({ commands: [anyScript, ['XADD', address, '*', 'probe', '']], type: 'stream' }),
     sender: {
       bytes: (message) => Math.max(...fieldsOf(message).map((field) => Buffer.byteLength(field))),
