@@ -36,6 +36,7 @@ export type { UnknownTopics } from './inbox/route-table.ts';
 export type { TransactionClient } from './inbox/transaction-client.ts';
 export { permanent, retryAfter } from './inbox/verdict.ts';
 export type { Window } from './inbox/window/window.ts';
+export type { OnFailed } from './relay/on-failed.ts';
 export {
   clientOf,
   type PoolClient,
@@ -46,3 +47,4 @@ export type { ConnectionPool, PoolConnection } from './store/database/pool-conne
 export type { IsolationLevel } from './store/database/pool-transaction.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
+export type { FailedMessage } from './store/message/unnotified.ts';

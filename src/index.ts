@@ -21,9 +21,20 @@ export type { Upcast, VersionOptions, VersionRules } from './core/topic-version.
 export type { State } from './core/transitions.ts';
 export { type CancelAnswer, cancel, type RescheduleAnswer, reschedule } from './outbox/change.ts';
 export type { Due, MessageOptions, SendOptions } from './outbox/prepare.ts';
+export {
+  type CronOptions,
+  type EveryOptions,
+  type RepeatedMessageOptions,
+  type ScheduleAnswer,
+  type ScheduleOptions,
+  schedule,
+  type UnscheduleAnswer,
+  unschedule,
+} from './outbox/schedule.ts';
 export { type BatchMessage, type Stored, send, sendBatch } from './outbox/send.ts';
 export { type TransactionRunner, transaction } from './outbox/transact.ts';
 export { type QueryRunner, type RootClient, type RunQuery, type Waker, wake } from './outbox/wake.ts';
+export type { OnFailed } from './relay/on-failed.ts';
 export {
   clientOf,
   type PoolClient,
@@ -33,3 +44,4 @@ export {
 export type { ConnectionPool, PoolConnection } from './store/database/pool-connection.ts';
 export type { IsolationLevel } from './store/database/pool-transaction.ts';
 export { fromQuery, type Transaction } from './store/database/transaction.ts';
+export type { FailedMessage } from './store/message/unnotified.ts';

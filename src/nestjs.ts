@@ -45,6 +45,7 @@ export {
   type OutboxModuleParts,
   type OutboxProvider,
 } from './nestjs/outbox-module.ts';
+export type { OnFailed } from './relay/on-failed.ts';
 export type {
   PoolClient,
   PoolTransactionClient,
@@ -54,3 +55,4 @@ export type { ConnectionPool, PoolConnection } from './store/database/pool-conne
 export type { IsolationLevel } from './store/database/pool-transaction.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
+export type { FailedMessage } from './store/message/unnotified.ts';

@@ -4,6 +4,7 @@ export type {
   KeptBulkOperations,
   KeptGroupFilter,
   KeptTask,
+  ReplayTask,
 } from './app/operations/bulk-operations.ts';
 export type { InboxOperations } from './app/operations/inbox-operations.ts';
 export {
@@ -13,6 +14,7 @@ export {
   type RescheduleOptions,
   type VerifyOptions,
 } from './app/operations/operations.ts';
+export type { ScheduleOperations } from './app/operations/schedule-operations.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
@@ -36,6 +38,7 @@ export type { KeptList, ListPageOptions, MessageList } from './operations/list.t
 export type { OperationOptions } from './operations/operation-options.ts';
 export type { PartitionOptions } from './operations/partitions.ts';
 export type { PauseAnswer, PauseOptions, ResumeAnswer } from './operations/pause.ts';
+export type { ScheduleChange, ScheduleRun } from './operations/schedules.ts';
 export type { MessageDetails } from './operations/show.ts';
 export type {
   BreakerStatus,
@@ -64,6 +67,7 @@ export type {
   BulkState,
   BulkStepAnswer,
   KeptAction,
+  ReplayTarget,
 } from './store/bulk/bulk.ts';
 export type { KeptBulkFilter } from './store/bulk/kept-selection.ts';
 export type { BulkFilter } from './store/bulk/selection.ts';
@@ -84,6 +88,7 @@ export type { ListedMessage, MessageFilter } from './store/message/list.ts';
 export type { NewDue, Rescheduled } from './store/message/reschedule.ts';
 export type { ShownAttempt, ShownAudit, ShownMessage } from './store/message/show.ts';
 export type { ShownDelivery } from './store/message/show-delivery.ts';
+export type { ListedSchedule } from './store/schedule/list.ts';
 export type { EffectsQuery } from './store/verify/effects.ts';
 export type { Violation } from './store/verify/finding.ts';
 export type { DueCursor } from './store/verify/reconcile.ts';

@@ -14,5 +14,8 @@ export type { Retention } from './core/retention.ts';
 export type { StopOptions } from './core/running.ts';
 export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
+export type { OnFailed } from './relay/on-failed.ts';
 export type { FailedSend, RelayEvent, RelayReport } from './relay/report.ts';
+export type { Transaction } from './store/database/transaction.ts';
+export type { FailedMessage } from './store/message/unnotified.ts';
 export type { WorkerExtras } from './temporal/relay/workers.ts';

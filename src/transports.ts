@@ -1,9 +1,12 @@
 export type {
+  BrokerGroups,
   BrokerOffsets,
   BrokerTopics,
   Capabilities,
   CommittedLag,
   Examined,
+  TidiedGroup,
+  Tidying,
   UsedAddress,
 } from './brokers/capabilities.ts';
 export type { WebhookSecret } from './brokers/http/client/signatures.ts';

@@ -8,6 +8,7 @@ import { usageError } from './operator-flags.ts';
 import { run } from './output.ts';
 import { type PauseFlags, pauseCommand, resumeCommand, timeoutOf } from './pause-command.ts';
 import { addCommand, addOperatorCommand, withDatabase } from './register.ts';
+import { type ReplayFlags, replayCommand } from './replay-command.ts';
 import { type RescheduleFlags, rescheduleCommand } from './reschedule-command.ts';
 import { type ShowFlags, showCommand } from './show-command.ts';
 
@@ -41,6 +42,12 @@ function registerChanges(root: Command): void {
     .action(run<RescheduleFlags>((flags, output, ids) => rescheduleCommand(flags, ids, output)));
   addChange(root, 'retry [ids...]', 'deliver failed or retrying messages now').action(namedChange('retry'));
   addChange(root, 'discard [ids...]', 'end failed messages for good').action(namedChange('discard'));
+  withMany(
+    withFilter(addOperatorCommand(root, 'replay', 'send delivered messages of a topic again, with new ids')),
+  )
+    .option('--to <topic>', 'to this topic instead of their own')
+    .option('--same-ids', 'is refused: an id belongs to one stored message')
+    .action(run<ReplayFlags>(replayCommand));
   addChange(root, 'withdraw [ids...]', 'cancel, also ready messages that were certainly not published')
     .option('--timeout <duration>', 'how long to wait for relays (default: 15s)')
     .action(

@@ -1,4 +1,5 @@
 import { type MigratedTopics, migrateTopics } from '../app/relay/migrate-topics.ts';
+import type { WantedGroups } from '../app/wanted-groups.ts';
 import type { Config } from '../config/config.ts';
 import type { DatabaseAddress } from '../config/database-config.ts';
 import { applyMigrations, migrationScripts, migrationState } from '../operations/schema.ts';
@@ -18,6 +19,8 @@ export interface MigrateFlags {
   readonly topics: (() => Promise<Config>) | undefined;
   /** With {@link MigrateFlags.topics}: also create the addresses that brokers lack. */
   readonly create: boolean;
+  /** With {@link MigrateFlags.create}: also create what these groups need. */
+  readonly groups?: WantedGroups | undefined;
 }
 
 /** Applies the product's migrations and prepares topics, prints the SQL, or checks whether a migration is missing. */
@@ -34,14 +37,15 @@ export async function migrateCommand(flags: MigrateFlags, output: Output): Promi
   const adoption = flags.adopt && (await adoptCommand(at, flags.adopt, output));
   const config = await flags.topics?.();
   const migrated = config && (await migrateTopics({ ...config, database: at }, flags));
-  if (migrated !== undefined) output.line(inWords(migrated));
+  if (migrated !== undefined) output.line(inWords(migrated, flags));
   output.value({ ok: true, applied, ...(adoption !== undefined && { adoption }), ...migrated });
   return exitCodes.ok;
 }
 
-function inWords({ created, receipts, topics }: MigratedTopics): string {
+function inWords({ created, receipts, topics }: MigratedTopics, { create }: MigrateFlags): string {
   const lines = [`Announced ${topics.length} ${topics.length === 1 ? 'topic' : 'topics'} to the database.`];
   if (created.length > 0) lines.push(`Created: ${created.join(', ')}.`);
+  else if (create) lines.push('Nothing had to be created.');
   if (receipts.wanted > 0)
     lines.push(receipts.made === 0 ? 'The topic of receipts exists.' : 'The topic of receipts was created.');
   return lines.join(' ');

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import type { Command, CommandOptions } from 'commander';
 
 /** Adds the commands of one group. Each group is a separate file, listed in `run-program.ts`. */
 export type RegisterCommands = (root: Command) => void;
@@ -18,8 +18,16 @@ export function stopSignal(): AbortSignal {
 }
 
 /** A command with the option `--json`, which every command has. */
-export function addCommand(root: Command, usage: string, description: string): Command {
-  return root.command(usage).description(description).option('--json', 'write JSON to standard output');
+export function addCommand(
+  root: Command,
+  usage: string,
+  description: string,
+  options: CommandOptions = {},
+): Command {
+  return root
+    .command(usage, options)
+    .description(description)
+    .option('--json', 'write JSON to standard output');
 }
 
 /** Adds `--config`, for commands that need the configuration. */

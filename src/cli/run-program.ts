@@ -6,6 +6,7 @@ import { registerInboxCommands } from './inbox-commands.ts';
 import { registerMessageCommands } from './message-commands.ts';
 import { createOutput, exitCodes, explain } from './output.ts';
 import type { RegisterCommands } from './register.ts';
+import { registerScheduleCommands } from './schedule-commands.ts';
 import { registerSchemaCommands } from './schema-commands.ts';
 import { registerUpkeepCommands } from './upkeep-commands.ts';
 
@@ -15,6 +16,7 @@ const groups: readonly RegisterCommands[] = [
   registerDeliveryCommands,
   registerMessageCommands,
   registerBulkCommands,
+  registerScheduleCommands,
   registerInboxCommands,
   registerUpkeepCommands,
 ];

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { type GroupFlags, groupsOf } from './group-flags.ts';
 import { loadConfig } from './load-config.ts';
 import { migrateCommand } from './migrate-command.ts';
 import { configOf, databaseAddress } from './operator-flags.ts';
@@ -6,7 +7,7 @@ import { run } from './output.ts';
 import { addCommand, type CommonFlags, withDatabase } from './register.ts';
 import { systemUser } from './system-user.ts';
 
-interface MigrateFlags extends CommonFlags {
+interface MigrateFlags extends CommonFlags, GroupFlags {
   readonly print?: boolean;
   readonly check?: boolean;
   readonly topics?: boolean;
@@ -17,7 +18,7 @@ interface MigrateFlags extends CommonFlags {
 
 /** Commands for the schema of the database. */
 export function registerSchemaCommands(root: Command): void {
-  withDatabase(addCommand(root, 'migrate', "apply the product's migrations"))
+  const command = withDatabase(addCommand(root, 'migrate', "apply the product's migrations"))
     .option('--print', 'print the SQL for your own migration tool, bookkeeping included, and change nothing')
     .option('--check', 'only check whether a migration is missing; exit code 1 if so')
     .addOption(
@@ -25,15 +26,8 @@ export function registerSchemaCommands(root: Command): void {
         '--topics',
         "also write the policies of the configuration's topics, and create the topic of receipts if a topic asks for them",
       ).conflicts(['print', 'check']),
-    )
-    .addOption(
-      new Option(
-        '--create',
-        'also write the policies, as --topics does, and create what brokers lack, as topics of Kafka, with their defaults',
-      )
-        .conflicts(['print', 'check'])
-        .implies({ topics: true }),
-    )
+    );
+  withCreation(command)
     .addOption(
       new Option(
         '--adopt',
@@ -62,9 +56,37 @@ export function registerSchemaCommands(root: Command): void {
                 : undefined,
             topics: flags.topics === true ? () => loadConfig(configOf(flags)) : undefined,
             create: flags.create ?? false,
+            groups: groupsOf(flags),
           },
           output,
         ),
       ),
+    );
+}
+
+/** What is created at brokers. */
+function withCreation(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--create',
+        'also write the policies, as --topics does, and create what brokers lack: topics, exchanges, with their defaults',
+      )
+        .conflicts(['print', 'check'])
+        .implies({ topics: true }),
+    )
+    .addOption(
+      new Option(
+        '--group <names>',
+        'also create, as --create does, what these consumer groups need: queues, groups',
+      )
+        .conflicts(['print', 'check'])
+        .implies({ topics: true, create: true }),
+    )
+    .addOption(
+      new Option(
+        '--topic <names>',
+        'with --group: only for these topics (default: all of the configuration)',
+      ).conflicts(['print', 'check']),
     );
 }

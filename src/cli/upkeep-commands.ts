@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { type Operations, operations } from '../app/operations/operations.ts';
 import { requireDatabase } from '../config/config.ts';
 import { doctorCommand } from './doctor-command.ts';
+import { type GroupFlags, groupsOf } from './group-flags.ts';
+import { groupsCommand, type TidyFlags } from './groups-command.ts';
 import { type CountFlags, countCommand } from './lanes-command.ts';
 import { loadConfig } from './load-config.ts';
 import { configOf, databaseAddress } from './operator-flags.ts';
@@ -12,6 +14,7 @@ import { type VerifyFlags, verifyCommand } from './verify-command.ts';
 /** Commands for a whole installation. */
 export function registerUpkeepCommands(root: Command): void {
   registerDoctor(root);
+  registerGroups(root);
   withConfig(
     addCommand(root, 'verify', 'compare messages, logs and effects; exit code 5 if a promise is broken'),
   )
@@ -75,14 +78,41 @@ function registerDoctor(root: Command): void {
       'doctor',
       'examine every server of the configuration; exit code 1 if a promise is at risk or something does not work',
     ),
-  ).action(
-    run<CommonFlags>(async (flags, output) => {
-      const code = await doctorCommand(await loadConfig(configOf(flags)), output);
-      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for minutes
-      setTimeout(() => process.exit(code), 200).unref();
-      return code;
-    }),
-  );
+  )
+    .option('--group <names>', 'also examine what these consumer groups need: queues, groups')
+    .option('--topic <names>', 'with --group: only for these topics (default: all of the configuration)')
+    .action(
+      run<CommonFlags & GroupFlags>(async (flags, output) => {
+        const groups = groupsOf(flags);
+        const code = await doctorCommand(await loadConfig(configOf(flags)), output, { groups });
+        // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for minutes
+        setTimeout(() => process.exit(code), 200).unref();
+        return code;
+      }),
+    );
+}
+
+function registerGroups(root: Command): void {
+  withConfig(
+    addCommand(
+      root,
+      'groups',
+      'show the groups that brokers keep until they are removed, as Redis streams do, and who uses them; changes nothing without --remove',
+    ),
+  )
+    .option('--topic <names>', 'only groups of these topics (default: all of the configuration)')
+    .option('--group <names>', 'only these groups')
+    .option(
+      '--unused-for <duration>',
+      'a consumer that has asked for nothing for so long is gone (default: 7d)',
+    )
+    .option('--remove', 'remove unused groups, and in others the consumers that are gone and hold no message')
+    .option('--force', 'with --remove and --group: whatever these groups hold, and whoever uses them')
+    .action(
+      run<TidyFlags>(async (flags, output) =>
+        groupsCommand(await loadConfig(configOf(flags)), flags, output),
+      ),
+    );
 }
 
 async function byDatabase(flags: CountFlags): Promise<Operations> {

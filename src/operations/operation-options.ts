@@ -31,6 +31,7 @@ const givenNames = {
   discard: [common],
   resume: [common],
   abort: [common],
+  'a change of a schedule': [common],
   'pause of a bulk operation': [common],
   reschedule: [[...common, 'after', 'at']],
   edit: [[...common, 'payload', 'payloadText', 'headers', 'expectedVersion']],
@@ -53,6 +54,7 @@ const givenNames = {
   'a task': [
     ['action', 'after', 'at'],
     ['action', 'shift'],
+    ['action', 'to'],
   ],
   'a kept task': [['action']],
 } satisfies Readonly<Record<string, readonly (readonly string[])[]>>;

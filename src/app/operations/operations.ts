@@ -1,4 +1,5 @@
 import type { Transport } from '../../brokers/transport.ts';
+import { configNames } from '../../config/config.ts';
 import { type DatabaseAddress, type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
 import { longestDurationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
@@ -7,7 +8,7 @@ import type { Topic } from '../../core/topic.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.ts';
 import { changeMessages, type Target } from '../../operations/change.ts';
 import { type Edited, editFailed } from '../../operations/edit.ts';
-import type { EditOptions } from '../../operations/edit-content.ts';
+import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts';
 import { changeLanes, type LanesChangeOptions, type TopicChangeAnswer } from '../../operations/lanes.ts';
 import { type ListPageOptions, list, type MessageList } from '../../operations/list.ts';
 import {
@@ -47,6 +48,7 @@ import type { EffectsQuery } from '../../store/verify/effects.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
+import { type ScheduleOperations, scheduleOperations } from './schedule-operations.ts';
 
 /** The part of a configuration that operations need. A full one is fine. */
 export interface OperationsConfig {
@@ -101,6 +103,8 @@ export interface Operations {
   readonly bulk: BulkOperations;
   /** The same for messages that consumers keep in this database. */
   readonly inbox: InboxOperations;
+  /** Repeating messages. */
+  readonly schedules: ScheduleOperations;
   /** Stops the delivery of a topic, or of all topics of a transport. The answer says whether relays have stopped. */
   pause(scope: PauseScope, options: PauseOptions): Promise<PauseAnswer>;
   /** Ends the pause. */
@@ -123,9 +127,6 @@ export interface Operations {
   close(): Promise<void>;
 }
 
-/** A full configuration is accepted, so all of its settings are known. */
-const configNames = ['database', 'temporal', 'topics', 'transports', 'relay', 'retention'];
-
 /**
  * Opens the operations of one installation. Connections are opened, and settings that are functions are called, when first
  * needed.
@@ -133,8 +134,9 @@ const configNames = ['database', 'temporal', 'topics', 'transports', 'relay', 'r
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export function operations(config: OperationsConfig): Operations {
+  // A full configuration is fine.
   assertOptions('operations()', config, configNames);
-  const topics = new Map((config.topics ?? []).map((topic) => [topic.name, topic]));
+  const checkPayload = payloadCheck(new Map((config.topics ?? []).map((topic) => [topic.name, topic])));
   let opened: OperatorDatabase | undefined;
   const on: OnDatabase = async (work, ...given) => {
     for (const [what, names] of given) assertNames(what, names);
@@ -163,6 +165,7 @@ export function operations(config: OperationsConfig): Operations {
       on((at) => withdrawMessages(at, target, options), ['a target', target], ['withdraw', options]),
     bulk: bulkOperations(on, longestDurationMs),
     inbox: inboxOperations(on, checkPayload),
+    schedules: scheduleOperations(on),
     pause: (scope, options) => on((at) => pause(at, scope, options), ['a scope', scope], ['pause', options]),
     resume: (scope, options) =>
       on((at) => resume(at, scope, options), ['a scope', scope], ['resume', options]),
@@ -183,15 +186,14 @@ export function operations(config: OperationsConfig): Operations {
     adopt: (options) => on((at) => adopt(at, options), ['adopt', options]),
     close: async () => opened?.close(),
   };
+}
 
-  async function checkPayload(
-    name: string,
-    payload: unknown,
-    headers: Readonly<Record<string, string>> | null,
-  ): Promise<void> {
+/** Checks payloads with the schemas of these topics. */
+function payloadCheck(topics: ReadonlyMap<string, Topic>): CheckPayload {
+  return async (name, payload, headers) => {
     const topic = topics.get(name);
     if (topic !== undefined) await prepare(topic, currentForm(topic, payload, headers), {});
-  }
+  };
 }
 
 /** @throws OutboxError `OUTBOX_CONFIG_MISSING`, `OUTBOX_CONFIG_INVALID` */
