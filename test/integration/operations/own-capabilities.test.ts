@@ -2,12 +2,15 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { examineAll } from '../../../src/app/doctor/doctor.ts';
 import { requireReceiptTopics } from '../../../src/app/relay/confirmation.ts';
 import { migrateTopics } from '../../../src/app/relay/migrate-topics.ts';
-import { keepPresence } from '../../../src/app/relay/relay-presence.ts';
+import { noteCheck } from '../../../src/app/relay/relay-health.ts';
+import { type CheckedServer, keepPresence } from '../../../src/app/relay/relay-presence.ts';
 import type { BrokerTopics, Examined } from '../../../src/brokers/capabilities.ts';
 import type { Transport } from '../../../src/brokers/transport.ts';
 import type { RelayConfig } from '../../../src/config/config.ts';
+import { HealthRecord } from '../../../src/core/health.ts';
 import { receiptsAddress } from '../../../src/core/receipt.ts';
 import { memorySource, memoryTransport } from '../../../src/testing.ts';
+import { rabbitmq, redisList, rocketmq } from '../../../src/transports.ts';
 import { confirmingTopic } from '../../support/fixtures/confirm-config.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
@@ -76,7 +79,6 @@ test('migrate creates addresses and the topic of receipts at every broker that d
 
 test.each([
   ['source', { topics: shelf(), offsets }],
-  ['topics', { source: () => memorySource(), offsets }],
   ['offsets', { source: () => memorySource(), topics: shelf() }],
 ] as const)('receipts over a broker without %s are refused, naming what it lacks', async (lack, declared) => {
   const config = await configOf(ownBroker(declared));
@@ -85,6 +87,28 @@ test.each([
     code: 'OUTBOX_SOURCE_UNKNOWN',
     message: expect.stringContaining(`it lacks ${lack}.`),
     details: { topic: 'bills', transport: 'own', lacks: [lack] },
+  });
+});
+
+test.each([
+  ['RabbitMQ', () => rabbitmq({ url: 'amqp://localhost' }), 'what consumers of a queue hold'],
+  [
+    'a list of Redis',
+    () => redisList({ url: 'redis://localhost' }),
+    'a list keeps nothing of what was acknowledged',
+  ],
+  [
+    'RocketMQ without name servers',
+    () => rocketmq({ servers: 'localhost:8081' }),
+    'rocketmq() needs `nameServers`',
+  ],
+])('receipts over %s are refused with the reason', async (_, make, reason) => {
+  const config = await configOf(make());
+
+  await expect(requireReceiptTopics(config)).rejects.toMatchObject({
+    code: 'OUTBOX_SOURCE_UNKNOWN',
+    message: expect.stringMatching(new RegExp(`it lacks offsets: .*${reason.replace('()', '\\(\\)')}`)),
+    details: { lacks: ['offsets'] },
   });
 });
 
@@ -128,8 +152,11 @@ test('a relay records missing addresses, and the lag of groups at the existing o
   await database.query(
     `insert into outbox.consumer_group (consumer_group, seen_at) values ('billing', outbox.clock())`,
   );
-  const temporal = { server: 'Temporal', address: 'a:1', ask: async () => undefined };
-  const presence = keepPresence({ database, config, temporal, asked: () => undefined });
+  const temporal = { server: 'Temporal', address: 'a:1', ask: async () => null };
+  const health = new HealthRecord();
+  health.state = 'running';
+  const asked = (checked: CheckedServer): void => noteCheck(health, checked);
+  const presence = keepPresence({ database, config, temporal, asked });
   onTestFinished(() => presence.stop());
 
   const read = () =>
@@ -139,4 +166,7 @@ test('a relay records missing addresses, and the lag of groups at the existing o
     servers: [{ server: 'Temporal' }, { server: 'own', error: 'It has no topic bills: create it.' }],
     lags: [{ group: 'billing', topic: 'orders', messages: 7 }],
   });
+  expect(health.read().failing).toMatchObject([{ what: 'own' }]);
+  // It answers, so a stop has no reason to give up its last statements.
+  expect(health.isAway(Infinity)).toBe(false);
 });

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Transport } from '../../../src/transports.ts';
 import { redisList, redisPubSub, redisStream } from '../../../src/transports.ts';
 import { redisAt } from '../../support/fixtures/own-redis.ts';
+import { linesOf, shownLines, shownMessage } from '../../support/fixtures/wire-page.ts';
 import { kindOf, messagesOf, publish } from './publishing.ts';
 import { tooLarge, serverUrl as url } from './redis-subject.ts';
 
@@ -11,18 +12,18 @@ function ending<Made extends Transport>(transport: Made): Made {
   return transport;
 }
 
-test('a stream entry has a readable field for each part of a message, and its id is the returned offset', async () => {
+test('a stream entry is what docs/other-languages.md shows, and its id is the returned offset', async () => {
   const client = await redisAt(url);
   const stream = ending(redisStream({ url }));
   const address = `orders-${randomUUID()}`;
-  const message = { id: 'id-1', key: 'k', payload: '{"a":1}', headers: { ce_type: 'orders' } };
 
-  const { outcomes } = await publish(stream, address, [message, { ...message, id: 'id-2', key: null }]);
+  const { outcomes } = await publish(stream, address, [shownMessage, { ...shownMessage, key: null }]);
 
   const entries = (await client.xRange(address, '-', '+')) ?? [];
-  expect(entries.map((entry) => ({ ...entry.message }))).toEqual([
-    { id: 'id-1', key: 'k', 'header:ce_type': 'orders', payload: '{"a":1}' },
-    { id: 'id-2', 'header:ce_type': 'orders', payload: '{"a":1}' },
+  const lines = entries.map(({ message }) => linesOf(Object.entries(message)));
+  expect(lines).toEqual([
+    shownLines('Redis streams'),
+    shownLines('Redis streams').filter((line) => !line.startsWith('key:')),
   ]);
   expect(outcomes).toEqual(entries.map(({ id }) => ({ kind: 'acknowledged', partition: null, offset: id })));
 });

@@ -96,7 +96,7 @@ test('a missing topic holds only its own messages until it exists', async () => 
   const { hold, outcomes } = await transport.publish(batchOf(address, {}));
   expect(outcomes).toEqual([{ kind: 'deferred', onWire: false }]);
   expect(hold).toEqual({ scope: 'topic', reason: expect.stringContaining(`TOPIC_NOT_FOUND`) });
-  await expect(transport.probe(address)).rejects.toThrow(/TOPIC_NOT_FOUND/);
+  await expect(transport.probe(address)).rejects.toMatchObject({ code: 'OUTBOX_ADDRESS_MISSING' });
 
   await admin.createTopic(address, 'FIFO', 1);
   await until(() => transport.probe(address).then(() => true));

@@ -9,7 +9,7 @@ import { BrokerAdmin } from './broker-admin.ts';
 import { batchOf, idsOf, receiving } from './traffic.ts';
 
 const queues = 2;
-let server: Required<LocalRocketmq>;
+let server: LocalRocketmq & Required<Pick<LocalRocketmq, 'broker' | 'node'>>;
 
 /** Proxy and broker of its own, in one process, which these tests freeze and kill. */
 beforeAll(async () => {

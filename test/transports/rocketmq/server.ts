@@ -8,6 +8,8 @@ export interface ProvidedRocketmq {
   readonly endpoint: string;
   /** The broker's own port, for {@link BrokerAdmin}. */
   readonly broker: string;
+  /** The name server. */
+  readonly names: string;
   readonly ca: string;
   readonly accessKey: string;
   readonly secretKey: string;
@@ -39,11 +41,13 @@ export async function setup(project: Project): Promise<() => Promise<void>> {
     },
     secure: { ...authority.issue('127.0.0.1'), ...user },
   });
-  const { broker, endpoints, node } = rocketmq;
-  if (broker === undefined || node?.pid === undefined) throw new Error('RocketMQ was not started here.');
+  const { broker, endpoints, names, node } = rocketmq;
+  if (broker === undefined || names === undefined || node?.pid === undefined)
+    throw new Error('RocketMQ was not started here.');
   project.provide('rocketmq', {
     endpoint: endpoints[0] ?? '',
     broker,
+    names,
     ca: authority.ca,
     ...user,
     pid: node.pid,

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { OutboxError } from '../../../src/core/errors.ts';
+import { rocketmq } from '../../../src/transports.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { admin, newTopic, options } from './rocketmq-stage.ts';
+
+const sum = (offsets: ReadonlyMap<number, string>): number =>
+  [...offsets.values()].reduce((total, offset) => total + Number(offset), 0);
+
+/** A name server to which no broker has spoken yet. */
+async function emptyNameServer(): Promise<string> {
+  const server = createServer((socket) => {
+    socket.once('data', (question) => {
+      const { opaque } = JSON.parse(question.toString('utf8', 8)) as { readonly opaque: number };
+      const header = Buffer.from(JSON.stringify({ code: 0, flag: 1, opaque }));
+      const body = Buffer.from('{"brokerAddrTable":{},"clusterAddrTable":{}}');
+      const lengths = Buffer.alloc(8);
+      lengths.writeInt32BE(4 + header.length + body.length, 0);
+      lengths.writeInt32BE(header.length, 4);
+      socket.end(Buffer.concat([lengths, header, body]));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return typeof address === 'string' || address === null ? '' : `127.0.0.1:${address.port}`;
+}
+
+test('a name server that knows no broker tells nothing, and the next one is asked', async () => {
+  const empty = await emptyNameServer();
+  const alone = rocketmq({ ...options, nameServers: [empty] });
+  const both = rocketmq({ ...options, nameServers: [empty, inject('rocketmq').names] });
+  onTestFinished(async () => {
+    await Promise.all([alone.close(), both.close()]);
+  });
+  const address = await newTopic('FIFO', 1);
+  const unavailable = {
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringContaining(`${empty} knows no broker`),
+  };
+
+  await expect(alone.offsets?.ends(address)).rejects.toMatchObject(unavailable);
+  await expect(alone.offsets?.committed('billing', address)).rejects.toMatchObject(unavailable);
+  await expect(alone.groups?.create('billing', [address])).rejects.toMatchObject(unavailable);
+  await until(
+    async () =>
+      both.offsets?.ends(address).then(
+        () => true,
+        () => false,
+      ) ?? false,
+  );
+});
+
+test('a group without order is an error: what its consumers hold would count as passed', async () => {
+  const transport = rocketmq({ ...options, nameServers: inject('rocketmq').names });
+  onTestFinished(() => transport.close());
+  const address = await newTopic('NORMAL', 1);
+  await admin.createGroup(`${address}-group`, false);
+  // The name server learns of the broker after its start.
+  const { offsets } = transport;
+  if (offsets === undefined) throw new Error('It declares no offsets.');
+  const known = (error: unknown): boolean =>
+    !(error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE');
+  await until(async () => offsets.committed(`${address}-group`, address).then(() => true, known), 30_000);
+
+  await expect(transport.offsets?.committed(`${address}-group`, address)).rejects.toMatchObject({
+    code: 'OUTBOX_GROUP_UNFIT',
+    message: expect.stringContaining('keeps no order'),
+  });
+});
+
+test('a group is at its first message that is not acknowledged, and ends are those of the queues with messages', async () => {
+  const transport = rocketmq({ ...options, nameServers: inject('rocketmq').names });
+  onTestFinished(() => transport.close());
+  const { offsets } = transport;
+  if (offsets === undefined) throw new Error('It declares no offsets.');
+  const address = await newTopic('FIFO', 2);
+  const group = `billing-${randomUUID()}`;
+  await admin.createGroup(group, true);
+  expect((await offsets.ends(address)).size).toBe(0);
+  for (const n of [1, 2, 3]) await admin.put(address, 1, { body: Buffer.from(`${n}`), properties: {} });
+  await until(async () => sum(await offsets.ends(address)) === 3);
+  expect((await offsets.ends(address)).size).toBe(1);
+  expect(sum(await offsets.committed(group, address))).toBe(0);
+  expect(await offsets.lags([group], [address])).toEqual([]);
+
+  const received: string[] = [];
+  const member = await transport.source?.().subscribe({
+    addresses: [address],
+    group,
+    concurrency: 1,
+    fromBeginning: true,
+    joinWithinMs: 30_000,
+    batchSize: 1,
+    // The second one stays open.
+    handle: async (batch) => {
+      for (const message of batch.messages) {
+        received.push(message.offset);
+        if (message.offset === '0') batch.acknowledge(message);
+        else batch.reject(message, 60_000);
+      }
+    },
+    assigned: () => undefined,
+    disconnected: () => undefined,
+  });
+  onTestFinished(() => member?.stop());
+  await until(() => received.includes('1'), 30_000);
+  await until(async () => sum(await offsets.committed(group, address)) === 1);
+  const [end] = await offsets.ends(address);
+  expect((await offsets.committed(group, address)).get(end?.[0] ?? 0)).toBe('1');
+  expect(await offsets.lags([group], [address])).toEqual([{ group, address, messages: 2 }]);
+});
