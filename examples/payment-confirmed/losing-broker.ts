@@ -68,7 +68,7 @@ export function losingReceipts(real: Transport): { transport: Transport; lose(me
     ...real,
     async publish(batch) {
       const losing = [...lost].find((id) => batch.messages.some(({ payload }) => payload.includes(id)));
-      if (losing === undefined || batch.address !== 'outbox.receipts') return real.publish(batch);
+      if (losing === undefined || batch.address !== 'outbox-receipts') return real.publish(batch);
       lost.delete(losing);
       return {
         outcomes: batch.messages.map(() => ({ kind: 'acknowledged', partition: null, offset: null })),

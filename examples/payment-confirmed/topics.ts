@@ -7,3 +7,6 @@ export const paymentMade = topic(
   z.object({ paymentId: z.uuid(), cents: z.int().positive() }),
   { confirm: { group: 'payment-confirmed', receiptTimeout: '1 second', maxSends: 3 } },
 );
+
+/** For a person: a message that has failed, and why. */
+export const personTold = topic('person-told', z.object({ failedId: z.uuid(), error: z.string() }));
