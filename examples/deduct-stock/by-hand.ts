@@ -1,9 +1,9 @@
-// The usual way by hand, as small as it can be: a message table and a job that posts. Not to be copied.
+// The usual way by hand, as small as it can be: a message table, a job that posts, and an inventory that reads the stock, reduces
+// it and writes it back. Not to be copied.
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { Deduct } from './contract.ts';
 import type { PrismaClient as Inventory } from './inventory/generated/client.ts';
-import { takeStock } from './inventory/service.ts';
 import type { PrismaClient as Shop } from './shop/generated/client.ts';
 
 export const done = 2;
@@ -19,10 +19,14 @@ export function placeOrderByHand(prisma: Shop, sku: string, quantity: number): P
   });
 }
 
-/** The job of every ten seconds: posts what is to be sent, the oldest hundred. */
-export async function deliver(prisma: Shop, url: string): Promise<void> {
+/**
+ * The job of every ten seconds: posts what is to be sent, the oldest hundred, one after the other.
+ *
+ * @param which those that this instance sees
+ */
+export async function deliver(prisma: Shop, url: string, which: { orderId?: string } = {}): Promise<void> {
   const messages = await prisma.orderMessage.findMany({
-    where: { status: 0 },
+    where: { status: 0, ...which },
     orderBy: { createdAt: 'asc' },
     take: 100,
   });
@@ -34,26 +38,39 @@ export async function deliver(prisma: Shop, url: string): Promise<void> {
   }
 }
 
+/** Waits for the answer as long as it takes. */
 async function post(url: string, body: string): Promise<boolean> {
   const headers = { 'content-type': 'application/json' };
-  return fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(5_000) }).then(
+  return fetch(url, { method: 'POST', headers, body }).then(
     (response) => response.ok,
     () => false,
   );
 }
 
+/** What happens when the inventory has read the stock and not yet written it. */
+export interface Moment {
+  stockRead(): Promise<void>;
+}
+
 /** The inventory: an order that was processed before is answered as success. */
-export function inventoryByHand(prisma: Inventory): FastifyInstance {
+export function inventoryByHand(prisma: Inventory, moment: Moment): FastifyInstance {
   const app = fastify();
   app.post('/deduct', async (request) => {
     const order = Deduct.parse(request.body);
-    return prisma.$transaction(async (tx) => {
-      const where = { orderId: order.orderId };
-      if ((await tx.processedMessage.count({ where })) > 0) return { success: true };
-      if (!(await takeStock(tx, order))) return { success: false, reason: 'not enough stock' }; // with status 200
-      await tx.processedMessage.create({ data: where });
-      return { success: true };
-    });
+    const { orderId, sku, quantity } = order;
+    return prisma.$transaction(
+      async (tx) => {
+        if ((await tx.processedMessage.count({ where: { orderId } })) > 0) return { success: true };
+        const stock = await tx.stock.findUniqueOrThrow({ where: { sku } });
+        await moment.stockRead();
+        if (stock.left < quantity) return { success: false, reason: 'not enough stock' }; // with status 200
+        await tx.stock.update({ where: { sku }, data: { left: stock.left - quantity } });
+        await tx.deduction.create({ data: order });
+        await tx.processedMessage.create({ data: { orderId } });
+        return { success: true };
+      },
+      { maxWait: 20_000, timeout: 20_000 },
+    );
   });
   return app;
 }

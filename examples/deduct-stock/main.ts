@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FastifyInstance } from 'fastify';
-import { inventoryByHand } from './by-hand.ts';
+import { inventoryByHand, type Moment } from './by-hand.ts';
 import { inventoryPort, shopPort } from './contract.ts';
 import { connect as connectInventory } from './inventory/connect.ts';
 import { inventoryService } from './inventory/service.ts';
@@ -31,14 +31,17 @@ const answers = shopService(shop);
 await answers.listen({ host: '127.0.0.1', port: shopPort });
 const here = await withInventory(inventoryService(inventory), playStory);
 const url = `http://127.0.0.1:${inventoryPort}/deduct`;
-const byHand = await withInventory(inventoryByHand(inventory), (stage) => playStoryByHand(stage, url));
+const moment: Moment = { stockRead: async () => {} };
+const byHand = await withInventory(inventoryByHand(inventory, moment), (stage) =>
+  playStoryByHand(stage, url, moment),
+);
 await Promise.all([answers.close(), shop.$disconnect(), inventory.$disconnect()]);
 
-assert.deepEqual(here, { servedWithoutStock: 0, takenButFailed: 0, givenUp: 0, doubled: 0 });
-assert.deepEqual(byHand, { servedWithoutStock: 1, takenButFailed: 1, givenUp: 1, doubled: 0 });
-console.log(
-  'deduct-stock: 2 orders confirmed, 1 rejected, nothing deducted twice;' +
-    ` by hand: ${byHand.servedWithoutStock} done without stock, ${byHand.takenButFailed} deducted and failed,` +
-    ` ${byHand.givenUp} given up in an outage;` +
-    ` here: ${here.servedWithoutStock}, ${here.takenButFailed} and ${here.givenUp}`,
-);
+const nothing = { servedWithoutStock: 0, takenButFailed: 0, givenUp: 0, doubled: 0, oversold: 0 };
+assert.deepEqual(here, { ...nothing, postedAgain: 0, heldUp: 0 });
+const once = { servedWithoutStock: 1, takenButFailed: 1, givenUp: 1, oversold: 1, postedAgain: 1, heldUp: 1 };
+assert.deepEqual(byHand, { ...once, doubled: 0 });
+const inWords = ({ servedWithoutStock, takenButFailed, givenUp, oversold, heldUp }: typeof here) =>
+  `${servedWithoutStock} done without stock, ${takenButFailed} deducted and failed, ${givenUp} given up in an outage, ` +
+  `${oversold} piece oversold, ${heldUp} held up by one that hangs`;
+console.log(`deduct-stock: 9 orders; by hand: ${inWords(byHand)}; here: ${inWords(here)}`);

@@ -1,10 +1,14 @@
 import { once } from 'node:events';
-import { createServer, request as forward } from 'node:http';
+import { createServer, request as forward, type IncomingMessage } from 'node:http';
 
-/** What lies between the services: a proxy before the inventory, which can be cut, and can lose answers. */
+/** What lies between the services: a proxy before the inventory, which can be cut, can lose answers, and can hang. */
 export interface Network {
   /** From now on requests arrive, and their answers do not. */
   loseAnswers(): void;
+  /** The next request gets nowhere, and stays open until it is ended. */
+  hang(): { readonly hangs: () => boolean; readonly end: () => void };
+  /** How many requests have come so far. */
+  requests(): number;
   /** Nobody listens any more. */
   cut(): Promise<void>;
   mend(): Promise<void>;
@@ -12,7 +16,15 @@ export interface Network {
 
 export async function startNetwork(port: number, upstream: string): Promise<Network> {
   let losing = false;
+  let requests = 0;
+  let caught: ((request: IncomingMessage) => void) | undefined;
   const server = createServer((request, response) => {
+    requests += 1;
+    if (caught !== undefined) {
+      caught(request);
+      caught = undefined;
+      return;
+    }
     const { method, headers, url = '' } = request;
     const forwarded = forward(new URL(url, upstream), { method, headers }, (answer) => {
       if (losing) return void answer.resume().on('end', () => request.socket.destroy());
@@ -30,6 +42,14 @@ export async function startNetwork(port: number, upstream: string): Promise<Netw
     loseAnswers: () => {
       losing = true;
     },
+    hang: () => {
+      let hanging: IncomingMessage | undefined;
+      caught = (request) => {
+        hanging = request;
+      };
+      return { hangs: () => hanging !== undefined, end: () => hanging?.socket.destroy() };
+    },
+    requests: () => requests,
     cut: async () => {
       const closed = once(server.close(), 'close');
       server.closeAllConnections();

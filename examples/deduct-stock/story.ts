@@ -6,11 +6,13 @@ import inventoryConfig from './inventory/outbox.config.ts';
 import shopConfig from './shop/outbox.config.ts';
 import { placeOrder } from './shop/place-order.ts';
 
-/** Three orders on the outbox, with a fault each. */
+/** Orders on the outbox, with a fault each. The shop has two relays. */
 export async function playStory(stage: Stage): Promise<Figures> {
   const { shop, inventory, network } = stage;
   await reset(stage);
-  const relays = [startRelay(shopConfig, { logger: false }), startRelay(inventoryConfig, { logger: false })];
+  const relays = [shopConfig, shopConfig, inventoryConfig].map((config) =>
+    startRelay(config, { logger: false }),
+  );
   await Promise.all(relays.map(({ ready }) => ready));
   const operator = operations(shopConfig);
   const messageOf = async (key: string) => (await operator.list({ key })).messages[0];
@@ -43,9 +45,35 @@ export async function playStory(stage: Stage): Promise<Figures> {
   await network.mend();
   await becomes(third, 'CONFIRMED');
 
-  assert.deepEqual(await inventory.stock.findMany(), [{ sku: 'apple', left: 12 }]);
+  // One pear, and two orders at once.
+  const pears = await Promise.all([placeOrder(shop, 'pear', 1), placeOrder(shop, 'pear', 1)]);
+  const undecided = () => shop.order.count({ where: { id: { in: pears }, status: 'PLACED' } });
+  await until(async () => (await undecided()) === 0);
+
+  // Two relays see one message, and one of them posts it.
+  const before = network.requests();
+  await becomes(await placeOrder(shop, 'apple', 1), 'CONFIRMED');
+  const posts = network.requests() - before;
+
+  // One request hangs, until the relay gives it up after its `requestTimeout` and goes on. Nobody else ends it.
+  const hanging = network.hang();
+  const seventh = await placeOrder(shop, 'apple', 1);
+  await until(hanging.hangs);
+  const eighth = await placeOrder(shop, 'apple', 1);
+  const ninth = await placeOrder(shop, 'apple', 1);
+  await Promise.all([becomes(eighth, 'CONFIRMED'), becomes(ninth, 'CONFIRMED')]);
+  const heldUp = await shop.order.count({ where: { status: 'PLACED', id: { not: seventh } } });
+  hanging.end();
+  await becomes(seventh, 'CONFIRMED');
+
+  const left = await inventory.stock.findMany({ orderBy: { sku: 'asc' } });
   await Promise.all([...relays.map((relay) => relay.stop()), operator.close()]);
   const those = async (status: string) =>
     (await shop.order.findMany({ where: { status } })).map(({ id }) => id);
-  return figuresOf(stage, await those('CONFIRMED'), await those('PLACED'));
+  const figures = await figuresOf(stage, await those('CONFIRMED'), await those('PLACED'));
+  assert.deepEqual(left, [
+    { sku: 'apple', left: 8 },
+    { sku: 'pear', left: 0 },
+  ]);
+  return { ...figures, postedAgain: posts - 1, heldUp };
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { reschedule, type Transaction, transaction } from 'temporal-outbox';
 import { startRelay } from 'temporal-outbox/relay';
 import { lookAfterOrders, pay } from './after-sale.ts';
 import { connect } from './database.ts';
-import { startWithFaults } from './faults.ts';
+import { startWithFaults, stop } from './faults.ts';
+import { playOddPurchases } from './odd-purchases.ts';
+import { playOddPurchasesByHand } from './odd-purchases-by-hand.ts';
+import { until } from './odd-sale.ts';
 import config from './outbox.config.ts';
 import { rush } from './rush.ts';
 import { connectRedis, giveBack, type Sale, saleOf } from './sale.ts';
@@ -27,7 +28,7 @@ await redis.xGroupCreate(byHand.orders, 'g1', '0', { MKSTREAM: true });
 const relay = startRelay(config, { logger: false });
 await relay.ready;
 const afterSale = await lookAfterOrders(prisma, redis).start();
-const consumers = [startWithFaults('consume.ts'), startWithFaults('by-hand.ts')];
+const consumers = [startWithFaults('consume.ts', 'voucher'), startWithFaults('by-hand.ts', 'by-hand')];
 
 // The rush: Redis decides, and stores each purchase in the stream.
 const rushed = await rush(sale);
@@ -41,14 +42,14 @@ const children = await Promise.all(consumers);
 await drained(sale);
 const lastOrder = ((performance.now() - rushed.beganAt) / 1000).toFixed(1);
 await drained(byHand);
-for (const child of children) {
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-}
+await Promise.all(children.map(stop));
 const here = await outcome(sale);
 assert.deepEqual(here, { lost: 0, buyers: pieces, stock: 0, stockInRedis: 0 });
 const handMade = await outcome(byHand);
-assert.deepEqual(handMade, { lost: 2, buyers: pieces - 2, stock: 2, stockInRedis: 0 });
+// Two, unless the computer is so busy that the lock of the first kill has run out when the error comes.
+const { lost } = handMade;
+assert.ok(lost === 1 || lost === 2);
+assert.deepEqual(handMade, { lost, buyers: pieces - lost, stock: lost, stockInRedis: 0 });
 
 // Four of five are paid; for the others the 15 minutes are over now.
 const orders = await prisma.order.findMany({ where: { voucherId: sale.voucherId } });
@@ -71,11 +72,20 @@ assert.equal(await prisma.notice.count(), pieces);
 
 await afterSale.stop();
 await relay.stop();
+
+const odd = {
+  byHand: await playOddPurchasesByHand(prisma, redis),
+  here: await playOddPurchases(prisma, redis),
+};
+assert.deepEqual(odd.byHand, { dropped: 1, heldUp: 1, lostBetweenTwo: 1 });
+assert.deepEqual(odd.here, { dropped: 0, heldUp: 0, lostBetweenTwo: 0 });
 redis.destroy();
 await prisma.$disconnect();
 console.log(
   `flash-sale: ${rushed.requests} requests for ${pieces} pieces at ${rushed.perSecond} a second; consumer killed 3 times, ` +
-    `last order after ${lastOrder} s; purchases without an order by hand: ${handMade.lost}, here: ${here.lost}; ` +
+    `last order after ${lastOrder} s; purchases without an order by hand: ${lost}, here: ${here.lost}; ` +
+    `dropped, held up and lost between two consumers by hand: ${Object.values(odd.byHand).join(', ')}, ` +
+    `here: ${Object.values(odd.here).join(', ')}; ` +
     `${unpaid.length} unpaid, back in both stocks`,
 );
 
@@ -99,8 +109,4 @@ async function outcome({ voucherId, stock, buyers }: Sale) {
     stock: voucher.stock,
     stockInRedis: Number(await redis.get(stock)),
   };
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await delay(50);
 }

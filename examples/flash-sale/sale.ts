@@ -5,7 +5,9 @@ import { createClient } from '@redis/client';
 const script = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 const [sell, putBack] = [script('sale.lua'), script('return.lua')];
 
-export const connectRedis = () => createClient({ url: process.env['REDIS_URL'] ?? '' }).connect();
+/** A command that waits a while in a busy process has not failed. */
+export const connectRedis = () =>
+  createClient({ url: process.env['REDIS_URL'] ?? '', commandOptions: { timeout: 60_000 } }).connect();
 export type Redis = Awaited<ReturnType<typeof connectRedis>>;
 
 /** The sale of one voucher: what Redis knows of it. */

@@ -19,11 +19,8 @@ export const inventoryService = (prisma: PrismaClient): FastifyInstance =>
     });
   });
 
-/** @returns false where there is not enough. Also used by the way by hand, which differs only around it. */
-export async function takeStock(
-  tx: Prisma.TransactionClient,
-  order: z.infer<typeof Deduct>,
-): Promise<boolean> {
+/** @returns false where there is not enough. Looking and taking are one statement, so two orders at once cannot take one piece. */
+async function takeStock(tx: Prisma.TransactionClient, order: z.infer<typeof Deduct>): Promise<boolean> {
   const { sku, quantity } = order;
   const where = { sku, left: { gte: quantity } };
   const { count } = await tx.stock.updateMany({ where, data: { left: { decrement: quantity } } });
