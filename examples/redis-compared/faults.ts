@@ -1,6 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { kinds } from './kinds.ts';
+
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 60_000; !(await condition()); await delay(20))
+    if (Date.now() > deadline) throw new Error(`Waited in vain: ${condition}`);
+}
 
 /** Where a consumer is killed, and with which message in hand. */
 export type Fault = 'before the effect 50' | 'before the acknowledgement 150' | 'none';

@@ -13,6 +13,9 @@ export type Side = (typeof sides)[number];
 export const addressOf = (side: Side, kind: Kind) =>
   side === 'here' ? `redis-compared:${kind}` : `redis-compared:by-hand:${kind}`;
 
+/** Of those who are slow. */
+export const slow = { channel: 'redis-compared:slow-channel', stream: 'redis-compared:slow-stream' };
+
 export const connectRedis = () => createClient({ url: process.env['REDIS_URL'] ?? '' }).connect();
 
 export const connect = () =>

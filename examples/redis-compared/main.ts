@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { startRelay } from 'temporal-outbox/relay';
-import { type Fault, start } from './faults.ts';
+import { type Fault, start, until } from './faults.ts';
 import { addressOf, connect, connectRedis, type Kind, kinds, type Side, sides } from './kinds.ts';
 import config from './outbox.config.ts';
 import { send, sendByHand } from './senders.ts';
+import { overflow, skippedByXread, skippedHere } from './slow-readers.ts';
 
 const prisma = connect();
 const redis = await connectRedis();
@@ -26,6 +26,11 @@ await until(
 );
 for (const child of last) child.kill('SIGTERM');
 await Promise.all(last.map(ended));
+
+const skipped = { byHand: await skippedByXread(redis), here: await skippedHere(prisma, redis) };
+assert.deepEqual(skipped, { byHand: 18, here: 0 });
+const subscriber = await overflow(redis);
+assert.ok(subscriber.lost > 20);
 await relay.stop();
 
 const counted = Object.fromEntries(
@@ -45,7 +50,10 @@ assert.deepEqual(counted, {
 });
 redis.destroy();
 await prisma.$disconnect();
-console.log(`redis-compared: 300 messages, consumer killed twice; ${sides.map(inWords).join('; ')}`);
+console.log(
+  `redis-compared: 300 messages, consumer killed twice; ${sides.map(inWords).join('; ')}; XREAD $ skips ${skipped.byHand} of 20; ` +
+    `a slow subscriber is cut off and loses ${subscriber.lost} of ${subscriber.sent} MB`,
+);
 
 /** Kills the consumers with a message in hand, and sends more while they are away. */
 async function killedWith(number: number, fault: Fault): Promise<void> {
@@ -94,8 +102,4 @@ function inWords(side: Side): string {
     return lost > 0 ? `${kind} ${lost} lost` : `${kind} ${doubled} doubled`;
   });
   return `${side}: ${words.join(', ')}`;
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await delay(50);
 }

@@ -1,7 +1,7 @@
 import { sendBatch, transaction } from 'temporal-outbox';
 import type { PrismaClient } from './generated/client.ts';
 import { addressOf, type connectRedis } from './kinds.ts';
-import { toChannel, toList, toStream } from './topics.ts';
+import { toChannel, toList, toSlow, toStream } from './topics.ts';
 
 /** One key, so the messages keep their order. */
 const key = 'all';
@@ -15,6 +15,13 @@ export const send = (prisma: PrismaClient, numbers: readonly number[]) =>
         topic,
         numbers.map((number) => ({ payload: { number }, key })),
       );
+  });
+
+/** Sends by the stream whose consumer is slow. */
+export const sendToSlow = (prisma: PrismaClient, numbers: readonly number[]) =>
+  transaction(prisma, async (tx) => {
+    const messages = numbers.map((number) => ({ payload: { number }, key }));
+    await sendBatch(tx, toSlow, messages);
   });
 
 /** Sends the same by hand. */

@@ -6,6 +6,7 @@ const to = (kind: string) => ({ transport: kind, address: `redis-compared:${kind
 
 export const toList = topic('to-list', numbered, to('list'));
 export const toStream = topic('to-stream', numbered, to('stream'));
+export const toSlow = topic('to-slow', numbered, { transport: 'stream', address: 'redis-compared:slow' });
 
 /** While nobody is subscribed, its messages wait: each second the first one is tried again. */
 export const toChannel = topic('to-channel', numbered, {

@@ -14,6 +14,18 @@ export async function prepareBroker(connection: ChannelModel): Promise<void> {
   await channel.close();
 }
 
+/** The ids of all messages that the exchange gets from now on, as they come. */
+export async function watchExchange(connection: ChannelModel): Promise<readonly string[]> {
+  const ids: string[] = [];
+  const channel = await connection.createChannel();
+  const { queue } = await channel.assertQueue('', { exclusive: true });
+  await channel.bindQueue(queue, ours.exchange, '#');
+  await channel.consume(queue, (message) => void ids.push(message?.properties.messageId ?? ''), {
+    noAck: true,
+  });
+  return ids;
+}
+
 export async function removeFromBroker(connection: ChannelModel): Promise<void> {
   const channel = await connection.createChannel();
   for (const { exchange, queue } of [ours, byHand]) {

@@ -1,84 +1,86 @@
-// The usual way by hand, as small as it can be: a message table, confirms and returns, a rescan every minute. Not to be copied.
+// The usual way by hand, in its usual order: the order service publishes within the transaction; the broker's confirmation and the
+// job of every minute write the row as they have read it. Not to be copied.
 import { randomUUID } from 'node:crypto';
-import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib';
 import { byHand } from './broker.ts';
 import type { HandMessage, Order, PrismaClient } from './generated/client.ts';
-import { pick } from './warehouse.ts';
 
-const sending = 1;
-const delivered = 2;
-const failed = 3;
+export const status = { sending: 1, delivered: 2, failed: 3, stored: 4 } as const;
 const threshold = 3;
 
-/** The order service: publishes within the transaction. */
-export async function orderService(prisma: PrismaClient, connection: ChannelModel) {
-  const channel = await connection.createConfirmChannel();
-  const returned = new Set<string>();
-  channel.on('return', ({ properties }) => returned.add(properties.messageId));
+/** What the story slows down, as a busy machine or network would. */
+export interface Slowness {
+  /** No confirmation is handled before this is resolved. */
+  confirmations: Promise<void>;
+}
 
-  /** Resolves when the broker has answered, and the row says so. */
+/** The order service. */
+export function orderService(prisma: PrismaClient, url: string, slow: Slowness) {
+  let connection: ChannelModel | undefined;
+  let channel: ConfirmChannel | undefined;
+  const published: string[] = [];
+  const confirmed: string[] = [];
+
+  /** @throws while RabbitMQ is away */
   async function publish({ id, exchange, routingKey, body }: HandMessage): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const options = { messageId: id, mandatory: true, persistent: true };
-      channel.publish(exchange, routingKey, Buffer.from(body), options, (nack) =>
-        nack ? reject(nack) : resolve(),
-      );
+    const open = channel ?? (await openChannel());
+    published.push(id);
+    const options = { messageId: id, mandatory: true, persistent: true };
+    open.publish(exchange, routingKey, Buffer.from(body), options, (nack) => void confirm(id, nack === null));
+  }
+
+  async function openChannel(): Promise<ConfirmChannel> {
+    connection = await connect(url);
+    connection.on('error', () => {}); // "close" follows
+    connection.on('close', () => {
+      channel = undefined;
     });
-    if (returned.delete(id)) return; // no queue: it stays "sending", for the rescan
-    await prisma.handMessage.updateMany({ where: { id, status: sending }, data: { status: delivered } });
+    channel = await connection.createConfirmChannel();
+    return channel;
+  }
+
+  /** Nobody listens for returned messages. The broker confirms these, too. */
+  async function confirm(id: string, ack: boolean): Promise<void> {
+    await slow.confirmations;
+    const message = await prisma.handMessage.findUnique({ where: { id } });
+    if (message !== null)
+      await save({ ...message, ...(ack ? { status: status.delivered } : { retries: message.retries + 1 }) });
+    confirmed.push(id);
+  }
+
+  /** Writes the whole row, whatever has become of it since it was read. */
+  async function save(message: HandMessage): Promise<void> {
+    await prisma.handMessage.update({ where: { id: message.id }, data: message });
   }
 
   return {
-    /** @param rest what else the transaction does, given the broker's confirmation */
-    place: (item: string, rest?: (confirmed: Promise<void>) => Promise<void>): Promise<Order> =>
+    published,
+    confirmed,
+
+    /** @param rest what else the transaction does after it has published */
+    place: (item: string, rest?: (messageId: string) => Promise<void>): Promise<Order> =>
       prisma.$transaction(async (tx) => {
         const order = await tx.order.create({ data: { item, messageId: randomUUID() } });
         const data = { id: order.messageId, exchange: byHand.exchange, routingKey: order.id };
         const body = JSON.stringify({ orderId: order.id, item });
-        const message = await tx.handMessage.create({ data: { ...data, body } });
-        const confirmed = publish(message); // before the commit
-        await rest?.(confirmed);
+        await publish(await tx.handMessage.create({ data: { ...data, body } }));
+        await rest?.(order.messageId);
         return order;
       }),
 
-    /** The job of every minute. */
-    async rescan(): Promise<void> {
-      for (const message of await prisma.handMessage.findMany({ where: { status: sending } })) {
-        const retries = message.retries + 1;
-        const status = retries >= threshold ? failed : sending;
-        await prisma.handMessage.update({ where: { id: message.id }, data: { retries, status } });
-        if (status === sending) await publish(message);
+    /** The job of every minute. @param meanwhile what others do when it has read its messages */
+    async rescan(meanwhile?: () => Promise<void>): Promise<void> {
+      const messages = await prisma.handMessage.findMany({ where: { status: status.sending } });
+      await meanwhile?.();
+      for (const message of messages) {
+        if (message.retries >= threshold) await save({ ...message, status: status.failed });
+        else {
+          await save({ ...message, retries: message.retries + 1 });
+          await publish(message);
+        }
       }
     },
 
-    /** What a person does about a failed message. */
-    async resend(id: string): Promise<void> {
-      const data = { status: sending, retries: 0 };
-      await publish(await prisma.handMessage.update({ where: { id, status: failed }, data }));
-    },
+    stop: () => connection?.close(),
   };
-}
-
-/** The warehouse: stores the message, then acknowledges it; a message that it has stored before is only acknowledged. */
-export async function startHandWarehouse(prisma: PrismaClient, connection: ChannelModel, fate?: 'dies') {
-  const channel: Channel = await connection.createChannel();
-  await channel.prefetch(1);
-  await channel.assertQueue(byHand.queue, { durable: true });
-  await channel.bindQueue(byHand.queue, byHand.exchange, '#');
-  let repeats = 0;
-  let dead = false;
-  const handle = async (message: ConsumeMessage | null): Promise<void> => {
-    if (message === null || dead) return;
-    const id: string = message.properties.messageId;
-    if ((await prisma.picking.count({ where: { messageId: id } })) === 0) {
-      const { orderId } = JSON.parse(message.content.toString());
-      await prisma.$transaction((tx) => pick(tx, id, orderId));
-    } else repeats += 1;
-    dead = fate === 'dies';
-    if (dead)
-      await channel.close(); // the broker sees what it sees of a process that died
-    else channel.ack(message);
-  };
-  await channel.consume(byHand.queue, (message) => void handle(message));
-  return { repeats: () => repeats, stop: () => channel.close() };
 }

@@ -8,30 +8,44 @@ export async function until(condition: () => Promise<boolean> | boolean): Promis
     if (Date.now() > deadline) throw new Error(`Waited in vain: ${condition}`);
 }
 
-export const stored = async (prisma: PrismaClient, messageId: string): Promise<boolean> =>
-  (await prisma.picking.count({ where: { messageId } })) === 1;
+export const picked = async (prisma: PrismaClient, messageId: string, times = 1): Promise<boolean> =>
+  (await prisma.picking.count({ where: { messageId } })) === times;
 
 /** What went wrong. */
 export interface Figures {
-  /** Messages whose order was rolled back. */
+  /** Messages that have reached the warehouse, and whose order was rolled back. */
   readonly ghosts: number;
-  /** Messages that were stored before their order. */
+  /** Messages that have reached the warehouse before their order was committed. */
   readonly early: number;
-  /** Orders whose message was never stored. */
+  /** Orders that were never picked. */
   readonly lost: number;
-  /** Deliveries of what the warehouse had stored already. */
-  readonly repeats: number;
+  /** Orders that were picked twice. */
+  readonly doubled: number;
+  /** Orders that could not be placed while RabbitMQ was away. */
+  readonly refused: number;
+  /** Messages that were sent again, although RabbitMQ had confirmed them. */
+  readonly copies: number;
 }
 
-/** Compares what the warehouse has stored with the orders that there are. */
-export async function figuresOf(prisma: PrismaClient, repeats: number): Promise<Figures> {
-  const orders = new Set((await prisma.order.findMany()).map(({ messageId }) => messageId));
+/**
+ * Compares what the warehouse has picked with the orders that there are.
+ *
+ * @param unknown messages that the warehouse refused, because it knew nothing of them
+ */
+export async function figuresOf(
+  prisma: PrismaClient,
+  { unknown = [], ...counted }: { unknown?: readonly string[]; refused: number; copies: number },
+): Promise<Figures> {
+  const orders = (await prisma.order.findMany()).map(({ messageId }) => messageId);
   const pickings = await prisma.picking.findMany();
-  const known = pickings.filter(({ messageId }) => orders.has(messageId));
+  const strange = new Set(unknown);
+  for (const { messageId, orderFound } of pickings) if (!orderFound) strange.add(messageId);
+  const timesPicked = (wanted: string) => pickings.filter(({ messageId }) => messageId === wanted).length;
   return {
-    ghosts: pickings.length - known.length,
-    early: known.filter(({ orderFound }) => !orderFound).length,
-    lost: orders.size - known.length,
-    repeats,
+    ghosts: [...strange].filter((id) => !orders.includes(id)).length,
+    early: [...strange].filter((id) => orders.includes(id)).length,
+    lost: orders.filter((id) => timesPicked(id) === 0).length,
+    doubled: orders.filter((id) => timesPicked(id) > 1).length,
+    ...counted,
   };
 }

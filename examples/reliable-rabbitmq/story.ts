@@ -1,50 +1,79 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import type { ChannelModel } from 'amqplib';
 import { operations } from 'temporal-outbox/operations';
 import { startRelay } from 'temporal-outbox/relay';
-import { declined, type Figures, figuresOf, stored, until } from './faults.ts';
+import type { CrashPoint } from 'temporal-outbox/testing';
+import { watchExchange } from './broker.ts';
+import { declined, type Figures, figuresOf, picked, until } from './faults.ts';
 import type { PrismaClient } from './generated/client.ts';
+import type { Network } from './network.ts';
 import config from './outbox.config.ts';
 import { placeOrder } from './place-order.ts';
 import { startWarehouse } from './warehouse.ts';
 
-/** Four orders on the outbox, with one fault each; three of them commit. */
-export async function playStory(prisma: PrismaClient): Promise<Figures> {
-  const relay = startRelay(config, { logger: false });
-  await relay.ready;
+/** Orders on the outbox, with a fault each, delivered by two relays at a time. */
+export async function playStory(
+  prisma: PrismaClient,
+  network: Network,
+  broker: ChannelModel,
+): Promise<Figures> {
+  const relays = [startRelay(config, { logger: false }), startRelay(config, { logger: false })];
+  await Promise.all(relays.map(({ ready }) => ready));
   const operator = operations(config);
 
   // Nobody has a queue yet: RabbitMQ returns the message, its tries are used up, a person is needed.
   const ladder = await placeOrder(prisma, 'ladder');
-  const shown = () => operator.show(ladder.messageId);
-  await until(async () => (await shown())?.message.state === 'failed');
-  assert.equal((await shown())?.message.attempts, 3);
+  const shown = (id: string) => operator.show(id);
+  await until(async () => (await shown(ladder.messageId))?.message.state === 'failed');
+  assert.equal((await shown(ladder.messageId))?.message.attempts, 3);
 
-  // Now there is a warehouse, so the person retries. It dies when the message is stored, before it is acknowledged.
-  const doomed = fork('doomed-warehouse.ts');
-  await once(doomed, 'message');
+  // Now there is a warehouse, so the person retries. It dies before its work is committed, the next one before it acknowledges.
+  const first = await doomed('inbox:handled');
+  const sent = await watchExchange(broker);
   const who = { actor: 'ada', reason: 'There is a warehouse now.' };
   const [answer] = await operator.retry({ ids: [ladder.messageId] }, who);
   assert.equal(answer?.result, 'retried');
-  const [, signal] = await once(doomed, 'exit');
-  assert.equal(signal, 'SIGKILL');
+  await first.died;
+  assert.ok(await picked(prisma, ladder.messageId, 0));
+  await (await doomed('inbox:committed')).died;
+  assert.ok(await picked(prisma, ladder.messageId));
   const warehouse = await startWarehouse(prisma);
-  const repeats = async () => (await warehouse.status()).duplicates;
-  await until(async () => (await repeats()) === 1);
+  await until(async () => (await warehouse.status()).duplicates === 1);
 
   // One order is rolled back after its message was sent.
   const hammer = placeOrder(prisma, 'hammer', () => Promise.reject(declined));
   await assert.rejects(hammer, declined);
 
-  // One transaction is still open when a later order is stored by the warehouse already.
+  // One transaction is still open when the warehouse has picked a later order already.
   const drill = await placeOrder(prisma, 'drill', async () => {
-    const nails = await placeOrder(prisma, 'nails');
-    await until(() => stored(prisma, nails.messageId));
+    const plane = await placeOrder(prisma, 'plane');
+    await until(() => picked(prisma, plane.messageId));
   });
-  await until(() => stored(prisma, drill.messageId));
+  await until(() => picked(prisma, drill.messageId));
 
-  const figures = await figuresOf(prisma, await repeats());
-  await Promise.all([warehouse.stop(), relay.stop(), operator.close()]);
+  // RabbitMQ is away: the order is placed, its message waits, and no try counts.
+  await network.cut();
+  const [nails] = await Promise.allSettled([placeOrder(prisma, 'nails')]);
+  await until(async () => (await operator.status()).lanes.some(({ hold }) => hold !== null));
+  await network.mend();
+  if (nails.status === 'fulfilled') {
+    assert.equal((await shown(nails.value.messageId))?.message.attempts, 0);
+    await until(() => picked(prisma, nails.value.messageId));
+    await until(() => sent.includes(nails.value.messageId));
+  }
+
+  const refused = nails.status === 'rejected' ? 1 : 0;
+  const figures = await figuresOf(prisma, { refused, copies: sent.length - new Set(sent).size });
+  await Promise.all([warehouse.stop(), ...relays.map((relay) => relay.stop()), operator.close()]);
   return figures;
+}
+
+/** Starts a warehouse that dies at this point of its first message. */
+async function doomed(point: CrashPoint): Promise<{ readonly died: Promise<void> }> {
+  const child = fork('doomed-warehouse.ts', [point]);
+  const died = once(child, 'exit').then(([, signal]) => assert.equal(signal, 'SIGKILL'));
+  await Promise.race([once(child, 'message'), died]);
+  return { died };
 }
