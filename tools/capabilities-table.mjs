@@ -12,7 +12,7 @@ const samples = {
   'Redis streams': ({ redisStream }) => redisStream({ url: 'redis://localhost' }),
   'Redis lists': ({ redisList }) => redisList({ url: 'redis://localhost' }),
   'Redis channels': ({ redisPubSub }) => redisPubSub({ url: 'redis://localhost' }),
-  RocketMQ: ({ rocketmq }) => rocketmq({ servers: 'localhost:8081' }),
+  RocketMQ: ({ rocketmq }) => rocketmq({ servers: 'localhost:8081', nameServers: 'localhost:9876' }),
   HTTP: ({ http }) => http({ secret: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz' }),
   Workflows: ({ workflow }) => workflow({ type: 'order', taskQueue: 'orders', id: ({ id }) => id }),
 };
@@ -21,9 +21,10 @@ const samples = {
 const columns = {
   'received by consumers': (has) => has('source'),
   'created by `migrate --create`': (has) => has('topics'),
+  'groups created by `--group`': (has) => has('groups'),
   'lag in `status`': (has) => has('offsets'),
   '`partitions`': (has) => has('offsets', 'partitionCount'),
-  receipts: (has) => has('source', 'topics', 'offsets'),
+  receipts: (has) => has('source', 'offsets'),
   '`verify` reads it': (has) => has('deliveryLog'),
   '`doctor` examines addresses': (has) => has('examine'),
   '`doctor` judges durability': (has) => has('examine') || has('durability'),

@@ -6,11 +6,14 @@ import { inboxMutations } from './list/inbox.ts';
 import { kafkaMutations } from './list/kafka.ts';
 import { laneNumberMutations } from './list/lane-numbers.ts';
 import { laneMutations } from './list/lanes.ts';
+import { leafMutations } from './list/leaves.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { redisMutations } from './list/redis.ts';
+import { replayMutations } from './list/replays.ts';
 import { rocketmqMutations } from './list/rocketmq.ts';
+import { scheduleMutations } from './list/schedules.ts';
 import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
 import { standInMutations } from './list/stand-ins.ts';
@@ -25,14 +28,17 @@ import type { Mutation } from './mutation.ts';
 export const mutations: readonly Mutation[] = [
   ...writingMutations,
   ...transactionMutations,
+  ...scheduleMutations,
   ...waitingMutations,
   ...laneMutations,
+  ...leafMutations,
   ...freedKeyMutations,
   ...standInMutations,
   ...laneNumberMutations,
   ...settleMutations,
   ...kafkaMutations,
   ...redisMutations,
+  ...replayMutations,
   ...rabbitmqMutations,
   ...rocketmqMutations,
   ...serviceMutations,

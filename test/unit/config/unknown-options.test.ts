@@ -8,7 +8,7 @@ import { memorySource } from '../../../src/brokers/memory/memory-source.ts';
 import { memoryTransport } from '../../../src/brokers/memory/memory-transport.ts';
 import { redisFilter } from '../../../src/brokers/redis/filter/redis-filter.ts';
 import { rocketmq } from '../../../src/brokers/rocketmq/transport/rocketmq-transport.ts';
-import { type Config, defineConfig } from '../../../src/config/config.ts';
+import { type Config, defineConfig, type RelayConfig } from '../../../src/config/config.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { checkBulkFilter } from '../../../src/operations/bulk-filter.ts';
 import { assertEditOptions } from '../../../src/operations/edit-content.ts';
@@ -180,4 +180,9 @@ test('every wrong setting of a configuration is named at once', () => {
   expect(() => defineConfig(wrong as unknown as Config)).toThrow(
     /database\.url must be a postgresql.*database\.tls\.caa is unknown: use options.*database\.connections must.*temporal\.tls\.serverRootCACertificate must be PEM.*temporal\.ui must/,
   );
+});
+
+test('operations accept a configuration with all settings', async () => {
+  const full: Required<RelayConfig> = { ...base, relay: {}, retention: {}, onFailed: async () => undefined };
+  await operations(defineConfig(full)).close();
 });

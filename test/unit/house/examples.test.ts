@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 
 const root = new URL('../../../', import.meta.url);
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'examples'], {
@@ -19,7 +21,7 @@ const text = (file: string): string => readFileSync(new URL(file, root), 'utf8')
 describe.each(names)('the example %s', (name) => {
   test('has files of at most 150 lines', () => {
     const long = files
-      .filter((file) => file.startsWith(`examples/${name}/`) && /\.(?:ts|prisma|lua)$/.test(file))
+      .filter((file) => file.startsWith(`examples/${name}/`) && /\.(?:ts|prisma|lua|java)$/.test(file))
       .filter((file) => text(file).split('\n').length > 151);
 
     expect(long).toEqual([]);
@@ -32,4 +34,21 @@ describe.each(names)('the example %s', (name) => {
     expect(readme).toContain('npm start');
     expect(text('examples/README.md')).toContain(`(${name}/README.md)`);
   });
+});
+
+test('what building an example leaves behind is not published', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'temporal-outbox-files-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const left = ['generated/client.ts', 'target/classes/Main.class', 'node_modules/pg/index.js'];
+  for (const file of ['main.ts', ...left]) {
+    const made = path.join(folder, 'examples/shop', file);
+    mkdirSync(path.dirname(made), { recursive: true });
+    writeFileSync(made, '');
+  }
+  writeFileSync(path.join(folder, 'package.json'), text('package.json'));
+
+  const said = execFileSync('npm', ['pack', '--dry-run', '--json'], { cwd: folder, encoding: 'utf8' });
+
+  expect(said).toContain('examples/shop/main.ts');
+  expect(left.filter((file) => said.includes(`examples/shop/${file}`))).toEqual([]);
 });
