@@ -24,28 +24,43 @@ export interface Size {
   readonly name: string;
   /** Ready messages. */
   readonly backlog: number;
+  /** Leaves that hold them, all of which a claim reads. */
+  readonly leaves: number;
   /** Published ones that the archive has not moved yet. */
   readonly log: number;
   /** Archived ones. */
   readonly history: number;
 }
 
-async function insert(database: ResizableDatabase, rows: number, intoHistory: boolean): Promise<void> {
+async function insert(database: ResizableDatabase, rows: number, into: 'log' | 'history'): Promise<void> {
   const values = `outbox.uuid_v7() as id, 'size' as topic, 0 as lane, 'k' || g % 1000 as key,
-    '{"text":"' || repeat('x', 236) || '"}' as payload, outbox.lane_workflow_id('size', 0) as workflow_id`;
+    '{"text":"' || repeat('x', 236) || '"}' as payload from generate_series(1, $1::integer) g`;
+  const leaf = await currentLeaf(database);
   for (let done = 0; done < rows; done += perTransaction) {
     const count = Math.min(perTransaction, rows - done);
     await database.query(
-      intoHistory
+      into === 'history'
         ? `insert into outbox.message_history (id, topic, lane, key, payload, workflow_id, position, content_type, state, attempts,
              sends, maybe_published, created_at, updated_at, archived_at)
-           select v.*, 0, 'application/json', 'published', 0, 1, false, now(), now(), now()
-           from (select ${values} from generate_series(1, $1::integer) g) v`
-        : `insert into outbox.message (id, topic, lane, key, payload, workflow_id, state)
-           select v.*, 'ready' from (select ${values} from generate_series(1, $1::integer) g) v`,
+           select v.*, outbox.lane_workflow_id('size', 0), 0, 'application/json', 'published', 0, 1, false, now(), now(), now()
+           from (select ${values}) v`
+        : `insert into outbox.log_${leaf} (id, topic, lane, key, payload) select ${values}`,
       [count],
     );
   }
+}
+
+async function currentLeaf(database: ResizableDatabase): Promise<string> {
+  const [leaf] = await database.query<{ n: string }>('select n from outbox.leaf where closed_at is null');
+  if (leaf === undefined) throw new Error('There is no current leaf.');
+  return leaf.n;
+}
+
+/** Closes the current leaf, which stays among those that claims read until the lane has passed it. */
+async function openLeaf(database: ResizableDatabase): Promise<void> {
+  const n = await currentLeaf(database);
+  await database.query('select outbox.create_leaf($1::bigint + 1)', [n]);
+  await database.query('select outbox.next_leaf($1)', [n]);
 }
 
 /** One size: its database, and its lane, which is drained from its first ready message again and again. */
@@ -81,12 +96,15 @@ export class SizeCase {
     const { database, size } = this;
     await upsertTopics(database, [policyOf(topic('size', z.unknown()), 'none')]);
     await makePartitions(database);
-    await insert(database, size.history, true);
-    await insert(database, size.log, false);
+    await insert(database, size.history, 'history');
+    await insert(database, size.log, 'log');
     const [passed] = await database.query<LaneProgress>(
       `select coalesce(max(position), 0)::text as cursor, pg_current_snapshot()::text as snapshot from outbox.message`,
     );
-    await insert(database, size.backlog, false);
+    for (let leaf = 1; leaf <= size.leaves; leaf += 1) {
+      if (leaf > 1) await openLeaf(database);
+      await insert(database, size.backlog / size.leaves, 'log');
+    }
     await database.query('vacuum analyze');
     await acquireLane(database, this.#lane, this.#owner);
     await database.query(`update outbox.lane set alive_until = now() + interval '1 day'`);

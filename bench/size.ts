@@ -24,10 +24,12 @@ type Tell = (line: string) => void;
 
 const smallest = 10_000;
 const warmUp = 20;
+/** The second one is as many as a lane that does not move may keep live. */
+const manyLeaves = [2, 8];
 
 /**
- * What a claim and its settle cost at any backlog, behind published messages that the archive has not moved, beside a history,
- * and while a reader keeps old versions.
+ * What a claim and its settle cost at any backlog, in one leaf of the log and in several, behind published messages that are not
+ * archived, beside a history, and while a reader keeps old versions.
  *
  * Each case is a database of its own. All take turns, so that whatever slows the machine slows all of them. The second case is
  * as small as the first: its ratio says what the others may mean.
@@ -37,7 +39,9 @@ export async function measureSize(stage: Stage, sizes: SizeSizes, tell: Tell): P
   try {
     for (const size of casesOf(sizes.backlogs)) {
       cases.push(await SizeCase.create(stage, size));
-      tell(`${size.name}: ${size.backlog} ready, ${size.log} in the log, ${size.history} in the history`);
+      tell(
+        `${size.name}: ${size.backlog} ready in ${size.leaves} leaves, ${size.log} published, ${size.history} archived`,
+      );
     }
     await inTurns(cases, warmUp);
     const quiet = await inTurns(cases, sizes.rounds);
@@ -62,12 +66,14 @@ export async function measureSize(stage: Stage, sizes: SizeSizes, tell: Tell): P
 
 function casesOf(backlogs: readonly number[]): readonly Size[] {
   const most = Math.max(...backlogs);
+  const small = { backlog: smallest, leaves: 1, log: 0, history: 0 };
   return [
-    { name: 'small', backlog: smallest, log: 0, history: 0 },
-    { name: 'again', backlog: smallest, log: 0, history: 0 },
-    ...backlogs.map((backlog) => ({ name: `backlog_${backlog}`, backlog, log: 0, history: 0 })),
-    { name: 'log', backlog: smallest, log: most, history: 0 },
-    { name: 'history', backlog: smallest, log: 0, history: most },
+    { name: 'small', ...small },
+    { name: 'again', ...small },
+    ...backlogs.map((backlog) => ({ ...small, name: `backlog_${backlog}`, backlog })),
+    ...manyLeaves.map((leaves) => ({ ...small, name: `leaves_${leaves}`, leaves })),
+    { ...small, name: 'log', log: most },
+    { ...small, name: 'history', history: most },
   ];
 }
 

@@ -65,9 +65,9 @@ function actionsTable({ actions, messages, per1000, runs }: ActionFigures): read
 
 function sizeTable(rows: readonly SizeRow[]): readonly string[] {
   return table(
-    ['ready', 'in the log', 'in the history', 'ms', 'ratio', 'with a reader, ms', 'ratio'],
-    rows.map(({ backlog, history, log, pinnedMs, pinnedRatio, quietMs, quietRatio }) =>
-      [backlog, log, history, quietMs, quietRatio, pinnedMs, pinnedRatio].map(String),
+    ['ready', 'in leaves', 'in the log', 'in the history', 'ms', 'ratio', 'with a reader, ms', 'ratio'],
+    rows.map(({ backlog, history, leaves, log, pinnedMs, pinnedRatio, quietMs, quietRatio }) =>
+      [backlog, leaves, log, history, quietMs, quietRatio, pinnedMs, pinnedRatio].map(String),
     ),
   );
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { lowerQuartile, rowsOf } from '../../../bench/size.ts';
 import { workflowRates } from '../../../bench/workflows.ts';
 
-const size = (name: string) => ({ name, backlog: 10_000, log: 0, history: 0 });
+const size = (name: string) => ({ name, backlog: 10_000, leaves: 1, log: 0, history: 0 });
 
 test('cases are compared with the first one of the same minutes, quiet and with a reader', () => {
   const rows = rowsOf([size('small'), size('history')], [10, 11], [20, 30]);
