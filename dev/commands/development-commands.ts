@@ -26,8 +26,11 @@ interface InitFlags extends CommonFlags {
   readonly yes?: boolean;
 }
 
-/** Names separated by commas. */
-const listed = (names: string): readonly string[] => names.split(',').map((name) => name.trim());
+/** An option with several values, in one list or by repeating it. */
+const listed = (names: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  ...names.split(',').map((name) => name.trim()),
+];
 
 /** Commands for development; their code is loaded on demand. */
 export function registerDevelopmentCommands(root: Command): void {

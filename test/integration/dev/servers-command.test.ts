@@ -25,8 +25,11 @@ test('servers runs a command with the addresses in its environment and exits wit
   expect(flags).toEqual(['--json']);
 });
 
-test('servers starts nothing when the name of a server is unknown', async () => {
-  const { code, stderr } = await runCli(['servers', '--with', 'redis,rabbit', '--', 'node', '-v'], given);
+test.each([
+  { how: 'in a list', names: ['--with', 'redis,rabbit'] },
+  { how: 'by repeating the option', names: ['--with', 'rabbit', '--with', 'redis'] },
+])('servers starts nothing when the name of a server is unknown, with names $how', async ({ names }) => {
+  const { code, stderr } = await runCli(['servers', ...names, '--', 'node', '-v'], given);
 
   expect(code).toBe(2);
   expect(stderr).toContain('OUTBOX_OPTION_INVALID');
