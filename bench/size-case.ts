@@ -112,13 +112,13 @@ export class SizeCase {
     this.#at = this.#first;
   }
 
-  /** Claims and settles one. @returns the milliseconds of both */
-  async batch(): Promise<number> {
+  /** Claims and settles so many messages. @returns the milliseconds of both */
+  async batch(limit: number): Promise<number> {
     const startedAt = performance.now();
     const claimed = await claim(this.database, this.#lane, {
       owner: this.#owner,
       ...this.#at,
-      limit: defaultBatchLimits.messages,
+      limit,
       bytes: defaultBatchLimits.bytes,
       failedBlocks: false,
       suspect: null,
@@ -137,7 +137,7 @@ export class SizeCase {
       outcomes,
       rules,
     });
-    if (plan === undefined || claimed.messages.length < defaultBatchLimits.messages) {
+    if (plan === undefined || claimed.messages.length < limit) {
       throw new Error(`${this.size.name}: a claim answered ${claimed.messages.length} messages.`);
     }
     const plannedAt = performance.now();

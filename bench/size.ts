@@ -1,3 +1,4 @@
+import { defaultBatchLimits } from '../src/relay/timings.ts';
 import { type Size, SizeCase } from './size-case.ts';
 import type { Stage } from './workload.ts';
 
@@ -11,13 +12,20 @@ export interface SizeSizes {
 }
 
 /** Milliseconds of a claim and its settle: the lower quartile, because noise only adds. */
-export interface SizeRow extends Size {
+interface SizeTimes {
+  /** Of a full batch. */
   readonly quietMs: number;
-  /** While a reader needs old versions; nobody does in the first case, with which all are compared. */
+  /** The same while a reader needs old versions; nobody does in the first case, with which all are compared. */
   readonly pinnedMs: number;
-  /** To the first case in the same minutes. */
+  /** Of one message. */
+  readonly oneMs: number;
+}
+
+/** The ratios are to the first case in the same minutes. */
+export interface SizeRow extends Size, SizeTimes {
   readonly quietRatio: number;
   readonly pinnedRatio: number;
+  readonly oneRatio: number;
 }
 
 type Tell = (line: string) => void;
@@ -43,20 +51,22 @@ export async function measureSize(stage: Stage, sizes: SizeSizes, tell: Tell): P
         `${size.name}: ${size.backlog} ready in ${size.leaves} leaves, ${size.log} published, ${size.history} archived`,
       );
     }
-    await inTurns(cases, warmUp);
-    const quiet = await inTurns(cases, sizes.rounds);
-    await Promise.all(cases.slice(1).map((one) => one.pin(sizes.pinnedBatches)));
+    const measured = async (limit: number): Promise<readonly number[]> => {
+      await inTurns(cases, warmUp, limit);
+      return inTurns(cases, sizes.rounds, limit);
+    };
+    const one = await measured(1);
+    const quiet = await measured(defaultBatchLimits.messages);
+    await Promise.all(cases.slice(1).map((each) => each.pin(sizes.pinnedBatches)));
     tell(`a reader keeps ${sizes.pinnedBatches} versions`);
-    await inTurns(cases, warmUp);
-    const pinned = await inTurns(cases, sizes.rounds);
+    const pinned = await measured(defaultBatchLimits.messages);
     const rows = rowsOf(
       cases.map(({ size }) => size),
-      quiet,
-      pinned,
+      { quiet, pinned, one },
     );
-    for (const { name, pinnedMs, pinnedRatio, quietMs, quietRatio } of rows)
+    for (const { name, oneMs, oneRatio, pinnedMs, pinnedRatio, quietMs, quietRatio } of rows)
       tell(
-        `claim and settle, ${name}: ${quietMs} ms (${quietRatio}), with a reader ${pinnedMs} ms (${pinnedRatio})`,
+        `claim and settle, ${name}: ${quietMs} ms (${quietRatio}), with a reader ${pinnedMs} ms (${pinnedRatio}), of one ${oneMs} ms (${oneRatio})`,
       );
     return rows;
   } finally {
@@ -78,18 +88,21 @@ function casesOf(backlogs: readonly number[]): readonly Size[] {
 }
 
 /** @returns milliseconds of a batch of each case */
-async function inTurns(cases: readonly SizeCase[], rounds: number): Promise<readonly number[]> {
+async function inTurns(
+  cases: readonly SizeCase[],
+  rounds: number,
+  limit: number,
+): Promise<readonly number[]> {
   const ms: number[][] = cases.map(() => []);
   for (let round = 0; round < rounds; round += 1)
-    for (const [index, one] of cases.entries()) ms[index]?.push(await one.batch());
+    for (const [index, one] of cases.entries()) ms[index]?.push(await one.batch(limit));
   return ms.map(lowerQuartile);
 }
 
-/** @param quiet milliseconds of each size @param pinned the same, with a reader */
+/** @param times milliseconds of each size */
 export function rowsOf(
   sizes: readonly Size[],
-  quiet: readonly number[],
-  pinned: readonly number[],
+  { one, pinned, quiet }: Readonly<Record<'quiet' | 'pinned' | 'one', readonly number[]>>,
 ): readonly SizeRow[] {
   const at = (values: readonly number[], index: number): number => values[index] ?? Number.NaN;
   const ratio = (values: readonly number[], index: number): number =>
@@ -100,6 +113,8 @@ export function rowsOf(
     pinnedMs: at(pinned, index),
     quietRatio: ratio(quiet, index),
     pinnedRatio: ratio(pinned, index),
+    oneMs: at(one, index),
+    oneRatio: ratio(one, index),
   }));
 }
 

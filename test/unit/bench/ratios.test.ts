@@ -5,10 +5,22 @@ import { workflowRates } from '../../../bench/workflows.ts';
 const size = (name: string) => ({ name, backlog: 10_000, leaves: 1, log: 0, history: 0 });
 
 test('cases are compared with the first one of the same minutes, quiet and with a reader', () => {
-  const rows = rowsOf([size('small'), size('history')], [10, 11], [20, 30]);
+  const rows = rowsOf([size('small'), size('history')], {
+    quiet: [10, 11],
+    pinned: [20, 30],
+    one: [1, 2],
+  });
   expect(rows).toEqual([
-    { ...size('small'), quietMs: 10, pinnedMs: 20, quietRatio: 1, pinnedRatio: 1 },
-    { ...size('history'), quietMs: 11, pinnedMs: 30, quietRatio: 1.1, pinnedRatio: 1.5 },
+    { ...size('small'), quietMs: 10, pinnedMs: 20, quietRatio: 1, pinnedRatio: 1, oneMs: 1, oneRatio: 1 },
+    {
+      ...size('history'),
+      quietMs: 11,
+      pinnedMs: 30,
+      quietRatio: 1.1,
+      pinnedRatio: 1.5,
+      oneMs: 2,
+      oneRatio: 2,
+    },
   ]);
 });
 

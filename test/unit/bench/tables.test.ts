@@ -50,8 +50,10 @@ test('messages with workflows of their own are divided by bare workflows', () =>
 
 test('claims show both ratios, without and with a reader', () => {
   const row = { name: 'log', backlog: 10_000, leaves: 2, log: 1_000_000, history: 0 };
-  const size = [{ ...row, quietMs: 11, pinnedMs: 14, quietRatio: 1.1, pinnedRatio: 1.4 }];
-  expect(page({ size })).toContain('| 10000 | 2 | 1000000 | 0 | 11 | 1.1 | 14 | 1.4 |');
+  const size = [
+    { ...row, quietMs: 11, pinnedMs: 14, oneMs: 2, quietRatio: 1.1, pinnedRatio: 1.4, oneRatio: 1.2 },
+  ];
+  expect(page({ size })).toContain('| 10000 | 2 | 1000000 | 0 | 11 | 1.1 | 14 | 1.4 | 2 | 1.2 |');
 });
 
 test('a drain is compared with ours, and names its setting and its rounds', () => {
