@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Admin } from 'kafkajs';
 import type { BrokerTopics } from '../../capabilities.ts';
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
@@ -11,14 +13,37 @@ export function kafkaTopics(connection: KafkaConnection): BrokerTopics {
   return {
     missing: (addresses) => missingTopics(connection, addresses),
     create: (topic, partitions = asBrokersDo) =>
-      askBrokers(connection, (admin) =>
-        admin.createTopics({
-          topics: [{ topic, numPartitions: partitions, replicationFactor: asBrokersDo }],
-        }),
-      ).catch((error: unknown) => {
-        throw unavailable(connection, error);
-      }),
+      askBrokers(connection, (admin) => createUntilShown(admin, topic, partitions)).catch(
+        (error: unknown) => {
+          throw unavailable(connection, error);
+        },
+      ),
   };
+}
+
+/** Between looks for a topic that was created. */
+const lookEveryMs = 100;
+const shownWithinMs = 5_000;
+
+/**
+ * Creates a topic, and waits for a few seconds until the brokers show it: the controller answers before they know of it, and the
+ * client's own wait for leaders takes that for a failure.
+ *
+ * @returns `false` if it exists already
+ */
+export async function createUntilShown(
+  admin: Pick<Admin, 'createTopics' | 'listTopics'>,
+  topic: string,
+  partitions: number,
+): Promise<boolean> {
+  const created = await admin.createTopics({
+    topics: [{ topic, numPartitions: partitions, replicationFactor: asBrokersDo }],
+    waitForLeaders: false,
+  });
+  const endsAt = performance.now() + shownWithinMs;
+  while (created && !(await admin.listTopics()).includes(topic) && performance.now() < endsAt)
+    await delay(lookEveryMs);
+  return created;
 }
 
 /**
