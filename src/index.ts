@@ -20,6 +20,7 @@ export {
 export type { Upcast, VersionOptions, VersionRules } from './core/topic-version.ts';
 export type { State } from './core/transitions.ts';
 export { type CancelAnswer, cancel, type RescheduleAnswer, reschedule } from './outbox/change.ts';
+export type { Expires } from './outbox/expiry.ts';
 export type { Due, MessageOptions, SendOptions } from './outbox/prepare.ts';
 export {
   type CronOptions,

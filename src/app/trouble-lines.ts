@@ -15,6 +15,7 @@ const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
   'archive-behind',
   'attempt-failed',
   'error',
+  'expired',
   'failed',
   'hold-began',
   'lane-lost',
@@ -145,6 +146,8 @@ function inWords(event: RelayEvent | ConsumerEvent): string {
       return `lane ${event.topic}/${event.lane} waits: ${event.hold.reason}`;
     case 'attempt-failed':
       return 'transport' in event ? `try ${event.attempt} of ${messageOf(event)} failed` : event.type;
+    case 'expired':
+      return `${messageOf(event)} has expired, and is not sent`;
     case 'failed':
       return 'transport' in event ? `${messageOf(event)} has failed for good` : event.type;
     case 'workflows-failing':

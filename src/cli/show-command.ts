@@ -41,6 +41,7 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
     ['ref', message.ref],
     ['stored', message.createdAt.toISOString()],
     ['due', message.dueAt?.toISOString()],
+    ['expires', message.expiresAt?.toISOString()],
     ['tries', message.attempts === 0 ? undefined : String(message.attempts)],
     ['error', message.lastError === null ? null : causeIn(message.lastError)],
     [

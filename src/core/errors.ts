@@ -58,6 +58,10 @@ export const errorRules = {
     retryable: false,
     next: 'Give the filter an epoch, and change it in all consumers after each restore and failover; or use no filter.',
   },
+  OUTBOX_EXPIRY_BEFORE_DUE: {
+    retryable: false,
+    next: 'Let the message expire after it is due; both times count from the send.',
+  },
   OUTBOX_GROUP_MIXED: {
     retryable: false,
     next: 'Move the other consumers to another group, or handle the named topics in this one as well.',

@@ -9,6 +9,7 @@
  * - `failed`: no further try; a person decides.
  * - `canceled`: it is never sent.
  * - `superseded`: an edited copy took its place. `discarded`: a person ended it.
+ * - `expired`: it was not published before its expiry, and is not sent.
  */
 export type State =
   | 'waiting'
@@ -20,7 +21,8 @@ export type State =
   | 'failed'
   | 'canceled'
   | 'superseded'
-  | 'discarded';
+  | 'discarded'
+  | 'expired';
 
 /** Every {@link State}. */
 export const states = [
@@ -34,6 +36,7 @@ export const states = [
   'canceled',
   'superseded',
   'discarded',
+  'expired',
 ] as const satisfies readonly State[];
 
 /** One legal change of state. Every one is a compare-and-set on `from`. */
@@ -57,8 +60,10 @@ export const transitions: readonly Transition[] = [
   { from: 'ready', to: 'failed', by: 'settle: permanent, or attempts exhausted' },
   { from: 'ready', to: 'confirmed', by: 'receipt before the settle' },
   { from: 'ready', to: 'canceled', by: 'withdraw by an operator' },
+  { from: 'ready', to: 'expired', by: 'settle: its expiry had passed at the claim' },
   { from: 'blocked', to: 'ready', by: 'its key is free again' },
   { from: 'blocked', to: 'canceled', by: 'cancel' },
+  { from: 'blocked', to: 'expired', by: 'a relay, at its expiry' },
   { from: 'retrying', to: 'ready', by: 'due again, or an operator' },
   { from: 'retrying', to: 'failed', by: 'an operator gives up' },
   { from: 'retrying', to: 'confirmed', by: 'receipt of an ambiguous send' },
@@ -70,6 +75,7 @@ export const transitions: readonly Transition[] = [
   { from: 'failed', to: 'confirmed', by: 'late receipt' },
   { from: 'failed', to: 'superseded', by: 'edit by an operator' },
   { from: 'failed', to: 'discarded', by: 'discard by an operator' },
+  { from: 'expired', to: 'confirmed', by: 'late receipt' },
 ];
 
 /** Final states: a message leaves them only by an operator's action, if at all. */
@@ -80,4 +86,5 @@ export const finalStates: ReadonlySet<State> = new Set([
   'canceled',
   'superseded',
   'discarded',
+  'expired',
 ]);

@@ -73,7 +73,7 @@ function errorOf(id: string, answer: Exclude<EditAnswer, { kind: 'edited' }>): O
       const { state, version: current } = answer;
       return new OutboxError(
         'OUTBOX_CONFLICT',
-        `The message ${id} was not edited: it is ${state}, of version ${current}; it must be failed, and of the expected version.`,
+        `The message ${id} was not edited: it is ${state}, of version ${current}; it must be failed, before its expiry, and of the expected version.`,
         { details: { id, state, version: current } },
       );
     }

@@ -10,6 +10,7 @@ export interface Why {
     | 'confirmed'
     | 'discarded'
     | 'due-later'
+    | 'expired'
     | 'failed'
     | 'lane-hold'
     | 'lanes-changing'
@@ -63,6 +64,11 @@ export function explainDelivery(facts: DeliveryFacts): Why {
       };
     case 'discarded':
       return { code: 'discarded', text: 'It failed, and an operator discarded it.' };
+    case 'expired':
+      return {
+        code: 'expired',
+        text: `It expired at ${facts.expiresAt?.toISOString()} and is not sent${facts.maybePublished ? '; an earlier try may have published it' : ''}.`,
+      };
   }
 }
 

@@ -10,6 +10,7 @@ import { versionHeader } from '../core/topic-version.ts';
 import { uuid } from '../core/uuid.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
 import { tracing } from '../tracing/trace-context.ts';
+import { type Expires, expiryOf } from './expiry.ts';
 import { findUnwritable } from './unwritable-value.ts';
 
 /** When a message is due: at once, after a duration, or at a time. A time in the past means at once. */
@@ -25,6 +26,12 @@ export type MessageOptions = Due & {
   readonly ref?: string;
   /** UUID of the message. Sending the same message again returns the stored one with `duplicate: true`. @defaultValue a UUIDv7 */
   readonly id?: string;
+  /**
+   * What is not published by then is not sent: it ends as `expired`, blocks nothing, and its key goes on. Consumers get the time as
+   * the CloudEvents extension `expirytime`. After it is due; before the year 9999, or up to 100 years from the send on.
+   * @defaultValue never
+   */
+  readonly expires?: Expires;
   /**
    * Additional headers: lower-case names, string values, 32 KiB in total. `ce_…`, `outbox-…` and `content-type` are reserved.
    * @defaultValue `traceparent` and `tracestate` of the active span, if OpenTelemetry is used
@@ -42,7 +49,7 @@ export type SendOptions = MessageOptions & {
   readonly replace?: boolean;
 };
 
-const optionNames = ['key', 'ref', 'id', 'headers', 'after', 'at', 'replace'];
+const optionNames = ['key', 'ref', 'id', 'headers', 'after', 'at', 'expires', 'replace'];
 
 /**
  * Checks a payload and its options, and converts them to the stored form. Writes nothing. The options have no table of readers:
@@ -76,6 +83,7 @@ export async function prepare<Input>(
     ...(replace && { replace }),
     ...headersOf(topic.rules.version, await traced(headers)),
     ...dueOf(options, topic.rules.delayLimitMs),
+    ...expiryOf(options.expires),
   };
 }
 

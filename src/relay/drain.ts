@@ -11,6 +11,7 @@ import { releaseBlocked } from '../store/message/release-blocked.ts';
 import { answeredInTime } from './answered-in-time.ts';
 import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
+import { tellExpired } from './expiry.ts';
 import { sitOutHold } from './hold.ts';
 import { LaneLease } from './lane-lease.ts';
 import { pinnedPartitions } from './pinned-partitions.ts';
@@ -284,6 +285,7 @@ class Drain {
       exceptions: settlement.changes.filter((change) => change.to !== 'published').length,
       ...lane,
     });
+    await tellExpired(this.#input, settlement.changes);
     await this.#tell();
     return settlement;
   }

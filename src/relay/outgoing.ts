@@ -9,7 +9,17 @@ import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
  * `ce_source` and `ce_type`), and `ce_subject`, because the record has the key.
  */
 export function outgoing(topic: string, source: string, message: ClaimedMessage): OutgoingMessage {
-  const { id, key, payload, contentType, headers: own, ownWorkflow, attempts, createdAt } = message;
+  const {
+    id,
+    key,
+    payload,
+    contentType,
+    headers: own,
+    ownWorkflow,
+    attempts,
+    createdAt,
+    expiresAt,
+  } = message;
   // The same names in the same order, and the same strings, in every message: they are encoded once for a batch.
   const headers: Record<string, string> = {
     ce_specversion: '1.0',
@@ -19,6 +29,7 @@ export function outgoing(topic: string, source: string, message: ClaimedMessage)
     ce_time: createdAt,
     'content-type': contentType,
   };
+  if (expiresAt !== null) headers['ce_expirytime'] = expiresAt;
   if (ownWorkflow !== null) headers['outbox-workflow-id'] = ownWorkflow;
   if (attempts > 0) headers['outbox-attempt'] = String(attempts + 1);
   return { id, key, payload, headers: own === null ? headers : { ...permitted(own), ...headers } };

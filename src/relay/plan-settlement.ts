@@ -1,8 +1,8 @@
-import type { PublishOutcome } from '../brokers/transport.ts';
 import type { TopicRules } from '../core/topic.ts';
 import type { Claim } from '../store/lane/claim.ts';
 import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
 import type { PartitionRanges, SettledChange, Settlement } from '../store/lane/settle.ts';
+import type { Outcome } from './publish-batch.ts';
 
 /** How far a lane has come. */
 export interface LaneProgress {
@@ -10,7 +10,7 @@ export interface LaneProgress {
   readonly snapshot: string | null;
 }
 
-type Outcomes = readonly (PublishOutcome | undefined)[];
+type Outcomes = readonly (Outcome | undefined)[];
 
 export interface PlanInput {
   readonly owner: string;
@@ -39,8 +39,9 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
   for (const [index, message] of claim.messages.entries()) {
     const change = changeOf(message, outcomes[index], rules.retryMs, stored);
     if (change === undefined) continue;
-    // The next claim reads these rows again unchanged; only those that may have been published must be marked.
-    if (!untouched || (change.to === 'ready' && change.maybePublished === true)) changes.push(change);
+    // The next claim reads these rows again unchanged; only those that may have been published must be marked, or have ended.
+    const told = change.to === 'expired' || (change.to === 'ready' && change.maybePublished === true);
+    if (!untouched || told) changes.push(change);
   }
   if (untouched && changes.length === 0) return undefined;
   const batch = batchOf(batchId, claim.messages, outcomes);
@@ -65,22 +66,25 @@ export function progressPast(
   return { cursor: greater(cursor, last), snapshot };
 }
 
-/** True if a hold kept the whole batch back. A batch whose messages all wait for their keys is done: they become blocked. */
+/** True if a hold kept back all of the batch that could be sent. A batch whose messages all wait for their keys is done: they become blocked. */
 function nothingLeft(messages: readonly ClaimedMessage[], outcomes: Outcomes): boolean {
   const isDeferred = (index: number): boolean => outcomes[index]?.kind === 'deferred';
+  const isExpired = (index: number): boolean => outcomes[index]?.kind === 'expired';
   return (
-    messages.every(({ blocked }, index) => blocked || isDeferred(index)) &&
+    messages.every(({ blocked }, index) => blocked || isDeferred(index) || isExpired(index)) &&
     messages.some((_message, index) => isDeferred(index))
   );
 }
 
 function changeOf(
   message: ClaimedMessage,
-  outcome: PublishOutcome | undefined,
+  outcome: Outcome | undefined,
   retryMs: readonly number[],
   storePublished: boolean,
 ): SettledChange | undefined {
   const { id, suspect } = message;
+  // Also one that is behind another one of its key: it blocks nothing.
+  if (outcome?.kind === 'expired') return { id, to: 'expired', maybePublished: suspect };
   if (message.blocked || outcome === undefined) return { id, to: 'blocked', maybePublished: suspect };
   switch (outcome.kind) {
     case 'acknowledged': {

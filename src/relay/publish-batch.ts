@@ -6,13 +6,16 @@ import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
 import { outgoing } from './outgoing.ts';
 import type { TopicRoute } from './topic-route.ts';
 
+/** What became of a claimed message: the transport's answer, or `expired`: its expiry has passed, and it was not handed over. */
+export type Outcome = PublishOutcome | { readonly kind: 'expired' };
+
 export interface Published {
   /** By the index of the message in the claim; `undefined`: it is blocked, and was not handed to the transport. */
-  readonly outcomes: readonly (PublishOutcome | undefined)[];
+  readonly outcomes: readonly (Outcome | undefined)[];
   readonly hold: Hold | undefined;
 }
 
-/** Sends the messages of a claim that are not blocked. Never throws because of the broker. */
+/** Sends the messages of a claim that are neither blocked nor expired. Never throws because of the broker. */
 export async function publishBatch(
   route: TopicRoute,
   source: string,
@@ -20,14 +23,19 @@ export async function publishBatch(
   claim: Claim,
   signal: AbortSignal,
 ): Promise<Published> {
-  const sendable = claim.messages.filter((message) => !message.blocked);
+  const now = performance.now();
+  const kept = claim.messages.map((message): { readonly outcome: Outcome | undefined } | undefined => {
+    if (message.expiresBy !== null && message.expiresBy <= now) return { outcome: { kind: 'expired' } };
+    return message.blocked ? { outcome: undefined } : undefined;
+  });
+  const sendable = claim.messages.filter((_message, index) => kept[index] === undefined);
   passCrashPoint('relay:claimed');
-  if (sendable.length === 0) return { outcomes: [], hold: undefined };
+  if (sendable.length === 0) return { outcomes: kept.map((each) => each?.outcome), hold: undefined };
   const result = await publish(route, source, partitions, sendable, signal);
   passCrashPoint('relay:acknowledged');
   let sent = 0;
-  const outcomes = claim.messages.map((message) =>
-    message.blocked ? undefined : (result.outcomes[sent++] ?? noOutcome),
+  const outcomes = kept.map((each) =>
+    each === undefined ? (result.outcomes[sent++] ?? noOutcome) : each.outcome,
   );
   return { outcomes, hold: result.hold };
 }

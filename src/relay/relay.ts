@@ -5,6 +5,7 @@ import { lanesOfNudge, nudgeChannel } from '../store/lane/nudge.ts';
 import { cancelAudited } from '../store/message/cancel-audited.ts';
 import { type ReleaseAnswer, readOutcomes, releaseMessages } from '../store/message/release.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
+import { Expiry } from './expiry.ts';
 import { gather } from './gather.ts';
 import { LaneBlockers } from './lane-blockers.ts';
 import { LaneDrains } from './lane-drains.ts';
@@ -47,6 +48,7 @@ export class Relay {
   readonly #standIns: StandIns;
   readonly #starter: Starter;
   readonly #overdue: Overdue;
+  readonly #expiry: Expiry;
   readonly #watcher: Watcher;
   readonly #releaseOf = gather((ids) => this.#releaseAll(ids));
   readonly #outcomeOf = gather((ids) => readOutcomes(this.#input.database, ids));
@@ -72,12 +74,14 @@ export class Relay {
       report,
     });
     this.#overdue = new Overdue(database, input.confirming ?? [], report);
+    this.#expiry = new Expiry(database, report);
     this.#watcher = new Watcher({
       database,
       drains: this.#drains,
       starter: this.#starter,
       overdue: this.#overdue,
       blockers: new LaneBlockers(database, report),
+      expiry: this.#expiry,
       punctualTopics: routes.filter((route) => route.rules.timer === 'lane').map((route) => route.name),
       timings,
       report,
@@ -117,7 +121,7 @@ export class Relay {
   async stop(): Promise<void> {
     await this.#watcher.stop();
     await Promise.all([this.#starter.stop(), this.#standIns.stop()]);
-    await this.#overdue.stop();
+    await Promise.all([this.#overdue.stop(), this.#expiry.stop()]);
   }
 
   /** Ends the session. To be called after all drains have ended. */

@@ -35,6 +35,11 @@ export type RelayEvent =
   | ({ readonly type: 'batch-settled'; readonly acknowledged: number; readonly exceptions: number } & Lane)
   | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
   | { readonly type: 'bulk-started'; readonly id: string }
+  /**
+   * A message has ended unsent, because its expiry had passed. Reported after it is committed, once; not if the relay dies in
+   * between. The key is as in `failed`.
+   */
+  | ({ readonly type: 'expired'; readonly id: string; readonly key: string | null } & Lane)
   /** A message has failed for good: it needs a person. Reported like `attempt-failed`, and instead of it. */
   | ({ readonly type: 'failed' } & FailedSend)
   | ({ readonly type: 'hold-began'; readonly hold: Hold } & Lane)
@@ -92,6 +97,7 @@ export type RelayEvent =
         | 'bulk'
         | 'settle'
         | 'tell'
+        | 'expiry'
         | 'notices'
         | 'schedules'
         | 'workers'

@@ -3,6 +3,7 @@ import type { Database } from '../store/database/database.ts';
 import { DueEdge } from '../store/lane/due-edge.ts';
 import { type LaneNews, type Look, look } from '../store/lane/watch.ts';
 import { sweep } from '../store/message/release.ts';
+import type { Expiry } from './expiry.ts';
 import type { LaneBlockers } from './lane-blockers.ts';
 import type { LaneDrains } from './lane-drains.ts';
 import type { Overdue } from './overdue.ts';
@@ -35,6 +36,7 @@ export interface WatcherInput {
   readonly starter: Starter;
   readonly overdue: Overdue;
   readonly blockers: LaneBlockers;
+  readonly expiry: Expiry;
   /** Topics whose messages wait without a workflow: released as soon as they are due. */
   readonly punctualTopics: readonly string[];
   readonly timings: RelayTimings;
@@ -98,7 +100,7 @@ export class Watcher {
 
   /** Looks once and acts on what it finds. @returns milliseconds until the next look */
   async #round(): Promise<number> {
-    const { timings, starter, overdue, blockers } = this.#input;
+    const { timings, starter, overdue, blockers, expiry } = this.#input;
     const blind = this.#snapshot === null;
     const { snapshot, news, nextDueInMs } = await this.#look();
     this.#snapshot = snapshot;
@@ -116,6 +118,7 @@ export class Watcher {
       void starter.walkBlocked();
       void overdue.check();
       void blockers.check();
+      void expiry.check();
     }
     const hot = now - this.#newsAt < hotForMs;
     const pause = hot ? timings.lookIntervalMs : timings.idleLookIntervalMs;

@@ -181,7 +181,7 @@ as $$ select t.name from outbox.topic t where t.name = p_topic or t.transport = 
 -- =====================================================================================================================
 
 create type outbox.state as enum (
-  'waiting', 'ready', 'blocked', 'retrying', 'published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded'
+  'waiting', 'ready', 'blocked', 'retrying', 'published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded', 'expired'
 );
 
 -- One sequence for all lanes. CACHE 1: with a cached block a later transaction could take a lower position.
@@ -220,7 +220,9 @@ create table outbox.message (
   published_at    timestamptz,
   supersedes      uuid,
   -- Null unless the message is failed; then whether the hook of a relay has been called.
-  notified        boolean
+  notified        boolean,
+  -- What is not published by then ends as expired; null: never, as in the log.
+  expires_at      timestamptz
 ) with (fillfactor = 90, autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 500,
         autovacuum_vacuum_insert_scale_factor = 0.1);
 
@@ -279,7 +281,10 @@ create index message_supersedes on outbox.message (supersedes) where supersedes 
 
 -- For the archive: finished rows by age. Rows that their lanes have merely passed are ready, and found by position.
 create index message_finished on outbox.message (state, updated_at, id)
-  where state in ('published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded');
+  where state in ('published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded', 'expired');
+
+-- For blocked messages that expire. Those in other states are ended by the claim of their lane.
+create index message_expiring on outbox.message (expires_at, id) where state = 'blocked' and expires_at is not null;
 
 -- Failures, and every attempt of a message that has a workflow of its own.
 create table outbox.attempt (
@@ -308,11 +313,12 @@ $$;
 create trigger message_transition before update of state on outbox.message for each row
 when (old.state is distinct from new.state and not (
      old.state = 'waiting'   and new.state in ('ready', 'canceled')
-  or old.state = 'ready'     and new.state in ('published', 'retrying', 'blocked', 'failed', 'confirmed', 'canceled')
-  or old.state = 'blocked'   and new.state in ('ready', 'canceled')
+  or old.state = 'ready'     and new.state in ('published', 'retrying', 'blocked', 'failed', 'confirmed', 'canceled', 'expired')
+  or old.state = 'blocked'   and new.state in ('ready', 'canceled', 'expired')
   or old.state = 'retrying'  and new.state in ('ready', 'failed', 'confirmed', 'canceled')
   or old.state = 'published' and new.state in ('ready', 'failed', 'confirmed')
   or old.state = 'failed'    and new.state in ('ready', 'confirmed', 'superseded', 'discarded')
+  or old.state = 'expired'   and new.state = 'confirmed'
 ))
 execute function outbox.refuse_transition();
 
@@ -329,6 +335,22 @@ $$;
 create trigger message_failure before update of state on outbox.message for each row
 when (old.state is distinct from new.state and 'failed' in (old.state, new.state))
 execute function outbox.note_failure();
+
+create function outbox.due_by_expiry() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if new.workflow_due_at = new.due_at then new.workflow_due_at := new.expires_at; end if;
+  new.due_at := new.expires_at;
+  return new;
+end
+$$;
+
+-- A retry or a new due time after the expiry would keep a message, and its key, for nothing: it is released at its expiry, and its
+-- lane ends it.
+create trigger message_due_by_expiry before insert or update of due_at on outbox.message for each row
+when (new.due_at > new.expires_at)
+execute function outbox.due_by_expiry();
 
 create function outbox.refuse_insert() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -623,7 +645,8 @@ create table outbox.message_history (
   updated_at      timestamptz not null,
   published_at    timestamptz,
   supersedes      uuid,
-  archived_at     timestamptz not null
+  archived_at     timestamptz not null,
+  expires_at      timestamptz
 ) partition by range (archived_at);
 
 create index message_history_id on outbox.message_history (id);
@@ -641,18 +664,18 @@ select m.id, m.topic, m.lane, m.position, m.key, m.ref, m.payload, m.content_typ
   case when m.state = 'ready' and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
     then 'published'::outbox.state else m.state end as state,
   m.workflow_id, m.due_at, m.workflow_due_at, m.attempts, m.sends, m.last_error, m.maybe_published,
-  m.partition, m."offset", m.confirm_by, m.created_at, m.updated_at, m.published_at, m.supersedes
+  m.partition, m."offset", m.confirm_by, m.created_at, m.updated_at, m.published_at, m.supersedes, m.expires_at
 from only outbox.message m left join outbox.lane l on l.topic = m.topic and l.n = m.lane
 union all
 select m.id, m.topic, m.lane, m.position, m.key, null::text collate "C", m.payload, 'application/json'::text, m.headers,
   case when m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot) then 'published'::outbox.state else m.state end,
   outbox.lane_workflow_id(m.topic, m.lane), null::timestamptz, null::timestamptz, 0, 0, null::text, m.maybe_published,
-  null::integer, null::bigint, null::timestamptz, m.created_at, m.updated_at, m.published_at, null::uuid
+  null::integer, null::bigint, null::timestamptz, m.created_at, m.updated_at, m.published_at, null::uuid, null::timestamptz
 from outbox.log m left join outbox.lane l on l.topic = m.topic and l.n = m.lane
 union all
 select m.id, m.topic, m.lane, m.position, m.key, null::text collate "C", m.payload, 'application/json'::text, m.headers, 'published'::outbox.state,
   outbox.lane_workflow_id(m.topic, m.lane), null::timestamptz, null::timestamptz, 0, 0, null::text, m.maybe_published,
-  null::integer, null::bigint, null::timestamptz, m.created_at, m.updated_at, m.published_at, null::uuid
+  null::integer, null::bigint, null::timestamptz, m.created_at, m.updated_at, m.published_at, null::uuid, null::timestamptz
 from outbox.log_passed m left join outbox.lane l on l.topic = m.topic and l.n = m.lane;
 
 -- What its batch says about a message that its lane has passed: the time; the partition, if the batch had only one; the offset, if it
@@ -675,18 +698,18 @@ $$;
 create view outbox.message_all as
 select v.id, v.topic, v.lane, v.position, v.key, v.ref, v.payload, v.content_type, v.headers, v.state, v.workflow_id, v.due_at,
   v.workflow_due_at, v.attempts, v.sends, v.last_error, v.maybe_published, v.partition, v."offset", v.confirm_by, v.created_at,
-  v.updated_at, v.published_at, v.supersedes, null::timestamptz as archived_at
+  v.updated_at, v.published_at, v.supersedes, null::timestamptz as archived_at, v.expires_at
 from outbox.message_view v
 union all
 select h.id, h.topic, h.lane, h.position, h.key, h.ref, h.payload, h.content_type, h.headers, h.state, h.workflow_id, h.due_at,
   h.workflow_due_at, h.attempts, h.sends, h.last_error, h.maybe_published, h.partition, h."offset", h.confirm_by, h.created_at,
-  h.updated_at, h.published_at, h.supersedes, h.archived_at
+  h.updated_at, h.published_at, h.supersedes, h.archived_at, h.expires_at
 from outbox.message_history h
 union all
 select h.id, h.topic, h.lane, h.position, h.key, null::text collate "C", h.payload, 'application/json'::text, h.headers, 'published'::outbox.state,
   outbox.lane_workflow_id(h.topic, h.lane), null::timestamptz, null::timestamptz, 0, 0, null::text, h.maybe_published,
   b.partition, b."offset", null::timestamptz, h.created_at, h.updated_at, coalesce(h.published_at, b.published_at), null::uuid,
-  (select f.archived_at from outbox.leaf f join pg_class c on c.relname = 'log_' || f.n::text where c.oid = h.tableoid)
+  (select f.archived_at from outbox.leaf f join pg_class c on c.relname = 'log_' || f.n::text where c.oid = h.tableoid), null::timestamptz
 from outbox.log_history h cross join lateral outbox.batch_facts(h.topic, h.lane, h.position) b;
 
 -- =====================================================================================================================
@@ -721,6 +744,10 @@ $$;
 create function outbox.is_topic_name(name text) returns boolean language sql immutable
 as $$ select name ~ '^[A-Za-z0-9._-]{1,200}$' $$;
 
+-- When a message expires; null: never.
+create function outbox.expiry_of(m jsonb, now_at timestamptz) returns timestamptz language sql stable
+as $$ select coalesce((m ->> 'expiresAt')::timestamptz, now_at + (m ->> 'expiresAfterMs')::float8 * interval '1 ms') $$;
+
 -- Why a message cannot be stored, or null. {"code": …, "message": …, "details": …}; codes as in src/core/errors.ts. The
 -- limits are those of the relay that was started last, so a raised limit applies only after a relay has started with it.
 create function outbox.refusal(m jsonb, policy outbox.topic, due timestamptz, now_at timestamptz) returns jsonb language sql stable
@@ -747,6 +774,9 @@ as $$
       then jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
         'message', format('The message would be due %s; the database allows a delay of %s for the topic "%s".',
           due, policy.delay_limit, policy.name))
+    when due > now_at and outbox.expiry_of(m, now_at) <= due
+      then jsonb_build_object('code', 'OUTBOX_EXPIRY_BEFORE_DUE',
+        'message', format('The message would expire %s, and be due %s.', outbox.expiry_of(m, now_at), due))
   end
 $$;
 
@@ -787,7 +817,7 @@ begin
     return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', 'A message is an object with a payload.');
   end if;
   select k into unknown from jsonb_object_keys(m) k
-  where k not in ('payload', 'key', 'ref', 'id', 'headers', 'contentType', 'afterMs', 'at') limit 1;
+  where k not in ('payload', 'key', 'ref', 'id', 'headers', 'contentType', 'afterMs', 'at', 'expiresAfterMs', 'expiresAt') limit 1;
   if found then
     return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', format('"%s" is no option of a message.', unknown));
   end if;
@@ -806,6 +836,15 @@ begin
   end if;
   if m ->> 'at' is not null and outbox.instant_of(m ->> 'at') = '-infinity' then
     return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE', 'message', 'A message cannot be due before all time.');
+  end if;
+  if m ->> 'expiresAfterMs' is not null and m ->> 'expiresAt' is not null then
+    return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', 'Both a duration and an instant of the expiry are given.');
+  end if;
+  -- Consumers read the time as text, with a year of four digits.
+  if m ->> 'expiresAfterMs' is not null
+    and (jsonb_typeof(m -> 'expiresAfterMs') <> 'number' or (m ->> 'expiresAfterMs')::numeric not between 0 and 3.1536e12)
+    or m ->> 'expiresAt' is not null and outbox.instant_of(m ->> 'expiresAt') between '0001-01-01 UTC' and '9999-12-31 UTC' is not true then
+    return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', 'The expiry is no instant before the year 9999, and no duration of up to 100 years.');
   end if;
   -- A payload that is too large is refused without being parsed.
   if jsonb_typeof(m -> 'payload') = 'string' and octet_length(payload) <= policy.payload_limit_bytes
@@ -904,7 +943,7 @@ declare
   answer outbox.store_result;
 begin
   update only outbox.message t set payload = m ->> 'payload', headers = nullif(m -> 'headers', 'null'),
-    content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = greatest(p_due, p_now), updated_at = outbox.clock(),
+    expires_at = outbox.expiry_of(m, p_now), content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = greatest(p_due, p_now), updated_at = outbox.clock(),
     workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else greatest(p_due, p_now) end
   where t.topic = p_topic and t.ref = m ->> 'ref' and t.state = 'waiting' and t.key is not distinct from m ->> 'key'
   returning 1, t.id, t.workflow_id, t.state, t.due_at, false, null::jsonb into answer;
@@ -1123,8 +1162,8 @@ end
 $$;
 
 -- Stores messages, all or none. Refusals are returned as data, because an exception would abort the transaction of the
--- caller. Messages: [{payload, key?, ref?, id?, headers?, contentType?, afterMs?, at?}], in the order of sending; a single
--- one may have replace: true. `policy`: that of the topic, for callers that have read it.
+-- caller. Messages: [{payload, key?, ref?, id?, headers?, contentType?, afterMs?, at?, expiresAfterMs?, expiresAt?}], in the
+-- order of sending; a single one may have replace: true. `policy`: that of the topic, for callers that have read it.
 create function outbox.store(p_topic text, p_messages jsonb, policy outbox.topic default null) returns setof outbox.store_result language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -1140,7 +1179,8 @@ declare
   results outbox.store_result[];
   given uuid[];
 begin
-  if jsonb_array_length(p_messages) = 1 and single ->> 'id' is null and single ->> 'ref' is null and single ->> 'contentType' is null then
+  if jsonb_array_length(p_messages) = 1 and single ->> 'id' is null and single ->> 'ref' is null and single ->> 'contentType' is null
+    and single ->> 'expiresAt' is null and single ->> 'expiresAfterMs' is null then
     stored := outbox.store_one(p_topic, single ->> 'payload', single ->> 'key', nullif(single -> 'headers', 'null'),
       (single ->> 'afterMs')::float8, (single ->> 'at')::timestamptz);
     if stored is not null then
@@ -1181,12 +1221,14 @@ begin
   ), placed as (
     select i.*, i.due > now_at as waits, outbox.lane_of(i.m ->> 'key', i.id, policy.lanes) as lane from input i
   ), inserted as (
-    insert into outbox.message as t (id, topic, lane, key, ref, payload, content_type, headers, state, workflow_id, due_at, workflow_due_at)
+    insert into outbox.message as t (id, topic, lane, key, ref, payload, content_type, headers, state, workflow_id, due_at, workflow_due_at,
+      expires_at)
     select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
       coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
       case when p.waits then 'waiting'::outbox.state else 'ready' end,
       outbox.deliverer(installation, p_topic, p.lane, p.id, p.waits and policy.timer = 'workflow'),
-      p.due, case when policy.timer = 'lane' or not p.waits then p.due end
+      p.due, case when policy.timer = 'lane' or not p.waits then p.due end,
+      case when p.m ? 'expiresAt' or p.m ? 'expiresAfterMs' then outbox.expiry_of(p.m, now_at) end
     from placed p order by p.n
     on conflict do nothing
     returning t.id, t.workflow_id, t.state, t.due_at
@@ -1231,13 +1273,15 @@ $$;
 -- is refused; the detail is the error code.
 create function outbox.send(
   topic text, payload text, key text default null, after interval default null, at timestamptz default null,
-  ref text default null, headers jsonb default null, id uuid default null, replace boolean default false
+  ref text default null, headers jsonb default null, id uuid default null, replace boolean default false,
+  expires_after interval default null, expires_at timestamptz default null
 ) returns outbox.stored language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   message jsonb := jsonb_strip_nulls(jsonb_build_object('payload', payload, 'key', key, 'afterMs', extract(epoch from after) * 1000,
-    'at', at, 'ref', ref, 'headers', headers, 'id', id));
+    'at', at, 'ref', ref, 'headers', headers, 'id', id, 'expiresAfterMs', extract(epoch from expires_after) * 1000,
+    'expiresAt', expires_at));
   policy outbox.topic := outbox.policy(topic);
   refusal jsonb := outbox.form_refusal(message, policy);
   answer outbox.store_result;
@@ -1256,7 +1300,7 @@ end
 $$;
 
 -- Stores many messages, all or none, in their order: [{"payload": …, "key"?, "ref"?, "id"?, "headers"?, "contentType"?,
--- "afterMs"? or "at"?}]. Raises OB002 if one is refused.
+-- "afterMs"? or "at"?, "expiresAfterMs"? or "expiresAt"?}]. Raises OB002 if one is refused.
 create function outbox.send_batch(topic text, messages jsonb) returns setof outbox.stored language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1401,21 +1445,21 @@ $$;
 create function outbox.claimable(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
 returns table (
   id uuid, "position" bigint, xid xid8, key text, payload text, content_type text, headers jsonb, workflow_id text, attempts integer,
-  created_at timestamptz
+  created_at timestamptz, expires_at timestamptz, sent boolean
 ) language sql stable
 as $$
-  select * from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot)
+  select l.*, null::timestamptz, false from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot) l
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position > 0 and m.position > p_cursor
    order by m.position limit p_limit)
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0
    from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
      select * from only outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
        and r.position + 0 <= p_cursor offset 0) m)
@@ -1466,6 +1510,7 @@ $$;
 -- Why `false and …`: what a query reaches only through a function that is inlined, PostgreSQL does not know while it makes the plan. A leaf
 -- that is created in that moment would be missing in the plan from then on. Named in the query, it makes the plan stale.
 -- Why it is written with the same query twice: most lanes have no exceptions, and to read both tables costs a fifth more.
+-- Only exceptions expire; not one that was published before, and is sent again for its receipt.
 create function outbox.write_claim() returns void language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $write$
@@ -1499,9 +1544,9 @@ declare
     case when count(b.key) > 0 then json_agg(b.key) filter (where b.before < p_bytes) end::text,
     case when count(b.headers) > 0 then json_agg(b.headers) filter (where b.before < p_bytes) end::text,
     (json_agg(json_build_object('n', b.n - 1, 'contentType', b.content_type, 'attempts', b.attempts,
-        'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked))
+        'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked%s))
       filter (where b.before < p_bytes
-        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked)))::text
+        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked%s)))::text
   from batch b
 $batch$;
 begin
@@ -1546,7 +1591,9 @@ begin
     return query %s;
   end if;
 end $body$
-$function$, format(batch, 'claimable'), format(batch, 'claimable_in_log'));
+$function$, format(batch, 'claimable', $others$, 'expiresAt', floor(extract(epoch from b.expires_at) * 1000),
+        'expiresInMs', case when not b.sent then ceil(extract(epoch from b.expires_at - outbox.clock()) * 1000) end$others$,
+      ' or b.expires_at is not null'), format(batch, 'claimable_in_log', '', ''));
 end
 $write$;
 select outbox.write_claim();

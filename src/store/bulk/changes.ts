@@ -14,7 +14,7 @@ export const deliveredStates: readonly State[] = ['published', 'confirmed'];
 export const actionableStates: Readonly<Record<BulkAction, readonly State[]>> = {
   cancel: ['waiting', 'blocked', 'retrying'],
   discard: ['failed'],
-  replay: [...deliveredStates, 'failed', 'canceled', 'superseded', 'discarded'],
+  replay: [...deliveredStates, 'failed', 'canceled', 'superseded', 'discarded', 'expired'],
   reschedule: ['waiting'],
   retry: ['retrying', 'failed'],
   withdraw: ['waiting', 'ready', 'blocked', 'retrying'],

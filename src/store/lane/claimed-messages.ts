@@ -15,6 +15,10 @@ export interface ClaimedMessage {
   readonly blocked: boolean;
   /** True if a dead owner may already have published it. */
   readonly suspect: boolean;
+  /** When it expires, in ISO format with milliseconds, UTC; `null`: never. */
+  readonly expiresAt: string | null;
+  /** By the clock of `performance.now()`: from then on it must not be sent; never before its expiry. `null`: it may always be sent. */
+  readonly expiresBy: number | null;
 }
 
 /** The columns of `outbox.claim` that hold its messages; each holds the values of all of them, or `null` without any. */
@@ -42,6 +46,10 @@ interface Other {
   readonly workflowId: string | null;
   readonly suspect: boolean;
   readonly blocked: boolean;
+  /** Milliseconds since 1970; `null` or absent: never. */
+  readonly expiresAt?: number | null;
+  /** From the claim on, rounded up; `null` or absent: it may always be sent. */
+  readonly expiresInMs?: number | null;
 }
 
 const idLength = 36;
@@ -70,9 +78,11 @@ export function readClaimed(row: ClaimRow): readonly ClaimedMessage[] {
   const payloadAt = reader(payloads, sizes);
   const isoOf = isoTimes();
   let next = 0;
+  // Later than the claim, so that nothing expires early.
+  const readAt = performance.now();
   return positions.split(',').map((position, n) => {
     const other = others[next]?.n === n ? others[next++] : undefined;
-    const { contentType, attempts, workflowId, suspect, blocked } = other ?? usual;
+    const { contentType, attempts, workflowId, suspect, blocked, expiresAt, expiresInMs } = other ?? usual;
     return {
       id: ids.slice(n * idLength, (n + 1) * idLength),
       position,
@@ -85,6 +95,8 @@ export function readClaimed(row: ClaimRow): readonly ClaimedMessage[] {
       createdAt: isoOf(Number(times[n])),
       blocked,
       suspect,
+      expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt).toISOString() : null,
+      expiresBy: typeof expiresInMs === 'number' ? readAt + expiresInMs : null,
     };
   });
 }

@@ -13,8 +13,9 @@ export interface SettledChange {
    * - `published`: written to the row, because the cursor cannot say it, because its workflow reports it, or because its
    *   topic asks for a receipt, whose timeout begins now.
    * - `ready`: put back, to be claimed again.
+   * - `expired`: it was not sent, because its expiry has passed.
    */
-  readonly to: 'published' | 'retrying' | 'failed' | 'blocked' | 'ready';
+  readonly to: 'published' | 'retrying' | 'failed' | 'blocked' | 'ready' | 'expired';
   /** Counts as an attempt, written to `outbox.attempt` with this outcome. */
   readonly attempt?: 'acknowledged' | 'rejected' | 'ambiguous' | 'permanent';
   readonly error?: string;

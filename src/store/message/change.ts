@@ -141,7 +141,8 @@ export const discardChange: MessageChange<'discarded'> = {
  *
  * They keep their positions, so they go before the later messages of their keys that are blocked behind them, and get new
  * transaction ids, so that the next claim reads them although the cursor has passed them. The tries of a failed message
- * start again; their number so far is in the audit. A message that may have been published stays marked.
+ * start again; their number so far is in the audit. A message that may have been published stays marked. One whose expiry has
+ * passed is refused: its lane would end it unsent.
  */
 export const retryChange: MessageChange<'retried'> = {
   action: 'retry',
@@ -154,6 +155,7 @@ export const retryChange: MessageChange<'retried'> = {
          maybe_published = m.maybe_published or m.published_at is not null,
          published_at = null, confirm_by = null, partition = null, "offset" = null
        where m.id = any($1::uuid[]) and m.state::text in ('failed', 'retrying')
+         and (m.expires_at is null or m.expires_at > outbox.clock())
        returning m.id`,
       [rows.map(({ id }) => id)],
     );

@@ -40,10 +40,10 @@ export async function confirmMessages(
     `with named as materialized (
        select m.id, m.tableoid <> 'outbox.message'::regclass as logged from outbox.message m join outbox.topic t on t.name = m.topic
        where m.id = any($2::uuid[]) and t.confirm_group = $1
-         and m.state::text in ('ready', 'retrying', 'published', 'failed')
+         and m.state::text in ('ready', 'retrying', 'published', 'failed', 'expired')
      ), mine as materialized (
        select m.id from only outbox.message m
-       where m.id in (select id from named) and m.state::text in ('ready', 'retrying', 'published', 'failed')
+       where m.id in (select id from named) and m.state::text in ('ready', 'retrying', 'published', 'failed', 'expired')
        order by m.id for update skip locked
      ), confirmed as (
        update only outbox.message m set state = 'confirmed', confirm_by = null, updated_at = outbox.clock()

@@ -27,7 +27,7 @@ export interface EditableMessage {
 
 export type EditAnswer =
   | { readonly kind: 'edited'; readonly id: string; readonly topic: string; readonly lane: number }
-  /** It is not or no longer failed, not of the expected version, or locked by another transaction. */
+  /** It is not or no longer failed, past its expiry, not of the expected version, or locked by another transaction. */
   | { readonly kind: 'conflict'; readonly state: State; readonly version: string }
   | { readonly kind: 'unknown' }
   | {
@@ -108,15 +108,15 @@ async function supersede(
   const [row] = await sql.query<{ copyId: string; details: Record<string, unknown> }>(
     `with original as materialized (
        select * from only outbox.message m
-       where m.id = $1::text::uuid and m.state::text = 'failed'
+       where m.id = $1::text::uuid and m.state::text = 'failed' and (m.expires_at is null or m.expires_at > outbox.clock())
          and ($2::text is null or m.updated_at = $2::text::timestamptz)
        for update skip locked
      ), superseded as (
        update only outbox.message m set state = 'superseded', updated_at = outbox.clock() from original o where m.id = o.id
      ), copy as (
-       insert into outbox.message (id, topic, lane, position, key, ref, payload, content_type, headers, state, workflow_id, supersedes)
+       insert into outbox.message (id, topic, lane, position, key, ref, payload, content_type, headers, state, workflow_id, supersedes, expires_at)
        select outbox.uuid_v7(), o.topic, o.lane, o.position, o.key, o.ref, coalesce($3::text, o.payload), o.content_type,
-         case when $4::boolean then $5::text::jsonb else o.headers end, 'ready', outbox.lane_workflow_id(o.topic, o.lane), o.id
+         case when $4::boolean then $5::text::jsonb else o.headers end, 'ready', outbox.lane_workflow_id(o.topic, o.lane), o.id, o.expires_at
        from original o
        returning *
      )

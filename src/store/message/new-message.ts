@@ -13,6 +13,10 @@ export interface NewMessage {
   readonly afterMs?: number;
   /** ISO time. */
   readonly at?: string;
+  /** Milliseconds from the send to its expiry. */
+  readonly expiresAfterMs?: number;
+  /** ISO time. */
+  readonly expiresAt?: string;
   /** For a single message with a ref. */
   readonly replace?: true;
 }

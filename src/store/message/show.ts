@@ -28,6 +28,8 @@ export interface ShownMessage {
   readonly workflowId: string;
   /** When it is or was due, or its next try; `null`: it was due at once. */
   readonly dueAt: Date | null;
+  /** When it expires: what is not published by then is not sent; `null`: never. */
+  readonly expiresAt: Date | null;
   /** Number of failed tries. A retry of a failed message resets it to 0. */
   readonly attempts: number;
   /** Number of acknowledged sends according to its row; being passed by its lane is not written to the row. */
@@ -95,7 +97,7 @@ const entryLimit = 200;
 export async function readStoredMessage(sql: Sql, id: string): Promise<ShownMessage | undefined> {
   const [row] = await sql.query<ShownMessage>(
     `select a.id, a.topic, a.lane, a.position, a.key, a.ref, a.payload, a.content_type as "contentType", a.headers,
-       a.state::text as state, a.workflow_id as "workflowId", a.due_at as "dueAt", a.attempts, a.sends, a.last_error as "lastError",
+       a.state::text as state, a.workflow_id as "workflowId", a.due_at as "dueAt", a.expires_at as "expiresAt", a.attempts, a.sends, a.last_error as "lastError",
        a.maybe_published as "maybePublished", a.partition, a."offset", a.confirm_by as "confirmBy", a.created_at as "createdAt",
        a.updated_at as "updatedAt", a.published_at as "publishedAt", a.supersedes, a.archived_at as "archivedAt",
        coalesce((select c.id from only outbox.message c where c.supersedes = a.id limit 1),

@@ -24,7 +24,7 @@ type StoredMany = readonly [
 ];
 
 /**
- * Stores messages that cannot be repeats, because they have no ids and refs, by the shortest way, which costs the server half.
+ * Stores messages that cannot be repeats, because they have no ids and refs, and do not expire, by the shortest way, which costs the server half.
  *
  * @returns `undefined`: nothing is stored, because a message may be a repeat, or is refused
  */
@@ -40,8 +40,9 @@ export async function storePlain(
   return answer && [answer];
 }
 
-function isPlain({ id, ref, contentType, key }: NewMessage): boolean {
-  return (id ?? ref ?? contentType) === undefined && key !== '' && !key?.includes(separator);
+function isPlain({ id, ref, contentType, key, expiresAfterMs, expiresAt }: NewMessage): boolean {
+  const special = id ?? ref ?? contentType ?? expiresAfterMs ?? expiresAt;
+  return special === undefined && key !== '' && !key?.includes(separator);
 }
 
 async function storeOne(sql: Sql, topic: string, message: NewMessage): Promise<StoreAnswer | undefined> {

@@ -11,6 +11,8 @@ export interface DeliveryFacts {
   readonly archived: boolean;
   readonly dueInMs: number | null;
   readonly dueAt: Date | null;
+  readonly expiresAt: Date | null;
+  readonly maybePublished: boolean;
   readonly lastError: string | null;
   readonly supersededBy: string | null;
   readonly confirmBy: Date | null;
@@ -48,6 +50,7 @@ function earlierOfKey(state: 'retrying' | 'blocked' | 'failed'): string {
 export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryFacts | undefined> {
   const [row] = await sql.query<Omit<DeliveryFacts, 'hold'> & { readonly hold: StoredHold | null }>(
     `select a.state::text as state, a.key, a.topic, a.archived_at is not null as archived, a.due_at as "dueAt",
+       a.expires_at as "expiresAt", a.maybe_published as "maybePublished",
        (extract(epoch from a.due_at - outbox.clock()) * 1000)::float8 as "dueInMs", a.last_error as "lastError",
        (select c.id from only outbox.message c where c.supersedes = a.id limit 1) as "supersededBy", a.confirm_by as "confirmBy",
        t.name is not null as "topicKnown", t.transport, coalesce(t.paused, false) as "topicPaused",

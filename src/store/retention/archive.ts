@@ -46,10 +46,10 @@ const asPassed: Facts = {
 const intoHistory = (facts: Facts) => `
   insert into outbox.message_history (id, topic, lane, position, key, ref, payload, content_type, headers, state, workflow_id,
     due_at, workflow_due_at, attempts, sends, last_error, maybe_published, partition, "offset", confirm_by, created_at,
-    updated_at, published_at, supersedes, archived_at)
+    updated_at, published_at, supersedes, archived_at, expires_at)
   select g.id, g.topic, g.lane, g.position, g.key, g.ref, g.payload, g.content_type, g.headers, ${facts.state}, g.workflow_id,
     g.due_at, g.workflow_due_at, g.attempts, g.sends, g.last_error, g.maybe_published, ${facts.partition}, ${facts.offset}, g.confirm_by,
-    g.created_at, g.updated_at, ${facts.publishedAt}, g.supersedes, outbox.clock()
+    g.created_at, g.updated_at, ${facts.publishedAt}, g.supersedes, outbox.clock(), g.expires_at
   from ${facts.from} returning 1`;
 
 /** A lane and how far its messages may be archived. */
@@ -147,7 +147,7 @@ export async function archiveFinished(
     `with page as materialized (
        select m.ctid, m.updated_at, m.id from only outbox.message m
        where m.state = $1::outbox.state and (m.updated_at, m.id) > ($2::timestamptz, $3::uuid)
-         and m.state in ('published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded')
+         and m.state in ('published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded', 'expired')
          and m.updated_at <= outbox.clock() - $4 * interval '1 ms'
        order by m.updated_at, m.id limit $5
      ), picked as materialized (

@@ -55,7 +55,14 @@ const idlePages = 10;
 /** Of a round: what is not done in this time shows that the archive is behind, and has no time to rest. */
 const restingShare = 0.25;
 /** States that are final on their own, whatever the rules of the topic. */
-const finished: readonly State[] = ['published', 'confirmed', 'canceled', 'superseded', 'discarded'];
+const finished: readonly State[] = [
+  'published',
+  'confirmed',
+  'canceled',
+  'superseded',
+  'discarded',
+  'expired',
+];
 
 /**
  * One round: moves finished messages to the history, deletes what has expired, drops old months.

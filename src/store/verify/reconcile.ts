@@ -55,7 +55,7 @@ export async function readSuperfluous(sql: Sql, ids: readonly string[]): Promise
        left join lateral (select state, updated_at from outbox.message_view where id = g.id limit 1) v on true
      where v.state is null
        or v.state::text in ('canceled', 'superseded', 'discarded') and v.updated_at < outbox.clock() - interval '10 seconds'
-       or v.state::text in ('published', 'confirmed', 'failed') and v.updated_at < outbox.clock() - interval '10 minutes'`,
+       or v.state::text in ('published', 'confirmed', 'failed', 'expired') and v.updated_at < outbox.clock() - interval '10 minutes'`,
     [[...ids]],
   );
 }

@@ -126,6 +126,7 @@ const answerOf: Readonly<Record<State, 'canceled' | 'too-late'>> = {
   canceled: 'canceled',
   superseded: 'too-late',
   discarded: 'too-late',
+  expired: 'too-late',
 };
 
 test.each(Object.entries(answerOf))('cancel of a message that is %s answers %s', async (state, answer) => {

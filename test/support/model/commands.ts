@@ -57,10 +57,11 @@ const verdicts = fc.array(
   { maxLength: 6 },
 );
 
-const send = fc.tuple(key, ref, delay).map(([k, r, after]) =>
-  command(`send(${k}, ${r}, ${after})`, async (model, world) => {
+const expiry = fc.constantFrom(undefined, undefined, undefined, 1, 3, 6);
+const send = fc.tuple(key, ref, delay, expiry).map(([k, r, after, expires]) =>
+  command(`send(${k}, ${r}, ${after}, ${expires})`, async (model, world) => {
     const label = `m${model.messages.length + 1}`;
-    assert.equal(await world.send(label, k, r, after), model.send(label, k, r, after));
+    assert.equal(await world.send(label, k, r, after, expires), model.send(label, k, r, after, expires));
   }),
 );
 
@@ -82,6 +83,13 @@ const sweep = fc.constant(
   command('sweep', async (model, world) => {
     model.sweep();
     await world.sweep();
+  }),
+);
+
+const expire = fc.constant(
+  command('expire', async (model, world) => {
+    model.expire();
+    await world.expire();
   }),
 );
 
@@ -140,6 +148,7 @@ export const laneCommands: fc.Arbitrary<Command>[] = [
   drain,
   advance,
   sweep,
+  expire,
   turnLeaf,
   turnLeaf,
   cancelByRef,

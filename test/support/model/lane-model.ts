@@ -16,6 +16,7 @@ export interface ModelMessage {
   state: State;
   position: number;
   due: Due | undefined;
+  readonly expires: Due | undefined;
   attempts: number;
   /** The broker may hold it, so it can no longer be canceled. */
   maybePublished: boolean;
@@ -50,9 +51,16 @@ export class LaneModel {
     this.#batch = batch;
   }
 
-  /** @returns false if the ref is taken */
-  send(label: string, key: string | null, ref: string | null, afterMinutes: number | undefined): boolean {
+  /** @returns false if the ref is taken, or if it would expire before it is due */
+  send(
+    label: string,
+    key: string | null,
+    ref: string | null,
+    afterMinutes: number | undefined,
+    expiresMinutes: number | undefined,
+  ): boolean {
     const waits = afterMinutes !== undefined;
+    if (waits && expiresMinutes !== undefined && expiresMinutes <= afterMinutes) return false;
     if (waits && this.messages.some((m) => m.state === 'waiting' && ref !== null && m.ref === ref))
       return false;
     this.messages.push({
@@ -62,6 +70,7 @@ export class LaneModel {
       state: waits ? 'waiting' : 'ready',
       position: this.#nextPosition(),
       due: waits ? this.#due(afterMinutes) : undefined,
+      expires: expiresMinutes === undefined ? undefined : this.#due(expiresMinutes),
       attempts: 0,
       maybePublished: false,
       suspect: false,
@@ -85,7 +94,7 @@ export class LaneModel {
 
   reschedule(message: ModelMessage, afterMinutes: number): 'rescheduled' | 'too-late' {
     if (message.state !== 'waiting') return 'too-late';
-    message.due = this.#due(afterMinutes);
+    message.due = this.#dueByExpiry(message, afterMinutes);
     return 'rescheduled';
   }
 
@@ -100,6 +109,7 @@ export class LaneModel {
 
   retry(message: ModelMessage): boolean {
     if (message.state !== 'failed' && message.state !== 'retrying') return false;
+    if (this.#isExpired(message)) return false;
     if (message.state === 'failed') message.attempts = 0;
     message.state = 'ready';
     message.suspect = false;
@@ -107,11 +117,11 @@ export class LaneModel {
   }
 
   edit(message: ModelMessage, label: string): boolean {
-    if (message.state !== 'failed') return false;
+    if (message.state !== 'failed' || this.#isExpired(message)) return false;
     message.state = 'superseded';
-    const { key, ref, position } = message;
+    const { key, ref, position, expires } = message;
     const fresh = { attempts: 0, maybePublished: false, suspect: false, due: undefined } as const;
-    this.messages.push({ label, key, ref, position, state: 'ready', ...fresh });
+    this.messages.push({ label, key, ref, position, expires, state: 'ready', ...fresh });
     return true;
   }
 
@@ -137,6 +147,11 @@ export class LaneModel {
     }
   }
 
+  /** Ends blocked messages whose expiry has passed. */
+  expire(): void {
+    for (const message of this.#inOrder('blocked')) if (this.#isExpired(message)) message.state = 'expired';
+  }
+
   /** Drains until nothing is left, or crashes after the first batch was answered and before it is settled. */
   drain(verdicts: readonly Verdict[], crash: boolean): void {
     const queue = [...verdicts];
@@ -145,15 +160,20 @@ export class LaneModel {
     for (;;) {
       const batch = this.#inOrder('ready').slice(0, this.#batch);
       if (batch.length === 0) break;
-      const blocked = new Set(batch.filter((message) => this.#isBlocked(message)));
-      const sendable = batch.filter((message) => !blocked.has(message));
+      const expired = batch.filter((message) => this.#isExpired(message));
+      const others = batch.filter((message) => !expired.includes(message));
+      const sendable = others.filter((message) => !this.#isBlocked(message));
       const answers = this.#publish(sendable, queue);
       if (crash && sendable.length > 0) {
         this.#lapsed = true;
         return;
       }
       this.#step += 1;
-      for (const message of batch) this.#settle(message, answers.get(message) ?? 'blocked');
+      for (const message of expired) {
+        message.state = 'expired';
+        message.maybePublished ||= message.suspect;
+      }
+      for (const message of others) this.#settle(message, answers.get(message) ?? 'blocked');
       this.#releaseBlocked();
     }
     for (const message of this.messages) message.suspect = false;
@@ -198,7 +218,7 @@ export class LaneModel {
     const pause = forGood ? undefined : retryMinutes[message.attempts];
     message.attempts += 1;
     message.state = pause === undefined ? 'failed' : 'retrying';
-    message.due = pause === undefined ? message.due : this.#due(pause);
+    message.due = pause === undefined ? message.due : this.#dueByExpiry(message, pause);
   }
 
   #releaseBlocked(): void {
@@ -228,6 +248,16 @@ export class LaneModel {
   #nextPosition(): number {
     this.#lastPosition += 1;
     return this.#lastPosition;
+  }
+
+  #isExpired({ expires }: ModelMessage): boolean {
+    return expires !== undefined && expires.minute <= this.#minute;
+  }
+
+  /** A message is due at its expiry at the latest. */
+  #dueByExpiry({ expires }: ModelMessage, afterMinutes: number): Due {
+    const due = this.#due(afterMinutes);
+    return expires !== undefined && compareDue(due, expires) > 0 ? expires : due;
   }
 
   #due(afterMinutes: number): Due {

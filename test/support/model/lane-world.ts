@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
-import { OutboxError } from '../../../src/core/errors.ts';
+import { OutboxError, type OutboxErrorCode } from '../../../src/core/errors.ts';
 import { topic } from '../../../src/core/topic.ts';
 import type { State } from '../../../src/core/transitions.ts';
 import { changeMessages } from '../../../src/operations/change.ts';
@@ -12,6 +12,7 @@ import { Wake } from '../../../src/relay/wake.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { upsertTopics } from '../../../src/store/lane/topics.ts';
 import { discardChange, retryChange } from '../../../src/store/message/change.ts';
+import { expireBlocked } from '../../../src/store/message/expire.ts';
 import { sweep } from '../../../src/store/message/release.ts';
 import { cancelMessage, rescheduleMessage, storeMessages } from '../../../src/store/message/write.ts';
 import { MortalDatabase } from '../faults/mortal-database.ts';
@@ -21,6 +22,8 @@ import { ScriptedBroker, type Verdict } from '../kafka/scripted-broker.ts';
 import { retryMinutes } from './lane-model.ts';
 
 const minuteMs = 60_000;
+/** What the model refuses, too. */
+const refusals: readonly OutboxErrorCode[] = ['OUTBOX_REF_TAKEN', 'OUTBOX_EXPIRY_BEFORE_DUE'];
 const operator = { actor: 'the model', reason: 'as told' };
 
 /** A message as the database shows it. */
@@ -97,12 +100,13 @@ export class LaneWorld {
     return this.#ids.get(label) ?? '';
   }
 
-  /** @returns false if the ref is taken */
+  /** @returns false if the ref is taken, or if it would expire before it is due */
   async send(
     label: string,
     key: string | null,
     ref: string | null,
     afterMinutes: number | undefined,
+    expiresMinutes: number | undefined,
   ): Promise<boolean> {
     const [stored] = await storeMessages(this.database, this.topic, [
       {
@@ -110,11 +114,12 @@ export class LaneWorld {
         ...(key !== null && { key }),
         ...(ref !== null && { ref }),
         ...(afterMinutes !== undefined && { afterMs: afterMinutes * minuteMs }),
+        ...(expiresMinutes !== undefined && { expiresAfterMs: expiresMinutes * minuteMs }),
       },
     ]);
     if (stored === undefined) throw new Error('Nothing was answered.');
     if (stored.refusal === null) this.#ids.set(label, stored.id);
-    else if (stored.refusal.code !== 'OUTBOX_REF_TAKEN') throw new Error(stored.refusal.message);
+    else if (!refusals.includes(stored.refusal.code)) throw new Error(stored.refusal.message);
     return stored.refusal === null;
   }
 
@@ -174,6 +179,10 @@ export class LaneWorld {
 
   async sweep(): Promise<void> {
     await sweep(this.database, [this.topic], 1_000);
+  }
+
+  async expire(): Promise<void> {
+    await expireBlocked(this.database, 1_000);
   }
 
   /** Drains until nothing is left, or dies after the broker has answered its first batch. */

@@ -10,6 +10,8 @@ const ready: DeliveryFacts = {
   archived: false,
   dueInMs: null,
   dueAt: null,
+  expiresAt: null,
+  maybePublished: false,
   lastError: null,
   supersededBy: null,
   confirmBy: null,

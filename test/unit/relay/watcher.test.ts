@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Expiry } from '../../../src/relay/expiry.ts';
 import { LaneBlockers } from '../../../src/relay/lane-blockers.ts';
 import { LaneDrains } from '../../../src/relay/lane-drains.ts';
 import { Overdue } from '../../../src/relay/overdue.ts';
@@ -23,6 +24,7 @@ const untold = 'from outbox.untold_messages(';
 const bulks = 'from outbox.bulk_operation';
 const overdueTopics = 'from unnest($1::text[]) t(topic)';
 const locks = 'from pg_locks k left join pg_stat_activity';
+const expired = 'with over as materialized';
 const sweep = 'from outbox.sweep(';
 const claim = 'from outbox.claim(';
 
@@ -43,7 +45,7 @@ function stage(timings: Partial<RelayTimings> = {}) {
   const events: RelayEvent[] = [];
   const report = (event: RelayEvent) => void events.push(event);
   const database = new ScriptedDatabase();
-  for (const part of [lanes, walk, untold, bulks, overdueTopics, locks]) database.on(part, []);
+  for (const part of [lanes, walk, untold, bulks, overdueTopics, locks, expired]) database.on(part, []);
   database.on(look, [nothing]).on(sweep, [{ released: 0, next: 'n', lanes: '' }]);
   const standIns = new StandIns({
     drain: async () => 'quiet',
@@ -73,6 +75,7 @@ function stage(timings: Partial<RelayTimings> = {}) {
     starter: new Starter({ database, supervision, standIns, topics: ['orders'], report }),
     overdue: new Overdue(database, [orders], report),
     blockers: new LaneBlockers(database, report),
+    expiry: new Expiry(database, report),
     punctualTopics: ['punctual'],
     timings: { ...defaultTimings, ...timings },
     report,

@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { changeMessages } from '../../../src/operations/change.ts';
+import { Wake } from '../../../src/relay/wake.ts';
+import { cancelChange, retryChange } from '../../../src/store/message/change.ts';
+import { confirmMessages } from '../../../src/store/message/confirm.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { startTestRelay } from '../../support/fixtures/test-relay.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
+
+let fixture: LaneFixture;
+beforeEach(async () => {
+  fixture = await laneFixture({ retry: ['1h'] });
+});
+afterEach(() => fixture.drop());
+
+const operator = { actor: 'test', reason: 'as told' };
+
+/** Lets a message expire now; it must not be due later. */
+async function pass(...labels: readonly string[]): Promise<void> {
+  await fixture.database.query(
+    `update only outbox.message set expires_at = outbox.clock() - interval '1 ms', due_at = least(due_at, outbox.clock() - interval '1 ms')
+     where id = any($1::uuid[])`,
+    [labels.map((label) => fixture.idOf(label))],
+  );
+}
+
+const expired = () => fixture.events.filter(({ type }) => type === 'expired');
+
+test('a message whose expiry has passed at the claim is not sent, and the later ones of its key are', async () => {
+  await fixture.send('A', { key: 'K', expiresAfterMs: 60_000 });
+  await fixture.send('B', { key: 'K', expiresAfterMs: 0 });
+  await fixture.send('C', { key: 'K' });
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['A', 'C']);
+  expect(await fixture.states('A', 'B', 'C')).toEqual(['published', 'expired', 'published']);
+  expect(expired()).toEqual([{ type: 'expired', id: fixture.idOf('B'), topic: 'orders', lane: 0, key: 'K' }]);
+});
+
+test('a published message stays published after its expiry', async () => {
+  await fixture.send('A', { expiresAfterMs: 60_000 });
+  await fixture.drain();
+  await pass('A');
+  await fixture.drain();
+
+  expect(await fixture.states('A')).toEqual(['published']);
+  expect(expired()).toEqual([]);
+});
+
+test('a claim of nothing but expired messages moves the lane past them', async () => {
+  await fixture.send('A', { expiresAfterMs: 0 });
+  await fixture.drain();
+  await fixture.send('B');
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['B']);
+  expect(await fixture.states('A', 'B')).toEqual(['expired', 'published']);
+});
+
+test('a message that expires while its batch is claimed ahead is not sent', async () => {
+  const wake = new Wake();
+  await fixture.send('A');
+  await fixture.send('B', { expiresAfterMs: 1_500 });
+  const claimedAhead: string[] = [];
+  fixture.broker.judge = (message) => {
+    claimedAhead.push(labelOf(message));
+    return 'store';
+  };
+  fixture.broker.after = async () => {
+    await until(async () => {
+      const [row] = await fixture.database.query<{ over: boolean }>(
+        'select expires_at < clock_timestamp() as over from outbox.message where id = $1',
+        [fixture.idOf('B')],
+      );
+      return row?.over === true;
+    });
+  };
+  await fixture.drain({ wake, batch: { messages: 1 } });
+
+  expect(claimedAhead).toEqual(['A']);
+  expect(await fixture.states('A', 'B')).toEqual(['published', 'expired']);
+});
+
+test('a retrying message is due at its expiry at the latest, and ends there; its key goes on', async () => {
+  await fixture.send('A', { key: 'K', expiresAfterMs: 60_000 });
+  await fixture.send('B', { key: 'K' });
+  fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
+  await fixture.drain();
+  expect(await fixture.states('A', 'B')).toEqual(['retrying', 'blocked']);
+  const [row] = await fixture.database.query<{ same: boolean }>(
+    'select due_at = expires_at as same from outbox.message where id = $1',
+    [fixture.idOf('A')],
+  );
+  expect(row?.same).toBe(true);
+
+  await pass('A');
+  await fixture.release('A');
+  await fixture.drain();
+
+  expect(await fixture.states('A', 'B')).toEqual(['expired', 'published']);
+  expect(fixture.broker.labels).toEqual(['B']);
+});
+
+test('a blocked message ends at its expiry while what it is behind still blocks the key', async () => {
+  await fixture.send('A', { key: 'K' });
+  await fixture.send('B', { key: 'K', expiresAfterMs: 60_000 });
+  await fixture.send('C', { key: 'K' });
+  fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
+  await fixture.drain();
+  expect(await fixture.states('A', 'B', 'C')).toEqual(['retrying', 'blocked', 'blocked']);
+
+  await pass('B');
+  const relay = await startTestRelay(fixture);
+  try {
+    await expect.poll(() => fixture.states('A', 'B', 'C')).toEqual(['retrying', 'expired', 'blocked']);
+    await until(() => relay.events.some(({ type }) => type === 'expired'));
+    fixture.broker.judge = () => 'store';
+    await changeMessages(fixture.database, { ids: [fixture.idOf('A')] }, retryChange, operator);
+    await expect.poll(() => fixture.states('A', 'B', 'C')).toEqual(['published', 'expired', 'published']);
+  } finally {
+    await relay.stop();
+  }
+  expect(fixture.broker.labels).toEqual(['A', 'C']);
+});
+
+test('a hold of the broker spends nothing, and what expires during it is not sent', async () => {
+  await fixture.send('A', { expiresAfterMs: 60_000 });
+  await fixture.send('B');
+  let held = false;
+  fixture.broker.judge = () => (held ? 'store' : 'hold');
+  fixture.broker.after = async () => {
+    if (held) return;
+    held = true;
+    await pass('A');
+  };
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['B']);
+  expect(await fixture.states('A', 'B')).toEqual(['expired', 'published']);
+  expect((await fixture.row('B')).attempts).toBe(0);
+});
+
+test('an expired message that a broker may have says so, and a receipt still confirms it', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ retry: ['1h'], confirm: { group: 'g', receiptTimeout: '1h' } });
+  await fixture.send('A', { expiresAfterMs: 60_000 });
+  fixture.broker.judge = () => 'lose';
+  await fixture.drain();
+  await pass('A');
+  await fixture.release('A');
+  await fixture.drain();
+
+  expect(await fixture.row('A')).toMatchObject({ state: 'expired', maybePublished: true });
+  await confirmMessages(fixture.database, 'g', [fixture.idOf('A')]);
+  expect(await fixture.states('A')).toEqual(['confirmed']);
+});
+
+test('a retry of an expired message, and of a failed one past its expiry, is too late', async () => {
+  for (const label of ['A', 'B', 'C'])
+    await fixture.send(label, { expiresAfterMs: label === 'A' ? 0 : 60_000 });
+  fixture.broker.judge = () => 'permanent';
+  await fixture.drain();
+  await pass('B');
+  expect(await fixture.states('A', 'B', 'C')).toEqual(['expired', 'failed', 'failed']);
+
+  const ids = ['A', 'B', 'C'].map((label) => fixture.idOf(label));
+  const retried = await changeMessages(fixture.database, { ids }, retryChange, operator);
+  const canceled = await changeMessages(fixture.database, { ids: ids.slice(0, 1) }, cancelChange, operator);
+
+  expect(retried.map(({ result }) => result)).toEqual(['too-late', 'too-late', 'retried']);
+  expect(canceled.map(({ result }) => result)).toEqual(['too-late']);
+});
+
+test('the key of an expired message is not told for a topic that does not show keys', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ visible: false });
+  await fixture.send('A', { key: 'secret', expiresAfterMs: 0 });
+  await fixture.drain();
+
+  expect(expired()).toMatchObject([{ id: fixture.idOf('A'), key: null }]);
+});
