@@ -1,10 +1,11 @@
 import { OutboxError } from '../core/errors.ts';
+import { isObject } from '../core/options/collections.ts';
 import { assertOptions } from '../core/options/option-table.ts';
 import { assertTopic, type Topic } from '../core/topic.ts';
 import { uuid } from '../core/uuid.ts';
 import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
-import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/message/write.ts';
+import { cancelKey, cancelMessage, type MessageHandle, rescheduleMessage } from '../store/message/write.ts';
 import { assertIdentifier, type Due, dueOf, outOfRange } from './prepare.ts';
 
 /** `'too-late'`: it is being delivered, was delivered, or ended otherwise. `'unknown'`: no such message. */
@@ -18,16 +19,30 @@ export type RescheduleAnswer = 'rescheduled' | 'too-late' | 'unknown';
  * `'canceled'` is provisional until the transaction commits, and then final: the message is never published (except by a
  * relay that was frozen while sending, beyond its lease). Under REPEATABLE READ a lost race is a serialization error.
  *
- * @param handle the ref, or `{ id }`
- * @throws OutboxError `OUTBOX_REF_INVALID` or `OUTBOX_ID_INVALID`; the transaction stays usable
+ * A key means all of its messages that can be canceled, in one statement; the answer is their number. One that is ready, or may
+ * have been published, stays, as does one that another transaction commits meanwhile.
+ *
+ * @param handle the ref, `{ id }` or `{ key }`
+ * @throws OutboxError `OUTBOX_REF_INVALID`, `OUTBOX_ID_INVALID` or `OUTBOX_KEY_INVALID`; the transaction stays usable
  */
 export function cancel(
   tx: Transaction,
   topic: Topic,
   handle: string | { readonly id: string },
-): Promise<CancelAnswer> {
+): Promise<CancelAnswer>;
+export function cancel(tx: Transaction, topic: Topic, handle: { readonly key: string }): Promise<number>;
+export function cancel(
+  tx: Transaction,
+  topic: Topic,
+  handle: string | { readonly id: string } | { readonly key: string },
+): Promise<CancelAnswer | number> {
   return partOf(tx, async () => {
     assertTopic('cancel', topic);
+    if (isKey(handle)) {
+      assertOptions('a handle', handle, ['key']);
+      assertIdentifier('OUTBOX_KEY_INVALID', 'key', handle.key);
+      return cancelKey(sqlOf(tx), topic.name, handle.key);
+    }
     return cancelMessage(sqlOf(tx), topic.name, handleOf(handle));
   });
 }
@@ -68,6 +83,12 @@ async function moveDue(
       topic.rules.delayLimitMs,
     );
   return answer;
+}
+
+function isKey(
+  handle: string | { readonly id: string } | { readonly key: string },
+): handle is { readonly key: string } {
+  return isObject(handle) && 'key' in handle;
 }
 
 function handleOf(handle: string | { readonly id: string }): MessageHandle {

@@ -11,6 +11,7 @@ import { uuid } from '../core/uuid.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
 import { tracing } from '../tracing/trace-context.ts';
 import { type Expires, expiryOf } from './expiry.ts';
+import { type Replacement, replacementOf } from './replacement.ts';
 import { findUnwritable } from './unwritable-value.ts';
 
 /** When a message is due: at once, after a duration, or at a time. A time in the past means at once. */
@@ -43,10 +44,10 @@ export type MessageOptions = Due & {
 export type SendOptions = MessageOptions & {
   /**
    * With a `ref`: the message takes the place of the waiting one of its ref, which gets its payload, headers and due time and
-   * keeps its id. Where none waits, it is stored as any other. Its key must be the same. @defaultValue false: a ref that waits
-   * is refused
+   * keeps its id. Where none waits, it is stored as any other. Its key must be the same. An object says what becomes of the due
+   * time. @defaultValue false: a ref that waits is refused
    */
-  readonly replace?: boolean;
+  readonly replace?: boolean | Replacement;
 };
 
 const optionNames = ['key', 'ref', 'id', 'headers', 'after', 'at', 'expires', 'replace'];
@@ -61,13 +62,14 @@ export async function prepare<Input>(
   options: SendOptions,
 ): Promise<NewMessage> {
   assertOptions('send', options, optionNames);
-  const { key, ref, id, headers, replace = false } = options;
+  const { key, ref, id, headers } = options;
+  const replace = replacementOf(options.replace);
   if (key !== undefined) assertIdentifier('OUTBOX_KEY_INVALID', 'key', key);
   if (ref !== undefined) assertIdentifier('OUTBOX_REF_INVALID', 'ref', ref);
   if (id !== undefined && !uuid.test(id))
     throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
   if (headers !== undefined) assertHeaders(headers);
-  if (replace && (ref === undefined || id !== undefined))
+  if (replace !== undefined && (ref === undefined || id !== undefined))
     throw new OutboxError(
       'OUTBOX_OPTION_INVALID',
       'A message that replaces a waiting one has a ref, and no id.',
@@ -80,7 +82,7 @@ export async function prepare<Input>(
     ...(key !== undefined && { key }),
     ...(ref !== undefined && { ref }),
     ...(id !== undefined && { id: id.toLowerCase() }),
-    ...(replace && { replace }),
+    ...replace,
     ...headersOf(topic.rules.version, await traced(headers)),
     ...dueOf(options, topic.rules.delayLimitMs),
     ...expiryOf(options.expires),

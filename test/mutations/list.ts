@@ -1,4 +1,5 @@
 import { developmentMutations } from './list/development.ts';
+import { expiryMutations } from './list/expiry.ts';
 import { faceMutations } from './list/faces.ts';
 import { freedKeyMutations } from './list/freed-keys.ts';
 import { handlerMutations } from './list/handlers.ts';
@@ -30,6 +31,7 @@ export const mutations: readonly Mutation[] = [
   ...transactionMutations,
   ...scheduleMutations,
   ...waitingMutations,
+  ...expiryMutations,
   ...laneMutations,
   ...leafMutations,
   ...freedKeyMutations,

@@ -222,7 +222,9 @@ create table outbox.message (
   -- Null unless the message is failed; then whether the hook of a relay has been called.
   notified        boolean,
   -- What is not published by then ends as expired; null: never, as in the log.
-  expires_at      timestamptz
+  expires_at      timestamptz,
+  -- The due time before any message replaced it: that of its sender, or of the last reschedule. Only with a ref.
+  first_due_at    timestamptz
 ) with (fillfactor = 90, autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 500,
         autovacuum_vacuum_insert_scale_factor = 0.1);
 
@@ -260,7 +262,9 @@ create index message_untold on outbox.message (topic, due_at)
 create index message_told on outbox.message (due_at, id)
   where state in ('waiting', 'retrying') and workflow_due_at is not null and workflow_id like '%/message/%';
 
--- For cancel and reschedule.
+-- For cancel and reschedule. The predicate `position > 0` keeps the first index from claims.
+create index message_open_key on outbox.message (topic, key)
+  where state in ('waiting', 'retrying', 'blocked') and key is not null and position > 0;
 create unique index message_waiting_ref on outbox.message (topic, ref) where state = 'waiting';
 create index message_ref on outbox.message (topic, ref, created_at) where ref is not null;
 
@@ -934,7 +938,14 @@ begin
 end
 $$;
 
--- Gives the waiting message of a ref the content and the due time of another one of the same key; null if none waits.
+-- When the message of a ref is due that is replaced. `p_limit`: the latest time, if any; one that has passed means now, and does not move
+-- what is due already, which would never be released.
+create function outbox.replaced_due(p_before timestamptz, p_given timestamptz, p_limit timestamptz, p_now timestamptz)
+returns timestamptz language sql immutable
+as $$ select least(greatest(p_given, p_now), greatest(p_limit, case when p_limit is not null then least(p_before, p_now) end)) $$;
+
+-- Gives the waiting message of a ref the content and the due time of another one of the same key; null if none waits. With `keepDue`
+-- the due time stays; with `atMostMs` it is at most this long after the first one.
 create function outbox.replace_waiting(p_topic text, m jsonb, p_due timestamptz, p_now timestamptz) returns outbox.store_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -943,9 +954,14 @@ declare
   answer outbox.store_result;
 begin
   update only outbox.message t set payload = m ->> 'payload', headers = nullif(m -> 'headers', 'null'),
-    expires_at = outbox.expiry_of(m, p_now), content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = greatest(p_due, p_now), updated_at = outbox.clock(),
-    workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else greatest(p_due, p_now) end
-  where t.topic = p_topic and t.ref = m ->> 'ref' and t.state = 'waiting' and t.key is not distinct from m ->> 'key'
+    expires_at = outbox.expiry_of(m, p_now), content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = w.due_at, updated_at = outbox.clock(),
+    workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else w.due_at end
+  from (
+    select x.id, case when m ->> 'keepDue' = 'true' then x.due_at
+      else outbox.replaced_due(x.due_at, p_due, x.first_due_at + (m ->> 'atMostMs')::float8 * interval '1 ms', p_now) end as due_at
+    from only outbox.message x where x.topic = p_topic and x.ref = m ->> 'ref' and x.state = 'waiting' for update
+  ) w
+  where t.id = w.id and t.topic = p_topic and t.ref = m ->> 'ref' and t.state = 'waiting' and t.key is not distinct from m ->> 'key'
   returning 1, t.id, t.workflow_id, t.state, t.due_at, false, null::jsonb into answer;
   return answer;
 end
@@ -1163,7 +1179,7 @@ $$;
 
 -- Stores messages, all or none. Refusals are returned as data, because an exception would abort the transaction of the
 -- caller. Messages: [{payload, key?, ref?, id?, headers?, contentType?, afterMs?, at?, expiresAfterMs?, expiresAt?}], in the
--- order of sending; a single one may have replace: true. `policy`: that of the topic, for callers that have read it.
+-- order of sending; a single one may have replace: true, and with it keepDue: true or atMostMs. `policy`: that of the topic, for callers that have read it.
 create function outbox.store(p_topic text, p_messages jsonb, policy outbox.topic default null) returns setof outbox.store_result language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -1222,13 +1238,14 @@ begin
     select i.*, i.due > now_at as waits, outbox.lane_of(i.m ->> 'key', i.id, policy.lanes) as lane from input i
   ), inserted as (
     insert into outbox.message as t (id, topic, lane, key, ref, payload, content_type, headers, state, workflow_id, due_at, workflow_due_at,
-      expires_at)
+      expires_at, first_due_at)
     select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
       coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
       case when p.waits then 'waiting'::outbox.state else 'ready' end,
       outbox.deliverer(installation, p_topic, p.lane, p.id, p.waits and policy.timer = 'workflow'),
       p.due, case when policy.timer = 'lane' or not p.waits then p.due end,
-      case when p.m ? 'expiresAt' or p.m ? 'expiresAfterMs' then outbox.expiry_of(p.m, now_at) end
+      case when p.m ? 'expiresAt' or p.m ? 'expiresAfterMs' then outbox.expiry_of(p.m, now_at) end,
+      case when p.waits and p.m ? 'ref' then p.due end
     from placed p order by p.n
     on conflict do nothing
     returning t.id, t.workflow_id, t.state, t.due_at
@@ -1269,12 +1286,14 @@ begin
 end
 $$;
 
--- Stores one message in the current transaction, or, with "replace", instead of the waiting one of its ref. Raises OB002 if it
+-- Stores one message in the current transaction, or, with "replace", instead of the waiting one of its ref, whose due time stays with
+-- "keep_due", and is at most "at_most" after its first due time. Raises OB002 if it
 -- is refused; the detail is the error code.
 create function outbox.send(
   topic text, payload text, key text default null, after interval default null, at timestamptz default null,
   ref text default null, headers jsonb default null, id uuid default null, replace boolean default false,
-  expires_after interval default null, expires_at timestamptz default null
+  expires_after interval default null, expires_at timestamptz default null, keep_due boolean default false,
+  at_most interval default null
 ) returns outbox.stored language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1291,7 +1310,12 @@ begin
     if ref is null or id is not null then
       perform outbox.refuse('{"code": "OUTBOX_OPTION_INVALID", "message": "What replaces a waiting message has a ref, and no id."}');
     end if;
-    message := message || '{"replace": true}';
+    if keep_due and at_most is not null or extract(epoch from at_most) not between 0 and 3.1536e9 then
+      perform outbox.refuse('{"code": "OUTBOX_OPTION_INVALID", "message": "The longest wait is no duration of up to 100 years, or the due time is to be kept as well."}');
+    end if;
+    message := message || jsonb_build_object('replace', true, 'keepDue', keep_due, 'atMostMs', extract(epoch from at_most) * 1000);
+  elsif keep_due or at_most is not null then
+    perform outbox.refuse('{"code": "OUTBOX_OPTION_INVALID", "message": "keep_due and at_most go with replace."}');
   end if;
   select * into answer from outbox.store(topic, jsonb_build_array(message), policy);
   if answer.refusal is not null then perform outbox.refuse(answer.refusal); end if;
@@ -1358,6 +1382,38 @@ begin
 end
 $$;
 
+-- Cancels the messages of a key that are waiting, or retrying or blocked and certainly not published; how many. Provisional until the
+-- transaction commits. Raises OB002 for an invalid key.
+create function outbox.cancel_key(topic text, key text) returns integer language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  canceled integer;
+begin
+  if outbox.is_topic_name(topic) is not true then
+    perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_TOPIC_INVALID', 'message', format('"%s" is no name for a topic.', topic)));
+  end if;
+  if octet_length(key) between 1 and 256 is not true then
+    perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_KEY_INVALID', 'message', format('The key has %s bytes.', octet_length(key))));
+  end if;
+  -- In one order, so that two such calls do not wait for each other.
+  with mine as materialized (
+    select m.id from only outbox.message m
+    where m.topic = cancel_key.topic and m.key = cancel_key.key and m.position > 0 and m.state in ('waiting', 'retrying', 'blocked')
+      and (m.state = 'waiting' or not m.maybe_published)
+    order by m.id for update
+  )
+  update only outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock() from mine
+  where m.id = mine.id;
+  get diagnostics canceled = row_count;
+  return canceled;
+end
+$$;
+
 -- Moves the due time of a waiting message: 'rescheduled', 'too-late', 'unknown' or 'out-of-range'. For the library: the
 -- answer leaves the transaction usable.
 create function outbox.move_due(p_topic text, p_ref text, p_id uuid, p_after interval, p_at timestamptz) returns text
@@ -1373,6 +1429,7 @@ begin
     return 'out-of-range';
   end if;
   update only outbox.message m set due_at = greatest(due, now_at), updated_at = outbox.clock(),
+    first_due_at = case when m.first_due_at is not null then greatest(due, now_at) end,
     workflow_due_at = case when m.workflow_id = outbox.message_workflow_id(m.id) then m.workflow_due_at else greatest(due, now_at) end
   where m.id = target and m.topic = p_topic and m.state = 'waiting';
   if found then return 'rescheduled'; end if;

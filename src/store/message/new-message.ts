@@ -19,6 +19,10 @@ export interface NewMessage {
   readonly expiresAt?: string;
   /** For a single message with a ref. */
   readonly replace?: true;
+  /** With `replace`: the due time of the waiting message stays. */
+  readonly keepDue?: true;
+  /** With `replace`: it is due at most this long after its first due time, in milliseconds. */
+  readonly atMostMs?: number;
 }
 
 /** The database's answer about one message: stored, or refused. */

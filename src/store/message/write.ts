@@ -58,6 +58,15 @@ export async function cancelMessage(
   return row?.answer ?? 'unknown';
 }
 
+/** Cancels the messages of a key that are not sent, and certainly not published. Provisional until the transaction commits. @returns how many */
+export async function cancelKey(sql: Sql, topic: string, key: string): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(`select outbox.cancel_key($1::text, $2::text) as count`, [
+    topic,
+    key,
+  ]);
+  return row?.count ?? 0;
+}
+
 /** Moves the due time of a waiting message. Provisional until the transaction commits. */
 export async function rescheduleMessage(
   sql: Sql,

@@ -30,7 +30,7 @@ async function fail(...labels: readonly string[]): Promise<void> {
   await at.fixture.drain();
 }
 
-test('messages published, canceled, confirmed, superseded or discarded a day ago move to the history as they were shown', async () => {
+test('messages published, canceled, confirmed, superseded, discarded or expired a day ago move to the history as they were shown', async () => {
   const { fixture } = at;
   await fail('confirmed', 'superseded', 'discarded');
   await becomes('confirmed', 'confirmed');
@@ -41,14 +41,15 @@ test('messages published, canceled, confirmed, superseded or discarded a day ago
   await fixture.release('stored');
   await fixture.send('canceled', { afterMs: 60_000 });
   await fixture.cancel('canceled');
+  await fixture.send('expired', { expiresAfterMs: 0 });
   await fixture.drain();
   const before = await fixture.database.query('select * from outbox.message_view order by position');
   await at.age('25 hours');
 
-  expect(await at.archive()).toMatchObject({ archived: 6, complete: true });
+  expect(await at.archive()).toMatchObject({ archived: 7, complete: true });
 
   expect(
-    await at.whereabouts('passed', 'stored', 'canceled', 'confirmed', 'superseded', 'discarded'),
+    await at.whereabouts('passed', 'stored', 'canceled', 'confirmed', 'superseded', 'discarded', 'expired'),
   ).toEqual([
     'archived published',
     'archived published',
@@ -56,6 +57,7 @@ test('messages published, canceled, confirmed, superseded or discarded a day ago
     'archived confirmed',
     'archived superseded',
     'archived discarded',
+    'archived expired',
   ]);
   const after = await fixture.database.query<Record<string, unknown>>(
     'select * from outbox.message_all where archived_at is not null order by position',
@@ -72,6 +74,7 @@ test('messages published, canceled, confirmed, superseded or discarded a day ago
     'headers',
     'state',
     'workflow_id',
+    'expires_at',
   ];
   const pick = (row: Record<string, unknown>) =>
     Object.fromEntries(constant.map((name) => [name, row[name]]));

@@ -3,6 +3,7 @@ import { changeMessages } from '../../../src/operations/change.ts';
 import { Wake } from '../../../src/relay/wake.ts';
 import { cancelChange, retryChange } from '../../../src/store/message/change.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
+import { resend } from '../../../src/store/message/confirm-overdue.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -100,6 +101,37 @@ test('a retrying message is due at its expiry at the latest, and ends there; its
 
   expect(await fixture.states('A', 'B')).toEqual(['expired', 'published']);
   expect(fixture.broker.labels).toEqual(['B']);
+});
+
+test('a message of a lane with a timer is released at its expiry without a workflow', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ retry: ['1h'], timer: 'lane' });
+  await fixture.send('A', { expiresAfterMs: 1_500 });
+  fixture.broker.judge = () => 'reject';
+  const relay = await startTestRelay(fixture);
+  try {
+    await expect.poll(() => fixture.states('A'), { timeout: 5_000 }).toEqual(['expired']);
+  } finally {
+    await relay.stop();
+  }
+  expect(relay.workflows.messageStarts).toEqual([]);
+});
+
+test('a message that was published, and is sent again for its receipt, does not expire', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ confirm: { group: 'g', receiptTimeout: '1h' } });
+  await fixture.send('A', { expiresAfterMs: 60_000 });
+  await fixture.drain();
+  await pass('A');
+  expect(await resend(fixture.database, [fixture.idOf('A')], [])).toBe(1);
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['A', 'A']);
+  expect(await fixture.states('A')).toEqual(['published']);
+  expect(fixture.broker.log.map(({ headers }) => typeof headers['ce_expirytime'])).toEqual([
+    'string',
+    'string',
+  ]);
 });
 
 test('a blocked message ends at its expiry while what it is behind still blocks the key', async () => {

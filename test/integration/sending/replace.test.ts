@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
-import { send, sendBatch, topic } from '../../../src/index.ts';
+import { reschedule, send, sendBatch, topic } from '../../../src/index.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
@@ -123,6 +123,90 @@ test.each<[string, (tx: Transaction) => Promise<unknown>]>([
     code: 'OUTBOX_OPTION_INVALID',
     details: { option: 'replace' },
   });
+});
+
+test('a replacement that keeps the due time changes the content alone', async () => {
+  const options = { ref: 'kept-due', replace: { due: 'keep' } } as const;
+  const first = await run((tx) => send(tx, searches, { text: 'a' }, { ...options, after: '1 hour' }));
+  const second = await run((tx) => send(tx, searches, { text: 'b' }, { ...options, after: '2 hours' }));
+  const third = await run((tx) => send(tx, searches, { text: 'c' }, options));
+
+  expect([second, third]).toMatchObject([first, first].map(({ id, dueAt }) => ({ id, dueAt })));
+  expect(await rowsOf('kept-due')).toMatchObject([{ payload: '{"text":"c"}', seconds: 3_600 }]);
+});
+
+test('however often a message is replaced, it is due at most the longest wait after its first due time', async () => {
+  const options = { ref: 'bounded', replace: { atMost: '90 minutes' } } as const;
+  const after = async (minutes: number) => {
+    await run((tx) => send(tx, searches, { text: String(minutes) }, { ...options, after: minutes * 60_000 }));
+    return (await rowsOf('bounded'))[0]?.['seconds'];
+  };
+
+  expect(await after(60)).toBe(3_600);
+  expect(await after(120)).toBe(7_200);
+  expect(await after(200)).toBe(9_000);
+  expect(await after(30)).toBe(1_800);
+  expect(await after(600)).toBe(9_000);
+
+  await run((tx) => reschedule(tx, searches, 'bounded', { after: '10 minutes' }));
+  expect(await after(600)).toBe(6_000);
+});
+
+test('a message that is due by its longest wait stays due, however often it is replaced', async () => {
+  const options = { ref: 'due-stays', after: '1 hour', replace: { atMost: '1 minute' } } as const;
+  await run((tx) => send(tx, searches, { text: 'a' }, options));
+  await made.database.query(
+    `update outbox.message set due_at = due_at - interval '2 hours', first_due_at = first_due_at - interval '2 hours' where ref = $1`,
+    ['due-stays'],
+  );
+  const first = await run((tx) => send(tx, searches, { text: 'b' }, options));
+  const second = await run((tx) => send(tx, searches, { text: 'c' }, options));
+
+  expect(second.dueAt).toEqual(first.dueAt);
+  expect(await rowsOf('due-stays')).toMatchObject([{ payload: '{"text":"c"}', seconds: -3_540 }]);
+});
+
+test('a longest wait that has passed moves a later due time to now', async () => {
+  const steps = { ref: 'now-due', after: '1 hour' } as const;
+  await run((tx) => send(tx, searches, { text: 'a' }, steps));
+  await made.database.query(
+    `update outbox.message set first_due_at = first_due_at - interval '2 hours' where ref = $1`,
+    ['now-due'],
+  );
+  await run((tx) => send(tx, searches, { text: 'b' }, { ...steps, replace: { atMost: '1 minute' } }));
+
+  expect(await rowsOf('now-due')).toMatchObject([{ payload: '{"text":"b"}', seconds: 0 }]);
+});
+
+test.each<unknown>([
+  {},
+  { due: 'later' },
+  { atMost: -1 },
+  { atMost: 'soon' },
+  { due: 'keep', atMost: 1 },
+  'keep',
+])('a replacement by %j is refused before anything is written', async (replace) => {
+  const work = (tx: Transaction) =>
+    // @ts-expect-error -- plain JavaScript may pass it
+    send(tx, searches, { text: 'a' }, { ref: 'refused', replace });
+  await expect(run(work)).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
+  expect(await rowsOf('refused')).toEqual([]);
+});
+
+test('plain SQL keeps and bounds the due time, and refuses both at once', async () => {
+  const sql = (text: string) =>
+    made.database.query(`select id from outbox.send('searches', '1', ref => 'sql-due', ${text})`);
+  await sql(`after => '1 hour'`);
+  await sql(`after => '5 hours', replace => true, keep_due => true`);
+  expect(await rowsOf('sql-due')).toMatchObject([{ seconds: 3_600 }]);
+  await sql(`after => '5 hours', replace => true, at_most => '30 minutes'`);
+  expect(await rowsOf('sql-due')).toMatchObject([{ seconds: 5_400 }]);
+  for (const wrong of [
+    `replace => true, keep_due => true, at_most => '1 hour'`,
+    'keep_due => true',
+    `at_most => '1 hour'`,
+  ])
+    await expect(sql(wrong)).rejects.toMatchObject({ code: 'OB002', detail: 'OUTBOX_OPTION_INVALID' });
 });
 
 test('plain SQL replaces and refuses as the library does', async () => {

@@ -43,6 +43,17 @@ test('a logger gets each problem of a consumer with its facts, and nothing that 
   ]);
 });
 
+test('a message that ended unsent at its expiry is a warning of the relay', () => {
+  const { told, logger } = listening();
+  const facts = { id: 'm-1', key: 'k', topic: 'orders', lane: 0 };
+  relayTroubleLines(logger)({ type: 'expired', ...facts });
+
+  const from = { component: 'temporal-outbox relay', event: 'expired' };
+  expect(told).toEqual([
+    ['warn', { ...from, ...facts }, 'message m-1 of orders has expired, and is not sent'],
+  ]);
+});
+
 test('an error of a handler is logged with the place where it was thrown, without frames of packages', () => {
   const { told, logger } = listening();
   const report = consumerTroubleLines('billing', logger);

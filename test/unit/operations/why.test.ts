@@ -86,6 +86,16 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['unconfirmed', { state: 'published', confirmBy: dueAt }, /receipt .* by 2026-11-22T10/],
   ['confirmed', { state: 'confirmed' }, /confirmed/],
   ['canceled', { state: 'canceled' }, /will not be published/],
+  [
+    'expired',
+    { state: 'expired', expiresAt: dueAt },
+    /^It expired at 2026-11-22T10:00:00.000Z and is not sent\.$/,
+  ],
+  [
+    'expired',
+    { state: 'expired', expiresAt: dueAt, maybePublished: true },
+    /an earlier try may have published it\.$/,
+  ],
   ['superseded', { state: 'superseded', supersededBy: 'm-2' }, /replaced by m-2/],
   ['discarded', { state: 'discarded' }, /discarded/],
   ['archived', { state: 'published', archived: true }, /ended as published and is in the history/],

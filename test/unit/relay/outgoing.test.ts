@@ -29,6 +29,11 @@ test('a message is sent with its body as stored, CloudEvents attributes, and the
   });
 });
 
+test('a message that expires says when, as the CloudEvents extension expirytime', () => {
+  const { headers } = outgoing('t', '/s', claimedMessage(1, { expiresAt: '2026-01-02T04:04:05.678Z' }));
+  expect(headers).toMatchObject({ ce_expirytime: '2026-01-02T04:04:05.678Z' });
+});
+
 test('a first attempt by a lane has no redundant headers', () => {
   expect(Object.keys(outgoing('t', '/s', claimedMessage(1, { key: 'k' })).headers)).toEqual([
     'ce_specversion',

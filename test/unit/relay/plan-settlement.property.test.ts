@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PublishOutcome } from '../../../src/brokers/transport.ts';
 import { type PlanInput, planSettlement, progressPast } from '../../../src/relay/plan-settlement.ts';
+import type { Outcome } from '../../../src/relay/publish-batch.ts';
 import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 
-const outcome: fc.Arbitrary<PublishOutcome> = fc.oneof(
+const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.record({
     kind: fc.constant('acknowledged'),
     partition: fc.nat(3),
@@ -13,6 +13,7 @@ const outcome: fc.Arbitrary<PublishOutcome> = fc.oneof(
   fc.record({ kind: fc.constantFrom('rejected', 'ambiguous', 'permanent'), error: fc.string() } as const),
   fc.constant({ kind: 'blocked' } as const),
   fc.record({ kind: fc.constant('deferred'), onWire: fc.boolean() } as const),
+  fc.constant({ kind: 'expired' } as const),
 );
 
 const row = fc.record({
@@ -40,7 +41,7 @@ const input: fc.Arbitrary<PlanInput> = fc
       batchId: 'batch',
       progress: { cursor: String(cursor), snapshot: '800:800:' },
       claim: claimOf(messages, { truncated }),
-      outcomes: sorted.map((r) => (r.blocked ? undefined : r.outcome)),
+      outcomes: sorted.map((r) => (r.blocked && r.outcome.kind !== 'expired' ? undefined : r.outcome)),
       rules: { retryMs: [1_000, 2_000], confirm: undefined },
     };
   });
@@ -92,7 +93,8 @@ test('every message gets exactly one outcome: acknowledged ones are published, a
       const fate = fates(given);
       expect(fate.size).toBe(given.claim.messages.length);
       for (const [place, { id, blocked, key }] of given.claim.messages.entries()) {
-        const kind = blocked ? 'not sent' : given.outcomes[place]?.kind;
+        const told = given.outcomes[place]?.kind;
+        const kind = blocked && told !== 'expired' ? 'not sent' : told;
         const putBack = kind === 'blocked' && key === null;
         expect(expected[putBack ? 'deferred' : (kind ?? '')]).toContain(fate.get(id));
       }
@@ -107,6 +109,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   permanent: ['failed'],
   blocked: ['blocked'],
   deferred: ['ready', 'read again'],
+  expired: ['expired'],
   'not sent': ['blocked', 'read again'],
 };
 

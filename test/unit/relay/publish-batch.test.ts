@@ -27,6 +27,29 @@ test('blocked messages are not passed to the transport', async () => {
   expect(hold).toBeUndefined();
 });
 
+test('expired messages are not passed to the transport, also blocked ones', async () => {
+  const broker = new ScriptedBroker();
+  const route = { name: 'orders', rules: topic('orders', z.unknown()).rules, transport: broker };
+  const expired = { expiresAt: '2026-01-02T03:04:05.678Z', expiresBy: performance.now() };
+  const later = { ...expired, expiresBy: performance.now() + 60_000 };
+  const sent = (...messages: Parameters<typeof claimOf>[0]) =>
+    publishBatch(route, '/s', 1, claimOf(messages), new AbortController().signal);
+
+  const { outcomes } = await sent(
+    claimedMessage(1, expired),
+    claimedMessage(2, later),
+    claimedMessage(3, { ...expired, key: 'l', blocked: true }),
+    claimedMessage(4, { ...later, key: 'l', blocked: true }),
+    claimedMessage(5, { ...expired, expiresBy: null }),
+  );
+  const none = await sent(claimedMessage(6, expired));
+
+  expect(broker.batches).toEqual([['id-2', 'id-5']]);
+  const kinds = ['expired', 'acknowledged', 'expired', undefined, 'acknowledged'];
+  expect(outcomes.map((outcome) => outcome?.kind)).toEqual(kinds);
+  expect(none.outcomes).toEqual([{ kind: 'expired' }]);
+});
+
 test('a transport that throws may have sent anything: a hold with all messages on the wire', async () => {
   const broker = new ScriptedBroker();
   broker.after = () => Promise.reject(new Error('broken transport'));
