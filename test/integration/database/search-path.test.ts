@@ -60,7 +60,15 @@ const exact = new Map<string, readonly string[]>([
 ]);
 
 /** Called by functions with a search path, or by connections that have one, and by nothing else. */
-const within = ['claimable', 'claimable_in_log', 'free_blocked', 'refusal', 'refusals'];
+const within = [
+  'claimable',
+  'claimable_in_log',
+  'expiry_of',
+  'free_blocked',
+  'refusal',
+  'refusals',
+  'replaced_due',
+];
 
 let fixture: LaneFixture;
 let remove: (() => Promise<void>)[] = [];
@@ -120,7 +128,9 @@ test('a role that may create operators in public has none of them run as the own
   remove.push(() => own.close());
 
   for (const call of [
-    `outbox.send('orders', '{}', 'k', interval '1 hour', ref => 'r')`,
+    `outbox.send('orders', '{}', 'k', interval '1 hour', ref => 'r', expires_after => interval '2 hours')`,
+    `outbox.send('orders', '{}', 'k', ref => 'r', replace => true, at_most => interval '2 hours')`,
+    `outbox.cancel_key('orders', 'none')`,
     `outbox.store('orders', '[{"payload": "{}", "ref": "other", "afterMs": 5}]')`,
     `outbox.store_many('orders', gen_random_uuid()::text, '{}', null, null, '5', null)`,
     `outbox.reschedule('orders', 'r', after => interval '2 hours')`,

@@ -137,7 +137,7 @@ test('a message that was published, and is sent again for its receipt, does not 
 test('a blocked message ends at its expiry while what it is behind still blocks the key', async () => {
   await fixture.send('A', { key: 'K' });
   await fixture.send('B', { key: 'K', expiresAfterMs: 60_000 });
-  await fixture.send('C', { key: 'K' });
+  await fixture.send('C', { key: 'K', expiresAfterMs: 3_600_000 });
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
   await fixture.drain();
   expect(await fixture.states('A', 'B', 'C')).toEqual(['retrying', 'blocked', 'blocked']);

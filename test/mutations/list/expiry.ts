@@ -65,7 +65,8 @@ export const expiryMutations: readonly Mutation[] = [
     file: 'src/store/message/expire.ts',
     find: ' and x.expires_at <= outbox.clock()',
     replace: '',
-    test: 'test/invariants/model.test.ts',
+    test,
+    title: 'a blocked message ends at its expiry while what it is behind still blocks the key',
   },
   {
     name: 'expired-message-is-retried',

@@ -48,5 +48,5 @@ test('an event named after a state means that state', () => {
   const relay = eventsIn('src/relay/report.ts').filter((type) => named.has(type));
 
   expect(consumer).toEqual(['parked', 'failed']);
-  expect(relay).toEqual(['failed']);
+  expect(relay).toEqual(['expired', 'failed']);
 });

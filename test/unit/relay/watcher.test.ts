@@ -23,10 +23,8 @@ const walk = 'from outbox.walk_blocked(';
 const untold = 'from outbox.untold_messages(';
 const bulks = 'from outbox.bulk_operation';
 const overdueTopics = 'from unnest($1::text[]) t(topic)';
-const locks = 'from pg_locks k left join pg_stat_activity';
-const expired = 'with over as materialized';
-const sweep = 'from outbox.sweep(';
-const claim = 'from outbox.claim(';
+const [locks, expired] = ['from pg_locks k left join pg_stat_activity', 'with over as materialized'];
+const [sweep, claim] = ['from outbox.sweep(', 'from outbox.claim('];
 
 const nothing = { snapshot: '9:9:', next: 'n', nextDueInMs: null, topic: null };
 const news = (lane: number, what: object) => ({
