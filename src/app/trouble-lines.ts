@@ -147,7 +147,7 @@ function inWords(event: RelayEvent | ConsumerEvent): string {
     case 'attempt-failed':
       return 'transport' in event ? `try ${event.attempt} of ${messageOf(event)} failed` : event.type;
     case 'expired':
-      return `${messageOf(event)} has expired, and is not sent`;
+      return `${messageOf(event)} has expired, and is not ${'lane' in event ? 'sent' : 'handled'}`;
     case 'failed':
       return 'transport' in event ? `${messageOf(event)} has failed for good` : event.type;
     case 'workflows-failing':

@@ -7,6 +7,8 @@ export type Applied =
   | { readonly kind: 'handled' }
   /** Its effects were already committed. */
   | { readonly kind: 'duplicate' }
+  /** Its expiry had passed: its id is stored, and its handler was not called. */
+  | { readonly kind: 'expired' }
   /** It was already kept. */
   | { readonly kind: 'kept' }
   /** It is kept for a later try: after its own tries failed, or behind earlier messages of its key. */
@@ -15,7 +17,7 @@ export type Applied =
   | { readonly kind: 'failed'; readonly reason: string; readonly error: unknown };
 
 /** The count that it belongs to. */
-export function counterOf({ kind }: Applied): 'handled' | 'duplicates' | 'parked' | 'failed' {
+export function counterOf({ kind }: Applied): 'handled' | 'duplicates' | 'expired' | 'parked' | 'failed' {
   return kind === 'duplicate' || kind === 'kept' ? 'duplicates' : kind;
 }
 
@@ -29,6 +31,8 @@ export function eventOf<Tx>(
   switch (applied.kind) {
     case 'handled':
       return { type: 'handled', ...message, attempt };
+    case 'expired':
+      return { type: 'expired', ...message };
     case 'parked':
       return { type: 'parked', ...message, error: applied.error };
     case 'failed':

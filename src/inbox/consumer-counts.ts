@@ -4,6 +4,8 @@ export interface ConsumerCounts {
   readonly handled: number;
   /** Dropped, because their effects were already committed, or they were already kept. */
   readonly duplicates: number;
+  /** Dropped without their effects, because the time of their `ce_expirytime` had passed. */
+  readonly expired: number;
   /** Kept for a later try: after a failure, or behind an earlier message of their key. */
   readonly parked: number;
   /** Failed for good, and kept for a person. */
@@ -18,6 +20,7 @@ export interface ConsumerCounts {
 export class Tally {
   handled = 0;
   duplicates = 0;
+  expired = 0;
   parked = 0;
   failed = 0;
   ignored = 0;
@@ -38,7 +41,7 @@ export class Tally {
   }
 
   counts(): ConsumerCounts {
-    const { handled, duplicates, parked, failed, ignored, failedAttempts } = this;
-    return { handled, duplicates, parked, failed, ignored, failedAttempts };
+    const { handled, duplicates, expired, parked, failed, ignored, failedAttempts } = this;
+    return { handled, duplicates, expired, parked, failed, ignored, failedAttempts };
   }
 }

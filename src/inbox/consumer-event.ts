@@ -58,6 +58,8 @@ export type ConsumerEvent =
   | ({ readonly type: 'handled'; readonly attempt: number } & IdentifiedMessage)
   /** Its effects were already committed; it was dropped. */
   | ({ readonly type: 'duplicate' } & IdentifiedMessage)
+  /** The time of its `ce_expirytime` had passed, by this process's clock: its id is stored, and its handler was not called. */
+  | ({ readonly type: 'expired' } & IdentifiedMessage)
   /** Its topic shares the address and has no handler here; it was skipped. */
   | ({ readonly type: 'ignored' } & IdentifiedMessage)
   /** It was kept, because its tries failed (`error` is the last one), or because its key is parked. */

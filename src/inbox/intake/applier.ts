@@ -11,6 +11,7 @@ import type { Arrived } from '../handling/arrived.ts';
 import { faultOf } from '../handling/infrastructure-faults.ts';
 import { type Keeping, keptOf } from '../handling/kept.ts';
 import { CommitProof, refuseSwallowedError } from '../handling/swallowed-error.ts';
+import { isExpired } from '../reading/expiry.ts';
 import { type RefusalReason, refusalReasonOf } from '../reading/unreadable.ts';
 import type { ReadyMessage, Route } from '../route.ts';
 import { delaysOf } from '../route-delays.ts';
@@ -19,8 +20,11 @@ import { verdictOf } from '../verdict.ts';
 /** A message of the batch blocks its key for later messages, so the batch must be applied one message at a time. */
 export class BlocksKey extends Error {}
 
-/** A message that can be handled, or why it cannot. */
-type Prepared<Tx> = ReadyMessage<Tx> | { readonly kind: 'refused'; readonly error: unknown };
+/** A message that can be handled, or why it is not. */
+type Prepared<Tx> =
+  | ReadyMessage<Tx>
+  | { readonly kind: 'refused'; readonly error: unknown }
+  | { readonly kind: 'expired' };
 
 /**
  * Applies messages of one partition, each with effect once: message ids and handler writes commit in one transaction.
@@ -34,7 +38,7 @@ export class Applier<Tx extends Transaction> {
 
   /**
    * Applies messages in one transaction. Messages of a parked key are parked behind it; unreadable ones are stored as
-   * failed.
+   * failed; of expired ones only the id is stored.
    *
    * Rejects when a handler or the database fails, and with {@link BlocksKey} when they must be applied one at a time;
    * nothing is committed then.
@@ -141,6 +145,7 @@ function prepare<Tx>(
   attempt: number,
 ): Prepared<Tx> | Promise<Prepared<Tx>> {
   if (route.kind === 'refused') return route;
+  if (isExpired(incoming)) return expired;
   try {
     const read = route.read(incoming, attempt);
     return read instanceof Promise ? read.catch(refused<Tx>) : read;
@@ -174,11 +179,13 @@ const handled: Applied = { kind: 'handled' };
 const duplicate: Applied = { kind: 'duplicate' };
 const kept: Applied = { kind: 'kept' };
 const parked: Applied = { kind: 'parked' };
+const expired = { kind: 'expired' } as const;
 
 function appliedOf<Tx>(arrival: Arrival, prepared: Prepared<Tx> | undefined): Applied {
   if (arrival === 'behind') return parked;
   if (arrival === 'processed') return duplicate;
   if (arrival === 'kept') return kept;
+  if (prepared?.kind === 'expired') return expired;
   if (prepared?.kind !== 'refused') return handled;
   const { error } = prepared;
   return { kind: 'failed', reason: causeOf(error), error };

@@ -24,7 +24,8 @@ export class Outcomes<Tx extends Transaction> {
       queues.queued(message);
     }
     if (kind === 'failed') this.#context.onFailed();
-    receipts?.answer(message, kind === 'handled' || kind === 'duplicate' ? 'processed' : 'parked');
+    const done = kind === 'handled' || kind === 'duplicate' || kind === 'expired';
+    receipts?.answer(message, done ? 'processed' : 'parked');
     if (heard) report(eventOf(message, applied, 1));
     batch.acknowledge(message.incoming);
   }

@@ -180,8 +180,10 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
 
   async #apply({ keyId, messages, found }: Begun<Tx>, quick: number): Promise<'left' | 'gone' | 'more'> {
     const tries: ReadyTry<Tx>[] = [];
-    for (const [n, message] of messages.entries())
-      tries.push(await readParked(message, found[n], message.attempts + quick));
+    for (const [n, message] of messages.entries()) {
+      if (found[n]?.expired !== true)
+        tries.push(await readParked(message, found[n], message.attempts + quick));
+    }
     const {
       client: { limits },
       handlers,
@@ -249,14 +251,16 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     nudgeDeadLetters(sourceRoutes);
   }
 
-  /** Counts and reports what was handled, and sends receipts. */
+  /** Counts and reports what was handled or has expired, and sends receipts. */
   async #handled({ messages, found }: Begun<Tx>, quick: number): Promise<void> {
     const { report, sourceRoutes, tally } = this.#context;
     const answering = new Set<Receipts>();
     for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
-      tally.count('handled');
-      report({ type: 'handled', id, topic, address, partition, offset, attempt: attempts + quick });
       const one = found[n];
+      const ended = { id, topic, address, partition, offset };
+      tally.count(one?.expired === true ? 'expired' : 'handled');
+      if (one?.expired === true) report({ type: 'expired', ...ended });
+      else report({ type: 'handled', ...ended, attempt: attempts + quick });
       const receipts = sourceRoutes.find(({ lookup }) => lookup === one?.routes)?.receipts;
       if (one !== undefined && receipts?.answer(one.arrived, 'processed') === true) answering.add(receipts);
     }

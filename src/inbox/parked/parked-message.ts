@@ -3,6 +3,7 @@ import type { BegunTry } from '../../store/inbox/tries.ts';
 import type { HandlerContext } from '../handler.ts';
 import { Arrived, identify } from '../handling/arrived.ts';
 import { arrivedAgain } from '../handling/kept.ts';
+import { isExpired } from '../reading/expiry.ts';
 import type { ReadyMessage, Route } from '../route.ts';
 import type { RouteTable } from '../route-table.ts';
 
@@ -10,6 +11,8 @@ import type { RouteTable } from '../route-table.ts';
 export interface FoundMessage<Tx> {
   readonly arrived: Arrived<Tx>;
   readonly routes: RouteTable<Tx>;
+  /** Its handler is not called. */
+  readonly expired: boolean;
 }
 
 /** A try that has begun, of one message or many. */
@@ -39,12 +42,13 @@ export function findParked<Tx>(
       return {
         arrived: new Arrived(incoming, { id: message.id, topic: arrived.topic, route: arrived.route }),
         routes,
+        expired: isExpired(incoming),
       };
   }
   const [routes] = all;
   if (routes === undefined) return undefined;
   const arrived = identify(incoming, routes);
-  return 'id' in arrived ? { arrived, routes } : undefined;
+  return 'id' in arrived ? { arrived, routes, expired: false } : undefined;
 }
 
 /** @throws OutboxError `OUTBOX_HANDLER_MISSING`, `OUTBOX_MESSAGE_UNREADABLE` */

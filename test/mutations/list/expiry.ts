@@ -149,4 +149,22 @@ export const expiryMutations: readonly Mutation[] = [
     test: byKey,
     title: 'all waiting messages of a key and topic are canceled',
   },
+  {
+    name: 'expired-message-is-handled',
+    promise: notSent,
+    file: 'src/inbox/intake/applier.ts',
+    find: 'if (isExpired(incoming)) return expired;',
+    replace: '',
+    test: 'test/integration/inbox/expired.test.ts',
+    title: 'of an expired message the id is stored',
+  },
+  {
+    name: 'expired-parked-message-is-tried',
+    promise: notSent,
+    file: 'src/inbox/parked/parked-message.ts',
+    find: 'expired: isExpired(incoming),',
+    replace: 'expired: false,',
+    test: 'test/integration/inbox/expired.test.ts',
+    title: 'a message that expires while its tries fail',
+  },
 ];

@@ -47,6 +47,6 @@ test('an event named after a state means that state', () => {
   const consumer = eventsIn('src/inbox/consumer-event.ts').filter((type) => named.has(type));
   const relay = eventsIn('src/relay/report.ts').filter((type) => named.has(type));
 
-  expect(consumer).toEqual(['parked', 'failed']);
+  expect(consumer).toEqual(['expired', 'parked', 'failed']);
   expect(relay).toEqual(['expired', 'failed']);
 });

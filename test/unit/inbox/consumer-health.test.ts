@@ -71,7 +71,7 @@ test('stuck partitions and addresses are shown by name', () => {
 test('counts begin at zero, count each end, and notify of it', () => {
   let ended = 0;
   const tally = new Tally(() => (ended += 1));
-  const none = { handled: 0, duplicates: 0, parked: 0, failed: 0, ignored: 0, failedAttempts: 0 };
+  const none = { handled: 0, duplicates: 0, expired: 0, parked: 0, failed: 0, ignored: 0, failedAttempts: 0 };
   expect({ ...tally.counts(), inFlight: tally.inFlight }).toEqual({ ...none, inFlight: 0 });
 
   tally.count('handled');

@@ -17,7 +17,7 @@ const failed = {
   error: 'no',
   attempts: 1,
 };
-const none = { handled: 0, duplicates: 0, parked: 0, failed: 0, ignored: 0, failedAttempts: 0 };
+const none = { handled: 0, duplicates: 0, expired: 0, parked: 0, failed: 0, ignored: 0, failedAttempts: 0 };
 
 test('a handled message is acknowledged, counted, reported, confirmed, and progress', async () => {
   const handled: number[] = [];

@@ -20,6 +20,7 @@ test('messages are handled in order, and acknowledged, counted and reported once
   expect({ ...bench.tally.counts(), inFlight: bench.tally.inFlight }).toEqual({
     handled: 3,
     duplicates: 0,
+    expired: 0,
     parked: 0,
     failed: 0,
     ignored: 0,

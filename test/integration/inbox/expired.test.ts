@@ -1,0 +1,58 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let inbox: MemoryInbox;
+afterEach(() => inbox.end());
+
+const expiring = (n: number, inMs: number) => ({
+  ce_id: `id-${n}`,
+  ce_type: 'numbers',
+  ce_expirytime: new Date(Date.now() + inMs).toISOString(),
+});
+
+test.each([false, true])(
+  'of an expired message the id is stored, and no handler called; others of its batch are handled (in batches: %s)',
+  async (inBatches) => {
+    inbox = await MemoryInbox.create();
+    const running = await inbox.consume({ inBatches, batch: { size: 10 } });
+    const past = expiring(2, -1_000);
+    inbox.feed(
+      { n: 1, key: 'a', headers: expiring(1, 3_600_000) },
+      { n: 2, key: 'a', headers: past },
+      { n: 3, key: 'a' },
+      { n: 4, key: 'b', headers: { ...expiring(4, 0), ce_expirytime: 'soon' } },
+    );
+    await until(() => running.counts().handled === 3 && running.counts().expired === 1);
+    inbox.feed({ n: 2, key: 'a', headers: past }, { n: 2, key: 'a' });
+    await until(() => running.counts().duplicates === 2);
+
+    expect(await inbox.effects()).toEqual([1, 3, 4]);
+    expect(running.counts()).toMatchObject({ handled: 3, expired: 1, parked: 0, failed: 0 });
+    expect(running.events.filter(({ type }) => type === 'expired')).toMatchObject([
+      { id: 'id-2', offset: '1' },
+    ]);
+  },
+);
+
+test('a message that expires while its tries fail is dropped at the next try, parked or not, and its key continues', async () => {
+  inbox = await MemoryInbox.create();
+  const tries: number[] = [];
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: ['1s', '1s', '1s', '1s', '1s'],
+    before: ({ payload: { n } }) => {
+      tries.push(n);
+      if (n === 1) throw new Error('not yet');
+    },
+  });
+  inbox.feed({ n: 1, key: 'a', headers: expiring(1, 1_500) }, { n: 2, key: 'a' });
+  await until(() => running.counts().expired === 1 && running.counts().handled === 1);
+
+  expect(await inbox.effects()).toEqual([2]);
+  expect(await inbox.kept()).toEqual([]);
+  expect(tries.filter((n) => n === 1).length).toBeLessThan(4);
+  expect(running.events.filter(({ type }) => type === 'expired')).toMatchObject([{ id: 'id-1' }]);
+});
