@@ -65,11 +65,13 @@ export function explainDelivery(facts: DeliveryFacts): Why {
     case 'discarded':
       return { code: 'discarded', text: 'It failed, and an operator discarded it.' };
     case 'expired':
-      return {
-        code: 'expired',
-        text: `It expired at ${facts.expiresAt?.toISOString()} and is not sent${facts.maybePublished ? '; an earlier try may have published it' : ''}.`,
-      };
+      return expired(facts);
   }
+}
+
+function expired({ expiresAt, maybePublished }: DeliveryFacts): Why {
+  const doubt = maybePublished ? '; an earlier try may have published it' : '';
+  return { code: 'expired', text: `It expired at ${expiresAt?.toISOString()} and is not sent${doubt}.` };
 }
 
 function waiting(facts: DeliveryFacts): Why {

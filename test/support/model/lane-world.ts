@@ -23,7 +23,7 @@ import { retryMinutes } from './lane-model.ts';
 
 const minuteMs = 60_000;
 /** What the model refuses, too. */
-const refusals: readonly OutboxErrorCode[] = ['OUTBOX_REF_TAKEN', 'OUTBOX_EXPIRY_BEFORE_DUE'];
+const refusals: ReadonlySet<OutboxErrorCode> = new Set(['OUTBOX_REF_TAKEN', 'OUTBOX_EXPIRY_BEFORE_DUE']);
 const operator = { actor: 'the model', reason: 'as told' };
 
 /** A message as the database shows it. */
@@ -119,7 +119,7 @@ export class LaneWorld {
     ]);
     if (stored === undefined) throw new Error('Nothing was answered.');
     if (stored.refusal === null) this.#ids.set(label, stored.id);
-    else if (!refusals.includes(stored.refusal.code)) throw new Error(stored.refusal.message);
+    else if (!refusals.has(stored.refusal.code)) throw new Error(stored.refusal.message);
     return stored.refusal === null;
   }
 
