@@ -5,6 +5,7 @@ export type { Config } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
+export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
@@ -37,6 +38,7 @@ export type { TransactionClient } from './inbox/transaction-client.ts';
 export { permanent, retryAfter } from './inbox/verdict.ts';
 export type { Window } from './inbox/window/window.ts';
 export type { OnFailed } from './relay/on-failed.ts';
+export type { OnStalled, StalledGroup } from './relay/on-stalled.ts';
 export {
   clientOf,
   type PoolClient,

@@ -2,6 +2,7 @@ export { type Config, defineConfig, type RelayConfig } from './config/config.ts'
 export type { DatabaseConfig } from './config/database-config.ts';
 export { env } from './config/env.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
+export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
@@ -36,6 +37,7 @@ export { type BatchMessage, type Stored, send, sendBatch } from './outbox/send.t
 export { type TransactionRunner, transaction } from './outbox/transact.ts';
 export { type QueryRunner, type RootClient, type RunQuery, type Waker, wake } from './outbox/wake.ts';
 export type { OnFailed } from './relay/on-failed.ts';
+export type { OnStalled, StalledGroup } from './relay/on-stalled.ts';
 export {
   clientOf,
   type PoolClient,

@@ -17,6 +17,7 @@ const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
   'error',
   'expired',
   'failed',
+  'group-stalled',
   'hold-began',
   'lane-lost',
   'messages-unconfirmed',
@@ -41,6 +42,7 @@ const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
 /** Events that need a person, whatever their error says. */
 const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
   'failed',
+  'group-stalled',
   'messages-lost',
   'messages-unconfirmed',
   'partitions-unread',
@@ -150,6 +152,8 @@ function inWords(event: RelayEvent | ConsumerEvent): string {
       return `${messageOf(event)} has expired, and is not ${'lane' in event ? 'sent' : 'handled'}`;
     case 'failed':
       return 'transport' in event ? `${messageOf(event)} has failed for good` : event.type;
+    case 'group-stalled':
+      return `group ${event.group} of ${event.topic} has not moved since ${event.since.toISOString()}, and messages wait for it`;
     case 'workflows-failing':
       return 'Temporal runs no workflows, parked messages are tried by the consumers themselves';
     default:

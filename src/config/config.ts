@@ -5,9 +5,11 @@ import { defaulted, func, optional, shaped } from '../core/options/values.ts';
 import { type Retention, retentionOptions } from '../core/retention.ts';
 import { isTopic, type Topic } from '../core/topic.ts';
 import type { OnFailed } from '../relay/on-failed.ts';
+import type { OnStalled } from '../relay/on-stalled.ts';
 import { type DatabaseConfig, databaseOptions } from './database-config.ts';
 import { readConfig } from './read-config.ts';
 import { type RelaySettings, relayOptions } from './relay-settings.ts';
+import { type StalledSettings, stalledOptions } from './stalled-settings.ts';
 import { type TemporalConfig, temporalSettings } from './temporal-config.ts';
 
 /**
@@ -29,6 +31,10 @@ export interface Config {
   readonly retention?: Retention;
   /** Called by the relay for each message that has failed for good, see {@link OnFailed}. @defaultValue nothing */
   readonly onFailed?: OnFailed;
+  /** Called by the relay for each consumer group that has stalled, see {@link OnStalled}. @defaultValue nothing */
+  readonly onStalled?: OnStalled;
+  /** Which consumer groups count as stalled, and after what time. @defaultValue none are watched, unless `onStalled` is set */
+  readonly stalled?: StalledSettings;
 }
 
 /** A configuration with everything that a relay needs. */
@@ -51,6 +57,8 @@ const configTable = {
   relay: defaulted(relayOptions),
   retention: defaulted(retentionOptions),
   onFailed: optional(func<OnFailed>()),
+  onStalled: optional(func<OnStalled>()),
+  stalled: optional(stalledOptions),
 } satisfies Table<Config>;
 
 /** Names of all settings of a configuration. */

@@ -1,18 +1,14 @@
 import { passCrashPoint } from '../core/crash-point.ts';
-import { OutboxError } from '../core/errors.ts';
-import { late, orLate } from '../core/or-late.ts';
 import { pauseAfter } from '../core/pause-after.ts';
-import type { Database, Sql } from '../store/database/database.ts';
-import { trustRoleLocally } from '../store/database/own-names.ts';
-import { fromQuery, type Transaction } from '../store/database/transaction.ts';
+import type { Database } from '../store/database/database.ts';
 import { noteNotice } from '../store/message/unnotified.ts';
+import { lendTo } from './lend-transaction.ts';
 import type { OnFailed } from './on-failed.ts';
 import type { RelayReport } from './report.ts';
 import { Wake } from './wake.ts';
 
 /** Failures that another relay, or nobody, has reported are found after this time. */
 const lookEveryMs = 5_000;
-const hookWithinMs = 30_000;
 const pauses = { first: 1_000, most: 5 * 60_000 };
 /** Messages whose call has failed and that rest; with more of them all are forgotten, and so called again at once. */
 const maxRefused = 1_000;
@@ -86,8 +82,7 @@ export class FailureNotices {
         const failed = await noteNotice(sql, topics, this.#resting());
         if (failed === undefined) return;
         ({ id } = failed);
-        await sql.query(trustRoleLocally);
-        await lendTo((tx) => onFailed(tx, failed), sql);
+        await lendTo('onFailed', (tx) => onFailed(tx, failed), sql);
         passCrashPoint('relay:notified');
       });
     } catch (error) {
@@ -112,20 +107,5 @@ export class FailureNotices {
     const resting = [...this.#refused].filter(([, { againAt }]) => againAt > now);
     this.#soonestAt = Math.min(...resting.map(([, { againAt }]) => againAt));
     return resting.map(([id]) => id);
-  }
-}
-
-/** Lends a transaction, which refuses statements when the work is over: its connection serves others then. */
-async function lendTo(work: (tx: Transaction) => PromiseLike<unknown>, sql: Sql): Promise<void> {
-  let over = false;
-  const tx = fromQuery(async (text, values) => {
-    if (over) throw new OutboxError('OUTBOX_NOT_IN_TRANSACTION', 'The call of onFailed is over.');
-    return sql.query(text, values);
-  });
-  try {
-    if ((await orLate(Promise.resolve(work(tx)), hookWithinMs)) === late)
-      throw new Error(`onFailed has not ended within ${hookWithinMs / 1_000} s.`);
-  } finally {
-    over = true;
   }
 }

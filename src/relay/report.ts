@@ -1,5 +1,6 @@
 import type { Hold } from '../brokers/transport.ts';
 import type { Lane } from '../core/lane.ts';
+import type { StalledGroup } from './on-stalled.ts';
 
 /** A message whose try has failed, as the database has it. */
 export interface FailedSend extends Lane {
@@ -42,6 +43,8 @@ export type RelayEvent =
   | ({ readonly type: 'expired'; readonly id: string; readonly key: string | null } & Lane)
   /** A message has failed for good: it needs a person. Reported like `attempt-failed`, and instead of it. */
   | ({ readonly type: 'failed' } & FailedSend)
+  /** A consumer group does not move although messages wait for it: once per stall, or not at all if the relay dies just then. */
+  | ({ readonly type: 'group-stalled' } & StalledGroup)
   | ({ readonly type: 'hold-began'; readonly hold: Hold } & Lane)
   /** Follows every `hold-began`: the lane goes on, or is given up, and its next owner checks again. */
   | ({ readonly type: 'hold-ended'; readonly lastedMs: number } & Lane)
@@ -99,6 +102,7 @@ export type RelayEvent =
         | 'tell'
         | 'expiry'
         | 'notices'
+        | 'stalls'
         | 'schedules'
         | 'workers'
         | 'overdue'

@@ -108,7 +108,12 @@ export const layers = [
       'relay/timings.ts',
       'brokers/workflow/client/temporal-address.ts',
     ],
-    types: ['brokers/transport.ts', 'relay/on-failed.ts', 'store/installation/settings.ts'],
+    types: [
+      'brokers/transport.ts',
+      'relay/on-failed.ts',
+      'relay/on-stalled.ts',
+      'store/installation/settings.ts',
+    ],
     uses: ['process', 'io'],
     reason: 'src/config reads and checks settings and composes nothing: src/app does.',
   },

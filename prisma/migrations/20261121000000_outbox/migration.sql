@@ -85,6 +85,24 @@ create table outbox.relay (
   lags       jsonb not null
 );
 
+-- The looks of relays at the consumer groups of a transport: one relay looks for all, and the number voids earlier looks.
+create table outbox.group_look (
+  transport text collate "C" primary key,
+  number    bigint not null,
+  began_at  timestamptz not null
+);
+
+-- Consumer groups for which messages waited at the last look of a relay, for the hook that tells of those that stand still.
+create table outbox.group_place (
+  topic          text collate "C" not null,
+  consumer_group text collate "C" not null,
+  -- {"0": {"at": the first offset that it has not committed, "sinceMs": …}, …}: by partition, if messages wait there.
+  places         jsonb not null default '{}',
+  -- Whether the hook was called for this stall.
+  told           boolean not null default false,
+  primary key (topic, consumer_group)
+);
+
 -- Limits and durations of the relay that was started last, for display.
 create table outbox.setting (
   name       text collate "C" primary key,

@@ -15,6 +15,7 @@ import { type Confirmation, confirmationOf } from './confirmation.ts';
 import { askServers } from './relay-health.ts';
 import type { RelayServers } from './relay-servers.ts';
 import { RelaySupervision } from './relay-supervision.ts';
+import { stalledGroupsOf } from './stalled.ts';
 import { completeInBackground } from './unfinished-lanes.ts';
 
 /** The parts of a relay that has reached its servers. */
@@ -65,6 +66,9 @@ export async function deliver(input: DeliverInput, running: Running): Promise<Re
   running.add(() => relay.stop());
   relay.start();
   confirmation.start();
+  const stalledGroups = stalledGroupsOf(input.config, { database, report });
+  if (stalledGroups !== undefined) running.add(() => stalledGroups.stop());
+  stalledGroups?.start();
   await Promise.race([relay.begun(), rest(firstWithinMs, stopping, { ref: false })]);
   stopping.throwIfAborted();
   await supervision.begin(relay, (census, repeater) =>

@@ -183,6 +183,7 @@ test('every wrong setting of a configuration is named at once', () => {
 });
 
 test('operations accept a configuration with all settings', async () => {
-  const full: Required<RelayConfig> = { ...base, relay: {}, retention: {}, onFailed: async () => undefined };
+  const hooks = { onFailed: async () => undefined, onStalled: async () => undefined };
+  const full: Required<RelayConfig> = { ...base, relay: {}, retention: {}, stalled: {}, ...hooks };
   await operations(defineConfig(full)).close();
 });

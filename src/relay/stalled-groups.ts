@@ -1,0 +1,178 @@
+import { passCrashPoint } from '../core/crash-point.ts';
+import { OutboxError } from '../core/errors.ts';
+import { keepLooking } from '../core/keep-looking.ts';
+import type { Database, Sql } from '../store/database/database.ts';
+import {
+  beginGroupLook,
+  forgetMovedGroups,
+  type GroupAt,
+  type GroupLook,
+  lockGroupNote,
+  writeGroupNote,
+} from '../store/installation/standing-groups.ts';
+import { judgeStanding, type SeenGroup } from './judge-standing.ts';
+import { lendTo } from './lend-transaction.ts';
+import type { OnStalled, StalledGroup } from './on-stalled.ts';
+import type { OffsetReader } from './passed-times.ts';
+import type { RelayReport } from './report.ts';
+
+/** What a broker knows about many groups at once. Every call rejects if the broker cannot be reached. */
+interface LagReader extends OffsetReader {
+  /** How many messages each group has not acknowledged, where it has committed anything. */
+  lags(
+    groups: readonly string[],
+    addresses: readonly string[],
+  ): Promise<readonly { readonly group: string; readonly address: string; readonly messages: number }[]>;
+}
+
+/** A transport that tells how far groups are, and what is watched there. */
+export interface WatchedTransport {
+  /** Name in the configuration. */
+  readonly name: string;
+  readonly offsets: LagReader;
+  /** Finds addresses that do not exist; absent: all do. */
+  readonly topics?: { missing(addresses: readonly string[]): Promise<readonly string[]> };
+  /** An address, the topic that is sent there, and the groups that must read it even if they have never committed anything. */
+  readonly addresses: ReadonlyMap<string, { readonly topic: string; readonly expected: readonly string[] }>;
+}
+
+export interface StalledGroupsInput {
+  readonly database: Database;
+  readonly transports: readonly WatchedTransport[];
+  /** Names of the groups that are watched wherever they have committed, read at each look. */
+  readonly groups: () => Promise<readonly string[]>;
+  readonly afterMs: number;
+  readonly onStalled: OnStalled | undefined;
+  readonly report: RelayReport;
+}
+
+interface Behind extends GroupAt {
+  readonly address: string;
+  readonly expected: boolean;
+  readonly waiting: number | null;
+}
+
+/** Between two looks: a quarter of the time after which a group is stalled, within these bounds. */
+const lookEvery = { leastMs: 250, mostMs: 60_000 };
+
+/**
+ * Looks whether consumer groups move, and tells of each that does not, once per stall.
+ *
+ * One relay looks for all; which one is decided anew for each look. Where a group stands is noted in a row, so that a stall goes on
+ * while no relay runs, and the hook is called in the transaction that notes it.
+ */
+export class StalledGroups {
+  readonly #input: StalledGroupsInput;
+  readonly #everyMs: number;
+  readonly #stopping = new AbortController();
+  readonly #writing = new Set<Promise<unknown>>();
+  /** Groups of which the broker has said that it cannot tell how far they are: reported once. */
+  readonly #unfit = new Set<string>();
+  #running: Promise<unknown> | undefined;
+
+  constructor(input: StalledGroupsInput) {
+    this.#input = input;
+    this.#everyMs = Math.min(Math.max(input.afterMs / 4, lookEvery.leastMs), lookEvery.mostMs);
+  }
+
+  start(): void {
+    this.#running ??= Promise.all(
+      // Each on its own: a broker that does not answer holds up no other.
+      this.#input.transports.map((transport) =>
+        keepLooking(() => this.#look(transport), this.#everyMs, this.#stopping.signal),
+      ),
+    );
+  }
+
+  /** Waits for the call under way, but not for the answer of a broker. Never rejects. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    await Promise.allSettled(this.#writing);
+  }
+
+  async #look(transport: WatchedTransport): Promise<void> {
+    const { database } = this.#input;
+    try {
+      // A little less: the rest between two looks of the only relay must not miss it.
+      const look = await beginGroupLook(database, transport.name, this.#everyMs * 0.9);
+      if (look === undefined) return;
+      const behind = await this.#behind(transport);
+      if (this.#stopping.signal.aborted) return;
+      const topics = [...transport.addresses.values()].map(({ topic }) => topic);
+      await forgetMovedGroups(database, look, topics, behind);
+      for (const group of behind) await this.#judge(transport, look, group);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** The groups for which messages wait, at each address. */
+  async #behind({ addresses, offsets, topics }: WatchedTransport): Promise<readonly Behind[]> {
+    const all = [...addresses.keys()];
+    const missing = (await topics?.missing(all)) ?? [];
+    const there = all.filter((address) => !missing.includes(address));
+    const expected = there.flatMap((address) => addresses.get(address)?.expected ?? []);
+    const groups = new Set([...(await this.#input.groups()), ...expected]);
+    const lags = await offsets.lags([...groups], there);
+    return there.flatMap((address) => {
+      const { topic = address, expected: needed = [] } = addresses.get(address) ?? {};
+      const known = lags.filter((lag) => lag.address === address);
+      const silent = needed.filter((group) => known.every((lag) => lag.group !== group));
+      const at = { topic, address };
+      return [
+        ...known
+          .filter(({ messages }) => messages > 0)
+          .map(({ group, messages: waiting }) => ({
+            ...at,
+            group,
+            waiting,
+            expected: needed.includes(group),
+          })),
+        ...silent.map((group) => ({ ...at, group, waiting: null, expected: true })),
+      ];
+    });
+  }
+
+  async #judge({ offsets }: WatchedTransport, look: GroupLook, behind: Behind): Promise<void> {
+    const { address, expected: everywhere, group } = behind;
+    try {
+      // The place first: a group that takes everything in between is at the end, not behind it.
+      const ends = await offsets.ends(address);
+      const committed = await offsets.committed(group, address);
+      if (this.#stopping.signal.aborted) return;
+      const writing = this.#input.database.transaction((sql) =>
+        this.#note(sql, look, behind, { committed, ends, everywhere }),
+      );
+      this.#writing.add(writing);
+      const stalled = await writing.finally(() => this.#writing.delete(writing));
+      if (stalled !== undefined) this.#input.report({ type: 'group-stalled', ...stalled });
+    } catch (error) {
+      this.#failed(error, `${group}/${address}`);
+    }
+  }
+
+  async #note(sql: Sql, look: GroupLook, behind: Behind, seen: SeenGroup): Promise<StalledGroup | undefined> {
+    const { afterMs, onStalled } = this.#input;
+    const before = await lockGroupNote(sql, look, behind);
+    if (before === undefined) return undefined;
+    const times = { beganMs: look.beganMs, endedMs: before.endedMs };
+    const judged = judgeStanding(before, seen, times, afterMs);
+    await writeGroupNote(sql, behind, judged);
+    if (judged.stalled === undefined) return undefined;
+    const { topic, group, waiting } = behind;
+    const { partitions, sinceMs } = judged.stalled;
+    const stalled: StalledGroup = { topic, group, since: new Date(sinceMs), waiting, partitions };
+    if (onStalled !== undefined) await lendTo('onStalled', (tx) => onStalled(tx, stalled), sql);
+    passCrashPoint('relay:stall-noted');
+    return stalled;
+  }
+
+  #failed(error: unknown, group?: string): void {
+    if (group !== undefined && error instanceof OutboxError && error.code === 'OUTBOX_GROUP_UNFIT') {
+      if (this.#unfit.has(group)) return;
+      this.#unfit.add(group);
+    }
+    if (!this.#stopping.signal.aborted) this.#input.report({ type: 'error', during: 'stalls', error });
+  }
+}
