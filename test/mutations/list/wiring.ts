@@ -1,6 +1,8 @@
 import type { Mutation } from '../mutation.ts';
 
 const told = '`onFailed` is called for each failed message';
+const stalled = '`onStalled` is called for each group that stands still';
+const stalledTests = 'test/integration/kafka/stalled-groups.test.ts';
 
 /** Correct parts, put together wrongly: what calls them, when, and with which result. */
 export const wiringMutations: readonly Mutation[] = [
@@ -66,5 +68,61 @@ export const wiringMutations: readonly Mutation[] = [
     replace: 'coalesce(new.notified, false)',
     test: 'test/integration/relay/failure-notices.test.ts',
     title: 'a message that was retried in time is not told, and one that fails again is told again',
+  },
+  {
+    name: 'stall-is-told-by-every-look',
+    promise: stalled,
+    file: 'src/relay/judge-standing.ts',
+    find: 'stands && !before.told',
+    replace: 'stands',
+    test: stalledTests,
+    title: 'a group that stands while messages wait is told once',
+  },
+  {
+    name: 'stall-is-noted-after-its-call',
+    promise: stalled,
+    file: 'src/relay/stalled-groups.ts',
+    find: '    await writeGroupNote(sql, behind, judged);\n',
+    replace: '    await writeGroupNote(this.#input.database, behind, { ...judged, told: false });\n',
+    test: stalledTests,
+    title: 'a group that stands while messages wait is told once',
+  },
+  {
+    name: 'stall-is-noted-before-its-call',
+    promise: stalled,
+    file: 'src/relay/stalled-groups.ts',
+    find: "await lendTo('onStalled', (tx) => onStalled(tx, stalled), sql);",
+    replace:
+      "await sql.query('commit').then(() => lendTo('onStalled', (tx) => onStalled(tx, stalled), sql));",
+    test: stalledTests,
+    title: 'a relay that dies in the call has told nobody',
+  },
+  {
+    name: 'each-relay-looks-at-groups',
+    promise: stalled,
+    file: 'src/store/installation/standing-groups.ts',
+    find: "where l.began_at <= clock_timestamp() - $2::float8 * interval '1 ms'",
+    replace: 'where $2::float8 > 0',
+    test: stalledTests,
+    title: 'relays that run at once tell of each stall once, and ask the broker as often as one does',
+  },
+  {
+    name: 'one-moving-partition-hides-the-others',
+    promise: stalled,
+    file: 'src/relay/judge-standing.ts',
+    find: '    if (beganMs - place.sinceMs < afterMs) continue;\n',
+    replace:
+      '    if (beganMs - place.sinceMs < afterMs) return { places, told: false, stalled: undefined };\n',
+    test: 'test/unit/relay/judge-standing.test.ts',
+    title: 'one partition that stands is a stall',
+  },
+  {
+    name: 'relay-does-not-watch-groups',
+    promise: stalled,
+    file: 'src/app/relay/deliver.ts',
+    find: '  stalledGroups?.start();\n',
+    replace: '',
+    test: stalledTests,
+    title: 'a relay calls onStalled of its configuration, and logs a line',
   },
 ];

@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import { setTrap } from '../../../src/core/crash-point.ts';
+import { topic } from '../../../src/core/topic.ts';
+import { send } from '../../../src/outbox/send.ts';
+import type { OnStalled, StalledGroup } from '../../../src/relay/on-stalled.ts';
+import type { RelayEvent } from '../../../src/relay/report.ts';
+import { StalledGroups } from '../../../src/relay/stalled-groups.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { fromQuery } from '../../../src/store/database/transaction.ts';
+import { kafka } from '../../../src/transports.ts';
+import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
+import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { gate } from '../../support/fixtures/gate.ts';
+import { quietTemporal } from '../../support/fixtures/stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
+
+const brokers = inject('kafkaBrokers');
+const client = observer(brokers);
+const afterMs = 1_000;
+const timeout = 120_000;
+
+const noteTold: OnStalled = (tx, { group }) => tx.$queryRawUnsafe('insert into told values ($1)', group);
+
+interface Watch {
+  readonly onStalled?: OnStalled;
+  readonly database?: Database;
+  readonly expected?: readonly string[];
+  readonly after?: number;
+}
+
+/** A topic with two partitions on a real Kafka, whose groups are moved by hand, and what watches them. */
+async function stage() {
+  quietTemporal();
+  const made = await createTestDatabase();
+  await made.database.query('create table public.told (name text not null)');
+  const transport = kafka({ servers: brokers });
+  const address = await createTopic(client, { numPartitions: 2 });
+  const [admin, producer] = [client.admin(), client.producer()];
+  await Promise.all([admin.connect(), producer.connect()]);
+  const group = `billing-${randomUUID()}`;
+  const events: RelayEvent[] = [];
+  const open: StalledGroups[] = [];
+  return {
+    ...made,
+    transport,
+    address,
+    group,
+    events,
+    open,
+    fill: (partition: number, count = 1) =>
+      producer.send({
+        topic: address,
+        messages: Array.from({ length: count }, () => ({ partition, value: 'x' })),
+      }),
+    move: (partition: number, offset: number, who = group) =>
+      admin.setOffsets({ groupId: who, topic: address, partitions: [{ partition, offset: String(offset) }] }),
+    watch({ onStalled = noteTold, database = made.database, expected = [], after = afterMs }: Watch = {}) {
+      const { offsets, topics } = transport;
+      if (offsets === undefined || topics === undefined) throw new Error('It lacks them.');
+      const watching = new StalledGroups({
+        database,
+        transports: [
+          { name: 'kafka', offsets, topics, addresses: new Map([[address, { topic: 'orders', expected }]]) },
+        ],
+        groups: async () => [group],
+        afterMs: after,
+        onStalled,
+        report: (event) => events.push(event),
+      });
+      open.push(watching);
+      watching.start();
+      return watching;
+    },
+    told: async () =>
+      (await made.database.query<{ name: string }>('select name from told')).map(({ name }) => name),
+    looks: async () =>
+      Number(
+        (await made.database.query<{ number: string }>('select number from outbox.group_look'))[0]?.number ??
+          0,
+      ),
+    async end() {
+      await Promise.all(open.map((one) => one.stop()));
+      await Promise.all([admin.disconnect(), producer.disconnect(), transport.close()]);
+      await made.drop();
+    },
+  };
+}
+
+let on: Awaited<ReturnType<typeof stage>>;
+beforeEach(async () => {
+  on = await stage();
+});
+afterEach(() => on.end());
+
+/** Waits until groups have been looked at so often again. */
+async function looksMore(count: number): Promise<void> {
+  const before = await on.looks();
+  await until(async () => (await on.looks()) >= before + count, 60_000);
+}
+
+test('a group that stands while messages wait is told once, and again only after it has moved and stalled anew', {
+  timeout,
+}, async () => {
+  const seen: StalledGroup[] = [];
+  await on.fill(0, 3);
+  await on.fill(1, 3);
+  await on.move(0, 1);
+  await on.move(1, 3);
+  const from = Date.now();
+  on.watch({
+    onStalled: async (tx, stalled) => {
+      seen.push(stalled);
+      await noteTold(tx, stalled);
+    },
+  });
+  await until(async () => (await on.told()).length === 1, 30_000);
+  const about = { topic: 'orders', group: on.group, partitions: [0] };
+  expect(seen).toEqual([{ ...about, waiting: 2, since: expect.any(Date) }]);
+  expect(Date.now() - from).toBeGreaterThanOrEqual(afterMs);
+  // New messages, in this partition and another, are the same stall.
+  await on.fill(0);
+  await on.fill(1);
+  await looksMore(3);
+  expect(await on.told()).toHaveLength(1);
+
+  // The one that is told moves last: until then it is the same stall.
+  await on.move(1, 4);
+  await on.move(0, 3);
+  await until(async () => (await on.told()).length === 2, 30_000);
+  expect(seen[1]).toEqual({ ...about, waiting: 1, since: expect.any(Date) });
+  await until(() => on.events.length === 2);
+  expect(on.events).toEqual(seen.map((stalled) => ({ type: 'group-stalled', ...stalled })));
+});
+
+test('a group that has nothing to read, and one that moves slowly, are not told', { timeout }, async () => {
+  const idle = on.watch();
+  await on.fill(0, 5);
+  await on.move(0, 5);
+  await looksMore(3);
+  await idle.stop();
+  await on.fill(0, 10_000);
+  // Far more than a move takes on a busy machine.
+  const after = 5_000;
+  const from = performance.now();
+  on.watch({ after });
+  for (let offset = 6; performance.now() - from < after * 2.5; offset += 1) await on.move(0, offset);
+
+  expect(await on.told()).toEqual([]);
+  expect(on.events).toEqual([]);
+});
+
+test('a group that has never committed is told if a topic expects its receipts', { timeout }, async () => {
+  const seen: StalledGroup[] = [];
+  await on.fill(1);
+  on.watch({
+    expected: ['receiving'],
+    onStalled: async (tx, stalled) => {
+      seen.push(stalled);
+      await noteTold(tx, stalled);
+    },
+  });
+  await until(async () => (await on.told()).length > 0, 30_000);
+  await looksMore(4);
+
+  expect(await on.told()).toEqual(['receiving']);
+  expect(seen).toMatchObject([{ waiting: null, partitions: [1] }]);
+});
+
+test('relays that run at once tell of each stall once, and ask the broker as often as one does', {
+  timeout,
+}, async () => {
+  await on.fill(0, 3);
+  await on.move(0, 1);
+  const [from, before] = [performance.now(), await on.looks()];
+  for (let n = 0; n < 4; n += 1) on.watch();
+  await until(async () => (await on.told()).length > 0, 30_000);
+  await looksMore(3);
+  const looks = (await on.looks()) - before;
+  const tookMs = performance.now() - from;
+  await Promise.all(on.open.map((one) => one.stop()));
+
+  expect(await on.told()).toEqual([on.group]);
+  expect(on.events.filter(({ type }) => type === 'group-stalled')).toHaveLength(1);
+  expect(looks).toBeLessThanOrEqual(tookMs / ((afterMs / 4) * 0.9) + 1);
+});
+
+test('a relay that dies in the call has told nobody, and the next one tells once of the stall that began before', {
+  timeout,
+}, async () => {
+  await on.fill(0, 3);
+  await on.move(0, 1);
+  const dying = new MortalDatabase(on.database);
+  const died = gate();
+  const since: Date[] = [];
+  const noteSince: OnStalled = async (tx, stalled) => {
+    since.push(stalled.since);
+    await noteTold(tx, stalled);
+  };
+  const disarm = setTrap('relay:stall-noted', () => {
+    dying.kill();
+    died.open();
+    throw new ProcessDied('It died with the call done.');
+  });
+  const first = on.watch({ onStalled: noteSince, database: dying });
+  await died.opened;
+  await first.stop();
+  disarm();
+  expect(await on.told()).toEqual([]);
+
+  on.watch({ onStalled: noteSince });
+  await until(async () => (await on.told()).length > 0, 30_000);
+  await looksMore(3);
+  expect(await on.told()).toEqual([on.group]);
+  expect(since).toEqual([since[0], since[0]]);
+});
+
+test('a call that rejects is repeated at the next look', { timeout }, async () => {
+  await on.fill(0, 3);
+  await on.move(0, 1);
+  let calls = 0;
+  on.watch({
+    onStalled: async (tx, stalled) => {
+      calls += 1;
+      await noteTold(tx, stalled);
+      if (calls === 1) throw new Error('not now');
+    },
+  });
+  await until(async () => (await on.told()).length > 0, 30_000);
+
+  expect([calls, await on.told()]).toEqual([2, [on.group]]);
+  expect(on.events[0]).toEqual({ type: 'error', during: 'stalls', error: new Error('not now') });
+});
+
+test('a relay calls onStalled of its configuration, and logs a line', { timeout }, async ({
+  onTestFinished,
+}) => {
+  const orders = topic('orders', z.string(), { address: on.address });
+  const lines: string[] = [];
+  const log = (facts: object, message?: string): void =>
+    void lines.push(`${JSON.stringify(facts)} ${message}`);
+  await on.fill(0, 3);
+  await on.move(0, 1, 'java-billing');
+  const relay = startRelay(
+    {
+      database: { url: on.url },
+      temporal: { address: inject('temporalAddress') },
+      topics: [orders],
+      transports: { kafka: kafka({ servers: brokers }) },
+      stalled: { after: '1s', groups: ['java-billing'] },
+      onStalled: noteTold,
+    },
+    { logger: { warn: log, error: log } },
+  );
+  onTestFinished(() => relay.stop());
+  await relay.ready;
+  await on.database.transaction((sql) =>
+    send(
+      fromQuery((text, values) => sql.query(text, values)),
+      orders,
+      'one',
+    ),
+  );
+  await until(async () => (await on.told()).length > 0, 30_000);
+
+  expect(await on.told()).toEqual(['java-billing']);
+  await until(() => lines.some((line) => line.includes('group java-billing of orders has not moved since')));
+});
