@@ -4,6 +4,7 @@ import { z } from 'zod';
 
 export const inventoryPort = 27_151;
 export const shopPort = 27_152;
+export const mailerPort = 27_153;
 export const secret = env('DEDUCT_STOCK_SECRET', 'whsec_b25seSBmb3IgdGhpcyBleGFtcGxlLCBub3QgZm9yIHlvdXJz');
 
 export const Deduct = z.object({ orderId: z.uuid(), sku: z.string(), quantity: z.int().positive() });
@@ -17,4 +18,10 @@ export const Answer = z.object({ orderId: z.uuid(), result: z.enum(['deducted', 
 /** Back to the shop: what became of it. */
 export const stockAnswered = topic('stock-answered', Answer, {
   address: `http://127.0.0.1:${shopPort}/stock-answers`,
+});
+
+export const PersonTold = z.object({ failedId: z.uuid(), error: z.string() });
+/** Within the shop, for a person: a message that has failed, and why. */
+export const personTold = topic('person-told', PersonTold, {
+  address: `http://127.0.0.1:${mailerPort}/persons`,
 });

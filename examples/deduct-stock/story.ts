@@ -7,7 +7,7 @@ import shopConfig from './shop/outbox.config.ts';
 import { placeOrder } from './shop/place-order.ts';
 
 /** Orders on the outbox, with a fault each. The shop has two relays. */
-export async function playStory(stage: Stage): Promise<Figures> {
+export async function playStory(stage: Stage, mails: readonly string[]): Promise<Figures> {
   const { shop, inventory, network } = stage;
   await reset(stage);
   const relays = [shopConfig, shopConfig, inventoryConfig].map((config) =>
@@ -26,9 +26,10 @@ export async function playStory(stage: Stage): Promise<Figures> {
   await becomes(first, 'CONFIRMED');
   await network.mend();
 
-  // A person cannot know whether it was deducted, and sends a copy, which has an id of its own.
-  const { id = '', attempts } = (await messageOf(first)) ?? {};
+  // A person gets a mail, cannot know whether it was deducted, and sends a copy, which has an id of its own.
+  const { id = 'none', attempts } = (await messageOf(first)) ?? {};
   assert.equal(attempts, 3);
+  await until(() => mails.some((mail) => mail.includes(id)));
   const payload = { orderId: first, sku: 'apple', quantity: 2 };
   const copy = await operator.edit(id, { payload, actor: 'ada', reason: 'Was it deducted?' });
   await until(async () => (await operator.show(copy.id))?.message.state === 'published');

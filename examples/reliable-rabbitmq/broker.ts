@@ -1,16 +1,18 @@
 import type { ChannelModel } from 'amqplib';
-import { orderPlaced } from './topics.ts';
+import { orderPlaced, personTold } from './topics.ts';
 
 /** What this example uses on RabbitMQ. Exchanges are made by whoever owns the broker; relays and consumers make none. */
 export const ours = { exchange: orderPlaced.rules.address, queue: `${orderPlaced.rules.address}.warehouse` };
 export const byHand = { exchange: 'reliable-rabbitmq.by-hand', queue: 'reliable-rabbitmq.by-hand.warehouse' };
 
-/** Makes both exchanges anew, without a queue: nobody has ever received anything. */
+const persons = { exchange: personTold.rules.address, queue: `${personTold.rules.address}.mailer` };
+const all = [ours, byHand, persons];
+
+/** Makes all exchanges anew, without a queue: nobody has ever received anything. */
 export async function prepareBroker(connection: ChannelModel): Promise<void> {
   await removeFromBroker(connection);
   const channel = await connection.createChannel();
-  for (const { exchange } of [ours, byHand])
-    await channel.assertExchange(exchange, 'topic', { durable: true });
+  for (const { exchange } of all) await channel.assertExchange(exchange, 'topic', { durable: true });
   await channel.close();
 }
 
@@ -28,7 +30,7 @@ export async function watchExchange(connection: ChannelModel): Promise<readonly 
 
 export async function removeFromBroker(connection: ChannelModel): Promise<void> {
   const channel = await connection.createChannel();
-  for (const { exchange, queue } of [ours, byHand]) {
+  for (const { exchange, queue } of all) {
     await channel.deleteQueue(queue);
     await channel.deleteExchange(exchange);
   }

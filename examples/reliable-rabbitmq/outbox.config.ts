@@ -1,10 +1,12 @@
 import { defineConfig, env } from 'temporal-outbox';
 import { rabbitmq } from 'temporal-outbox/transports';
-import { orderPlaced } from './topics.ts';
+import { tellPerson } from './tell-person.ts';
+import { orderPlaced, personTold } from './topics.ts';
 
 export default defineConfig({
   database: { url: env('DATABASE_URL') },
   temporal: { address: env('TEMPORAL_ADDRESS', 'localhost:7233') },
-  topics: [orderPlaced],
+  topics: [orderPlaced, personTold],
+  onFailed: tellPerson,
   transports: { rabbitmq: rabbitmq({ url: env('RABBITMQ_URL') }) },
 });

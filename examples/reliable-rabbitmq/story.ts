@@ -8,6 +8,8 @@ import type { CrashPoint } from 'temporal-outbox/testing';
 import { watchExchange } from './broker.ts';
 import { declined, type Figures, figuresOf, picked, until } from './faults.ts';
 import type { PrismaClient } from './generated/client.ts';
+import { mailbox } from './mailbox.ts';
+import { startMailer } from './mailer.ts';
 import type { Network } from './network.ts';
 import config from './outbox.config.ts';
 import { placeOrder } from './place-order.ts';
@@ -18,16 +20,19 @@ export async function playStory(
   prisma: PrismaClient,
   network: Network,
   broker: ChannelModel,
-): Promise<Figures> {
+): Promise<Figures & { readonly mails: number }> {
   const relays = [startRelay(config, { logger: false }), startRelay(config, { logger: false })];
   await Promise.all(relays.map(({ ready }) => ready));
   const operator = operations(config);
+  const office = await mailbox();
+  const mailer = await startMailer(prisma, office);
 
-  // Nobody has a queue yet: RabbitMQ returns the message, its tries are used up, a person is needed.
+  // Nobody has a queue yet: RabbitMQ returns the message, its tries are used up, and a person gets a mail.
   const ladder = await placeOrder(prisma, 'ladder');
   const shown = (id: string) => operator.show(id);
   await until(async () => (await shown(ladder.messageId))?.message.state === 'failed');
   assert.equal((await shown(ladder.messageId))?.message.attempts, 3);
+  await until(() => office.mails.some((mail) => mail.includes(ladder.messageId)));
 
   // Now there is a warehouse, so the person retries. It dies before its work is committed, the next one before it acknowledges.
   const first = await doomed('inbox:handled');
@@ -66,8 +71,14 @@ export async function playStory(
 
   const refused = nails.status === 'rejected' ? 1 : 0;
   const figures = await figuresOf(prisma, { refused, copies: sent.length - new Set(sent).size });
-  await Promise.all([warehouse.stop(), ...relays.map((relay) => relay.stop()), operator.close()]);
-  return figures;
+  await Promise.all([
+    warehouse.stop(),
+    mailer.stop(),
+    ...relays.map((relay) => relay.stop()),
+    operator.close(),
+  ]);
+  await office.close();
+  return { ...figures, mails: office.mails.length };
 }
 
 /** Starts a warehouse that dies at this point of its first message. */

@@ -6,3 +6,8 @@ export const orderPlaced = topic('order-placed', z.object({ orderId: z.uuid(), i
   address: 'reliable-rabbitmq.orders',
   retry: ['100ms', '200ms'],
 });
+
+/** For a person: a message that has failed, and why. */
+export const personTold = topic('person-told', z.object({ failedId: z.uuid(), error: z.string() }), {
+  address: 'reliable-rabbitmq.persons',
+});
