@@ -36,6 +36,33 @@ describe.each(names)('the example %s', (name) => {
   });
 });
 
+/** The cells of the rows of all tables of a page. */
+const rowsOf = (page: string): readonly (readonly string[])[] =>
+  [...page.matchAll(/^\| (?<row>.*) \|$/gm)].map(({ groups }) => (groups?.['row'] ?? '').split(' | '));
+
+test('each figure in the table of designs is one that the page of its example has', () => {
+  const compared = rowsOf(text('examples/README.md')).filter(
+    (row) => row.length === 5 && /\(.*README/.test(row[4] ?? ''),
+  );
+  expect(compared).toHaveLength(5);
+  for (const [, , byHand = '', here = '', links = ''] of compared) {
+    const pages = [...links.matchAll(/\((?<page>[\w-]+\/README\.md)\)/g)].map(
+      ({ groups }) => groups?.['page'] ?? '',
+    );
+    const rows = pages.flatMap((page) => rowsOf(text(`examples/${page}`)));
+    for (const [figures, column] of [
+      [byHand, -2],
+      [here, -1],
+    ] as const)
+      for (const figure of figures.replace('over a channel, ', '').split('; ')) {
+        const cells = rows.map((row) => row.at(column) ?? '');
+        expect(cells, figure).toContainEqual(
+          expect.stringMatching(new RegExp(`(?<![\\w.,])${figure}(?!\\w)`)),
+        );
+      }
+  }
+});
+
 test('what building an example leaves behind is not published', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'temporal-outbox-files-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
