@@ -79,15 +79,6 @@ export const wiringMutations: readonly Mutation[] = [
     title: 'a group that stands while messages wait is told once',
   },
   {
-    name: 'stall-is-noted-after-its-call',
-    promise: stalled,
-    file: 'src/relay/stalled-groups.ts',
-    find: '    await writeGroupNote(sql, behind, judged);\n',
-    replace: '    await writeGroupNote(this.#input.database, behind, { ...judged, told: false });\n',
-    test: stalledTests,
-    title: 'a group that stands while messages wait is told once',
-  },
-  {
     name: 'stall-is-noted-before-its-call',
     promise: stalled,
     file: 'src/relay/stalled-groups.ts',
