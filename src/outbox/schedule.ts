@@ -34,6 +34,11 @@ export interface EveryOptions {
 export interface RepeatedMessageOptions {
   /** The key of each message: see `send`. @defaultValue no order */
   readonly key?: string;
+  /**
+   * The ref of each message, to `list` it, and to cancel it while it is retrying or blocked. With `overlap: 'allow'` several may have
+   * it at once, and `cancel` takes the newest. @defaultValue none
+   */
+  readonly ref?: string;
   /** Headers of each message, as of `send`; without the current trace. The names `schedule` and `scheduled-at` are set. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
@@ -78,6 +83,7 @@ const scheduleOptions = optionTable('schedule', {
   catchUp: duration('10s', '365 days', '1h'),
   // Checked as those of a message.
   key: unchecked,
+  ref: unchecked,
   headers: unchecked,
 });
 
@@ -94,7 +100,7 @@ const nameReader = matching(
  * The name is unique in the installation; what was scheduled under it is replaced. A service may repeat the call at each start:
  * the same content changes nothing. A pause by an operator stays. The payload is validated now, not at each time.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID`, or as `send` for the payload, key and headers. Nothing is written, and the
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`, or as `send` for the payload, key, ref and headers. Nothing is written, and the
  * transaction stays usable
  * @example
  * await schedule(tx, 'daily-report', reportDue, {}, { cron: '0 6 * * *', timeZone: 'Europe/Berlin' });
@@ -142,9 +148,10 @@ async function ruleOf<Input>(
     throw scheduleOptions.invalid('every', 'cannot be combined with "cron"');
   if (every !== undefined && timeZone !== undefined)
     throw scheduleOptions.invalid('timeZone', 'goes with "cron" only');
-  const { key, headers } = options;
+  const { key, ref, headers } = options;
   const message = await prepare(topic, payload, {
     ...(key !== undefined && { key }),
+    ...(ref !== undefined && { ref }),
     ...(headers !== undefined && { headers }),
   });
   return {
@@ -152,6 +159,7 @@ async function ruleOf<Input>(
     topic: topic.name,
     payload: message.payload,
     key: key ?? null,
+    ref: ref ?? null,
     headers: withoutTrace(message.headers, headers),
     cron: cron ?? null,
     everyMs: every ?? null,

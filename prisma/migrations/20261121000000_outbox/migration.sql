@@ -2078,6 +2078,7 @@ create table outbox.schedule (
   name             text collate "C" primary key,
   topic            text collate "C" not null,
   key              text collate "C",
+  ref              text collate "C",
   payload          text not null,
   headers          jsonb,
   cron             text,

@@ -8,6 +8,8 @@ export interface ListedSchedule {
   readonly topic: string;
   /** Key of its messages; `null`: they have none. */
   readonly key: string | null;
+  /** Ref of its messages; `null`: they have none. */
+  readonly ref: string | null;
   /** This, or `everyMs`. */
   readonly cron: string | null;
   /** Milliseconds between its times, which are multiples of it since 1970. */
@@ -35,7 +37,7 @@ export interface ListedSchedule {
 /** Schedules by name, without those that were removed. */
 export async function listSchedules(sql: Sql): Promise<readonly ListedSchedule[]> {
   const rows = await sql.query<Omit<ListedSchedule, 'nextAt'> & { readonly nextMs: readonly number[] }>(
-    `select s.name, s.topic, s.key, s.cron, s.every_ms::float8 as "everyMs", s.time_zone as "timeZone", s.overlap,
+    `select s.name, s.topic, s.key, s.ref, s.cron, s.every_ms::float8 as "everyMs", s.time_zone as "timeZone", s.overlap,
        s.catch_up_ms::float8 as "catchUpMs", s.paused, s.followed_version is not distinct from s.version as followed,
        s.last_at as "lastAt", s.last_message_id as "lastMessageId", s.last_error as "lastError",
        array(select x.ms from (

@@ -13,6 +13,7 @@ interface Template {
   readonly topic: string;
   readonly payload: string;
   readonly key: string | null;
+  readonly ref: string | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +55,7 @@ export async function writeDue(database: Database, name: string, at: Date): Prom
 async function lockDue(sql: Sql, name: string, at: Date): Promise<DueRow | undefined> {
   await sql.query('select from outbox.schedule where name = $1::text for no key update', [name]);
   const [row] = await sql.query<DueRow>(
-    `select s.topic, s.payload, s.key, s.headers, s.removed, s.paused, d.id,
+    `select s.topic, s.payload, s.key, s.ref, s.headers, s.removed, s.paused, d.id,
        outbox.clock() > $2::text::timestamptz + outbox.exact(s.catch_up_ms * interval '1 ms') as late,
        s.overlap = 'skip' and s.last_message_id is distinct from d.id and exists (select from outbox.message_view v
          where v.id = s.last_message_id and v.state in ('waiting', 'ready', 'blocked', 'retrying')) as busy
@@ -71,7 +72,7 @@ async function lockDue(sql: Sql, name: string, at: Date): Promise<DueRow | undef
 async function storeScheduled(
   sql: Sql,
   name: string,
-  { topic, payload, key, headers }: Template,
+  { topic, payload, key, ref, headers }: Template,
   at: Date,
   id?: string,
 ): Promise<StoreAnswer> {
@@ -79,6 +80,7 @@ async function storeScheduled(
     {
       payload,
       ...(key !== null && { key }),
+      ...(ref !== null && { ref }),
       ...(id !== undefined && { id }),
       headers: { ...headers, schedule: name, 'scheduled-at': at.toISOString() },
     },
@@ -98,7 +100,7 @@ async function noteWritten(sql: Sql, name: string, at: Date, id: string): Promis
 /** Writes a message of the schedule for now, also while it is paused. @returns `undefined`: there is no such schedule */
 export async function writeNow(sql: Sql, name: string): Promise<StoreAnswer | undefined> {
   const [row] = await sql.query<Template & { readonly now: Date }>(
-    `select topic, payload, key, headers, outbox.clock() as now from outbox.schedule
+    `select topic, payload, key, ref, headers, outbox.clock() as now from outbox.schedule
      where name = $1::text and not removed for no key update`,
     [name],
   );

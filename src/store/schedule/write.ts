@@ -7,6 +7,7 @@ export interface ScheduleRule {
   readonly topic: string;
   readonly payload: string;
   readonly key: string | null;
+  readonly ref: string | null;
   readonly headers: Readonly<Record<string, string>>;
   /** This, or {@link ScheduleRule.everyMs}. */
   readonly cron: string | null;
@@ -27,20 +28,20 @@ interface StoredSchedule {
 export async function storeSchedule(sql: Sql, rule: ScheduleRule): Promise<StoredSchedule> {
   const [row] = await sql.query<{ changed: boolean; refusal: string | null }>(
     `with judged as (
-       select outbox.refusal(jsonb_strip_nulls(jsonb_build_object('payload', $3::text, 'key', $4::text, 'headers', $5::text::jsonb)),
+       select outbox.refusal(jsonb_strip_nulls(jsonb_build_object('payload', $3::text, 'key', $4::text, 'headers', $5::text::jsonb, 'ref', $11::text)),
          outbox.policy($2::text), null, outbox.clock()) as refusal
      ), written as (
-       insert into outbox.schedule as s (name, topic, payload, key, headers, cron, every_ms, time_zone, overlap, catch_up_ms)
-       select $1::text, $2::text, $3::text, $4::text, $5::text::jsonb, $6::text, $7::text::bigint, $8::text, $9::text, $10::text::bigint
+       insert into outbox.schedule as s (name, topic, payload, key, headers, cron, every_ms, time_zone, overlap, catch_up_ms, ref)
+       select $1::text, $2::text, $3::text, $4::text, $5::text::jsonb, $6::text, $7::text::bigint, $8::text, $9::text, $10::text::bigint, $11::text
        from judged where refusal is null
        on conflict (name) do update set topic = excluded.topic, payload = excluded.payload, key = excluded.key, headers = excluded.headers,
          cron = excluded.cron, every_ms = excluded.every_ms, time_zone = excluded.time_zone, overlap = excluded.overlap,
-         catch_up_ms = excluded.catch_up_ms, removed = false, paused = s.paused and not s.removed, next_at = '{}', last_error = null,
+         catch_up_ms = excluded.catch_up_ms, ref = excluded.ref, removed = false, paused = s.paused and not s.removed, next_at = '{}', last_error = null,
          version = s.version + 1, updated_at = outbox.clock()
        where s.removed
-         or (s.topic, s.payload, s.key, s.headers, s.cron, s.every_ms, s.time_zone, s.overlap, s.catch_up_ms) is distinct from
+         or (s.topic, s.payload, s.key, s.headers, s.cron, s.every_ms, s.time_zone, s.overlap, s.catch_up_ms, s.ref) is distinct from
             (excluded.topic, excluded.payload, excluded.key, excluded.headers, excluded.cron, excluded.every_ms, excluded.time_zone,
-             excluded.overlap, excluded.catch_up_ms)
+             excluded.overlap, excluded.catch_up_ms, excluded.ref)
        returning 1
      )
      select j.refusal::text as refusal, exists (select from written) as changed from judged j`,
@@ -55,6 +56,7 @@ export async function storeSchedule(sql: Sql, rule: ScheduleRule): Promise<Store
       rule.timeZone,
       rule.overlap,
       textOf(rule.catchUpMs),
+      rule.ref,
     ],
   );
   if (row === undefined) throw new Error('The database returned no row for a stored schedule.');

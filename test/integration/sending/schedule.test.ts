@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { operations } from '../../../src/app/operations/operations.ts';
-import { schedule, topic, unschedule } from '../../../src/index.ts';
+import { cancel, schedule, send, topic, unschedule } from '../../../src/index.ts';
 import { fromQuery, type Transaction } from '../../../src/store/database/transaction.ts';
 import { writeDue } from '../../../src/store/schedule/write-due.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => made.drop());
 beforeEach(async () => {
-  await made.database.query('truncate outbox.schedule, outbox.message cascade');
+  await made.database.query('truncate outbox.schedule, outbox.message, outbox.audit cascade');
 });
 
 const reports = topic('reports', z.object({ n: z.number() }));
@@ -112,6 +112,35 @@ test('with overlap skip a time writes nothing while the previous message is to b
   expect(await written()).toHaveLength(3);
 });
 
+test('a repeat that is tried again is found and canceled by the ref of its schedule, and the next one is written', async () => {
+  const put = (ref: string) =>
+    commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, ref, overlap: 'skip' }));
+  expect([await put('old'), await put('monthly'), await put('monthly')]).toEqual([
+    'scheduled',
+    'scheduled',
+    'unchanged',
+  ]);
+  // A waiting message of the same ref is another one, and holds up none.
+  const other = await commit((tx) => send(tx, reports, { n: 2 }, { ref: 'monthly', after: '1h' }));
+  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
+  expect(await writeDue(made.database, 'a', ago(8))).toBe('busy');
+  await made.database.query(
+    `update outbox.message set state = 'retrying', due_at = now() + '1 hour', attempts = 1 where state = 'ready'`,
+  );
+  const at = operations({ database: { url: made.url } });
+  const byRef = () => at.list({ topic: 'reports', ref: 'monthly' });
+
+  expect((await byRef()).messages.map(({ state }) => state).toSorted()).toEqual(['retrying', 'waiting']);
+  expect(await commit((tx) => cancel(tx, reports, 'monthly'))).toBe('canceled');
+  expect((await byRef()).messages.find(({ id }) => id === other.id)).toMatchObject({ state: 'canceled' });
+  expect(await writeDue(made.database, 'a', ago(8))).toBe('busy');
+  const [repeat] = await at.cancel({ topic: 'reports', ref: 'monthly' }, { actor: 'ada' });
+  expect(repeat).toMatchObject({ result: 'canceled' });
+  expect(repeat?.id).not.toBe(other.id);
+  await at.close();
+  expect(await writeDue(made.database, 'a', ago(7))).toBe('written');
+});
+
 test('operators list, pause, resume, run and remove a schedule without Temporal, and the audit has it', async () => {
   await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { every: '1h' }));
   const at = operations({ database: { url: made.url } });
@@ -188,6 +217,7 @@ test('a name, key, header or payload that cannot be stored is refused when it is
 
   await refused('OUTBOX_OPTION_INVALID', 'a b', { n: 1 }, {});
   await refused('OUTBOX_KEY_INVALID', 'a', { n: 1 }, { key: '' });
+  await refused('OUTBOX_REF_INVALID', 'a', { n: 1 }, { ref: '' });
   await refused('OUTBOX_HEADER_INVALID', 'a', { n: 1 }, { headers: { 'outbox-x': '1' } });
   await refused('OUTBOX_PAYLOAD_INVALID', 'a', { n: 'one' }, {});
   expect(await rows()).toEqual([]);
