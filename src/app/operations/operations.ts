@@ -1,9 +1,11 @@
 import type { Transport } from '../../brokers/transport.ts';
 import { configNames } from '../../config/config.ts';
 import { type DatabaseAddress, type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
+import { type TemporalConfig, temporalOf } from '../../config/temporal-config.ts';
 import { longestDurationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/options/option-table.ts';
+import { requirePackages } from '../../core/packages.ts';
 import type { Topic } from '../../core/topic.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.ts';
 import { changeMessages, type Target } from '../../operations/change.ts';
@@ -28,6 +30,7 @@ import {
 import { type MessageDetails, showMessage } from '../../operations/show.ts';
 import { type Status, statusOf } from '../../operations/status.ts';
 import type { VerifyReport } from '../../operations/verify/report.ts';
+import type { CompareSchedules } from '../../operations/verify/schedules.ts';
 import { type VerifyBounds, verify } from '../../operations/verify/verify.ts';
 import { type WithdrawOptions, withdrawMessages } from '../../operations/withdraw.ts';
 import { currentForm } from '../../outbox/current-form.ts';
@@ -58,6 +61,8 @@ export interface OperationsConfig {
   readonly topics?: readonly Topic[];
   /** Used by `verify` and `changePartitions` to query brokers. */
   readonly transports?: Readonly<Record<string, Transport>>;
+  /** Used by `verify` to compare schedules. @defaultValue they are not compared */
+  readonly temporal?: TemporalConfig;
 }
 
 /** Options of a verification. */
@@ -110,7 +115,8 @@ export interface Operations {
   /** Ends the pause. */
   resume(scope: PauseScope, options: OperationOptions): Promise<ResumeAnswer>;
   /**
-   * Compares committed messages with the logs of the brokers, and with effects, and reports broken promises. Only reads,
+   * Compares committed messages with the logs of the brokers, and with effects, and schedules with Temporal's, and reports broken
+   * promises. Only reads,
    * but needs temporary tables. Rejects with `OUTBOX_SERVER_UNAVAILABLE` if a broker cannot be read.
    */
   verify(options?: VerifyOptions): Promise<VerifyReport>;
@@ -206,15 +212,25 @@ function addressOf({ database }: { readonly database?: DatabaseConfig }): Databa
   );
 }
 
+/** Connects when it is called. */
+function askTemporal(temporal: TemporalConfig): CompareSchedules {
+  return async (installation, rows) => {
+    requirePackages('temporal');
+    const { compareSchedules } = await import('../../temporal/compare-schedules.ts');
+    return compareSchedules(temporalOf(temporal), installation, rows);
+  };
+}
+
 /** Effects may be in another database, which is opened only for this call. */
 async function verifyWith(
   database: Database,
-  { topics = [], transports = {} }: OperationsConfig,
+  { temporal, topics = [], transports = {} }: OperationsConfig,
   { effects, ...options }: VerifyOptions = {},
 ): Promise<VerifyReport> {
   const logs = logsOf({ topics, transports });
   const other = effects?.database;
-  const judge = (inbox: Database) => verify(database, logs, { ...options, effects }, inbox);
+  const schedules = temporal === undefined ? undefined : askTemporal(temporal);
+  const judge = (inbox: Database) => verify(database, logs, { ...options, effects, schedules }, inbox);
   return other === undefined ? judge(database) : visitDatabase(databaseOf(other), judge);
 }
 

@@ -12,7 +12,8 @@ export type Invariant =
   | 'I6 never early'
   | 'I9 legal states'
   | 'I9 guards, indexes and lanes'
-  | 'I11 duplicates';
+  | 'I11 duplicates'
+  | 'schedules in Temporal';
 
 /** Whether one promise was kept. */
 export interface InvariantResult {
@@ -29,7 +30,7 @@ export interface InvariantResult {
   /**
    * Counts that are not violations: `late`, long due and not published yet; `undecided`, inversions that may stem from
    * overlapping transactions; `notJudged`, older than the log or history that is kept; `foreign`, records of other senders;
-   * `duplicates`.
+   * `duplicates`; `notCompared`, schedules while Temporal could not be asked: `doctor` says why.
    */
   readonly notes: Readonly<Record<string, number>>;
 }

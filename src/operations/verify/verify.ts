@@ -15,6 +15,7 @@ import { verifyStates } from '../../store/verify/states.ts';
 import { verifyStructure } from '../../store/verify/structure.ts';
 import { durationOf } from '../operation-options.ts';
 import { type InvariantResult, resultOf, type VerifyReport } from './report.ts';
+import { type CompareSchedules, verifySchedules } from './schedules.ts';
 
 /** The log of one broker, and its topics. */
 export interface VerifiedLog {
@@ -43,6 +44,8 @@ export interface VerifyBounds {
 export interface VerificationOptions extends VerifyBounds {
   /** How to count effects. @defaultValue effects are not checked */
   readonly effects?: EffectsQuery | undefined;
+  /** @defaultValue schedules are not compared */
+  readonly schedules?: CompareSchedules | undefined;
 }
 
 /** How far before `since` records are read, because the clocks of log and database differ. */
@@ -67,10 +70,19 @@ export async function verify(
   inbox: Database = database,
 ): Promise<VerifyReport> {
   await requireMigrated(database);
-  const { effects, since = null } = options;
+  const { effects, schedules, since = null } = options;
   const rows = await database.transaction((sql) => verifyRows(sql, logs, options));
   const once = effects === undefined ? [] : [await verifyInbox(inbox, effects, since)];
-  const invariants = [...rows.invariants, ...once];
+  const followed =
+    schedules === undefined
+      ? []
+      : [
+          resultOf(
+            'schedules in Temporal',
+            await verifySchedules(database, schedules, durationOf('grace', options.grace, 60_000)),
+          ),
+        ];
+  const invariants = [...rows.invariants, ...once, ...followed];
   return { ...rows, ok: invariants.every(({ ok }) => ok), invariants };
 }
 

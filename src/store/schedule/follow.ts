@@ -16,14 +16,34 @@ export interface ScheduleRow extends WantedSchedule {
   readonly removed: boolean;
 }
 
+const followed = `name, cron, every_ms::float8 as "everyMs", time_zone as "timeZone", catch_up_ms::float8 as "catchUpMs", paused, removed, version`;
+
 /** Schedules that Temporal has not followed since their last change, or all. */
 export async function readSchedulesToFollow(
   sql: Sql,
   which: 'changed' | 'all',
 ): Promise<readonly ScheduleRow[]> {
   return sql.query<ScheduleRow>(
-    `select name, cron, every_ms::float8 as "everyMs", time_zone as "timeZone", catch_up_ms::float8 as "catchUpMs", paused, removed, version
-     from outbox.schedule ${which === 'all' ? '' : 'where followed_version is distinct from version'} order by name`,
+    `select ${followed} from outbox.schedule ${which === 'all' ? '' : 'where followed_version is distinct from version'} order by name`,
+  );
+}
+
+/** A schedule to compare with Temporal's. */
+export interface ComparedSchedule extends ScheduleRow {
+  readonly topic: string;
+  /** True: its last change is so long ago that Temporal should have it. */
+  readonly settled: boolean;
+}
+
+/** All schedules, also removed ones. @param graceMs how long relays may take to have Temporal follow a change */
+export async function readSchedulesToCompare(
+  sql: Sql,
+  graceMs: number,
+): Promise<readonly ComparedSchedule[]> {
+  return sql.query<ComparedSchedule>(
+    `select ${followed}, topic, updated_at < outbox.clock() - outbox.exact($1::float8 * interval '1 ms') as settled
+     from outbox.schedule order by name`,
+    [graceMs],
   );
 }
 

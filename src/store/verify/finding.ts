@@ -24,7 +24,7 @@ export interface Finding {
 }
 
 /** Number of violations that are listed; the others are only counted. */
-const shownViolations = 20;
+export const shownViolations = 20;
 
 interface FoundRow extends Violation {
   readonly total: number;

@@ -1,5 +1,6 @@
 import { type Client, type ScheduleDescription, ScheduleOverlapPolicy } from '@temporalio/client';
 import type * as workflows from '../../../workflows/index.ts';
+import type { ScheduleDifference } from '../../core/schedule-difference.ts';
 import type { Repeater } from '../../relay/ports.ts';
 import { maintenanceTaskQueue } from '../task-queues.ts';
 import { createSchedule, deleteSchedule, describeSchedule } from './stored-schedules.ts';
@@ -33,6 +34,31 @@ export function createRepeater(client: Client, installation: string): Repeater {
     },
     drop: (name) => deleteSchedule(client, idOf(name)),
   };
+}
+
+/**
+ * How Temporal's schedules differ from the rows, by name: `missing` or `different` for one of the rows, `extra` for one that has none.
+ */
+export async function differencesOf(
+  client: Client,
+  installation: string,
+  rows: readonly WantedSchedule[],
+): Promise<ReadonlyMap<string, ScheduleDifference>> {
+  const differences = new Map<string, ScheduleDifference>();
+  for (const row of rows) {
+    const found = await describeSchedule(client, messageScheduleId(installation, row.name));
+    if (found === undefined) differences.set(row.name, 'missing');
+    else if (!isAsWanted(found, row, optionsOf(installation, row))) differences.set(row.name, 'different');
+  }
+  const known = new Set(rows.map(({ name }) => name));
+  const prefix = messageScheduleId(installation, '');
+  for await (const { scheduleId } of client.schedule.list()) {
+    const name = scheduleId.slice(prefix.length);
+    // The list is some seconds behind.
+    if (scheduleId.startsWith(prefix) && !known.has(name) && (await describeSchedule(client, scheduleId)))
+      differences.set(name, 'extra');
+  }
+  return differences;
 }
 
 function optionsOf(
