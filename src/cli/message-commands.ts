@@ -46,6 +46,8 @@ function registerChanges(root: Command): void {
     withFilter(addOperatorCommand(root, 'replay', 'send delivered messages of a topic again, with new ids')),
   )
     .option('--to <topic>', 'to this topic instead of their own')
+    .option('--id <ids...>', 'only these, up to 1,000 UUIDs, also copies of an earlier replay')
+    .option('--address <address>', 'is refused: give a topic that address, and name it with --to')
     .option('--same-ids', 'is refused: an id belongs to one stored message')
     .action(run<ReplayFlags>(replayCommand));
   addChange(root, 'withdraw [ids...]', 'cancel, also ready messages that were certainly not published')

@@ -7,7 +7,14 @@ import type { BulkFilter } from '../store/bulk/selection.ts';
 import type { KeptFilter } from '../store/inbox/list.ts';
 import type { MessageFilter } from '../store/message/list.ts';
 import { checkFilter, checkKeptFilter } from './filters.ts';
-import { assertText, authorOf, invalid, type OperationOptions, optionOf } from './operation-options.ts';
+import {
+  assertId,
+  assertText,
+  authorOf,
+  invalid,
+  type OperationOptions,
+  optionOf,
+} from './operation-options.ts';
 
 /** Options of a bulk operation. */
 export interface BulkOptions extends OperationOptions {
@@ -84,8 +91,9 @@ export function checkChange(change: BulkChange): BulkChange {
   if (!Object.hasOwn(actionableStates, change.action))
     throw invalid('action', `must be one of ${Object.keys(actionableStates).join(', ')}`);
   if (change.action === 'replay') {
-    assertText('to', change.to, 200);
-    return { action: 'replay', to: change.to };
+    const { ids, to } = change;
+    assertText('to', to, 200);
+    return { action: 'replay', to, ...(ids !== undefined && { ids: checkIds(ids) }) };
   }
   if (change.action !== 'reschedule') return { action: change.action };
   const { due } = change;
@@ -98,6 +106,16 @@ export function checkChange(change: BulkChange): BulkChange {
   if (!Number.isFinite(ms) || Math.abs(ms) > longestMs || (name === 'afterMs' && ms < 0))
     throw invalid(name, 'must be a time in milliseconds');
   return { action: 'reschedule', due };
+}
+
+/** Named messages of one replay. */
+const mostIds = 1_000;
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_ID_INVALID` */
+function checkIds(ids: readonly string[]): readonly string[] {
+  const distinct = [...new Set(ids.map(assertId))];
+  if (distinct.length >= 1 && distinct.length <= mostIds) return distinct;
+  throw invalid('ids', `names ${distinct.length} messages, but a replay takes 1 to ${mostIds}`);
 }
 
 /** The given states without repeats; if none is given, all states that the action applies to. */

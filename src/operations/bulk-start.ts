@@ -62,7 +62,7 @@ export async function startBulk(
   if (checked.action === 'replay') await assertAnnounced(database, checked.to);
   const selectedUntil = await readNow(database);
   const selection = { filter: scope.filter, selectedUntil };
-  const walk = checked.action === 'replay' ? walkOfReplay(selection) : walkOf(selection);
+  const walk = checked.action === 'replay' ? walkOfReplay(selection, checked.ids) : walkOf(selection);
   return startChecked(database, { scope, change: checked, selectedUntil, walk }, checkedOptions);
 }
 

@@ -54,7 +54,7 @@ const givenNames = {
   'a task': [
     ['action', 'after', 'at'],
     ['action', 'shift'],
-    ['action', 'to'],
+    ['action', 'to', 'ids'],
   ],
   'a kept task': [['action']],
 } satisfies Readonly<Record<string, readonly (readonly string[])[]>>;

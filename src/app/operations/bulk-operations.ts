@@ -27,6 +27,11 @@ export interface ReplayTask {
   readonly action: 'replay';
   /** Name of the topic that gets the copies; payloads are not checked against its schema. @defaultValue that of the filter */
   readonly to?: string;
+  /**
+   * UUIDs of the messages, 1 to 1,000, in any order; those that are of another topic, not finished or unknown are left out. Also
+   * copies of an earlier replay. @defaultValue all that match the filter, without such copies
+   */
+  readonly ids?: readonly string[];
 }
 
 /** The same for messages that consumers keep. */
@@ -110,9 +115,10 @@ function changeOf(task: BulkTask, topic: string | undefined, longestDelayMs: num
   if (task.action === 'replay') {
     const to = task.to ?? topic;
     if (to === undefined) throw invalid('topic', 'is missing: a replay is of one topic');
-    return { action: 'replay', to };
+    return { action: 'replay', to, ...(task.ids !== undefined && { ids: task.ids }) };
   }
   if ('to' in task) throw invalid('to', 'is only for a replay');
+  if ('ids' in task) throw invalid('ids', 'is only for a replay: call the operation with the ids');
   if (task.action !== 'reschedule') return { action: task.action };
   if ('shift' in task) {
     const shiftMs = durationMs(task.shift);

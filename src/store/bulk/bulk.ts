@@ -38,10 +38,12 @@ export type BulkChange =
   | ({ readonly action: 'replay' } & ReplayTarget)
   | { readonly action: 'reschedule'; readonly due: NewDue };
 
-/** Where a replay sends. */
+/** What a replay sends, and where. */
 export interface ReplayTarget {
   /** Name of the topic that gets the copies. */
   readonly to: string;
+  /** Ids of the messages; they must match the filter, too. Absent: all that match. */
+  readonly ids?: readonly string[];
 }
 
 /** A new bulk operation. */
@@ -65,7 +67,7 @@ export interface BulkStanding {
   readonly id: string;
   /** What it does to every message. */
   readonly action: BulkAction;
-  /** For `reschedule`: the new due time; for `replay`: the topic; else empty. */
+  /** For `reschedule`: the new due time; for `replay`: the topic, and the ids if they were given; else empty. */
   readonly arguments: NewDue | ReplayTarget | Readonly<Record<string, never>>;
   /** Who started it, 1 to 200 characters. */
   readonly actor: string;
@@ -145,7 +147,9 @@ export async function insertBulk(database: Database, bulk: NewBulk): Promise<Bul
 
 function argumentsOf(change: BulkChange): BulkStanding['arguments'] {
   if (change.action === 'reschedule') return change.due;
-  return change.action === 'replay' ? { to: change.to } : {};
+  if (change.action !== 'replay') return {};
+  const { ids, to } = change;
+  return { to, ...(ids !== undefined && { ids }) };
 }
 
 /** The bulk operations on messages of the outbox, or on those that consumers keep, newest first. */

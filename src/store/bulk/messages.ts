@@ -28,9 +28,9 @@ export function messagesOf(
     const { filter } = bulk;
     if (bulk.action === 'replay') {
       // A stored replay always has its topic.
-      const { to } = bulk.arguments as ReplayTarget;
+      const { ids: named, to } = bulk.arguments as ReplayTarget;
       return {
-        walk: walkOfReplay({ filter, selectedUntil }),
+        walk: walkOfReplay({ filter, selectedUntil }, named),
         change: (sql, ids, author) => replayMessages(sql, { filter, ids, to, author }),
       };
     }

@@ -116,8 +116,12 @@ const pageSql = `
 /** Walks a selection of the outbox. */
 export const walkOf = (selection: Selection): Walk<ListedMessage> => walkBy(pageSql, selection);
 
-/** Walks by a statement of this shape, with its parameters. */
-export function walkBy(statement: string, { filter, selectedUntil }: Selection): Walk<ListedMessage> {
+/** Walks by a statement of this shape, with its parameters and `more`, from $17 on. */
+export function walkBy(
+  statement: string,
+  { filter, selectedUntil }: Selection,
+  more: readonly unknown[] = [],
+): Walk<ListedMessage> {
   return {
     async page(sql, after, limit, bulkId) {
       const rows = await sql.query<WalkedRow>(statement, [
@@ -128,6 +132,7 @@ export function walkBy(statement: string, { filter, selectedUntil }: Selection):
         limit,
         isSearch(filter) ? readLimit : 0,
         bulkId,
+        ...more,
       ]);
       return pageOfRows(rows, limit);
     },

@@ -121,6 +121,47 @@ test('a replay sends what its filter matches: of a key, from a time, until a tim
   expect(await replayed({ ...ofOrders, key: 'L', createdFrom: at3 })).toEqual(['L3', 'L4', 'L5', 'L6']);
 });
 
+test('a replay of named messages sends these in their order, once each, and leaves out what its filter does not match', async () => {
+  await fillEveryTable();
+  await fixture.send('waiting', { afterMs: 3_600_000 });
+  relay = await startTestRelay(fixture);
+  const named = ['L6', 'K1', 'L3', 'K5', 'K1', 'waiting'].map((label) => fixture.idOf(label));
+  const task = { ...replay, ids: [...named, randomUUID()] };
+
+  const { id, count } = await operator.bulk.start(ofOrders, task, ada);
+  await untilDone(id);
+  await until(() => Promise.resolve(fixture.broker.log.length === 16));
+
+  expect(count).toBe(4);
+  expect(fixture.broker.labels.slice(12)).toEqual(['K1', 'L3', 'K5', 'L6']);
+  const [first] = fixture.broker.log.slice(12);
+  const again = await operator.bulk.start(
+    { ...ofOrders, key: 'K' },
+    { ...replay, ids: [first?.id ?? '', fixture.idOf('L1')] },
+    { ...ada, dryRun: true },
+  );
+  expect(again).toMatchObject({ count: 1, sample: [{ id: first?.id }] });
+  for (const ids of [[], ['K1'], Array.from({ length: 1_001 }, () => randomUUID())])
+    await expect(operator.bulk.start(ofOrders, { ...replay, ids }, ada)).rejects.toMatchObject({
+      code: expect.stringMatching(/^OUTBOX_(?:OPTION|ID)_INVALID$/),
+    });
+});
+
+test('the command replays named messages, and refuses an address by name', async () => {
+  await deliver('K1', 'L1', 'K2');
+  relay = await startTestRelay(fixture);
+  const env = { DATABASE_URL: fixture.url };
+  const common = ['replay', '--topic', 'orders', '--reason', 'a test', '--yes', '--wait'];
+
+  const refused = await runCli([...common, '--address', 'elsewhere'], env);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Give a topic that address') });
+
+  const end = await runCli([...common, '--id', fixture.idOf('K2'), '--id', fixture.idOf('K1')], env);
+  expect(end.stdout).toContain('2 messages match; action: replay to orders.');
+  await until(() => Promise.resolve(fixture.broker.log.length === 5));
+  expect(fixture.broker.labels.slice(3)).toEqual(['K1', 'K2']);
+});
+
 test('copies of an earlier replay are left out while their originals are kept', async () => {
   await deliver('K1', 'L1');
 
