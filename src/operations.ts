@@ -16,6 +16,7 @@ export {
 } from './app/operations/operations.ts';
 export type { ScheduleOperations } from './app/operations/schedule-operations.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
+export type { TemporalConfig } from './config/temporal-config.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lane } from './core/lane.ts';
