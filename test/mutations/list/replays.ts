@@ -25,4 +25,13 @@ export const replayMutations: readonly Mutation[] = [
     test,
     title: wholeWay,
   },
+  {
+    name: 'named-replay-of-everything',
+    promise: replays,
+    file: 'src/store/bulk/messages.ts',
+    find: 'walkOfReplay({ filter, selectedUntil }, named)',
+    replace: 'walkOfReplay({ filter, selectedUntil })',
+    test,
+    title: 'a replay of named messages sends these in their order',
+  },
 ];
