@@ -6,6 +6,15 @@ const inOrder = 'Over RocketMQ keys of FIFO topics keep their order, and effects
 /** What a server that takes time with its messages, and answers each alone, must not make of them. */
 export const rocketmqMutations: readonly Mutation[] = [
   {
+    name: 'only-one-name-server-asked',
+    promise: 'A confirmed message was processed',
+    file: 'src/brokers/rocketmq/client/administration.ts',
+    find: 'const masters = new Map(told.flat());',
+    replace: 'const masters = new Map(told.find((some) => some.length > 0) ?? []);',
+    test: 'test/transports/rocketmq/offsets.test.ts',
+    title: 'brokers that only some of the name servers know are all asked',
+  },
+  {
     name: 'rocketmq-recovery-not-reported',
     promise: 'The health of a consumer shows a silent broker',
     file: 'src/brokers/rocketmq/source/group-member.ts',

@@ -10,13 +10,14 @@ import { admin, newTopic, options } from './rocketmq-stage.ts';
 const sum = (offsets: ReadonlyMap<number, string>): number =>
   [...offsets.values()].reduce((total, offset) => total + Number(offset), 0);
 
-/** A name server to which no broker has spoken yet. */
-async function emptyNameServer(): Promise<string> {
+/** A name server to which only these brokers have spoken, by name. */
+async function nameServerOf(brokers: Readonly<Record<string, string>>): Promise<string> {
+  const table = Object.entries(brokers).map(([name, at]) => `"${name}":{"brokerAddrs":{0:"${at}"}}`);
   const server = createServer((socket) => {
     socket.once('data', (question) => {
       const { opaque } = JSON.parse(question.toString('utf8', 8)) as { readonly opaque: number };
       const header = Buffer.from(JSON.stringify({ code: 0, flag: 1, opaque }));
-      const body = Buffer.from('{"brokerAddrTable":{},"clusterAddrTable":{}}');
+      const body = Buffer.from(`{"brokerAddrTable":{${table.join(',')}},"clusterAddrTable":{}}`);
       const lengths = Buffer.alloc(8);
       lengths.writeInt32BE(4 + header.length + body.length, 0);
       lengths.writeInt32BE(header.length, 4);
@@ -31,7 +32,7 @@ async function emptyNameServer(): Promise<string> {
 }
 
 test('a name server that knows no broker tells nothing, and the next one is asked', async () => {
-  const empty = await emptyNameServer();
+  const empty = await nameServerOf({});
   const alone = rocketmq({ ...options, nameServers: [empty] });
   const both = rocketmq({ ...options, nameServers: [empty, inject('rocketmq').names] });
   onTestFinished(async () => {
@@ -53,6 +54,26 @@ test('a name server that knows no broker tells nothing, and the next one is aske
         () => false,
       ) ?? false,
   );
+});
+
+test('brokers that only some of the name servers know are all asked', async () => {
+  const { broker, names } = inject('rocketmq');
+  const address = await newTopic('FIFO', 1);
+  await admin.put(address, 0, { body: Buffer.from('1'), properties: {} });
+  // The real broker under another name, as a second one would be.
+  const partial = await nameServerOf({ second: broker });
+  const endsBy = async (...nameServers: readonly string[]): Promise<number | undefined> => {
+    const transport = rocketmq({ ...options, nameServers });
+    onTestFinished(() => transport.close());
+    return (await transport.offsets?.ends(address))?.size;
+  };
+  // The name server learns of the broker after its start.
+  await until(async () => (await endsBy(names)) === 1, 30_000);
+
+  expect(await endsBy(partial)).toBe(1);
+  expect(await endsBy(partial, names)).toBe(2);
+  expect(await endsBy(names, partial)).toBe(2);
+  expect(await endsBy('127.0.0.1:1', partial, names)).toBe(2);
 });
 
 test('a group without order is an error: what its consumers hold would count as passed', async () => {

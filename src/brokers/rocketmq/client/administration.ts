@@ -98,36 +98,52 @@ function jsonOf(body: Buffer): unknown {
   return JSON.parse(body.toString().replaceAll(/([{,])(\d+):/g, '$1"$2":'));
 }
 
-/** From the first name server that knows any: all of them get to know all brokers. */
+/**
+ * From all name servers that answer. One that has just started, or was left out in the settings of a broker, knows only some brokers,
+ * and what is at the others would look as if it did not exist.
+ */
 async function mastersOf(
   connection: RocketmqConnection,
   nameServers: readonly string[],
 ): Promise<readonly Pick<Master, 'address' | 'name'>[]> {
   const reasons: string[] = [];
-  for (const server of nameServers) {
-    try {
-      const { body } = await linked(connection, server, (link) =>
-        insist(connection, link, 'ask for the brokers', { code: questions.cluster }),
-      );
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape of this answer in the protocol
-      const { brokerAddrTable: brokers } = jsonOf(body) as {
-        readonly brokerAddrTable: Readonly<
-          Record<string, { readonly brokerAddrs: Readonly<Record<string, string>> }>
-        >;
-      };
-      const masters = Object.entries(brokers).flatMap(([name, { brokerAddrs }]) => {
-        const address = brokerAddrs['0'];
-        return address === undefined ? [] : [{ name, address }];
-      });
-      if (masters.length > 0) return masters;
-      // It has just started: nothing would look like all that there is.
-      reasons.push(`${server} knows no broker`);
-    } catch (error) {
-      if (error instanceof OutboxError && error.code !== 'OUTBOX_SERVER_UNAVAILABLE') throw error;
-      reasons.push(reasonOf(error));
-    }
-  }
-  throw proxyUnavailable({ servers: nameServers }, new Error(reasons.join('; ')));
+  const told = await Promise.all(
+    nameServers.map(async (server) => {
+      try {
+        const masters = await toldBy(connection, server);
+        if (masters.length === 0) reasons.push(`${server} knows no broker`);
+        return masters;
+      } catch (error) {
+        if (error instanceof OutboxError && error.code !== 'OUTBOX_SERVER_UNAVAILABLE') throw error;
+        reasons.push(reasonOf(error));
+        return [];
+      }
+    }),
+  );
+  const masters = new Map(told.flat());
+  // Nothing would look like all that there is.
+  if (masters.size === 0) throw proxyUnavailable({ servers: nameServers }, new Error(reasons.join('; ')));
+  return [...masters].map(([name, address]) => ({ name, address }));
+}
+
+/** Names and addresses of the masters that a name server knows. */
+async function toldBy(
+  connection: RocketmqConnection,
+  server: string,
+): Promise<readonly (readonly [name: string, address: string])[]> {
+  const { body } = await linked(connection, server, (link) =>
+    insist(connection, link, 'ask for the brokers', { code: questions.cluster }),
+  );
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape of this answer in the protocol
+  const { brokerAddrTable: brokers } = jsonOf(body) as {
+    readonly brokerAddrTable: Readonly<
+      Record<string, { readonly brokerAddrs: Readonly<Record<string, string>> }>
+    >;
+  };
+  return Object.entries(brokers).flatMap(([name, { brokerAddrs }]) => {
+    const address = brokerAddrs['0'];
+    return address === undefined ? [] : [[name, address] as const];
+  });
 }
 
 async function linked<Answer>(

@@ -14,7 +14,7 @@ export interface RocketmqOptions {
   /** `host:port` of proxies (gRPC), separated by commas or semicolons, or as a list. The first that answers is used. */
   readonly servers: Lazy<string | readonly string[]>;
   /**
-   * `host:port` of name servers, for `migrate --create`, `doctor`, receipts and lags: they ask brokers what proxies cannot do, without TLS.
+   * `host:port` of all name servers, for `migrate --create`, `doctor`, receipts and lags: they ask brokers what proxies cannot do, without TLS.
    * Consumers do not use them. @defaultValue none
    */
   readonly nameServers?: Lazy<string | readonly string[]>;
