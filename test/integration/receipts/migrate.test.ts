@@ -35,7 +35,12 @@ afterAll(() => servers.stop());
 beforeEach(async () => {
   made = await createTestDatabase();
   const orders = confirmingTopic('orders', { group: 'shop', receiptTimeout: '1h' });
-  config = confirmConfig(made.url, inject('temporalAddress'), servers.brokers.join(','), orders);
+  config = confirmConfig(
+    made.url,
+    inject('temporalAddress'),
+    { kafka: { servers: servers.brokers.join(',') } },
+    orders,
+  );
   events = [];
 });
 afterEach(async () => {

@@ -1,9 +1,10 @@
+import type { BrokerAt } from '../fixtures/confirm-config.ts';
 import { type Crash, runDoomed } from './doomed-process.ts';
 
 export interface ConfirmRelaySettings {
   readonly url: string;
   readonly temporalAddress: string;
-  readonly brokers: string;
+  readonly broker: BrokerAt;
   readonly address: string;
   readonly group: string;
   readonly crash: Crash;
