@@ -11,6 +11,8 @@ export type { Retention } from './core/retention.ts';
 export {
   type Confirm,
   type ConfirmRules,
+  type Rate,
+  type RateRules,
   type Retry,
   type Topic,
   type TopicLimits,

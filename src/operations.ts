@@ -22,7 +22,7 @@ export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts'
 export type { Lane } from './core/lane.ts';
 export type { Lazy } from './core/options/lazy.ts';
 export type { KeptState } from './core/parked-states.ts';
-export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
+export type { ConfirmRules, RateRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { State } from './core/transitions.ts';
 export type { AdoptOptions } from './operations/adopt.ts';

@@ -13,7 +13,7 @@ export type { Lane } from './core/lane.ts';
 export type { Lazy } from './core/options/lazy.ts';
 export type { Retention } from './core/retention.ts';
 export type { StopOptions } from './core/running.ts';
-export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
+export type { ConfirmRules, RateRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { OnFailed } from './relay/on-failed.ts';
 export type { OnStalled, StalledGroup } from './relay/on-stalled.ts';

@@ -38,6 +38,25 @@ export interface Confirm {
   readonly maxSends?: number;
 }
 
+/**
+ * How fast relays send, over all relays and lanes together: in any time of the length `per` they hand at most `messages` to the
+ * transport. A receiver may see as many more in such a time as were still on their way, at most one batch of each lane. After a
+ * failover of PostgreSQL that loses commits, as many more as it lost.
+ *
+ * A message that waits for the rate has no attempt spent and keeps its place. Every try of a message counts.
+ */
+export interface Rate {
+  /** 1 to 1,000,000. */
+  readonly messages: number;
+  /** 100 ms to 31 days. A longer one than before counts only what is sent from the change on. */
+  readonly per: Duration;
+  /**
+   * What is counted: messages of this topic, or of all topics with the same transport and address whose rate is also one of the
+   * `'address'`. Topics of an address should have the same rate: each waits until its own has room. @defaultValue `'topic'`
+   */
+  readonly of?: 'topic' | 'address';
+}
+
 /** The contract of a topic. */
 export interface TopicOptions extends VersionOptions {
   /** Name of a transport of the configuration. @defaultValue the only one, else `kafka` */
@@ -64,6 +83,11 @@ export interface TopicOptions extends VersionOptions {
    * it: while the group has not reached it, the message waits. @defaultValue none
    */
   readonly confirm?: Confirm;
+  /**
+   * How fast relays send its messages. The relay that was started last decides, or `migrate --topics`; running ones follow with their
+   * next batch. @defaultValue as fast as the transport takes them
+   */
+  readonly rate?: Rate;
   /** Bounds of one message. @defaultValue see {@link TopicLimits} */
   readonly limits?: TopicLimits;
 }
@@ -76,6 +100,16 @@ export interface ConfirmRules {
   readonly maxSends: number;
   /** Time for the receipt after the first, second, … send; the last value applies to all further ones. */
   readonly receiptTimeoutMs: readonly number[];
+}
+
+/** A rate with every default filled in. */
+export interface RateRules {
+  /** The most messages in a time of the length `perMs`. */
+  readonly messages: number;
+  /** That length. */
+  readonly perMs: number;
+  /** Whether the topic or its address is counted. */
+  readonly of: 'topic' | 'address';
 }
 
 /** A topic with its options resolved. Durations are milliseconds. */
@@ -98,6 +132,8 @@ export interface TopicRules extends VersionRules {
   readonly visible: boolean;
   /** `undefined`: no receipts. */
   readonly confirm: ConfirmRules | undefined;
+  /** `undefined`: as fast as the transport takes them. */
+  readonly rate: RateRules | undefined;
   /** Maximum size of a serialised payload, in bytes. */
   readonly payloadLimitBytes: number;
   /** Longest delay of a message. */
@@ -146,6 +182,13 @@ const topicOptions = {
   confirm: optional(
     object({ group: groupName(), receiptTimeout, maxSends: whole(1, 100, 3) } satisfies Table<Confirm>),
   ),
+  rate: optional(
+    object({
+      messages: whole(1, 1_000_000),
+      per: duration('100ms', '31 days'),
+      of: oneOf(['topic', 'address'], 'topic'),
+    } satisfies Table<Rate>),
+  ),
   limits: defaulted(
     object({
       payloadBytes: whole(1, 64 * 1_024 * 1_024, 900 * 1_024),
@@ -184,6 +227,7 @@ export function topic<Input, Output>(
     confirm,
     horizon,
     limits,
+    rate,
     retry: retryMs,
     upcast,
     version,
@@ -203,6 +247,7 @@ export function topic<Input, Output>(
         maxSends: confirm.maxSends,
         receiptTimeoutMs: confirm.receiptTimeout,
       },
+      rate: rate && { messages: rate.messages, perMs: rate.per, of: rate.of },
       payloadLimitBytes: limits.payloadBytes,
       delayLimitMs: limits.delay,
     },

@@ -17,6 +17,7 @@ import { LaneLease } from './lane-lease.ts';
 import { pinnedPartitions } from './pinned-partitions.ts';
 import { type LaneProgress, type PlanInput, planSettlement, progressPast } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
+import { RateGate } from './rate-gate.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
 import { tellFailures } from './tell-failures.ts';
 
@@ -59,6 +60,7 @@ class Drain {
   readonly #deadline: number;
   readonly #stop: AbortSignal;
   readonly #failedBlocks: boolean;
+  readonly #rate: RateGate;
   #at: LaneProgress;
   #suspect: string | null;
   /** False after a takeover, until the lane's row records what the previous owner may have published. */
@@ -80,6 +82,7 @@ class Drain {
     this.#lease = lease;
     this.#deadline = deadline;
     this.#stop = AbortSignal.any([input.signal, lease.lostSignal]);
+    this.#rate = new RateGate(input, lease, { deadline, stop: this.#stop });
     this.#failedBlocks = input.route.rules.exhausted === 'block-key';
     this.#at = { cursor: at.cursor, snapshot: at.snapshot };
     this.#suspect = at.suspect;
@@ -122,10 +125,11 @@ class Drain {
       if (!claimed.owned || !this.#suspectMarked) this.#lease.lose();
       else if (claimed.paused) return 'paused';
       else if (claimed.messages.length > 0) {
-        const hold = await inHand(() => this.#deliver(claimed, claimedAt));
+        const allowed = await this.#rate.admit(claimed);
+        const hold = allowed && (await inHand(() => this.#deliver(allowed, claimedAt)));
         if (hold !== undefined) await this.#hold(hold);
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
-        if (!this.#caughtUp) continue;
+        if (allowed === undefined || !this.#caughtUp) continue;
         this.#input.caughtUp?.(claimed.snapshot);
       } else if (releasable) continue;
       else if (performance.now() >= quietAt) return 'quiet';
@@ -170,7 +174,7 @@ class Drain {
     return claim(database, lane, {
       owner: this.#lease.owner,
       ...from,
-      limit: limits.messages,
+      limit: this.#rate.claimLimit,
       bytes: limits.bytes,
       failedBlocks: this.#failedBlocks,
       suspect: this.#suspect,
@@ -180,7 +184,8 @@ class Drain {
   /** Claims what follows a batch; not where blocked messages may have to be released before the claim. */
   #claimAhead(batch: Claim, onWire: boolean): ClaimAhead | undefined {
     const from = progressPast(batch, this.#at);
-    if (this.#freed || from === undefined) return undefined;
+    // With a rate, it would usually be dropped: the rate lets the next batch go later.
+    if (this.#freed || from === undefined || batch.share !== null) return undefined;
     return { onWire, claimedAt: performance.now(), from, claimed: this.#claim(from).catch(() => undefined) };
   }
 

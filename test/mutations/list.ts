@@ -11,6 +11,7 @@ import { leafMutations } from './list/leaves.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
+import { rateMutations } from './list/rates.ts';
 import { redisMutations } from './list/redis.ts';
 import { replayMutations } from './list/replays.ts';
 import { rocketmqMutations } from './list/rocketmq.ts';
@@ -38,6 +39,7 @@ export const mutations: readonly Mutation[] = [
   ...standInMutations,
   ...laneNumberMutations,
   ...settleMutations,
+  ...rateMutations,
   ...kafkaMutations,
   ...redisMutations,
   ...replayMutations,

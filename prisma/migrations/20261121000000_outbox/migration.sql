@@ -137,14 +137,28 @@ create table outbox.topic (
   confirm_group       text,
   receipt_timeout_ms   bigint[],
   confirm_max_sends   integer check (confirm_max_sends between 1 and 100),
+  -- All or none set: at most so many messages in any time of this length, of the topic, or of all topics of its address that have a
+  -- rate of the address.
+  rate_messages       integer check (rate_messages > 0),
+  rate_per_ms         bigint check (rate_per_ms > 0),
+  rate_of             text check (rate_of in ('topic', 'address')),
   horizon             interval not null default '24 hours',
   payload_limit_bytes integer not null default 921600,
   delay_limit         interval not null default '400 days',
   visible             boolean not null default true,
   paused              boolean not null default false,
   updated_at          timestamptz not null default now(),
-  constraint confirm_whole check (num_nulls(confirm_group, receipt_timeout_ms, confirm_max_sends) in (0, 3))
+  constraint confirm_whole check (num_nulls(confirm_group, receipt_timeout_ms, confirm_max_sends) in (0, 3)),
+  constraint rate_whole check (num_nulls(rate_messages, rate_per_ms, rate_of) in (0, 3))
 );
+
+-- What the rate of a topic or an address has let go lately, whichever relay sent it.
+create table outbox.rate (
+  -- The name of the topic; for an address, the transport and a hash of the address, with a space between them.
+  scope   text collate "C" primary key,
+  sent_at timestamptz[] not null default '{}',
+  counts  integer[] not null default '{}'
+) with (fillfactor = 50);
 
 -- A change that is in progress. This row pauses its topic, not a flag, so that no operator can resume the topic meanwhile.
 create table outbox.topic_change (
@@ -175,6 +189,82 @@ begin
     policy.delay_limit := '400 days';
   end if;
   return policy;
+end
+$$;
+
+-- The row of `outbox.rate` that a topic's rate is counted in.
+create function outbox.rate_scope(policy outbox.topic) returns text language sql immutable
+as $$ select case when policy.rate_of = 'address' then policy.transport || ' ' || outbox.sha256(policy.address) else policy.name end $$;
+
+-- How many messages the topic's rate lets go at this time, and the milliseconds until it lets the next one go; null: it has no rate.
+create function outbox.rate_left(p_topic text, p_at timestamptz, out free integer, out wait_ms float8) language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  policy outbox.topic := outbox.policy(p_topic);
+  per interval := policy.rate_per_ms * interval '1 ms';
+begin
+  if policy.rate_messages is null then return; end if;
+  -- `newer`: what is still counted once this entry and all older ones are not.
+  select greatest(policy.rate_messages - coalesce(max(e.newer + e.count), 0), 0),
+    coalesce(min(extract(epoch from e.sent_at + per - p_at) * 1000)
+      filter (where e.newer < policy.rate_messages and e.whole >= policy.rate_messages), 0)
+  into free, wait_ms
+  from (
+    select x.sent_at, x.count, sum(x.count) over (order by x.sent_at desc, x.n desc) - x.count as newer, sum(x.count) over () as whole
+    from outbox.rate r, unnest(r.sent_at, r.counts) with ordinality x (sent_at, count, n)
+    where r.scope = outbox.rate_scope(policy) and x.sent_at > p_at - per
+  ) e;
+end
+$$;
+
+-- Lets up to `p_most` messages of a topic go now, at most the share of one lane, so that lanes take turns; with 0, the milliseconds
+-- after which to ask again. They count from here on, whether or not they are sent.
+--
+-- In any time of the length of the rate at most its number of messages is let go. Above 100 messages, times are rounded up to a
+-- fiftieth of that length, which bounds the row, and costs at most a fiftieth of the rate.
+--
+-- Why the server's clock: as for leases, time that is skipped must not count. Why a locked row is skipped: a relay that waits for a
+-- lock keeps a connection from other topics.
+create function outbox.take_rate(p_topic text, p_most integer, out granted integer, out wait_ms float8) language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  policy outbox.topic := outbox.policy(p_topic);
+  v_scope text := outbox.rate_scope(policy);
+  now_at timestamptz;
+  counted_at timestamptz;
+  slot float8 := case when policy.rate_messages > 100 then policy.rate_per_ms / 50000.0 end;
+  kept interval;
+begin
+  granted := p_most;
+  wait_ms := 0;
+  if policy.rate_messages is null then return; end if;
+  perform 1 from outbox.rate r where r.scope = v_scope for update skip locked;
+  if not found then
+    insert into outbox.rate (scope) values (v_scope) on conflict do nothing;
+    granted := 0;
+    wait_ms := 5;
+    return;
+  end if;
+  now_at := clock_timestamp();
+  counted_at := case when slot is null then now_at else to_timestamp(ceil(extract(epoch from now_at) / slot) * slot) end;
+  -- A clock that was set back must not stop the topic for as long as it was wrong.
+  update outbox.rate r set sent_at = (select array_agg(least(x.at, counted_at) order by x.n) from unnest(r.sent_at) with ordinality x (at, n))
+  where r.scope = v_scope and counted_at < any (r.sent_at);
+  select least(p_most, l.free, (policy.rate_messages + policy.lanes - 1) / policy.lanes), l.wait_ms
+  into granted, wait_ms from outbox.rate_left(p_topic, now_at) l;
+  if granted = 0 then return; end if;
+  select max(t.rate_per_ms) * interval '1 ms' into kept from outbox.topic t
+  where t.name = p_topic or t.rate_of = 'address' and outbox.rate_scope(t) = v_scope;
+  update outbox.rate r set (sent_at, counts) = (
+    select array_agg(e.at order by e.at), array_agg(e.count order by e.at) from (
+      select x.at, sum(x.count)::integer as count from (
+        select y.at, y.count from unnest(r.sent_at, r.counts) y (at, count) where y.at > now_at - kept
+        union all select counted_at, granted
+      ) x group by x.at
+    ) e)
+  where r.scope = v_scope;
 end
 $$;
 
@@ -1574,7 +1664,8 @@ $$;
 -- five times as much: `ids` without separators, `positions` and `created` (milliseconds since 1970) with commas, `payloads`
 -- without separators, of `lengths` bytes in UTF-8 each. `keys` and `headers` are arrays in JSON, null if no message has any.
 -- `others`, in JSON, says what else is not as usual, by the index in the batch from 0. `p_bytes` bounds payloads and headers, as
--- text; a larger first message goes alone. `freed`: outbox.release_blocked has something to look at.
+-- text; a larger first message goes alone. `freed`: outbox.release_blocked has something to look at. `share`: the most that one call
+-- of outbox.take_rate lets go; null: the topic has no rate.
 --
 -- Why STABLE: claimable messages, the owner of the lane and blocked keys must be read from one snapshot, that of the calling
 -- statement, which the statements of a stable function share.
@@ -1621,7 +1712,8 @@ declare
     (json_agg(json_build_object('n', b.n - 1, 'contentType', b.content_type, 'attempts', b.attempts,
         'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked%s))
       filter (where b.before < p_bytes
-        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked%s)))::text
+        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked%s)))::text,
+    (select (t.rate_messages + t.lanes - 1) / t.lanes from outbox.topic t where t.name = p_topic)
   from batch b
 $batch$;
 begin
@@ -1631,7 +1723,7 @@ create or replace function outbox.claim(
   p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid
 ) returns table (
   snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, ids text, positions text, created text, lengths text,
-  payloads text, keys text, headers text, others text
+  payloads text, keys text, headers text, others text, share integer
 ) language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan

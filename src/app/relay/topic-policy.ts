@@ -14,6 +14,7 @@ export function policyOf({ name, rules }: Topic, transport: string): TopicPolicy
     horizonMs: rules.horizonMs,
     visible: rules.visible,
     confirm: rules.confirm ?? null,
+    rate: rules.rate ?? null,
     payloadLimitBytes: rules.payloadLimitBytes,
     delayLimitMs: rules.delayLimitMs,
   };

@@ -14,6 +14,8 @@ export interface Claim {
   readonly truncated: boolean;
   /** True if keys of the lane may be free again: blocked messages are to be released. */
   readonly freed: boolean;
+  /** The most messages that one take of the topic's rate lets go; `null`: it has no rate. */
+  readonly share: number | null;
   /** In order of position. */
   readonly messages: readonly ClaimedMessage[];
 }
@@ -34,7 +36,7 @@ export interface ClaimRequest {
 
 /** The statement is a function, `outbox.claim`, so that its plan is cached. */
 export const claimSql = `
-  select snapshot, owned, paused, truncated, freed, ids, positions, created, lengths, payloads, keys, headers, others
+  select snapshot, owned, paused, truncated, freed, ids, positions, created, lengths, payloads, keys, headers, others, share
   from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 /** Reads the next messages of a lane that the owner has not published yet. Writes nothing. */
@@ -60,6 +62,7 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
     paused: row.paused,
     truncated: row.truncated,
     freed: row.freed,
+    share: row.share,
     messages: readClaimed(row),
   };
 }

@@ -21,6 +21,8 @@ export interface LaneStatus {
   readonly failed: number;
   /** What its relay waits for; `null`: nothing. */
   readonly hold: LaneHold | null;
+  /** Its ready messages wait for the topic's rate, which lets the next one go in so many milliseconds; `null`: they do not. */
+  readonly rateWaitMs: number | null;
   /** True if an operator has paused the topic or its transport. */
   readonly paused: boolean;
   /** True while a relay drains the lane. */
@@ -84,6 +86,7 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
      select coalesce(l.topic, c.topic) as topic, coalesce(l.lane, c.lane) as lane, case when c.age is not null then greatest(c.age, 0)::float8 end as "oldestDueMs",
        coalesce(c.ready, 0) as ready, coalesce(c.blocked, 0) as blocked, coalesce(c.retrying, 0) as retrying,
        coalesce(c.waiting, 0) as waiting, coalesce(c.failed, 0) as failed, l.hold, coalesce(l.owned, false) as owned,
+       case when c.ready > 0 then (select nullif(w.wait_ms, 0) from outbox.rate_left(l.topic, clock_timestamp()) w) end as "rateWaitMs",
        outbox.is_paused(coalesce(l.topic, c.topic)) as paused,
        l.workflow_id as "workflowId",
        coalesce(l.untold, false) or coalesce(c.due, false) or case when c.blocked > 0 then exists (select from outbox.freed_key f

@@ -1,3 +1,4 @@
+import type { RateRules } from '../../core/topic.ts';
 import type { Sql } from '../database/database.ts';
 
 /** The policy of a topic, as relays and writers use it. */
@@ -26,6 +27,8 @@ export interface TopicPolicyRow {
   readonly delayLimitMs: number;
   /** The consumer group whose receipts are awaited; `null`: none. */
   readonly confirmGroup: string | null;
+  /** How fast relays send its messages; `null`: as fast as the transport takes them. */
+  readonly rate: RateRules | null;
   /** True if the topic or its transport is paused. */
   readonly paused: boolean;
 }
@@ -36,6 +39,8 @@ export async function readTopicPolicies(sql: Sql): Promise<readonly TopicPolicyR
     `select name, transport, address, lanes, partitions, timer, exhausted, retry_ms::float8[] as "retryMs",
        (extract(epoch from horizon) * 1000)::float8 as "horizonMs", payload_limit_bytes as "payloadLimitBytes",
        (extract(epoch from delay_limit) * 1000)::float8 as "delayLimitMs", confirm_group as "confirmGroup",
+       case when rate_of is not null
+         then jsonb_build_object('messages', rate_messages, 'perMs', rate_per_ms, 'of', rate_of) end as rate,
        outbox.is_paused(name) as paused
      from outbox.topic order by name`,
   );

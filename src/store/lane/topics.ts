@@ -1,5 +1,5 @@
 import type { Lane } from '../../core/lane.ts';
-import type { ConfirmRules } from '../../core/topic.ts';
+import type { ConfirmRules, RateRules } from '../../core/topic.ts';
 import type { Sql } from '../database/database.ts';
 import type { TopicChange } from './lanes-change.ts';
 
@@ -15,6 +15,7 @@ export interface TopicPolicy {
   readonly horizonMs: number;
   readonly visible: boolean;
   readonly confirm: ConfirmRules | null;
+  readonly rate: RateRules | null;
   readonly payloadLimitBytes: number;
   readonly delayLimitMs: number;
 }
@@ -33,24 +34,28 @@ export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): 
   await sql.query(
     `with policy as (
        select * from jsonb_to_recordset($1::jsonb) as p(name text, transport text, address text, lanes integer, timer text,
-         exhausted text, "retryMs" bigint[], "horizonMs" float8, visible boolean, confirm jsonb, "payloadLimitBytes" integer, "delayLimitMs" float8)
+         exhausted text, "retryMs" bigint[], "horizonMs" float8, visible boolean, confirm jsonb, rate jsonb, "payloadLimitBytes" integer, "delayLimitMs" float8)
      ), stored as (
        insert into outbox.topic as t (name, transport, address, lanes, timer, exhausted, retry_ms, horizon, visible,
-         payload_limit_bytes, delay_limit, confirm_group, confirm_max_sends, receipt_timeout_ms)
+         payload_limit_bytes, delay_limit, confirm_group, confirm_max_sends, receipt_timeout_ms, rate_messages,
+         rate_per_ms, rate_of)
        select name, transport, address, lanes, timer, exhausted, "retryMs", "horizonMs" * interval '1 ms', visible,
          "payloadLimitBytes", "delayLimitMs" * interval '1 ms', confirm ->> 'group', (confirm ->> 'maxSends')::integer,
-         (select array_agg(x::bigint order by n) from jsonb_array_elements_text(confirm -> 'receiptTimeoutMs') with ordinality w(x, n))
+         (select array_agg(x::bigint order by n) from jsonb_array_elements_text(confirm -> 'receiptTimeoutMs') with ordinality w(x, n)),
+         (rate ->> 'messages')::integer, (rate ->> 'perMs')::bigint, rate ->> 'of'
        from policy order by name
        on conflict (name) do update set transport = excluded.transport, address = excluded.address, timer = excluded.timer,
          exhausted = excluded.exhausted, retry_ms = excluded.retry_ms, horizon = excluded.horizon, visible = excluded.visible,
          payload_limit_bytes = excluded.payload_limit_bytes, delay_limit = excluded.delay_limit,
          confirm_group = excluded.confirm_group, confirm_max_sends = excluded.confirm_max_sends,
-         receipt_timeout_ms = excluded.receipt_timeout_ms, updated_at = now()
+         receipt_timeout_ms = excluded.receipt_timeout_ms, rate_messages = excluded.rate_messages,
+         rate_per_ms = excluded.rate_per_ms, rate_of = excluded.rate_of, updated_at = now()
        where (t.transport, t.address, t.timer, t.exhausted, t.retry_ms, t.horizon, t.visible, t.payload_limit_bytes, t.delay_limit,
-           t.confirm_group, t.confirm_max_sends, t.receipt_timeout_ms)
+           t.confirm_group, t.confirm_max_sends, t.receipt_timeout_ms, t.rate_messages, t.rate_per_ms, t.rate_of)
          is distinct from (excluded.transport, excluded.address, excluded.timer, excluded.exhausted, excluded.retry_ms,
            excluded.horizon, excluded.visible, excluded.payload_limit_bytes, excluded.delay_limit,
-           excluded.confirm_group, excluded.confirm_max_sends, excluded.receipt_timeout_ms)
+           excluded.confirm_group, excluded.confirm_max_sends, excluded.receipt_timeout_ms,
+           excluded.rate_messages, excluded.rate_per_ms, excluded.rate_of)
        returning t.name, t.lanes, t.xmax = 0 as fresh
      ), changed as (
        insert into outbox.topic_change (topic, kind, wanted, step, actor)

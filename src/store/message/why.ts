@@ -24,6 +24,13 @@ export interface DeliveryFacts {
   /** The topic is paused by something else: a change of its lanes or partitions. */
   readonly changing: boolean;
   readonly hold: LaneHold | null;
+  /** Its topic's rate; `null`: it has none. */
+  readonly rate: {
+    readonly messages: number;
+    readonly perMs: number;
+    /** Until it lets the next message go; 0: it would now. */
+    readonly waitMs: number;
+  } | null;
   /** True while a relay drains the lane. */
   readonly owned: boolean;
   /** Since when starts of the lane's workflow have had no effect. */
@@ -56,6 +63,8 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
        t.name is not null as "topicKnown", t.transport, coalesce(t.paused, false) as "topicPaused",
        coalesce(x.paused, false) as "transportPaused",
        outbox.is_paused(a.topic) and not coalesce(t.paused, false) and not coalesce(x.paused, false) as changing,
+       case when t.rate_of is not null then jsonb_build_object('messages', t.rate_messages, 'perMs', t.rate_per_ms,
+         'waitMs', (select w.wait_ms from outbox.rate_left(t.name, clock_timestamp()) w)) end as rate,
        l.hold, coalesce(outbox.lane_taken(l), false) as owned,
        l.wanted_since as "wantedSince",
        blocker.found as blocker, coalesce(before.count, 0) as before, running.count as relays

@@ -1,0 +1,81 @@
+import { rest } from '../core/rest.ts';
+import { isConnectionFailure } from '../store/database/database.ts';
+import type { Claim } from '../store/lane/claim.ts';
+import { type RateAnswer, takeRate } from '../store/lane/rate.ts';
+import type { DrainInput } from './drain-input.ts';
+import type { LaneLease } from './lane-lease.ts';
+
+/** A claim that has waited no longer than this is sent as it is; an older one is read again. */
+const freshMs = 50;
+
+/** Messages that a claim reads of a topic with a small rate: some may be blocked, and need no rate. */
+const leastClaim = 100;
+
+interface GateLimits {
+  readonly deadline: number;
+  readonly stop: AbortSignal;
+}
+
+/** Keeps a lane to the rate of its topic. Topics without a rate cost it nothing: it asks for those that a claim says have one. */
+export class RateGate {
+  readonly #input: DrainInput;
+  readonly #lease: LaneLease;
+  readonly #limits: GateLimits;
+  #share: number | null = null;
+
+  constructor(input: DrainInput, lease: LaneLease, limits: GateLimits) {
+    this.#input = input;
+    this.#lease = lease;
+    this.#limits = limits;
+  }
+
+  /** How many messages the next claim should read: more could not be sent. */
+  get claimLimit(): number {
+    const { messages } = this.#input.limits;
+    return this.#share === null ? messages : Math.min(messages, Math.max(this.#share, leastClaim));
+  }
+
+  /**
+   * The part of a claim that may be sent now, in its order.
+   *
+   * @returns `undefined`: none of it. The lane has waited, and claims again, because meanwhile the topic may have been paused, its
+   * rate changed, or a message withdrawn
+   */
+  async admit(claimed: Claim): Promise<Claim | undefined> {
+    this.#share = claimed.share;
+    const wanted = claimed.messages.reduce((count, { blocked }) => (blocked ? count : count + 1), 0);
+    if (claimed.share === null || wanted === 0) return claimed;
+    const beganAt = performance.now();
+    for (;;) {
+      const { database, lane } = this.#input;
+      const { granted, waitMs } = await this.#lease
+        .during(() => takeRate(database, lane.topic, wanted))
+        .catch(unlessLost);
+      if (granted > 0) return granted < wanted ? firstOf(claimed, granted) : claimed;
+      const again = performance.now() - beganAt + waitMs <= freshMs;
+      await this.#wait(waitMs);
+      if (!again || this.#limits.stop.aborted) return undefined;
+    }
+  }
+
+  /** Not longer than a lane ever waits to look again: meanwhile its topic may be paused, or have another rate. */
+  async #wait(waitMs: number): Promise<void> {
+    const { deadline, stop } = this.#limits;
+    // Lanes that were refused together should not all ask in the same millisecond.
+    const askAgainMs = Math.min(waitMs + 1 + Math.random() * 4, this.#input.timings.checkIntervalMs);
+    await rest(Math.max(0, Math.min(askAgainMs, deadline - performance.now())), stop);
+  }
+}
+
+/** Of a lost connection the next claim reports and waits, as nothing was sent; what was granted meanwhile counts. */
+function unlessLost(error: unknown): RateAnswer {
+  if (!isConnectionFailure(error)) throw error;
+  return { granted: 0, waitMs: 2 * freshMs };
+}
+
+/** A claim that ends with the last of its first `count` messages that are not blocked. */
+function firstOf(claimed: Claim, count: number): Claim {
+  let sendable = 0;
+  const end = claimed.messages.findIndex(({ blocked }) => !blocked && ++sendable > count);
+  return { ...claimed, messages: claimed.messages.slice(0, end), truncated: true };
+}

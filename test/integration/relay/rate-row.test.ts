@@ -1,0 +1,149 @@
+import { expect, type TestContext, test } from 'vitest';
+import { z } from 'zod';
+import { policyOf } from '../../../src/app/relay/topic-policy.ts';
+import { rest } from '../../../src/core/rest.ts';
+import { type TopicOptions, topic } from '../../../src/core/topic.ts';
+import { announceTopics } from '../../../src/operations/announce.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { type RateAnswer, takeRate } from '../../../src/store/lane/rate.ts';
+import { createTestDatabase } from '../../support/fixtures/database.ts';
+
+interface Take extends RateAnswer {
+  readonly from: number;
+  readonly to: number;
+}
+
+async function announced(
+  context: TestContext,
+  topics: Readonly<Record<string, TopicOptions>>,
+): Promise<Database> {
+  const made = await createTestDatabase();
+  context.onTestFinished(() => made.drop());
+  await announceTopics(
+    made.database,
+    Object.entries(topics).map(([name, options]) => policyOf(topic(name, z.unknown(), options), 'http')),
+    {},
+  );
+  return made.database;
+}
+
+/** Takes as fast as it can, as many lanes at once. The clock of this process is read before and after each take. */
+async function takeFor(
+  database: Database,
+  ms: number,
+  lanes: number,
+  most: number,
+): Promise<readonly Take[]> {
+  const end = performance.now() + ms;
+  const takes: Take[] = [];
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      while (performance.now() < end) {
+        const from = performance.now();
+        const answer = await takeRate(database, 'orders', most);
+        takes.push({ ...answer, from, to: performance.now() });
+      }
+    }),
+  );
+  return takes.filter(({ granted }) => granted > 0);
+}
+
+/** The most that was certainly let go within one time of this length. */
+function mostWithin(takes: readonly Take[], perMs: number): number {
+  return Math.max(
+    ...takes.map(({ from }) =>
+      takes
+        .filter((take) => take.from >= from && take.to < from + perMs)
+        .reduce((sum, { granted }) => sum + granted, 0),
+    ),
+  );
+}
+
+test.for([
+  [7, 3],
+  [500, 40],
+] as const)(
+  'eight that ask at once for a rate of %d get it, and in no time of its length more',
+  async ([messages, most], context) => {
+    const database = await announced(context, { orders: { rate: { messages, per: '500ms' } } });
+
+    const takes = await takeFor(database, 2_600, 8, most);
+
+    expect(mostWithin(takes, 500)).toBeLessThanOrEqual(messages);
+    const sum = takes.reduce((total, { granted }) => total + granted, 0);
+    // Five whole times have passed; one is left for a busy machine.
+    expect(sum).toBeGreaterThanOrEqual(4 * messages);
+    expect(Math.max(...takes.map(({ granted }) => granted))).toBe(most);
+  },
+);
+
+test('one take gets no more than the share of a lane, and what is refused is told when to ask again', async (context) => {
+  const database = await announced(context, { orders: { lanes: 4, rate: { messages: 10, per: '1h' } } });
+  // The row is made by the first who asks.
+  expect(await takeRate(database, 'orders', 5)).toEqual({ granted: 0, waitMs: 5 });
+
+  const granted: number[] = [];
+  for (let n = 0; n < 5; n += 1) granted.push((await takeRate(database, 'orders', 5)).granted);
+
+  expect(granted).toEqual([3, 3, 3, 1, 0]);
+  const { waitMs } = await takeRate(database, 'orders', 5);
+  expect(waitMs).toBeGreaterThan(3_500_000);
+  expect(waitMs).toBeLessThanOrEqual(3_600_000);
+});
+
+test('topics of one address share a rate of the address, and other topics do not', async (context) => {
+  const of = {
+    address: 'https://shop.example/hook',
+    rate: { messages: 3, per: '1h', of: 'address' },
+  } as const;
+  const database = await announced(context, {
+    orders: of,
+    bills: of,
+    own: { ...of, rate: { messages: 3, per: '1h' } },
+    elsewhere: { ...of, address: 'https://other.example/hook' },
+    free: { address: of.address },
+  });
+  for (const name of ['orders', 'own', 'elsewhere']) await takeRate(database, name, 1);
+
+  const granted = async (name: string): Promise<number> => (await takeRate(database, name, 2)).granted;
+  expect(await granted('orders')).toBe(2);
+  expect(await granted('bills')).toBe(1);
+  expect(await granted('bills')).toBe(0);
+  expect(await granted('orders')).toBe(0);
+  expect(await granted('own')).toBe(2);
+  expect(await granted('elsewhere')).toBe(2);
+  expect(await takeRate(database, 'free', 9)).toEqual({ granted: 9, waitMs: 0 });
+});
+
+test('a clock that was set back does not stop a topic for longer than its rate says', async (context) => {
+  const database = await announced(context, { orders: { rate: { messages: 1, per: '200ms' } } });
+  await takeRate(database, 'orders', 1);
+  await database.query(
+    `update outbox.rate set sent_at = array[clock_timestamp() + interval '1 day'], counts = '{1}'`,
+  );
+
+  expect(await takeRate(database, 'orders', 1)).toMatchObject({ granted: 0 });
+  await expect.poll(async () => (await takeRate(database, 'orders', 1)).granted, { timeout: 3_000 }).toBe(1);
+});
+
+test('a row that somebody has locked makes nobody wait', async (context) => {
+  const database = await announced(context, { orders: { rate: { messages: 1, per: '1h' } } });
+  await takeRate(database, 'orders', 1);
+  await database.transaction(async (sql) => {
+    await sql.query('select from outbox.rate for update');
+    const answer = await Promise.race([takeRate(database, 'orders', 1), rest(3_000).then(() => 'it waits')]);
+    expect(answer).toEqual({ granted: 0, waitMs: 5 });
+  });
+  expect(await takeRate(database, 'orders', 1)).toMatchObject({ granted: 1 });
+});
+
+test('a thousand takes leave a row of at most 60 entries', async (context) => {
+  const database = await announced(context, { orders: { rate: { messages: 100_000, per: '2s' } } });
+  await takeFor(database, 2_500, 4, 1);
+
+  const [row] = await database.query<{ entries: number; counted: number }>(
+    'select cardinality(sent_at) as entries, cardinality(counts) as counted from outbox.rate',
+  );
+  expect(row?.entries).toBeLessThanOrEqual(60);
+  expect(row?.counted).toBe(row?.entries);
+});

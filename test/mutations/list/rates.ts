@@ -1,0 +1,107 @@
+import type { Mutation } from '../mutation.ts';
+
+const kept = 'A rate is kept';
+const drains = 'test/integration/relay/rate.test.ts';
+const row = 'test/integration/relay/rate-row.test.ts';
+
+/** How fast relays send the messages of a topic. */
+export const rateMutations: readonly Mutation[] = [
+  {
+    name: 'rate-not-asked',
+    promise: kept,
+    file: 'src/relay/rate-gate.ts',
+    find: 'if (claimed.share === null || wanted === 0) return claimed;',
+    replace: 'if (claimed.share !== undefined || wanted === 0) return claimed;',
+    test: drains,
+    title: 'two relays with four lanes',
+  },
+  {
+    name: 'rate-of-a-shorter-time',
+    promise: kept,
+    file: 'outbox.rate_left()',
+    find: 'x.sent_at > p_at - per',
+    replace: 'x.sent_at > p_at - per / 2',
+    test: row,
+    title: 'eight that ask at once',
+  },
+  {
+    name: 'rate-row-not-locked',
+    promise: kept,
+    file: 'outbox.take_rate()',
+    find: 'where r.scope = v_scope for update skip locked',
+    replace: 'where r.scope = v_scope',
+    test: row,
+    title: 'eight that ask at once',
+  },
+  {
+    name: 'rate-waits-for-a-lock',
+    promise: kept,
+    file: 'outbox.take_rate()',
+    find: 'for update skip locked',
+    replace: 'for update',
+    test: row,
+    title: 'a row that somebody has locked',
+  },
+  {
+    name: 'rate-taken-by-one-lane',
+    promise: kept,
+    file: 'outbox.take_rate()',
+    find: '(policy.rate_messages + policy.lanes - 1) / policy.lanes',
+    replace: 'policy.rate_messages',
+    test: row,
+    title: 'no more than the share',
+  },
+  {
+    name: 'rate-of-the-address-by-topic',
+    promise: kept,
+    file: 'outbox.rate_scope()',
+    find: `when policy.rate_of = 'address' then`,
+    replace: `when policy.rate_of = 'none' then`,
+    test: row,
+    title: 'topics of one address share',
+  },
+  {
+    name: 'rate-clock-set-back',
+    promise: kept,
+    file: 'outbox.take_rate()',
+    find: 'array_agg(least(x.at, counted_at) order by x.n)',
+    replace: 'array_agg(x.at order by x.n)',
+    test: row,
+    title: 'a clock that was set back',
+  },
+  {
+    name: 'rate-loses-what-it-cuts-off',
+    promise: kept,
+    file: 'src/relay/rate-gate.ts',
+    find: 'messages: claimed.messages.slice(0, end), truncated: true }',
+    replace: 'messages: claimed.messages.slice(0, end), truncated: false }',
+    test: drains,
+    title: 'of messages that commit late',
+  },
+  {
+    name: 'rate-asked-for-what-is-blocked',
+    promise: kept,
+    file: 'src/relay/rate-gate.ts',
+    find: '(count, { blocked }) => (blocked ? count : count + 1)',
+    replace: '(count) => count + 1',
+    test: drains,
+    title: 'what is blocked needs no rate',
+  },
+  {
+    name: 'rate-asked-again-only-at-its-end',
+    promise: kept,
+    file: 'src/relay/rate-gate.ts',
+    find: 'Math.min(waitMs + 1 + Math.random() * 4, this.#input.timings.checkIntervalMs)',
+    replace: 'waitMs + 1 + Math.random() * 4',
+    test: drains,
+    title: 'relays that run follow a rate',
+  },
+  {
+    name: 'rate-asked-without-one',
+    promise: kept,
+    file: 'src/relay/rate-gate.ts',
+    find: 'claimed.share === null || wanted === 0',
+    replace: 'wanted === 0',
+    test: 'test/unit/relay/drain-rate.test.ts',
+  },
+];
