@@ -135,7 +135,7 @@ function windowOf({ seenMs, windowMs }: GroupStatus): string {
   return windowMs === null ? 'forever' : ms(windowMs);
 }
 
-const limitsHeading = ['TOPIC', 'TRANSPORT', 'RETRY', 'HORIZON', 'DELAY', 'PAYLOAD', 'CONFIRMED BY'];
+const limitsHeading = ['TOPIC', 'TRANSPORT', 'RETRY', 'HORIZON', 'DELAY', 'PAYLOAD', 'RATE', 'CONFIRMED BY'];
 
 function limitsRow(topic: TopicPolicyRow): string[] {
   return [
@@ -145,6 +145,7 @@ function limitsRow(topic: TopicPolicyRow): string[] {
     ms(topic.horizonMs),
     ms(topic.delayLimitMs),
     `${Math.round(topic.payloadLimitBytes / 1024)} KiB`,
+    topic.rate === null ? '-' : `${topic.rate.messages} per ${ms(topic.rate.perMs)}`,
     topic.confirmGroup ?? '-',
   ];
 }
@@ -170,6 +171,8 @@ function stateOf(lane: LaneStatus, { laneLocks, relays }: Status): string {
   if (lane.paused) return lane.owned ? 'pausing' : 'paused';
   if (lane.hold !== null)
     return `on hold (${lane.hold.scope}) since ${lane.hold.since.toISOString()}: ${lane.hold.reason}`;
+  if (lane.owned && lane.rateWaitMs !== null)
+    return `waits ${age(lane.rateWaitMs)} for the rate of its topic`;
   if (lane.owned) return 'draining';
   if (!lane.hasWork) return lane.blocked === 0 ? 'quiet' : 'its blocked messages wait for their keys';
   return relays.some(({ alive }) => alive) ? 'waits for a relay' : 'waits: no relay runs';

@@ -19,6 +19,7 @@ export interface Why {
     | 'overdue'
     | 'published'
     | 'queued'
+    | 'rate'
     | 'retrying'
     | 'superseded'
     | 'topic-paused'
@@ -40,7 +41,7 @@ export function explainDelivery(facts: DeliveryFacts): Why {
       return retrying(facts);
     case 'blocked':
     case 'ready':
-      return stopped(facts) ?? blocked(facts) ?? queued(facts);
+      return stopped(facts) ?? blocked(facts) ?? limited(facts) ?? queued(facts);
     case 'failed':
       return {
         code: 'failed',
@@ -135,6 +136,17 @@ function blocked({ blocker, key, state }: DeliveryFacts): Why | undefined {
     : undefined;
 }
 
+/** Only where a relay would send it otherwise. */
+function limited({ before, owned, rate, topic }: DeliveryFacts): Why | undefined {
+  if (!owned || rate === null || rate.waitMs === 0) return undefined;
+  const { messages, perMs, waitMs } = rate;
+  const first = before === 0 ? '' : `, ${counted(before)} of its lane before it`;
+  return {
+    code: 'rate',
+    text: `It waits for the rate of the topic "${topic}", ${messages} per ${length(perMs)}: the next message goes in ${length(waitMs)}${first}.`,
+  };
+}
+
 const noRelay = 'No relay is running: start one.';
 
 function queued({ owned, wantedSince, before, relays }: DeliveryFacts): Why {
@@ -144,9 +156,15 @@ function queued({ owned, wantedSince, before, relays }: DeliveryFacts): Why {
     return { code: 'no-relay', text: `No relay drains its lane at the moment${since}.` };
   }
   if (before === 0) return { code: 'next', text: 'Its lane is about to publish it.' };
-  if (before === 1) return { code: 'queued', text: '1 message of its lane goes first.' };
-  const count = before >= countLimit ? `${countLimit} or more` : String(before);
-  return { code: 'queued', text: `${count} messages of its lane go first.` };
+  return {
+    code: 'queued',
+    text: `${counted(before)} of its lane ${before === 1 ? 'goes' : 'go'} first.`,
+  };
+}
+
+function counted(messages: number): string {
+  if (messages === 1) return '1 message';
+  return `${messages >= countLimit ? `${countLimit} or more` : messages} messages`;
 }
 
 /** At most two units, never rounded down to nothing. */

@@ -173,6 +173,10 @@ function nameOf({ topic, lane }: { readonly topic: string; readonly lane: number
   return `${topic}/${lane}`;
 }
 
+function rateInWords(rate: TopicPolicy['rate']): string {
+  return rate === null ? 'no rate' : `a rate of ${rate.messages} in ${rate.perMs} ms of the ${rate.of}`;
+}
+
 function judgePolicies(configured: readonly TopicPolicy[], stored: readonly TopicPolicyRow[]) {
   for (const topic of configured) {
     const row = stored.find(({ name }) => name === topic.name);
@@ -185,6 +189,15 @@ function judgePolicies(configured: readonly TopicPolicy[], stored: readonly Topi
     const other = (
       ['address', 'transport', 'timer', 'exhausted', 'payloadLimitBytes', 'delayLimitMs'] as const
     ).find((name) => row[name] !== topic[name]);
+    if (
+      row.rate?.messages !== topic.rate?.messages ||
+      row.rate?.perMs !== topic.rate?.perMs ||
+      row.rate?.of !== topic.rate?.of
+    )
+      return warning(
+        `The configuration gives ${topic.name} ${rateInWords(topic.rate)}, the database ${rateInWords(row.rate)}, which counts.`,
+        'temporal-outbox migrate --topics',
+      );
     if (other !== undefined)
       return warning(
         `The configuration differs from what senders use: ${other} of ${topic.name} is ${topic[other]} here and ${row[other]} in the database.`,

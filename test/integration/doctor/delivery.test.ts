@@ -98,6 +98,12 @@ test('topics that differ between database and configuration are named', async ()
     state: 'warning',
     next: 'temporal-outbox lanes orders 7',
   });
+  const rated = numbered('orders', { rate: { messages: 5, per: '1s' } });
+  expect((await look([rated])).get('topics announced')).toMatchObject({
+    state: 'warning',
+    message:
+      'The configuration gives orders a rate of 5 in 1000 ms of the topic, the database no rate, which counts.',
+  });
   expect((await look([numbered('orders', { address: 'elsewhere' })])).get('topics announced')).toMatchObject({
     state: 'warning',
     message: expect.stringContaining('address of orders is elsewhere here'),

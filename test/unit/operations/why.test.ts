@@ -21,6 +21,7 @@ const ready: DeliveryFacts = {
   transportPaused: false,
   changing: false,
   hold: null,
+  rate: null,
   owned: true,
   wantedSince: null,
   blocker: null,
@@ -39,6 +40,18 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['next', {}, /about to publish/],
   ['queued', { before: 1 }, /^1 message of its lane goes first\.$/],
   ['queued', { before: 10_000 }, /^10000 or more messages/],
+  [
+    'rate',
+    { rate: { messages: 50, perMs: 60_000, waitMs: 1_900 } },
+    /^It waits for the rate of the topic "orders", 50 per 1 min 0 s: the next message goes in 2 s\.$/,
+  ],
+  [
+    'rate',
+    { rate: { messages: 1, perMs: 1_000, waitMs: 5 }, before: 1 },
+    /in 5 ms, 1 message of its lane before it\.$/,
+  ],
+  ['next', { rate: { messages: 50, perMs: 60_000, waitMs: 0 } }, /about to publish/],
+  ['no-relay', { rate: { messages: 1, perMs: 1_000, waitMs: 5 }, owned: false }, /^No relay drains/],
   ['no-relay', { owned: false }, /^No relay drains its lane at the moment\.$/],
   [
     'no-relay',
