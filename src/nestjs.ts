@@ -13,7 +13,7 @@ export type { Failing, Health } from './core/health.ts';
 export type { Lazy } from './core/options/lazy.ts';
 export type { Retention } from './core/retention.ts';
 export type { StopOptions } from './core/running.ts';
-export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
+export type { ConfirmRules, RateRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { ConsumerCounts } from './inbox/consumer-counts.ts';
 export type {
@@ -24,7 +24,7 @@ export type {
   Position,
 } from './inbox/consumer-event.ts';
 export type { Consumer, ConsumerStatus, RunningConsumer } from './inbox/consumer-interface.ts';
-export type { ConsumerSettings } from './inbox/consumer-options.ts';
+export type { Batch, ConsumerSettings } from './inbox/consumer-options.ts';
 export type { BatchHandler, Handler, HandlerContext } from './inbox/handler.ts';
 export type { HandlerOptions } from './inbox/handler-options.ts';
 export type { FailingPartition } from './inbox/intake/failing-partitions.ts';

@@ -76,7 +76,7 @@ export interface Consumer<Tx> {
     options?: HandlerOptions,
   ): this;
   /**
-   * Registers a handler that takes all messages of a topic in one transaction at once, in order. With `batch: { size }`
+   * Registers a handler that takes all messages of a topic in one transaction at once, in order. With `batch`
    * there are many; after a batch has failed, and usually for a parked key, there is one.
    *
    * @throws OutboxError as {@link Consumer.on}

@@ -21,6 +21,18 @@ import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 import type { UnknownTopics } from './route-table.ts';
 import type { Window } from './window/window.ts';
 
+/** How many messages a transaction takes. */
+export interface Batch {
+  /** At most so many, 1 to 10,000. */
+  readonly size: number;
+  /**
+   * How long a message waits until there are `size`, at most a minute: then the transaction takes those that there are. A full batch
+   * is handled within a quarter of this time, or 0.1 s. Messages that wait are not in hand: whoever gets the partition next handles
+   * them, and a stop does not wait for them. @defaultValue none: as many as have been fetched
+   */
+  readonly wait?: Duration;
+}
+
 /** How a consumer works. */
 export interface ConsumerSettings {
   /**
@@ -29,10 +41,10 @@ export interface ConsumerSettings {
    */
   readonly group: string;
   /**
-   * Handles up to `size` messages, 1 to 10,000, in one transaction, as many as have been fetched. If it fails, each of them
-   * gets its own transaction. @defaultValue none: a transaction per message
+   * Handles many messages of a partition in one transaction. If it fails, each of them gets its own transaction.
+   * @defaultValue none: a transaction per message
    */
-  readonly batch?: { readonly size: number };
+  readonly batch?: Batch;
   /**
    * Partitions that are handled concurrently, 1 to 256. Each uses a database connection per message in hand.
    * @defaultValue 4
@@ -119,6 +131,8 @@ export interface ConsumerSettings {
 export interface ConsumerRules {
   readonly group: string;
   readonly batchSize: number | undefined;
+  /** `undefined`: a batch takes what has been fetched. */
+  readonly batchWaitMs: number | undefined;
   readonly concurrency: number;
   readonly keyConcurrency: number;
   readonly quickRetriesMs: readonly number[];
@@ -147,7 +161,9 @@ const breaker = object({
 
 const consumerOptions = optionTable('consumer()', {
   group: name(),
-  batch: optional(object({ size: whole(1, 10_000) })),
+  batch: optional(
+    object({ size: whole(1, 10_000), wait: optional(duration(1, '1 minute')) } satisfies Table<Batch>),
+  ),
   concurrency: whole(1, 256, 4),
   keyConcurrency: whole(1, 256, 2),
   quickRetries: optional(quickRetryDelays),
@@ -177,6 +193,7 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
   return {
     group: read.group,
     batchSize: read.batch?.size,
+    batchWaitMs: read.batch?.wait,
     concurrency: read.concurrency,
     keyConcurrency: read.batch === undefined ? read.keyConcurrency : 1,
     quickRetriesMs: read.quickRetries ?? defaultQuickRetriesMs,

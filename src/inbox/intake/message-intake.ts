@@ -5,13 +5,14 @@ import { type Arrived, identify } from '../handling/arrived.ts';
 import { Applier } from './applier.ts';
 import { Application } from './apply.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
+import { Gathering } from './gathering.ts';
 import type { IntakeContext, IntakeSource } from './intake-context.ts';
 import { KeyQueues } from './key-queues.ts';
 import { KnownMessages } from './known-messages.ts';
 import { Outcomes } from './outcomes.ts';
 import { PoisonMarks } from './poison-marks.ts';
 import { OneByOne } from './settle-one.ts';
-import { askBreaker, dropKnown, inSteps, mark, type Next, waitForQueues } from './steps.ts';
+import { askBreaker, dropKnown, gather, inSteps, mark, type Next, waitForQueues } from './steps.ts';
 
 /**
  * Takes batches of one source and applies their messages, each with effect once.
@@ -23,6 +24,7 @@ import { askBreaker, dropKnown, inSteps, mark, type Next, waitForQueues } from '
 export class MessageIntake<Tx extends Transaction> {
   readonly #context: IntakeContext<Tx>;
   readonly #application: Application<Tx>;
+  readonly #gathering: Gathering | undefined;
   readonly #run: Next<Tx>;
 
   constructor(consumer: ConsumerContext<Tx>, source: IntakeSource<Tx>) {
@@ -40,7 +42,10 @@ export class MessageIntake<Tx extends Transaction> {
     const application = new Application(context, oneByOne, outcomes);
     this.#context = context;
     this.#application = application;
+    const { batchSize: size, batchWaitMs: waitMs } = consumer.rules;
+    this.#gathering = size && waitMs ? new Gathering({ size, waitMs }) : undefined;
     this.#run = inSteps([
+      gather(this.#gathering),
       dropKnown(context, outcomes),
       waitForQueues(context),
       askBreaker(context),
@@ -56,6 +61,7 @@ export class MessageIntake<Tx extends Transaction> {
   assigned(partitions: readonly Partition[]): void {
     this.#context.failing.keepOnly(partitions);
     this.#application.keepOnly(partitions);
+    this.#gathering?.keepOnly(partitions);
     this.#context.marks.keepOnly(partitions);
     this.#context.report({ type: 'assigned', partitions });
   }

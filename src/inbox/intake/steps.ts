@@ -1,6 +1,7 @@
 import type { IncomingBatch } from '../../brokers/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Arrived } from '../handling/arrived.ts';
+import type { Gathering } from './gathering.ts';
 import type { IntakeContext } from './intake-context.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { OneByOne } from './settle-one.ts';
@@ -28,6 +29,22 @@ export function inSteps<Tx>(steps: readonly Step<Tx>[]): Next<Tx> {
     (next, step) => async (round) => (round.messages.length === 0 ? 'through' : step(round, next)),
     async () => 'through',
   );
+}
+
+/** Passes on full batches, and what has waited long enough for one; the rest is offered again. */
+export function gather<Tx extends Transaction>(gathering: Gathering | undefined): Step<Tx> {
+  return async (round, next) => {
+    if (gathering === undefined) return next(round);
+    const { batch, messages } = round;
+    const { now, againMs } = gathering.gather(
+      batch,
+      messages.map(({ id }) => id),
+    );
+    const went = now === 0 ? 'through' : await next({ ...round, messages: messages.slice(0, now) });
+    // Each of them, because where there is no order one that is open is offered again at once.
+    if (batch.mayBegin()) for (const { incoming } of messages.slice(now)) batch.reject(incoming, againMs);
+    return went;
+  };
 }
 
 /** Ends messages that were committed or kept before. */

@@ -1,5 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
+const filled = 'A batch fills, or its time is over';
 const effectOnce = 'Effect once (I4)';
 const hostile = 'Hostile messages are refused with a reason (F28)';
 const killer = 'A message that kills its consumer is failed after three deaths';
@@ -159,5 +160,32 @@ export const inboxMutations: readonly Mutation[] = [
     replace: `eventId(id, undefined)`,
     test: 'test/integration/inbox/foreign.test.ts',
     title: 'every event of an unknown topic is kept',
+  },
+  {
+    name: 'batch-never-waits',
+    promise: filled,
+    file: 'src/inbox/intake/message-intake.ts',
+    find: 'size && waitMs ? new',
+    replace: 'size && waitMs && waitMs < 0 ? new',
+    test: 'test/integration/inbox/batch-wait.test.ts',
+    title: 'messages that trickle in',
+  },
+  {
+    name: 'batch-waits-again-after-a-failure',
+    promise: filled,
+    file: 'src/inbox/intake/gathering.ts',
+    find: 'const again = gone === undefined ? 0 : ids',
+    replace: 'const again = gone !== undefined ? 0 : ids',
+    test: 'test/unit/inbox/gathering.test.ts',
+    title: 'what was let go and is offered again',
+  },
+  {
+    name: 'batch-skips-what-waits',
+    promise: filled,
+    file: 'src/inbox/intake/steps.ts',
+    find: 'batch.reject(incoming, againMs);',
+    replace: 'batch.acknowledge(incoming);',
+    test: 'test/unit/inbox/intake-batches.test.ts',
+    title: 'messages that wait for a batch to fill',
   },
 ];

@@ -5,6 +5,7 @@ test('omitted options have their defaults', () => {
   expect(resolveConsumerRules({ group: 'orders' })).toEqual({
     group: 'orders',
     batchSize: undefined,
+    batchWaitMs: undefined,
     concurrency: 4,
     keyConcurrency: 2,
     quickRetriesMs: [100, 500],
@@ -46,6 +47,8 @@ test.for([
   ['retry[0]', { retry: ['36501 days'] }],
   ['retry', { retry: Array.from({ length: 101 }, () => 1) }],
   ['batch.size', { batch: { size: 10_001 } }],
+  ['batch.wait', { batch: { size: 10, wait: '61s' } }],
+  ['batch.wait', { batch: { size: 10, wait: 0 } }],
   ['maxKills', { maxKills: 0 }],
   ['maxQueued', { maxQueued: 0 }],
   ['parkedConcurrency', { parkedConcurrency: 257 }],
@@ -116,7 +119,7 @@ test('values at the limits are allowed', () => {
   expect(most.deadAddressOf?.('orders')).toBe('orders.dead');
   const least = resolveConsumerRules({
     group: 'x',
-    batch: { size: 10_000 },
+    batch: { size: 10_000, wait: '1 minute' },
     concurrency: 1,
     maxKills: 1,
     maxQueued: 1,
@@ -127,6 +130,7 @@ test('values at the limits are allowed', () => {
   });
   expect(least).toMatchObject({
     batchSize: 10_000,
+    batchWaitMs: 60_000,
     concurrency: 1,
     tries: { blockKey: false, maxKills: 1 },
     maxQueued: 1,

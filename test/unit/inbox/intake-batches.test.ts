@@ -31,6 +31,17 @@ test('messages are applied in transactions of the requested size', async () => {
   expect(bench.database.said('and partition = $3 and owner'), 'nothing is left').toEqual([]);
 });
 
+test('messages that wait for a batch to fill are neither looked up nor marked, and are offered again', async () => {
+  const bench = new IntakeBench({ batchSize: 2, batchWaitMs: 60_000 });
+
+  const offered = await bench.offer([1, 2, 3].map((n) => numbered(n)));
+
+  expect(bench.handled).toEqual([1, 2]);
+  expect(offered.acknowledged).toEqual(['1', '2']);
+  expect(offered.rejected).toHaveLength(1);
+  expect(JSON.stringify(bench.database.said('outbox.'))).not.toContain('id-3');
+});
+
 test('each message of a transaction gets the outcome that the database gives it', async () => {
   const bench = new IntakeBench({ batchSize: 10 });
   bench.database.on('outbox.receive(', () => [{ arrivals: ['new', 'behind', 'processed', 'kept'] }]);

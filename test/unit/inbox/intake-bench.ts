@@ -21,6 +21,7 @@ import { incoming } from './incoming.ts';
 /** What a test decides. */
 export interface IntakeSettings {
   readonly batchSize?: number;
+  readonly batchWaitMs?: number;
   readonly keyConcurrency?: number;
   readonly quickRetriesMs?: readonly number[];
   readonly retryMs?: readonly number[];
@@ -113,6 +114,7 @@ export class IntakeBench {
         tries: { retryMs, blockKey, maxKills: 3 },
         maxQueued: settings.maxQueued ?? 100,
         batchSize: settings.batchSize,
+        batchWaitMs: settings.batchWaitMs,
         keyConcurrency,
         quickRetriesMs,
       },

@@ -1,0 +1,58 @@
+import { afterEach, expect, test } from 'vitest';
+import { InboxStage, range } from '../../support/fixtures/inbox-stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+let stage: InboxStage;
+afterEach(() => stage.end());
+
+const keyed = (...ns: readonly number[]) => ns.map((n) => ({ n, key: `k${n % 2}` }));
+
+test('messages that trickle in are handled in one transaction after the wait, each once and in order', async () => {
+  stage = await InboxStage.create(1);
+  const running = await stage.consume('one', { batch: { size: 50, wait: '6s' } });
+  for (const n of range(1, 5)) await stage.publish(keyed(n));
+
+  await until(() => running.counts().handled === 5);
+
+  expect(await stage.transactionSizes()).toEqual([5]);
+  expect(await stage.effects()).toEqual(range(1, 5));
+  await until(async () => (await running.status()).lag === 0);
+});
+
+test('a full batch does not wait, a stop does not wait for the rest, and the next consumer handles that once', async () => {
+  stage = await InboxStage.create(2);
+  const first = await stage.consume('one', { batch: { size: 4, wait: '1m' } });
+  await stage.publish([...keyed(1, 2, 3), { n: 11, partition: 1 }]);
+  await until(async () => (await first.status()).lag === 4);
+  await stage.publish(keyed(4, 5, 6));
+  await until(() => first.counts().handled === 4, 45_000);
+  expect(await stage.effects()).toEqual(range(1, 4));
+
+  const from = performance.now();
+  await first.stop();
+  expect(performance.now() - from).toBeLessThan(10_000);
+  const second = await stage.consume('two', { batch: { size: 4, wait: '500ms' } });
+  await until(() => second.counts().handled === 3);
+
+  expect(await stage.effects(0)).toEqual(range(1, 6));
+  expect(await stage.effects(1)).toEqual([11]);
+  expect(second.counts()).toMatchObject({ duplicates: 0 });
+});
+
+test('a message that fails in a gathered batch is tried and parked without waiting again, and the others have their effect', async () => {
+  stage = await InboxStage.create(1);
+  const running = await stage.consume('one', {
+    batch: { size: 3, wait: '1m' },
+    quickRetries: [],
+    retry: ['1h'],
+    afterEffect: ({ payload: { n } }) => {
+      if (n === 2) throw new Error('the bank is closed');
+    },
+  });
+  await stage.publish(range(1, 3).map((n) => ({ n, key: `k${n}` })));
+
+  await until(() => running.counts().handled + running.counts().parked === 3, 45_000);
+
+  expect(await stage.effects()).toEqual([1, 3]);
+  expect(await stage.kept()).toMatchObject([{ n: 2, state: 'parked', reason: 'error' }]);
+});
