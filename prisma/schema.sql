@@ -11,7 +11,8 @@ create type outbox.state as enum (
   'failed',
   'canceled',
   'superseded',
-  'discarded'
+  'discarded',
+  'expired'
 );
 
 create type outbox.store_result as (
@@ -188,6 +189,21 @@ create table outbox.freed_key (
 );
 constraint freed_key_pkey PRIMARY KEY (topic, lane, key, id);
 
+create table outbox.group_look (
+  transport text collate "C" not null,
+  number bigint not null,
+  began_at timestamp with time zone not null
+);
+constraint group_look_pkey PRIMARY KEY (transport);
+
+create table outbox.group_place (
+  topic text collate "C" not null,
+  consumer_group text collate "C" not null,
+  places jsonb not null default '{}'::jsonb,
+  told boolean not null default false
+);
+constraint group_place_pkey PRIMARY KEY (topic, consumer_group);
+
 create table outbox.installation (
   only_one boolean not null default true,
   id uuid not null default gen_random_uuid(),
@@ -269,7 +285,9 @@ create table outbox.log_history (
   updated_at timestamp with time zone not null,
   published_at timestamp with time zone,
   supersedes uuid,
-  notified boolean
+  notified boolean,
+  expires_at timestamp with time zone,
+  first_due_at timestamp with time zone
 );
 constraint log_history_empty CHECK (((id IS NULL) AND (topic IS NULL))) NO INHERIT;
 
@@ -315,17 +333,21 @@ create table outbox.message (
   updated_at timestamp with time zone not null default statement_timestamp(),
   published_at timestamp with time zone,
   supersedes uuid,
-  notified boolean
+  notified boolean,
+  expires_at timestamp with time zone,
+  first_due_at timestamp with time zone
 ) with (fillfactor=90, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=500, autovacuum_vacuum_insert_scale_factor=0.1);
 constraint message_pkey PRIMARY KEY (id);
 CREATE INDEX message_blocked ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'blocked'::outbox.state);
 CREATE INDEX message_blocking ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = ANY (ARRAY['retrying'::outbox.state, 'blocked'::outbox.state]));
 CREATE INDEX message_due ON outbox.message USING btree (due_at, "position") WHERE (state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state]));
+CREATE INDEX message_expiring ON outbox.message USING btree (expires_at, id) WHERE ((state = 'blocked'::outbox.state) AND (expires_at IS NOT NULL));
 CREATE INDEX message_failed ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'failed'::outbox.state);
-CREATE INDEX message_finished ON outbox.message USING btree (state, updated_at, id) WHERE (state = ANY (ARRAY['published'::outbox.state, 'confirmed'::outbox.state, 'failed'::outbox.state, 'canceled'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]));
+CREATE INDEX message_finished ON outbox.message USING btree (state, updated_at, id) WHERE (state = ANY (ARRAY['published'::outbox.state, 'confirmed'::outbox.state, 'failed'::outbox.state, 'canceled'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state, 'expired'::outbox.state]));
 CREATE INDEX message_lane_position ON outbox.message USING btree (topic, lane, "position") WHERE ((state = 'ready'::outbox.state) AND ("position" > 0));
 CREATE INDEX message_lane_xid ON outbox.message USING btree (topic, lane, xid) WHERE (state = 'ready'::outbox.state);
 CREATE INDEX message_listed ON outbox.message USING btree (topic, state, "position", id) WHERE ((state <> 'ready'::outbox.state) AND ("position" > 0));
+CREATE INDEX message_open_key ON outbox.message USING btree (topic, key) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state, 'blocked'::outbox.state])) AND (key IS NOT NULL) AND ("position" > 0));
 CREATE INDEX message_overdue ON outbox.message USING btree (topic, confirm_by, "position") WHERE ((state = 'published'::outbox.state) AND (confirm_by IS NOT NULL) AND ("position" > 0));
 CREATE INDEX message_ref ON outbox.message USING btree (topic, ref, created_at) WHERE (ref IS NOT NULL);
 CREATE INDEX message_supersedes ON outbox.message USING btree (supersedes) WHERE (supersedes IS NOT NULL);
@@ -335,10 +357,11 @@ CREATE INDEX message_unnotified ON outbox.message USING btree ("position") WHERE
 CREATE INDEX message_untold ON outbox.message USING btree (topic, due_at) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state])) AND (workflow_due_at IS DISTINCT FROM due_at));
 CREATE UNIQUE INDEX message_waiting_ref ON outbox.message USING btree (topic, ref) WHERE (state = 'waiting'::outbox.state);
 CREATE INDEX message_xid ON outbox.message USING btree (xid) WHERE ("position" > 0);
+CREATE TRIGGER message_due_by_expiry BEFORE INSERT OR UPDATE OF due_at ON outbox.message FOR EACH ROW WHEN ((new.due_at > new.expires_at)) EXECUTE FUNCTION outbox.due_by_expiry();
 CREATE TRIGGER message_failure BEFORE UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (('failed'::outbox.state = old.state) OR ('failed'::outbox.state = new.state)))) EXECUTE FUNCTION outbox.note_failure();
 CREATE TRIGGER message_freed AFTER UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state = ANY (ARRAY['retrying'::outbox.state, 'failed'::outbox.state])) AND (new.state <> old.state) AND (new.key IS NOT NULL))) EXECUTE FUNCTION outbox.note_freed();
 CREATE TRIGGER message_insert BEFORE INSERT ON outbox.message FOR EACH ROW WHEN ((new.state <> ALL (ARRAY['waiting'::outbox.state, 'ready'::outbox.state]))) EXECUTE FUNCTION outbox.refuse_insert();
-CREATE TRIGGER message_transition BEFORE UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'waiting'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'ready'::outbox.state) AND (new.state = ANY (ARRAY['published'::outbox.state, 'retrying'::outbox.state, 'blocked'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'blocked'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'retrying'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'published'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state]))) OR ((old.state = 'failed'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'confirmed'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]))))))) EXECUTE FUNCTION outbox.refuse_transition();
+CREATE TRIGGER message_transition BEFORE UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'waiting'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'ready'::outbox.state) AND (new.state = ANY (ARRAY['published'::outbox.state, 'retrying'::outbox.state, 'blocked'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state, 'expired'::outbox.state]))) OR ((old.state = 'blocked'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state, 'expired'::outbox.state]))) OR ((old.state = 'retrying'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'published'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state]))) OR ((old.state = 'failed'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'confirmed'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]))) OR ((old.state = 'expired'::outbox.state) AND (new.state = 'confirmed'::outbox.state)))))) EXECUTE FUNCTION outbox.refuse_transition();
 
 create table outbox.message_history (
   id uuid not null,
@@ -365,7 +388,8 @@ create table outbox.message_history (
   updated_at timestamp with time zone not null,
   published_at timestamp with time zone,
   supersedes uuid,
-  archived_at timestamp with time zone not null
+  archived_at timestamp with time zone not null,
+  expires_at timestamp with time zone
 ) partition by RANGE (archived_at);
 CREATE INDEX message_history_id ON ONLY outbox.message_history USING btree (id);
 CREATE INDEX message_history_position ON ONLY outbox.message_history USING btree (topic, "position", id);
@@ -478,6 +502,13 @@ constraint processed_epoch_epoch_check CHECK ((epoch > 0));
 constraint processed_epoch_pkey PRIMARY KEY (epoch);
 CREATE UNIQUE INDEX processed_epoch_current ON outbox.processed_epoch USING btree ((true)) WHERE (ended_at IS NULL);
 
+create table outbox.rate (
+  scope text collate "C" not null,
+  sent_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  counts integer[] not null default '{}'::integer[]
+) with (fillfactor=50);
+constraint rate_pkey PRIMARY KEY (scope);
+
 create table outbox.reconciliation (
   id bigint not null generated always as identity,
   at timestamp with time zone not null,
@@ -508,6 +539,7 @@ create table outbox.schedule (
   name text collate "C" not null,
   topic text collate "C" not null,
   key text collate "C",
+  ref text collate "C",
   payload text not null,
   headers jsonb,
   cron text,
@@ -552,6 +584,9 @@ create table outbox.topic (
   confirm_group text,
   receipt_timeout_ms bigint[],
   confirm_max_sends integer,
+  rate_messages integer,
+  rate_per_ms bigint,
+  rate_of text,
   horizon interval not null default '24:00:00'::interval,
   payload_limit_bytes integer not null default 921600,
   delay_limit interval not null default '400 days'::interval,
@@ -560,11 +595,15 @@ create table outbox.topic (
   updated_at timestamp with time zone not null default now()
 );
 constraint confirm_whole CHECK ((num_nulls(confirm_group, receipt_timeout_ms, confirm_max_sends) = ANY (ARRAY[0, 3])));
+constraint rate_whole CHECK ((num_nulls(rate_messages, rate_per_ms, rate_of) = ANY (ARRAY[0, 3])));
 constraint topic_confirm_max_sends_check CHECK (((confirm_max_sends >= 1) AND (confirm_max_sends <= 100)));
 constraint topic_exhausted_check CHECK ((exhausted = ANY (ARRAY['release-key'::text, 'block-key'::text])));
 constraint topic_lanes_check CHECK (((lanes >= 1) AND (lanes <= 1024)));
 constraint topic_partitions_check CHECK ((partitions > 0));
 constraint topic_pkey PRIMARY KEY (name);
+constraint topic_rate_messages_check CHECK ((rate_messages > 0));
+constraint topic_rate_of_check CHECK ((rate_of = ANY (ARRAY['topic'::text, 'address'::text])));
+constraint topic_rate_per_ms_check CHECK ((rate_per_ms > 0));
 constraint topic_timer_check CHECK ((timer = ANY (ARRAY['workflow'::text, 'lane'::text])));
 
 create table outbox.topic_change (
@@ -613,7 +652,8 @@ create view outbox.message_all as
     v.updated_at,
     v.published_at,
     v.supersedes,
-    NULL::timestamp with time zone AS archived_at
+    NULL::timestamp with time zone AS archived_at,
+    v.expires_at
    FROM outbox.message_view v
 UNION ALL
  SELECT h.id,
@@ -640,7 +680,8 @@ UNION ALL
     h.updated_at,
     h.published_at,
     h.supersedes,
-    h.archived_at
+    h.archived_at,
+    h.expires_at
    FROM outbox.message_history h
 UNION ALL
  SELECT h.id,
@@ -670,7 +711,8 @@ UNION ALL
     ( SELECT f.archived_at
            FROM (outbox.leaf f
              JOIN pg_class c ON ((c.relname = ('log_'::text || (f.n)::text))))
-          WHERE (c.oid = h.tableoid)) AS archived_at
+          WHERE (c.oid = h.tableoid)) AS archived_at,
+    NULL::timestamp with time zone AS expires_at
    FROM (outbox.log_history h
      CROSS JOIN LATERAL outbox.batch_facts(h.topic, h.lane, h."position") b(published_at, partition, "offset"));
 
@@ -701,7 +743,8 @@ create view outbox.message_view as
     m.created_at,
     m.updated_at,
     m.published_at,
-    m.supersedes
+    m.supersedes,
+    m.expires_at
    FROM (ONLY outbox.message m
      LEFT JOIN outbox.lane l ON (((l.topic = m.topic) AND (l.n = m.lane))))
 UNION ALL
@@ -731,7 +774,8 @@ UNION ALL
     m.created_at,
     m.updated_at,
     m.published_at,
-    NULL::uuid AS supersedes
+    NULL::uuid AS supersedes,
+    NULL::timestamp with time zone AS expires_at
    FROM (outbox.log m
      LEFT JOIN outbox.lane l ON (((l.topic = m.topic) AND (l.n = m.lane))))
 UNION ALL
@@ -758,7 +802,8 @@ UNION ALL
     m.created_at,
     m.updated_at,
     m.published_at,
-    NULL::uuid AS supersedes
+    NULL::uuid AS supersedes,
+    NULL::timestamp with time zone AS expires_at
    FROM (outbox.log_passed m
      LEFT JOIN outbox.lane l ON (((l.topic = m.topic) AND (l.n = m.lane))));
 
@@ -997,6 +1042,38 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.cancel_key(topic text, key text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  canceled integer;
+begin
+  if outbox.is_topic_name(topic) is not true then
+    perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_TOPIC_INVALID', 'message', format('"%s" is no name for a topic.', topic)));
+  end if;
+  if octet_length(key) between 1 and 256 is not true then
+    perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_KEY_INVALID', 'message', format('The key has %s bytes.', octet_length(key))));
+  end if;
+  -- In one order, so that two such calls do not wait for each other.
+  with mine as materialized (
+    select m.id from only outbox.message m
+    where m.topic = cancel_key.topic and m.key = cancel_key.key and m.position > 0 and m.state in ('waiting', 'retrying', 'blocked')
+      and (m.state = 'waiting' or not m.maybe_published)
+    order by m.id for update
+  )
+  update only outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock() from mine
+  where m.id = mine.id;
+  get diagnostics canceled = row_count;
+  return canceled;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.carry_kept(p_epoch bigint, p_limit integer)
  RETURNS TABLE(carried integer, complete boolean, busy boolean)
  LANGUAGE plpgsql
@@ -1096,22 +1173,22 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.claimable(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
- RETURNS TABLE(id uuid, "position" bigint, xid xid8, key text, payload text, content_type text, headers jsonb, workflow_id text, attempts integer, created_at timestamp with time zone)
+ RETURNS TABLE(id uuid, "position" bigint, xid xid8, key text, payload text, content_type text, headers jsonb, workflow_id text, attempts integer, created_at timestamp with time zone, expires_at timestamp with time zone, sent boolean)
  LANGUAGE sql
  STABLE
 AS $function$
-  select * from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot)
+  select l.*, null::timestamptz, false from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot) l
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position > 0 and m.position > p_cursor
    order by m.position limit p_limit)
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0
    from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
      select * from only outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
        and r.position + 0 <= p_cursor offset 0) m)
@@ -1319,6 +1396,18 @@ end
 $function$;
 privileges {owner=X/owner}
 
+CREATE OR REPLACE FUNCTION outbox.due_by_expiry()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if new.workflow_due_at = new.due_at then new.workflow_due_at := new.expires_at; end if;
+  new.due_at := new.expires_at;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.due_keys(p_group text, p_after_at timestamp with time zone, p_after_id uuid, p_limit integer)
  RETURNS SETOF outbox.parked_key
  LANGUAGE sql
@@ -1448,6 +1537,12 @@ CREATE OR REPLACE FUNCTION outbox.exact(length interval)
  IMMUTABLE
 AS $function$ select make_interval(secs => extract(epoch from length)::float8) $function$;
 
+CREATE OR REPLACE FUNCTION outbox.expiry_of(m jsonb, now_at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$ select coalesce((m ->> 'expiresAt')::timestamptz, now_at + (m ->> 'expiresAfterMs')::float8 * interval '1 ms') $function$;
+
 CREATE OR REPLACE FUNCTION outbox.fail_try(p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean, p_retry_ms double precision[], p_block boolean)
  RETURNS outbox.try_answer
  LANGUAGE plpgsql
@@ -1490,7 +1585,7 @@ begin
     return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', 'A message is an object with a payload.');
   end if;
   select k into unknown from jsonb_object_keys(m) k
-  where k not in ('payload', 'key', 'ref', 'id', 'headers', 'contentType', 'afterMs', 'at') limit 1;
+  where k not in ('payload', 'key', 'ref', 'id', 'headers', 'contentType', 'afterMs', 'at', 'expiresAfterMs', 'expiresAt') limit 1;
   if found then
     return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', format('"%s" is no option of a message.', unknown));
   end if;
@@ -1509,6 +1604,15 @@ begin
   end if;
   if m ->> 'at' is not null and outbox.instant_of(m ->> 'at') = '-infinity' then
     return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE', 'message', 'A message cannot be due before all time.');
+  end if;
+  if m ->> 'expiresAfterMs' is not null and m ->> 'expiresAt' is not null then
+    return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', 'Both a duration and an instant of the expiry are given.');
+  end if;
+  -- Consumers read the time as text, with a year of four digits.
+  if m ->> 'expiresAfterMs' is not null
+    and (jsonb_typeof(m -> 'expiresAfterMs') <> 'number' or (m ->> 'expiresAfterMs')::numeric not between 0 and 3.1536e12)
+    or m ->> 'expiresAt' is not null and outbox.instant_of(m ->> 'expiresAt') between '0001-01-01 UTC' and '9999-12-31 UTC' is not true then
+    return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', 'The expiry is no instant before the year 9999, and no duration of up to 100 years.');
   end if;
   -- A payload that is too large is refused without being parsed.
   if jsonb_typeof(m -> 'payload') = 'string' and octet_length(payload) <= policy.payload_limit_bytes
@@ -1939,6 +2043,7 @@ begin
     return 'out-of-range';
   end if;
   update only outbox.message m set due_at = greatest(due, now_at), updated_at = outbox.clock(),
+    first_due_at = case when m.first_due_at is not null then greatest(due, now_at) end,
     workflow_due_at = case when m.workflow_id = outbox.message_workflow_id(m.id) then m.workflow_due_at else greatest(due, now_at) end
   where m.id = target and m.topic = p_topic and m.state = 'waiting';
   if found then return 'rescheduled'; end if;
@@ -2106,6 +2211,36 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.rate_left(p_topic text, p_at timestamp with time zone, OUT free integer, OUT wait_ms double precision)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  policy outbox.topic := outbox.policy(p_topic);
+  per interval := policy.rate_per_ms * interval '1 ms';
+begin
+  if policy.rate_messages is null then return; end if;
+  -- `newer`: what is still counted once this entry and all older ones are not.
+  select greatest(policy.rate_messages - coalesce(max(e.newer + e.count), 0), 0),
+    coalesce(min(extract(epoch from e.sent_at + per - p_at) * 1000)
+      filter (where e.newer < policy.rate_messages and e.whole >= policy.rate_messages), 0)
+  into free, wait_ms
+  from (
+    select x.sent_at, x.count, sum(x.count) over (order by x.sent_at desc, x.n desc) - x.count as newer, sum(x.count) over () as whole
+    from outbox.rate r, unnest(r.sent_at, r.counts) with ordinality x (sent_at, count, n)
+    where r.scope = outbox.rate_scope(policy) and x.sent_at > p_at - per
+  ) e;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.rate_scope(policy outbox.topic)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select case when policy.rate_of = 'address' then policy.transport || ' ' || outbox.sha256(policy.address) else policy.name end $function$;
+
 CREATE OR REPLACE FUNCTION outbox.read_processed(p_group text, p_ids text[])
  RETURNS SETOF text
  LANGUAGE plpgsql
@@ -2200,6 +2335,9 @@ AS $function$
       then jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
         'message', format('The message would be due %s; the database allows a delay of %s for the topic "%s".',
           due, policy.delay_limit, policy.name))
+    when due > now_at and outbox.expiry_of(m, now_at) <= due
+      then jsonb_build_object('code', 'OUTBOX_EXPIRY_BEFORE_DUE',
+        'message', format('The message would expire %s, and be due %s.', outbox.expiry_of(m, now_at), due))
   end
 $function$;
 
@@ -2356,13 +2494,24 @@ declare
   answer outbox.store_result;
 begin
   update only outbox.message t set payload = m ->> 'payload', headers = nullif(m -> 'headers', 'null'),
-    content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = greatest(p_due, p_now), updated_at = outbox.clock(),
-    workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else greatest(p_due, p_now) end
-  where t.topic = p_topic and t.ref = m ->> 'ref' and t.state = 'waiting' and t.key is not distinct from m ->> 'key'
+    expires_at = outbox.expiry_of(m, p_now), content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = w.due_at, updated_at = outbox.clock(),
+    workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else w.due_at end
+  from (
+    select x.id, case when m ->> 'keepDue' = 'true' then x.due_at
+      else outbox.replaced_due(x.due_at, p_due, x.first_due_at + (m ->> 'atMostMs')::float8 * interval '1 ms', p_now) end as due_at
+    from only outbox.message x where x.topic = p_topic and x.ref = m ->> 'ref' and x.state = 'waiting' for update
+  ) w
+  where t.id = w.id and t.topic = p_topic and t.ref = m ->> 'ref' and t.state = 'waiting' and t.key is not distinct from m ->> 'key'
   returning 1, t.id, t.workflow_id, t.state, t.due_at, false, null::jsonb into answer;
   return answer;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION outbox.replaced_due(p_before timestamp with time zone, p_given timestamp with time zone, p_limit timestamp with time zone, p_now timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select least(greatest(p_given, p_now), greatest(p_limit, case when p_limit is not null then least(p_before, p_now) end)) $function$;
 
 CREATE OR REPLACE FUNCTION outbox.require_handle(topic text, ref text, id uuid)
  RETURNS void
@@ -2567,14 +2716,15 @@ end
 $function$;
 privileges {owner=X/owner}
 
-CREATE OR REPLACE FUNCTION outbox.send(topic text, payload text, key text DEFAULT NULL::text, after interval DEFAULT NULL::interval, at timestamp with time zone DEFAULT NULL::timestamp with time zone, ref text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, id uuid DEFAULT NULL::uuid, replace boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION outbox.send(topic text, payload text, key text DEFAULT NULL::text, after interval DEFAULT NULL::interval, at timestamp with time zone DEFAULT NULL::timestamp with time zone, ref text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, id uuid DEFAULT NULL::uuid, replace boolean DEFAULT false, expires_after interval DEFAULT NULL::interval, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, keep_due boolean DEFAULT false, at_most interval DEFAULT NULL::interval)
  RETURNS outbox.stored
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   message jsonb := jsonb_strip_nulls(jsonb_build_object('payload', payload, 'key', key, 'afterMs', extract(epoch from after) * 1000,
-    'at', at, 'ref', ref, 'headers', headers, 'id', id));
+    'at', at, 'ref', ref, 'headers', headers, 'id', id, 'expiresAfterMs', extract(epoch from expires_after) * 1000,
+    'expiresAt', expires_at));
   policy outbox.topic := outbox.policy(topic);
   refusal jsonb := outbox.form_refusal(message, policy);
   answer outbox.store_result;
@@ -2584,7 +2734,12 @@ begin
     if ref is null or id is not null then
       perform outbox.refuse('{"code": "OUTBOX_OPTION_INVALID", "message": "What replaces a waiting message has a ref, and no id."}');
     end if;
-    message := message || '{"replace": true}';
+    if keep_due and at_most is not null or extract(epoch from at_most) not between 0 and 3.1536e9 then
+      perform outbox.refuse('{"code": "OUTBOX_OPTION_INVALID", "message": "The longest wait is no duration of up to 100 years, or the due time is to be kept as well."}');
+    end if;
+    message := message || jsonb_build_object('replace', true, 'keepDue', keep_due, 'atMostMs', extract(epoch from at_most) * 1000);
+  elsif keep_due or at_most is not null then
+    perform outbox.refuse('{"code": "OUTBOX_OPTION_INVALID", "message": "keep_due and at_most go with replace."}');
   end if;
   select * into answer from outbox.store(topic, jsonb_build_array(message), policy);
   if answer.refusal is not null then perform outbox.refuse(answer.refusal); end if;
@@ -2654,7 +2809,8 @@ declare
   results outbox.store_result[];
   given uuid[];
 begin
-  if jsonb_array_length(p_messages) = 1 and single ->> 'id' is null and single ->> 'ref' is null and single ->> 'contentType' is null then
+  if jsonb_array_length(p_messages) = 1 and single ->> 'id' is null and single ->> 'ref' is null and single ->> 'contentType' is null
+    and single ->> 'expiresAt' is null and single ->> 'expiresAfterMs' is null then
     stored := outbox.store_one(p_topic, single ->> 'payload', single ->> 'key', nullif(single -> 'headers', 'null'),
       (single ->> 'afterMs')::float8, (single ->> 'at')::timestamptz);
     if stored is not null then
@@ -2695,12 +2851,15 @@ begin
   ), placed as (
     select i.*, i.due > now_at as waits, outbox.lane_of(i.m ->> 'key', i.id, policy.lanes) as lane from input i
   ), inserted as (
-    insert into outbox.message as t (id, topic, lane, key, ref, payload, content_type, headers, state, workflow_id, due_at, workflow_due_at)
+    insert into outbox.message as t (id, topic, lane, key, ref, payload, content_type, headers, state, workflow_id, due_at, workflow_due_at,
+      expires_at, first_due_at)
     select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
       coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
       case when p.waits then 'waiting'::outbox.state else 'ready' end,
       outbox.deliverer(installation, p_topic, p.lane, p.id, p.waits and policy.timer = 'workflow'),
-      p.due, case when policy.timer = 'lane' or not p.waits then p.due end
+      p.due, case when policy.timer = 'lane' or not p.waits then p.due end,
+      case when p.m ? 'expiresAt' or p.m ? 'expiresAfterMs' then outbox.expiry_of(p.m, now_at) end,
+      case when p.waits and p.m ? 'ref' then p.due end
     from placed p order by p.n
     on conflict do nothing
     returning t.id, t.workflow_id, t.state, t.due_at
@@ -2815,6 +2974,50 @@ begin
   select t.id, t.topic, t.lane, t.position, t.xid, t.key, t.ref, t.payload, coalesce(t.content_type, 'application/json'), t.headers, t.state,
     coalesce(t.workflow_id, outbox.lane_workflow_id(t.topic, t.lane)), t.maybe_published, t.created_at, t.updated_at, t.published_at
   from (select * from live union all select * from passed) t;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.take_rate(p_topic text, p_most integer, OUT granted integer, OUT wait_ms double precision)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  policy outbox.topic := outbox.policy(p_topic);
+  v_scope text := outbox.rate_scope(policy);
+  now_at timestamptz;
+  counted_at timestamptz;
+  slot float8 := case when policy.rate_messages > 100 then policy.rate_per_ms / 50000.0 end;
+  kept interval;
+begin
+  granted := p_most;
+  wait_ms := 0;
+  if policy.rate_messages is null then return; end if;
+  perform 1 from outbox.rate r where r.scope = v_scope for update skip locked;
+  if not found then
+    insert into outbox.rate (scope) values (v_scope) on conflict do nothing;
+    granted := 0;
+    wait_ms := 5;
+    return;
+  end if;
+  now_at := clock_timestamp();
+  counted_at := case when slot is null then now_at else to_timestamp(ceil(extract(epoch from now_at) / slot) * slot) end;
+  -- A clock that was set back must not stop the topic for as long as it was wrong.
+  update outbox.rate r set sent_at = (select array_agg(least(x.at, counted_at) order by x.n) from unnest(r.sent_at) with ordinality x (at, n))
+  where r.scope = v_scope and counted_at < any (r.sent_at);
+  select least(p_most, l.free, (policy.rate_messages + policy.lanes - 1) / policy.lanes), l.wait_ms
+  into granted, wait_ms from outbox.rate_left(p_topic, now_at) l;
+  if granted = 0 then return; end if;
+  select max(t.rate_per_ms) * interval '1 ms' into kept from outbox.topic t
+  where t.name = p_topic or t.rate_of = 'address' and outbox.rate_scope(t) = v_scope;
+  update outbox.rate r set (sent_at, counts) = (
+    select array_agg(e.at order by e.at), array_agg(e.count order by e.at) from (
+      select x.at, sum(x.count)::integer as count from (
+        select y.at, y.count from unnest(r.sent_at, r.counts) y (at, count) where y.at > now_at - kept
+        union all select counted_at, granted
+      ) x group by x.at
+    ) e)
+  where r.scope = v_scope;
 end
 $function$;
 
@@ -2983,9 +3186,10 @@ declare
     case when count(b.key) > 0 then json_agg(b.key) filter (where b.before < p_bytes) end::text,
     case when count(b.headers) > 0 then json_agg(b.headers) filter (where b.before < p_bytes) end::text,
     (json_agg(json_build_object('n', b.n - 1, 'contentType', b.content_type, 'attempts', b.attempts,
-        'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked))
+        'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked%s))
       filter (where b.before < p_bytes
-        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked)))::text
+        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked%s)))::text,
+    (select (t.rate_messages + t.lanes - 1) / t.lanes from outbox.topic t where t.name = p_topic)
   from batch b
 $batch$;
 begin
@@ -2995,7 +3199,7 @@ create or replace function outbox.claim(
   p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid
 ) returns table (
   snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, ids text, positions text, created text, lengths text,
-  payloads text, keys text, headers text, others text
+  payloads text, keys text, headers text, others text, share integer
 ) language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -3030,7 +3234,9 @@ begin
     return query %s;
   end if;
 end $body$
-$function$, format(batch, 'claimable'), format(batch, 'claimable_in_log'));
+$function$, format(batch, 'claimable', $others$, 'expiresAt', floor(extract(epoch from b.expires_at) * 1000),
+        'expiresInMs', case when not b.sent then ceil(extract(epoch from b.expires_at - outbox.clock()) * 1000) end$others$,
+      ' or b.expires_at is not null'), format(batch, 'claimable_in_log', '', ''));
 end
 $functionx$;
 

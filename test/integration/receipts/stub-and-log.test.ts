@@ -1,10 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import {
-  type ConfirmStage,
-  confirmStage,
-  type ReceiptFate,
-  type Stub,
-} from '../../support/fixtures/confirm-stage.ts';
+import { type ConfirmStage, confirmStage, type Stub } from '../../support/fixtures/confirm-stage.ts';
+import type { ReceiptFate } from '../../support/fixtures/receipt-fate.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 // "Stub and log", as people build it by hand, on this product: the producer's stub is the message's row, the consumer's
