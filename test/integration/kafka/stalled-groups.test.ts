@@ -264,8 +264,10 @@ test('a relay calls onStalled of its configuration, and logs a line', { timeout 
       'one',
     ),
   );
-  await until(async () => (await on.told()).length > 0, 30_000);
+  await until(
+    () => lines.some((line) => line.includes('group java-billing of orders has not moved since')),
+    30_000,
+  );
 
   expect(await on.told()).toEqual(['java-billing']);
-  await until(() => lines.some((line) => line.includes('group java-billing of orders has not moved since')));
 });
