@@ -4,8 +4,7 @@ import { duration, optional, text } from '../core/options/values.ts';
 
 /**
  * Consumer groups that relays watch, to tell of those that stand still while messages wait for them. Watched are the groups of
- * this database, those from which topics expect receipts, and `groups`, at brokers that tell how far a group is: Kafka, streams of
- * Redis, and RocketMQ for groups with order.
+ * this database, those from which topics expect receipts, and `groups`, at brokers that tell how far a group is.
  */
 export interface StalledSettings {
   /**

@@ -1,7 +1,7 @@
 import { type Lane, laneName } from '../core/lane.ts';
 import { shows } from '../store/database/snapshot.ts';
-import { drainLane } from './drain.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
+import { drainLane } from './drain-lane.ts';
 import { Wake } from './wake.ts';
 
 interface Running {

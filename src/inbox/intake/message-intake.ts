@@ -12,7 +12,7 @@ import { KnownMessages } from './known-messages.ts';
 import { Outcomes } from './outcomes.ts';
 import { PoisonMarks } from './poison-marks.ts';
 import { OneByOne } from './settle-one.ts';
-import { askBreaker, dropKnown, gather, inSteps, mark, type Next, waitForQueues } from './steps.ts';
+import { askBreaker, dropKnown, fillBatches, inSteps, mark, type Next, waitForQueues } from './steps.ts';
 
 /**
  * Takes batches of one source and applies their messages, each with effect once.
@@ -45,7 +45,7 @@ export class MessageIntake<Tx extends Transaction> {
     const { batchSize: size, batchWaitMs: waitMs } = consumer.rules;
     this.#gathering = size && waitMs ? new Gathering({ size, waitMs }) : undefined;
     this.#run = inSteps([
-      gather(this.#gathering),
+      fillBatches(this.#gathering),
       dropKnown(context, outcomes),
       waitForQueues(context),
       askBreaker(context),

@@ -32,7 +32,7 @@ export function inSteps<Tx>(steps: readonly Step<Tx>[]): Next<Tx> {
 }
 
 /** Passes on full batches, and what has waited long enough for one; the rest is offered again. */
-export function gather<Tx extends Transaction>(gathering: Gathering | undefined): Step<Tx> {
+export function fillBatches<Tx extends Transaction>(gathering: Gathering | undefined): Step<Tx> {
   return async (round, next) => {
     if (gathering === undefined) return next(round);
     const { batch, messages } = round;

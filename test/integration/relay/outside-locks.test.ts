@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { drainLane } from '../../../src/relay/drain.ts';
+import { drainLane } from '../../../src/relay/drain-lane.ts';
 import { LaneBlockers } from '../../../src/relay/lane-blockers.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import type { Database } from '../../../src/store/database/database.ts';
