@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const oneReader = 'A stream or list of Redis is read by one member of a group at a time';
+const shared = 'Without order the members of a group share a stream of Redis';
 const inTime = 'A reader of Redis asks for no more than arrives in time';
 const kept = 'Redis keeps what it acknowledged as its settings say';
 
@@ -19,10 +20,37 @@ export const redisMutations: readonly Mutation[] = [
     name: 'redis-slipped-read-unnoticed',
     promise: oneReader,
     file: 'src/brokers/redis/source/stream-queue.ts',
-    find: 'if (last.toString() !== this.#lastRead) {',
+    find: 'if (this.ordered && last.toString() !== this.#lastRead) {',
     replace: "if (this.#lastRead === '') {",
     test: 'test/transports/redis/streams.test.ts',
     title: 'a read by another program in between loses no message and keeps the order',
+  },
+  {
+    name: 'redis-shared-claimed-from-the-living',
+    promise: shared,
+    file: 'src/brokers/redis/source/shared-scripts.ts',
+    find: '    if ends <= now then\n',
+    replace: '    if name ~= ARGV[4] then\n',
+    test: 'test/transports/redis/together.test.ts',
+    title: 'messages in hand stay with a member for longer than any lease and claim while it lives',
+  },
+  {
+    name: 'redis-shared-left-with-the-dead',
+    promise: shared,
+    file: 'src/brokers/redis/source/shared-scripts.ts',
+    find: "string.sub(name, 1, 16) == 'temporal-outbox/'",
+    replace: "string.sub(name, 1, 15) == 'temporal-outbox/'",
+    test: 'test/transports/redis/together.test.ts',
+    title: 'a member that stops leaves its open messages to the others, and no consumer behind',
+  },
+  {
+    name: 'redis-shared-beside-one-reader',
+    promise: shared,
+    file: 'src/brokers/redis/source/shared-reading.ts',
+    find: '[leaseKeyOf(address, group), address,',
+    replace: '[membersKeyOf(address, `${group}-lease`), address,',
+    test: 'test/transports/redis/together.test.ts',
+    title: 'a group changes from one reader to several and back while it runs',
   },
   {
     name: 'redis-late-read-repeated',

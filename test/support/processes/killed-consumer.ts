@@ -10,7 +10,8 @@ import { type Crash, runDoomed } from './doomed-process.ts';
 
 /** A server and how to reach it, as another process can be told it. */
 export type Place =
-  | { readonly kind: 'rabbitmq' | 'redis-stream' | 'redis-list'; readonly url: string }
+  | { readonly kind: 'rabbitmq' | 'redis-list'; readonly url: string }
+  | { readonly kind: 'redis-stream'; readonly url: string; readonly order?: boolean }
   | {
       readonly kind: 'rocketmq';
       readonly options: Pick<RocketmqOptions, 'invisibleTime'> & {
@@ -33,7 +34,7 @@ export function transportAt(place: Place): ReceivingTransport {
     case 'rabbitmq':
       return rabbitmq({ url: place.url });
     case 'redis-stream':
-      return redisStream({ url: place.url });
+      return redisStream({ url: place.url, order: place.order ?? true });
     case 'redis-list':
       return redisList({ url: place.url });
     case 'rocketmq':

@@ -45,6 +45,13 @@ async function subject(transport: ReceivingTransport, send: Send): Promise<Sourc
 
 describe.each<readonly [string, (url: string) => ReceivingTransport, Send, SourceAbility[], number]>([
   ['redisStream', (url) => redisStream({ url }), toStream, ['order', 'history', 'groups'], 17],
+  [
+    'redisStream without order',
+    (url) => redisStream({ url, order: false }),
+    toStream,
+    ['history', 'groups'],
+    15,
+  ],
   ['redisList', (url) => redisList({ url }), toList, ['order', 'history'], 15],
 ])('%s', (_name, make, send, abilities, expected) => {
   const { cases, skipped } = sourceContract(() => subject(make(serverUrl), send), abilities);
@@ -52,7 +59,9 @@ describe.each<readonly [string, (url: string) => ReceivingTransport, Send, Sourc
   test('runs every case of the contract except those of partitions, missing bodies and abilities that it lacks', () => {
     expect(cases).toHaveLength(expected);
     expect(new Set(skipped.flatMap(({ missing }) => missing))).toEqual(
-      new Set(['partitions', 'empty-body', ...(abilities.includes('groups') ? [] : ['groups'])]),
+      new Set(
+        (['partitions', 'empty-body', 'order', 'groups'] as const).filter((one) => !abilities.includes(one)),
+      ),
     );
   });
 

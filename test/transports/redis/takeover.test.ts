@@ -33,7 +33,7 @@ const kinds: readonly Kind[] = [
   {
     name: 'stream',
     sourceAt: (url, by = paces, clientName = 'test') =>
-      redisStreamSource({ ...settings(url, clientName), claimAfterMs: 1_000 }, by),
+      redisStreamSource({ ...settings(url, clientName), claimAfterMs: 1_000, order: true }, by),
     transportAt: (url) => redisStream({ url, requestTimeout: 400 }),
   },
   {

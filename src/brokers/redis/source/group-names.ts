@@ -6,9 +6,14 @@ export function groupAt(group: string, address: string): string {
   return `the group ${group} of the stream ${address}`;
 }
 
-/** The key with the lease of the member that reads. */
+/** The key with the lease of the member that reads, or of the members that read together. */
 export function leaseKeyOf(address: string, group: string): string {
   return `${address}:reader:${group}`;
+}
+
+/** The key with the members that read together, and when each of them ends. */
+export function membersKeyOf(address: string, group: string): string {
+  return `${address}:readers:${group}`;
 }
 
 /** Names of the groups of a stream; none if it does not exist. */

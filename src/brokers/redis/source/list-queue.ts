@@ -4,7 +4,14 @@ import type { IncomingMessage } from '../../source.ts';
 import { readEnvelope } from '../client/message-format.ts';
 import type { RedisClient } from '../client/open-client.ts';
 import { redisClient } from '../client/redis-package.ts';
-import { leaseScript, type Queue, type QueueLease, type QueueRead } from './queue.ts';
+import {
+  leaseScript,
+  type Queue,
+  type QueueLease,
+  type QueueRead,
+  releaseReading,
+  renewReading,
+} from './queue.ts';
 
 /** A script can pass on few more arguments than this. */
 const mostValues = 2_000;
@@ -45,7 +52,8 @@ type RawRead = readonly [holder: Buffer] | readonly [none: Buffer, done: Buffer,
 /** A list, as its group reads it. */
 export class ListQueue implements Queue {
   readonly address: string;
-  readonly leaseKey: string;
+  readonly ordered = true;
+  readonly #leaseKey: string;
   readonly #group: string;
   /** What was taken out of the list and is not acknowledged. */
   readonly #openKey: string;
@@ -53,14 +61,14 @@ export class ListQueue implements Queue {
 
   constructor(address: string, group: string) {
     this.address = address;
-    this.leaseKey = `${address}:reader`;
+    this.#leaseKey = `${address}:reader`;
     this.#group = group;
     this.#openKey = `${address}:processing`;
     this.#countKey = `${address}:done`;
   }
 
   async read(client: RedisClient, { holder, leaseMs }: QueueLease, most: number): Promise<QueueRead> {
-    const keys = [this.leaseKey, this.address, this.#openKey, this.#countKey];
+    const keys = [this.#leaseKey, this.address, this.#openKey, this.#countKey];
     const values = [holder, String(leaseMs), String(Math.min(most, mostValues))];
     const raw = await client.sendCommand<RawRead>(
       ['EVAL', readScript, String(keys.length), ...keys, ...values],
@@ -86,7 +94,7 @@ export class ListQueue implements Queue {
   ): Promise<void> {
     const [first] = messages;
     if (first === undefined) return;
-    const keys = [this.leaseKey, this.#openKey, this.#countKey];
+    const keys = [this.#leaseKey, this.#openKey, this.#countKey];
     await client.sendCommand([
       'EVAL',
       doneScript,
@@ -96,6 +104,14 @@ export class ListQueue implements Queue {
       String(messages.length),
       first.offset,
     ]);
+  }
+
+  renew(client: RedisClient, lease: QueueLease): Promise<boolean> {
+    return renewReading(client, this.#leaseKey, lease);
+  }
+
+  release(client: RedisClient, lease: QueueLease): Promise<void> {
+    return releaseReading(client, this.#leaseKey, lease);
   }
 
   /** Not needed: every read returns the open values first. */

@@ -5,7 +5,7 @@ import { OfferedBatch } from '../../offered-batch.ts';
 import type { IncomingMessage, Subscription } from '../../source.ts';
 import { LateReply, RedisLink } from '../client/redis-link.ts';
 import type { RedisServer } from '../client/redis-server.ts';
-import { type Queue, type QueueLease, type QueueRead, releaseReading, renewReading } from './queue.ts';
+import type { Queue, QueueLease, QueueRead } from './queue.ts';
 import { ReadSize } from './read-size.ts';
 
 /** Intervals of the source, in milliseconds. Only tests shorten them. */
@@ -45,7 +45,7 @@ export interface ReaderContext {
   readonly changed: () => void;
 }
 
-/** Reads one address while this member has the lease: one batch after another, from the oldest open message. */
+/** Reads one address while this member has a lease of it: one batch after another, from the oldest open message. */
 export class QueueReader {
   readonly queue: Queue;
   /** Resolves when the server has answered for the first time, whichever member has the lease. */
@@ -173,7 +173,8 @@ export class QueueReader {
     const { link, stopping, subscription } = this.#context;
     const lost = this.#lost?.signal ?? AbortSignal.abort();
     const signal = AbortSignal.any([stopping, lost]);
-    const batch = new OfferedBatch({ address: this.queue.address, partition: 0, messages, signal, lost });
+    const { address, ordered } = this.queue;
+    const batch = new OfferedBatch({ address, partition: 0, messages, signal, lost, ordered });
     await subscription.handle(batch);
     const done = batch.done();
     if (done.length < messages.length) this.queue.reread();
@@ -204,7 +205,7 @@ export class QueueReader {
     const { link } = this.#context;
     const askedAtMs = performance.now();
     try {
-      const mine = await link.ask((client) => renewReading(client, this.queue.leaseKey, this.#lease));
+      const mine = await link.ask((client) => this.queue.renew(client, this.#lease));
       if (mine) this.#mine(askedAtMs);
       else this.#lose();
     } catch {
@@ -238,8 +239,6 @@ export class QueueReader {
     if (this.#lost === undefined) return;
     this.#lost = undefined;
     // If this fails, the lease expires.
-    await this.#context.link
-      .ask((client) => releaseReading(client, this.queue.leaseKey, this.#lease))
-      .catch(() => undefined);
+    await this.#context.link.ask((client) => this.queue.release(client, this.#lease)).catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, SourceNotice } from '../../source.ts';
 import type { RedisClient } from '../client/open-client.ts';
 
-/** Identifies a reader of a queue, which no other may read while the lease lasts. */
+/** Identifies a reader of a queue, which no other may read while the lease lasts, unless the queue is shared. */
 export interface QueueLease {
   /** The group, followed by a name that is unique to this member. */
   readonly holder: string;
@@ -25,11 +25,15 @@ export type QueueRead =
 /** One address, as a group reads it: a stream or a list. The caller supplies the connection. */
 export interface Queue {
   readonly address: string;
-  /** The key that holds the lease. */
-  readonly leaseKey: string;
+  /** Whether a message that is not done keeps those behind it from being done. */
+  readonly ordered: boolean;
+  /** Extends the lease. @returns whether it is still held */
+  renew(client: RedisClient, lease: QueueLease): Promise<boolean>;
+  /** Gives the lease up, so that the next member begins at once. */
+  release(client: RedisClient, lease: QueueLease): Promise<void>;
   /** Takes or renews the lease, and returns the oldest open messages, up to `most`. */
   read(client: RedisClient, lease: QueueLease, most: number): Promise<QueueRead>;
-  /** Marks these, the first ones of the last read, as done. Without the lease it may do nothing. */
+  /** Marks these of the last read, if order is kept the first ones, as done. Without the lease it may do nothing. */
   done(client: RedisClient, lease: QueueLease, messages: readonly IncomingMessage[]): Promise<void>;
   /** Must be called if messages that were read and are not done are to be read again. */
   reread(): void;

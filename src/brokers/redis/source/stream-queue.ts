@@ -3,15 +3,12 @@ import type { SourceNotice } from '../../source.ts';
 import { refusalOf } from '../client/error-reply.ts';
 import type { RedisClient } from '../client/open-client.ts';
 import { redisClient } from '../client/redis-package.ts';
-import { leaseKeyOf, makeGroup } from './group-names.ts';
+import { makeGroup } from './group-names.ts';
 import type { Queue, QueueLease, QueueRead } from './queue.ts';
 import { StreamEntry } from './stream-entry.ts';
-import { groupScript, lagScript, openScript } from './stream-scripts.ts';
+import type { StreamReading } from './stream-reading.ts';
+import { lagScript } from './stream-scripts.ts';
 
-/**
- * The only consumer of each group: the lease holder reads under this name, and finds what its predecessor left open.
- */
-const consumerName = 'temporal-outbox';
 /** Limits the size of a reply, whatever the batch size. */
 const mostEntries = 2_000;
 
@@ -31,10 +28,20 @@ type RawGroup =
   | readonly [holder: Buffer]
   | readonly [none: Buffer, last: Buffer, first: Buffer, unread: number];
 
+interface StreamQueueOptions {
+  readonly address: string;
+  readonly group: string;
+  readonly fromBeginning: boolean;
+  /** The idle time after which entries of other programs are claimed. */
+  readonly claimAfterMs: number;
+  readonly reading: StreamReading;
+}
+
 /** A stream as a group reads it. */
 export class StreamQueue implements Queue {
   readonly address: string;
-  readonly leaseKey: string;
+  readonly ordered: boolean;
+  readonly #reading: StreamReading;
   readonly #group: string;
   /** Where the group begins if it is created now. */
   #beginning: '0' | '$';
@@ -45,9 +52,10 @@ export class StreamQueue implements Queue {
   /** No entry up to this id is new. */
   #lastRead = '';
 
-  constructor(address: string, group: string, fromBeginning: boolean, claimAfterMs: number) {
+  constructor({ address, claimAfterMs, fromBeginning, group, reading }: StreamQueueOptions) {
     this.address = address;
-    this.leaseKey = leaseKeyOf(address, group);
+    this.#reading = reading;
+    this.ordered = reading.ordered;
     this.#group = group;
     this.#beginning = fromBeginning ? '0' : '$';
     this.#claimAfterMs = claimAfterMs;
@@ -63,7 +71,7 @@ export class StreamQueue implements Queue {
       const [, last, first, gone, entries] = open;
       // If the group is deleted with its stream and created again, it must not miss entries added in between.
       this.#beginning = '0';
-      if (claims) this.#claimAtMs = nowMs + this.#claimAfterMs;
+      if (claims) this.#claimAtMs = nowMs + this.#reading.claimEveryMs(lease, this.#claimAfterMs);
       notices.push(...this.#gone(gone.map(String), first.toString()));
       this.#openFirst = entries.length > 0;
       this.#lastRead = last.toString();
@@ -74,7 +82,7 @@ export class StreamQueue implements Queue {
     const [state, entries] = await this.#orMakeGroup(client, () => this.#readNew(client, lease, most));
     if (state.length === 1) return { kind: 'taken', holder: state[0].toString() };
     const [, last, first, unread] = state;
-    if (last.toString() !== this.#lastRead) {
+    if (this.ordered && last.toString() !== this.#lastRead) {
       // A reader that had lost the lease has read in between: its entries come before these, and both are open.
       return withNotices(notices, await this.#again(client, lease, most));
     }
@@ -90,6 +98,14 @@ export class StreamQueue implements Queue {
   ): Promise<void> {
     // Even without the lease: the effects are committed.
     await client.sendCommand(['XACK', this.address, this.#group, ...messages.map(({ offset }) => offset)]);
+  }
+
+  renew(client: RedisClient, lease: QueueLease): Promise<boolean> {
+    return this.#reading.renew(client, lease);
+  }
+
+  release(client: RedisClient, lease: QueueLease): Promise<void> {
+    return this.#reading.release(client, lease);
   }
 
   reread(): void {
@@ -123,36 +139,18 @@ export class StreamQueue implements Queue {
     return this.read(client, lease, most);
   }
 
-  async #readOpen(
-    client: RedisClient,
-    { holder, leaseMs }: QueueLease,
-    most: number,
-    claims: boolean,
-  ): Promise<RawOpen> {
-    const values = [holder, String(leaseMs), this.#group, consumerName, countOf(most)];
-    values.push(claims ? String(this.#claimAfterMs) : '');
-    return client.sendCommand<RawOpen>(
-      ['EVAL', openScript, '2', this.leaseKey, this.address, ...values],
-      asBuffers(),
-    );
+  async #readOpen(client: RedisClient, lease: QueueLease, most: number, claims: boolean): Promise<RawOpen> {
+    const question = { most: countOf(most), claims, claimAfterMs: this.#claimAfterMs };
+    return client.sendCommand<RawOpen>(this.#reading.openCommand(lease, question), asBuffers());
   }
 
   async #readNew(
     client: RedisClient,
-    { holder, leaseMs }: QueueLease,
+    lease: QueueLease,
     most: number,
   ): Promise<readonly [RawGroup, readonly RawEntry[]]> {
-    const command = [
-      'EVAL',
-      groupScript,
-      '2',
-      this.leaseKey,
-      this.address,
-      holder,
-      String(leaseMs),
-      this.#group,
-    ];
-    const read = ['XREADGROUP', 'GROUP', this.#group, consumerName, 'COUNT', countOf(most)];
+    const command = this.#reading.groupCommand(lease);
+    const read = ['XREADGROUP', 'GROUP', this.#group, this.#reading.consumer, 'COUNT', countOf(most)];
     // Sent in one tick, so that no other command comes in between.
     const [begun, , , done] = await Promise.allSettled([
       client.sendCommand(['MULTI']),

@@ -14,24 +14,9 @@ local function groupOf(key, name)
 end
 `;
 
-/**
- * Returns the entries that the group has not acknowledged, and the last delivered id, atomically with the lease.
- *
- * ARGV: holder, lease time, group, consumer, maximum of entries, and the idle time after which entries of other
- * consumers are claimed, or an empty string. Deleted entries are acknowledged, and named in the reply.
- */
-export const openScript = `${leaseScript}${fieldFunction}
-local gone = {}
+/** Returns the open entries of a consumer, and the last delivered id. `gone` has the deleted entries that were found before. */
+export const readOpenScript = `
 local entries = {}
-if ARGV[6] ~= '' then
-  local cursor = '0-0'
-  for _ = 1, 100 do
-    local claimed = redis.call('XAUTOCLAIM', KEYS[2], ARGV[3], ARGV[4], ARGV[6], cursor, 'COUNT', 100, 'JUSTID')
-    cursor = claimed[1]
-    for _, id in ipairs(claimed[3] or {}) do gone[#gone + 1] = id end
-    if cursor == '0-0' then break end
-  end
-end
 local read = redis.call('XREADGROUP', 'GROUP', ARGV[3], ARGV[4], 'COUNT', ARGV[5], 'STREAMS', KEYS[2], '0')
 for _, entry in ipairs(read and read[1][2] or {}) do
   if entry[2] then
@@ -45,12 +30,26 @@ local first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
 return { '', field(groupOf(KEYS[2], ARGV[3]), 'last-delivered-id'), first and first[1] or '', gone, entries }`;
 
 /**
- * Runs in one transaction with a read of new entries: renews the lease, and returns the last id delivered before the
- * read. The entries do not pass through a script, which would cost more than everything else.
+ * Returns the entries that the group has not acknowledged, and the last delivered id, atomically with the lease.
  *
- * ARGV: holder, lease time, group. The number of entries deleted before delivery is known from Redis 7 on.
+ * ARGV: holder, lease time, group, consumer, maximum of entries, and the idle time after which entries of other
+ * consumers are claimed, or an empty string. Deleted entries are acknowledged, and named in the reply.
  */
-export const groupScript = `${leaseScript}${fieldFunction}
+export const openScript = `${leaseScript}${fieldFunction}
+local gone = {}
+if ARGV[6] ~= '' then
+  local cursor = '0-0'
+  for _ = 1, 100 do
+    local claimed = redis.call('XAUTOCLAIM', KEYS[2], ARGV[3], ARGV[4], ARGV[6], cursor, 'COUNT', 100, 'JUSTID')
+    cursor = claimed[1]
+    for _, id in ipairs(claimed[3] or {}) do gone[#gone + 1] = id end
+    if cursor == '0-0' then break end
+  end
+end
+${readOpenScript}`;
+
+/** {@link groupScript} after the lease is taken. */
+export const placeScript = `${fieldFunction}
 local function before(one, other)
   local oneMs, oneSeq = string.match(one, '(%d+)-(%d+)')
   local otherMs, otherSeq = string.match(other, '(%d+)-(%d+)')
@@ -69,6 +68,14 @@ local read = field(group, 'entries-read')
 local unread = 0
 if first and added and read and before(last, first[1]) then unread = added - field(info, 'length') - read end
 return { '', last, first and first[1] or '', unread }`;
+
+/**
+ * Runs in one transaction with a read of new entries: renews the lease, and returns the last id delivered before the
+ * read. The entries do not pass through a script, which would cost more than everything else.
+ *
+ * ARGV: holder, lease time, group. The number of entries deleted before delivery is known from Redis 7 on.
+ */
+export const groupScript = `${leaseScript}${placeScript}`;
 
 /** How many entries a group has not acknowledged. Before Redis 7, and after deletions, undelivered ones are counted. */
 export const lagScript = `${fieldFunction}

@@ -1,6 +1,6 @@
 import type { TidiedGroup, Tidying } from '../../capabilities.ts';
 import type { RedisClient } from '../client/open-client.ts';
-import { leaseKeyOf } from './group-names.ts';
+import { leaseKeyOf, membersKeyOf } from './group-names.ts';
 import { tidyScript } from './tidy-script.ts';
 
 type Answer = readonly [
@@ -19,9 +19,10 @@ export async function tidyGroup(
   const [verdict, open, consumers, goneConsumers, quietMs] = await client.sendCommand<Answer>([
     'EVAL',
     tidyScript,
-    '2',
+    '3',
     address,
     leaseKeyOf(address, group),
+    membersKeyOf(address, group),
     group,
     String(unusedForMs),
     act,

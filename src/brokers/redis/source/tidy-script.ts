@@ -4,7 +4,7 @@ import { fieldFunction } from './stream-scripts.ts';
  * Judges one group of a stream and, if it is told to, removes what is unused, atomically: a consumer that begins to read
  * afterwards finds no group, and makes a new one.
  *
- * KEYS: the stream, the lease of the group's reader. ARGV: the group, the time in milliseconds after which a consumer that
+ * KEYS: the stream, the lease of the group's reader, the members that read together. ARGV: the group, the time in milliseconds after which a consumer that
  * asks for nothing counts as gone, and `look`, `remove` or `force`. Returns the verdict, the number of open entries, of
  * consumers and of those that are gone without an open entry, and the shortest time since a consumer asked, or -1.
  *
@@ -33,7 +33,7 @@ elseif quiet < 0 then
 end
 if ARGV[3] == 'force' or (ARGV[3] == 'remove' and verdict == 'unused') then
   redis.call('XGROUP', 'DESTROY', KEYS[1], ARGV[1])
-  redis.call('DEL', KEYS[2])
+  redis.call('DEL', KEYS[2], KEYS[3])
   verdict = 'removed'
 elseif ARGV[3] == 'remove' then
   for _, name in ipairs(idle) do redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], name) end

@@ -1,7 +1,7 @@
 import type { Duration } from '../../../core/duration.ts';
 import type { Table } from '../../../core/options/collections.ts';
 import { optionTable } from '../../../core/options/option-table.ts';
-import { duration, optional, whole } from '../../../core/options/values.ts';
+import { duration, flag, optional, whole } from '../../../core/options/values.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import type { OutgoingMessage, PublishOutcome } from '../../transport.ts';
 import type { RedisClient } from '../client/open-client.ts';
@@ -35,6 +35,11 @@ export interface RedisStreamOptions extends RedisOptions, ReplicaOptions {
    * its group. Entries of consumers of this library are taken over at once. @defaultValue `'1 minute'`
    */
   readonly claimAfter?: Duration;
+  /**
+   * How consumers of a group receive. True: one of them reads a stream at a time, and another takes over when it ends, so that
+   * keys keep their order. False: all of them read it at once, without order. @defaultValue true
+   */
+  readonly order?: boolean;
 }
 
 const streamOptions = optionTable('redisStream()', {
@@ -42,6 +47,7 @@ const streamOptions = optionTable('redisStream()', {
   ...replicaOptions,
   maxLength: optional(whole(1, undefined)),
   claimAfter: duration('1s', '1 day', '1 min'),
+  order: flag(true),
 } satisfies Table<RedisStreamOptions>);
 
 /**
@@ -52,13 +58,16 @@ const streamOptions = optionTable('redisStream()', {
  * settings make it: see `replicas`, and `appendfsync` in the documentation. At least once: messages in flight when the
  * connection ends are `deferred` with `onWire`.
  *
- * Consumers join a group of the stream. One of them reads a stream at a time, to keep its order; another takes over when it
- * ends.
+ * Consumers join a group of the stream. One of them reads a stream at a time, to keep its order, and another takes over when
+ * it ends; with `order: false` all read it at once.
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
  */
 export function redisStream(options: RedisStreamOptions): ReceivingTransport {
-  const { claimAfter, maxLength, requestTimeout, server, ...given } = redisServer(streamOptions, options);
+  const { claimAfter, maxLength, order, requestTimeout, server, ...given } = redisServer(
+    streamOptions,
+    options,
+  );
   const settings = { server, requestTimeoutMs: requestTimeout };
   const replicas = replicaRules(given);
   redisClient();
@@ -79,7 +88,7 @@ export function redisStream(options: RedisStreamOptions): ReceivingTransport {
     },
   });
   return Object.assign(publisher, {
-    source: () => redisStreamSource({ ...settings, claimAfterMs: claimAfter }),
+    source: () => redisStreamSource({ ...settings, claimAfterMs: claimAfter, order }),
   });
 }
 

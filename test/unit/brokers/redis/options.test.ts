@@ -52,6 +52,8 @@ test.each([
   ['maxLength', () => redisStream({ url, maxLength: 1.5 })],
   ['claimAfter', () => redisStream({ url, claimAfter: 999 })],
   ['claimAfter', () => redisStream({ url, claimAfter: '2 days' })],
+  ['order', () => redisStream({ url, order: 'no' } as never)],
+  ['order', () => redisList({ url, order: false } as never)],
   ['replicas', () => redisStream({ url, replicas: -1 })],
   ['replicas', () => redisList({ url, replicas: 101 })],
   ['replicaTimeout', () => redisList({ url, replicas: 1, replicaTimeout: 9 })],

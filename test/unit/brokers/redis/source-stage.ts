@@ -1,6 +1,13 @@
 import { incomingMessage } from '../../../../src/brokers/incoming-message.ts';
+import type { RedisClient } from '../../../../src/brokers/redis/client/open-client.ts';
 import { redisClient } from '../../../../src/brokers/redis/client/redis-package.ts';
-import type { Queue, QueueLease, QueueRead } from '../../../../src/brokers/redis/source/queue.ts';
+import {
+  type Queue,
+  type QueueLease,
+  type QueueRead,
+  releaseReading,
+  renewReading,
+} from '../../../../src/brokers/redis/source/queue.ts';
 import { redisSource } from '../../../../src/brokers/redis/source/redis-source.ts';
 import type { IncomingMessage, SourceNotice } from '../../../../src/brokers/source.ts';
 import { redisServerAt } from '../../../support/fixtures/redis-server.ts';
@@ -17,8 +24,9 @@ export const paces = {
 
 /** A queue that answers its reads from a list, then always the same. */
 class ScriptedQueue implements Queue {
-  readonly leaseKey: string;
+  readonly ordered = true;
   readonly address: string;
+  readonly #leaseKey: string;
   readonly answers: (QueueRead | Error | (() => Promise<QueueRead>))[] = [];
   /** What was called, in order. */
   readonly calls: string[] = [];
@@ -35,7 +43,7 @@ class ScriptedQueue implements Queue {
 
   constructor(address: string) {
     this.address = address;
-    this.leaseKey = `${address}:reader`;
+    this.#leaseKey = `${address}:reader`;
   }
 
   async read(_client: unknown, lease: QueueLease, most: number): Promise<QueueRead> {
@@ -50,6 +58,14 @@ class ScriptedQueue implements Queue {
 
   async done(_client: unknown, _lease: QueueLease, messages: readonly IncomingMessage[]): Promise<void> {
     this.calls.push(`done ${messages.map(({ offset }) => offset).join()}`);
+  }
+
+  renew(client: RedisClient, lease: QueueLease): Promise<boolean> {
+    return renewReading(client, this.#leaseKey, lease);
+  }
+
+  release(client: RedisClient, lease: QueueLease): Promise<void> {
+    return releaseReading(client, this.#leaseKey, lease);
   }
 
   reread(): void {

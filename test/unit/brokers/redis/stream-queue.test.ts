@@ -3,6 +3,7 @@ import type { RedisClient } from '../../../../src/brokers/redis/client/open-clie
 import { redisClient } from '../../../../src/brokers/redis/client/redis-package.ts';
 import type { QueueRead } from '../../../../src/brokers/redis/source/queue.ts';
 import { StreamQueue } from '../../../../src/brokers/redis/source/stream-queue.ts';
+import { readingAlone } from '../../../../src/brokers/redis/source/stream-reading.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -33,6 +34,7 @@ function kindOf(script: string): string {
 }
 
 const claimAfterMs = 60_000;
+const place = { address: 'orders', group: 'stock' };
 const lease = { holder: 'stock/1', leaseMs: 6_000 };
 
 /** A queue, and a server that gives these answers to its reads in turn; every other command is answered with 0. */
@@ -55,7 +57,7 @@ function stage({ answers = [] as readonly unknown[], fromBeginning = true } = {}
       return answer;
     },
   } as unknown as RedisClient;
-  const queue = new StreamQueue('orders', 'stock', fromBeginning, claimAfterMs);
+  const queue = new StreamQueue({ ...place, fromBeginning, claimAfterMs, reading: readingAlone(place) });
   return {
     queue,
     client,

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import { readerPaces } from '../../../src/brokers/redis/source/queue-reader.ts';
+import { redisStreamSource } from '../../../src/brokers/redis/source/stream-source.ts';
+import { type IncomingBatch, redisStream } from '../../../src/transports.ts';
+import { redisAt } from '../../support/fixtures/own-redis.ts';
+import { redisServerAt } from '../../support/fixtures/redis-server.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { joins, numbersOf, type TestMember } from './member.ts';
+import { kindOf, messagesOf } from './publishing.ts';
+import { proxied, serverUrl } from './redis-subject.ts';
+
+/** As members have them, but quicker. */
+const paces = { ...readerPaces, leaseMs: 800, renewEveryMs: 150, standbyMs: 50, newsMs: 300 };
+const claimAfterMs = 1_000;
+const group = 'billing';
+const range = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+function sourceAt(url: string, order = false) {
+  const server = redisServerAt({ url });
+  return redisStreamSource({ server, requestTimeoutMs: 400, claimAfterMs, order }, paces);
+}
+
+/** A stream, who sends to it, and a client to look at it. */
+async function stage() {
+  const address = `orders-${randomUUID()}`;
+  const transport = redisStream({ url: serverUrl });
+  onTestFinished(() => transport.close());
+  const client = await redisAt(serverUrl);
+  return {
+    address,
+    client,
+    send: (count: number) => kindOf(transport, address, messagesOf(['k'], count)),
+    consumers: async () => (await client.xInfoConsumers(address, group)).map(({ name }) => String(name)),
+    open: async () => (await client.xPending(address, group)).pending,
+  };
+}
+
+/** Keeps a batch until the test lets it go. */
+function keeping() {
+  let go = (): void => undefined;
+  const free = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const take = async (batch: IncomingBatch): Promise<void> => {
+    await free;
+    for (const message of batch.messages) batch.acknowledge(message);
+  };
+  return { go: () => go(), take };
+}
+
+const numbersOfAll = (members: readonly TestMember[]): number[] =>
+  members.flatMap(({ received }) => numbersOf(received)).toSorted((a, b) => a - b);
+
+test('without order three members have messages of one stream in hand at once, each message with one of them', async () => {
+  const { address, open, send } = await stage();
+  const { go, take } = keeping();
+  await send(30);
+  const members = await Promise.all(range(3).map(() => joins(sourceAt(serverUrl), address, { take })));
+  await until(() => members.every(({ received }) => received.length === 10));
+  expect(numbersOfAll(members)).toEqual(range(30));
+  expect(members.every((member) => member.isReading())).toBe(true);
+  expect(await members[0]?.lag()).toEqual([{ address, partition: 0, messages: 30 }]);
+
+  go();
+  await until(async () => (await open()) === 0);
+  expect(numbersOfAll(members)).toEqual(range(30));
+});
+
+test('messages in hand stay with a member for longer than any lease and claim while it lives', async () => {
+  const { address, client, open, send } = await stage();
+  const { go, take } = keeping();
+  await send(10);
+  const busy = await joins(sourceAt(serverUrl), address, { take });
+  await busy.has(10);
+  const other = await joins(sourceAt(serverUrl), address);
+  await until(
+    async () =>
+      ((await client.xPendingRange(address, group, '-', '+', 1))[0]?.millisecondsSinceLastDelivery ?? 0) >
+      2 * claimAfterMs,
+  );
+  await send(1);
+  await other.has(1);
+
+  go();
+  await until(async () => (await open()) === 0);
+  expect([busy.received.length, other.received.length]).toEqual([10, 1]);
+});
+
+test('a member that is cut off loses what it has in hand to the others, and learns of it', async () => {
+  const { proxy, url } = await proxied(serverUrl);
+  onTestFinished(() => proxy.close());
+  const { address, consumers, open, send } = await stage();
+  await send(20);
+  let lost = 0;
+  const cut = await joins(sourceAt(url), address, {
+    async take(batch) {
+      await new Promise<void>((resolve) => {
+        batch.lost.addEventListener('abort', () => resolve());
+      });
+      lost += 1;
+    },
+  });
+  await until(() => cut.received.length === 10);
+  const others = [await joins(sourceAt(serverUrl), address), await joins(sourceAt(serverUrl), address)];
+  await until(() => numbersOfAll(others).length === 10);
+
+  proxy.inject({ kind: 'blackhole' });
+  await until(() => numbersOfAll(others).length === 20);
+
+  expect(numbersOfAll(others)).toEqual(range(20));
+  await until(() => lost === 1);
+  await until(async () => (await open()) === 0 && (await consumers()).length === 2);
+  proxy.heal();
+  // It reads again, as the others do.
+  await until(() => cut.isReading());
+});
+
+test('a member that stops leaves its open messages to the others, and no consumer behind', async () => {
+  const { address, client, consumers, open, send } = await stage();
+  await send(10);
+  const first = await joins(sourceAt(serverUrl), address, {
+    take: (batch) => {
+      for (const message of batch.messages) batch.reject(message, 60_000);
+    },
+  });
+  await first.has(10);
+  const second = await joins(sourceAt(serverUrl), address);
+  await first.stop();
+
+  await second.has(10);
+  await until(async () => (await open()) === 0 && (await consumers()).length === 1);
+  await second.stop();
+  expect(await consumers()).toEqual([]);
+  expect(await client.keys(`${address}*`)).toEqual([address]);
+});
+
+test('a rejected message rests with its member, and the others go on', async () => {
+  const { address, open, send } = await stage();
+  let refused = 0;
+  await send(10);
+  const first = await joins(sourceAt(serverUrl), address, {
+    take: (batch) => {
+      for (const message of batch.messages) {
+        if (refused === 0 && numbersOf([message])[0] === 3) {
+          refused += 1;
+          batch.reject(message, 500);
+        } else batch.acknowledge(message);
+      }
+    },
+  });
+  await first.has(10);
+  // Those behind it are done: nothing waits for a message before it.
+  await until(async () => (await open()) === 1);
+  const second = await joins(sourceAt(serverUrl), address);
+  await send(10);
+  await second.has(10);
+  await until(async () => (await open()) === 0);
+  expect(numbersOf(first.received)).toEqual([...range(10), 3]);
+});
+
+test('a group changes from one reader to several and back while it runs, and neither reads beside the other', async () => {
+  const { address, open, send } = await stage();
+  const alone = await joins(sourceAt(serverUrl, true), address);
+  const together = [await joins(sourceAt(serverUrl), address), await joins(sourceAt(serverUrl), address)];
+  await send(10);
+  await alone.has(10);
+  expect(together.map((member) => member.isReading())).toEqual([false, false]);
+
+  await alone.stop();
+  await until(() => together.every((member) => member.isReading()));
+  const next = await joins(sourceAt(serverUrl, true), address);
+  await send(10);
+  await until(() => numbersOfAll(together).length === 10);
+  expect(next.isReading()).toBe(false);
+
+  await together[0]?.stop();
+  await send(10);
+  await until(() => numbersOfAll(together).length === 20);
+  expect(next.isReading()).toBe(false);
+  await together[1]?.stop();
+  await until(() => next.isReading());
+  await send(10);
+  await next.has(10);
+  await until(async () => (await open()) === 0);
+});
+
+test('entries of consumers of other programs are claimed after claimAfter, and those deleted before are reported', async () => {
+  const { address, client, open, send } = await stage();
+  await send(20);
+  await client.xGroupCreate(address, group, '0');
+  const read = (await client.xReadGroup(
+    group,
+    'foreign',
+    { key: address, id: '>' },
+    { COUNT: 5 },
+  )) as readonly {
+    readonly messages: readonly { readonly id: string }[];
+  }[];
+  const ids = (read[0]?.messages ?? []).map(({ id }) => id);
+  await client.xDel(address, ids.slice(0, 2));
+
+  const members = [await joins(sourceAt(serverUrl), address), await joins(sourceAt(serverUrl), address)];
+  await until(async () => (await open()) === 0);
+
+  expect(numbersOfAll(members)).toEqual(range(20).slice(2));
+  expect(members.flatMap(({ notices }) => notices)).toMatchObject([
+    { type: 'messages-lost', address, from: ids[0], messages: 2, error: { code: 'OUTBOX_MESSAGES_EXPIRED' } },
+  ]);
+});
