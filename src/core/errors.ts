@@ -189,6 +189,10 @@ export const errorRules = {
     retryable: true,
     next: 'Start the server, install what is missing, or correct its address.',
   },
+  OUTBOX_SERVER_UNFIT: {
+    retryable: false,
+    next: 'Use a server of the kind that the message asks for.',
+  },
   OUTBOX_SOURCE_UNKNOWN: {
     retryable: false,
     next: 'Consume topics of a transport that can also receive: Kafka, RabbitMQ, Redis or RocketMQ. The message says what receipts lack.',

@@ -53,6 +53,15 @@ export const redisMutations: readonly Mutation[] = [
     title: 'a group changes from one reader to several and back while it runs',
   },
   {
+    name: 'redis-cluster-accepted',
+    promise: kept,
+    file: 'src/brokers/redis/client/single-server.ts',
+    find: "fields.get('redis_mode') ?? fields.get('server_mode') ?? ''",
+    replace: "fields.get('server_mode') ?? ''",
+    test: 'test/transports/redis/cluster.test.ts',
+    title: 'a cluster is refused by name, by senders as by consumers, and nothing is stored in it',
+  },
+  {
     name: 'redis-late-read-repeated',
     promise: inTime,
     file: 'src/brokers/redis/source/queue-reader.ts',

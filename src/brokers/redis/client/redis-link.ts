@@ -4,6 +4,7 @@ import { reasonOf } from '../../../core/reason.ts';
 import { openClient, type RedisClient } from './open-client.ts';
 import { redisClient } from './redis-package.ts';
 import type { RedisServer } from './redis-server.ts';
+import { requireSingleServer } from './single-server.ts';
 
 const connectsWithinMs = 3_000;
 
@@ -123,7 +124,8 @@ export class RedisLink {
     const ms = Math.min(connectsWithinMs, this.#answersWithinMs);
     const { ConnectionTimeoutError } = redisClient();
     try {
-      if ((await orLate(client.connect(), ms)) === late) throw new ConnectionTimeoutError();
+      const connected = client.connect().then(() => requireSingleServer(client, this.#server.endpoint));
+      if ((await orLate(connected, ms)) === late) throw new ConnectionTimeoutError();
       return client;
     } catch (cause) {
       if (client.isOpen) client.destroy();
@@ -139,8 +141,16 @@ export class RedisLink {
   }
 }
 
+/** The refusal of a server that can never be used; `undefined`: another error. */
+export function unfitServer(error: unknown): OutboxError | undefined {
+  const cause = error instanceof NoConnection ? error.cause : undefined;
+  return cause instanceof OutboxError && cause.code === 'OUTBOX_SERVER_UNFIT' ? cause : undefined;
+}
+
 /** The error while a server cannot be used. */
 export function redisUnavailable({ endpoint }: RedisServer, cause: unknown): OutboxError {
+  const unfit = unfitServer(cause);
+  if (unfit !== undefined) return unfit;
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Redis at ${endpoint}: ${reasonOf(cause)}`, {
     cause,
     details: { server: endpoint },

@@ -14,7 +14,7 @@ export interface RedisCredentials {
   readonly password: string;
 }
 
-/** How to reach a single Redis server; clusters are not supported. */
+/** How to reach a single Redis server; a cluster is refused with `OUTBOX_SERVER_UNFIT`. */
 export interface RedisServerOptions {
   /**
    * `redis://host:port/database`, or `rediss://` for TLS; it may contain user and password. The default port is 6379, the

@@ -1,9 +1,10 @@
+import type { OutboxError } from '../../../core/errors.ts';
 import { type Pauses, pauseAfter } from '../../../core/pause-after.ts';
 import { rest } from '../../../core/rest.ts';
 import type { Slots } from '../../../core/slots.ts';
 import { OfferedBatch } from '../../offered-batch.ts';
 import type { IncomingMessage, Subscription } from '../../source.ts';
-import { LateReply, RedisLink } from '../client/redis-link.ts';
+import { LateReply, RedisLink, unfitServer } from '../client/redis-link.ts';
 import type { RedisServer } from '../client/redis-server.ts';
 import type { Queue, QueueLease, QueueRead } from './queue.ts';
 import { ReadSize } from './read-size.ts';
@@ -43,6 +44,8 @@ export interface ReaderContext {
   readonly stopping: AbortSignal;
   /** Called when this member gains or loses the address, and when the server answers again. */
   readonly changed: () => void;
+  /** Called when the server is of a kind that can never be read. */
+  readonly refused: (error: OutboxError) => void;
 }
 
 /** Reads one address while this member has a lease of it: one batch after another, from the oldest open message. */
@@ -81,7 +84,7 @@ export class QueueReader {
   }
 
   async #run(joined: () => void): Promise<void> {
-    const { changed, paces, stopping, subscription } = this.#context;
+    const { changed, paces, refused, stopping, subscription } = this.#context;
     let failures = 0;
     let cut = false;
     const reached = (): void => {
@@ -97,6 +100,8 @@ export class QueueReader {
       } catch (error) {
         if (stopping.aborted) break;
         this.lastError = error;
+        const unfit = unfitServer(error);
+        if (unfit !== undefined) refused(unfit);
         cut = true;
         this.queue.reread();
         this.#lookAtClock();

@@ -47,6 +47,10 @@ async function subscribe(
   const stopping = new AbortController();
   const link = new RedisLink(server, requestTimeoutMs, subscription);
   const readers: QueueReader[] = [];
+  let refused = (_error: OutboxError): void => undefined;
+  const refusal = new Promise<OutboxError>((resolve) => {
+    refused = resolve;
+  });
   const context = {
     server,
     requestTimeoutMs,
@@ -56,6 +60,7 @@ async function subscribe(
     slots: new Slots(subscription.concurrency),
     paces,
     stopping: stopping.signal,
+    refused: (error: OutboxError) => refused(error),
     changed: () => {
       const mine = readers.filter(({ isMine }) => isMine);
       subscription.assigned(mine.map(({ queue }) => ({ address: queue.address, partition: 0 })));
@@ -74,7 +79,8 @@ async function subscribe(
       return errors.find((error) => error instanceof OutboxError) ?? errors[0];
     },
   };
-  await joinInTime({ reconnecting, stop }, subscription, () => server.endpoint);
+  const joining = joinInTime({ reconnecting, stop }, subscription, () => server.endpoint);
+  await unlessRefused(joining, refusal, stop);
   const lag = async (): Promise<Awaited<ReturnType<Subscribed['lag']>>> =>
     Promise.all(
       readers.map(async ({ queue }) => ({
@@ -86,4 +92,17 @@ async function subscribe(
       throw redisUnavailable(server, error);
     });
   return { lag, stop };
+}
+
+/** Waits for the first join; a refusal of the server ends it at once. @throws the refusal */
+async function unlessRefused(
+  joining: Promise<void>,
+  refusal: Promise<OutboxError>,
+  stop: () => Promise<void>,
+): Promise<void> {
+  const unfit = await Promise.race([joining.then(() => undefined), refusal]);
+  if (unfit === undefined) return;
+  joining.catch(() => undefined);
+  await stop();
+  throw unfit;
 }

@@ -197,6 +197,7 @@ test('the persistence and limits of a server are read, and unknown if they may n
   const sections: Record<string, RedisReply> = {
     persistence: info({ aof_enabled: '1' }),
     memory: info({ maxmemory: '1000', maxmemory_policy: 'noeviction' }),
+    server: info({ redis_mode: 'standalone' }),
   };
   let allowed = true;
   const { link } = await stage((command) => {
