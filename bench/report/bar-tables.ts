@@ -77,11 +77,10 @@ function sizeTable(rows: readonly SizeRow[]): readonly string[] {
       'one message, ms',
       'ratio',
     ],
-    rows.map((row) =>
-      [
-        ...[row.backlog, row.leaves, row.log, row.history],
-        ...[row.quietMs, row.quietRatio, row.pinnedMs, row.pinnedRatio, row.oneMs, row.oneRatio],
-      ].map(String),
+    rows.map(({ backlog, history, leaves, log, ...row }) =>
+      [backlog, leaves, log, history]
+        .concat(row.quietMs, row.quietRatio, row.pinnedMs, row.pinnedRatio, row.oneMs, row.oneRatio)
+        .map(String),
     ),
   );
 }

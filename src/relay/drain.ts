@@ -13,7 +13,7 @@ import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { tellExpired } from './expiry.ts';
 import { sitOutHold } from './hold.ts';
-import { LaneLease } from './lane-lease.ts';
+import type { LaneLease } from './lane-lease.ts';
 import { pinnedPartitions } from './pinned-partitions.ts';
 import { type LaneProgress, type PlanInput, planSettlement, progressPast } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';

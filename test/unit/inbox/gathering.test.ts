@@ -8,7 +8,7 @@ function bench() {
   const gathering = new Gathering({ size: 3, waitMs: 1_000 }, () => clock.ms);
   return {
     clock,
-    offer: (ids: string, partition = orders) => gathering.gather(partition, [...ids]),
+    offer: (ids: string, partition = orders) => gathering.gather(partition, ids.split('')),
     gathering,
   };
 }

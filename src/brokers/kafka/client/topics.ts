@@ -40,10 +40,13 @@ export async function createUntilShown(
     topics: [{ topic, numPartitions: partitions, replicationFactor: asBrokersDo }],
     waitForLeaders: false,
   });
-  const endsAt = performance.now() + shownWithinMs;
-  while (created && !(await admin.listTopics()).includes(topic) && performance.now() < endsAt)
-    await delay(lookEveryMs);
+  if (created) await untilShown(admin, topic);
   return created;
+}
+
+async function untilShown(admin: Pick<Admin, 'listTopics'>, topic: string): Promise<void> {
+  const endsAt = performance.now() + shownWithinMs;
+  while (!(await admin.listTopics()).includes(topic) && performance.now() < endsAt) await delay(lookEveryMs);
 }
 
 /**
