@@ -25,6 +25,7 @@ export type { State } from './core/transitions.ts';
 export { type CancelAnswer, cancel, type RescheduleAnswer, reschedule } from './outbox/change.ts';
 export type { Expires } from './outbox/expiry.ts';
 export type { Due, MessageOptions, SendOptions } from './outbox/prepare.ts';
+export type { Replacement } from './outbox/replacement.ts';
 export {
   type CronOptions,
   type EveryOptions,

@@ -30,6 +30,7 @@ export function cancel(
   topic: Topic,
   handle: string | { readonly id: string },
 ): Promise<CancelAnswer>;
+/** Cancels all messages of a key that can be canceled. @returns their number */
 export function cancel(tx: Transaction, topic: Topic, handle: { readonly key: string }): Promise<number>;
 export function cancel(
   tx: Transaction,
