@@ -45,7 +45,7 @@ export interface RelayProcess {
   readonly pid: number;
   readonly publisher: string;
   readonly events: readonly RelayEvent[];
-  /** The latest events with their times, a line each: for the message of a test that failed. */
+  /** The latest events with their times, a line each, and how it ended: for the message of a test that failed. */
   timeline(): string;
   /** Resolves when the process has exited. */
   readonly exited: Promise<unknown>;
@@ -75,7 +75,7 @@ export async function startRelayProcess(settings: RelayProcessOptions): Promise<
   const exited = once(child, 'exit');
   const events: RelayEvent[] = [];
   const lines: string[] = [];
-  await untilReady(child, (line) => {
+  const complaint = await untilReady(child, (line) => {
     events.push(JSON.parse(line) as RelayEvent);
     lines.push(`${new Date().toISOString()} ${line}`);
   });
@@ -85,7 +85,7 @@ export async function startRelayProcess(settings: RelayProcessOptions): Promise<
     pid,
     publisher: String(pid),
     events,
-    timeline: () => [`relay ${pid}:`, ...lines.slice(-latestEvents)].join('\n'),
+    timeline: () => [`relay ${pid}:`, ...lines.slice(-latestEvents), endOf(child), complaint()].join('\n'),
     exited,
     signal: (signal) => void child.kill(signal),
     async resources() {
@@ -101,8 +101,12 @@ export async function startRelayProcess(settings: RelayProcessOptions): Promise<
   };
 }
 
-/** Reads the lines of the process: `ready` once, then one event per line. */
-async function untilReady(child: ChildProcess, told: (line: string) => void): Promise<void> {
+function endOf({ exitCode, signalCode }: ChildProcess): string {
+  return exitCode === null && signalCode === null ? 'It has not ended.' : `Ended: ${exitCode ?? signalCode}.`;
+}
+
+/** Reads the lines of the process: `ready` once, then one event per line. @returns what it has written to its standard error */
+async function untilReady(child: ChildProcess, told: (line: string) => void): Promise<() => string> {
   if (child.stdout === null || child.stderr === null) throw new Error('The relay process has no output.');
   let complaint = '';
   child.stderr.on('data', (data: Buffer) => (complaint = (complaint + data.toString()).slice(-4_000)));
@@ -115,4 +119,5 @@ async function untilReady(child: ChildProcess, told: (line: string) => void): Pr
       reject(new Error(`The relay process ended early (${code ?? signal}): ${complaint}`)),
     );
   });
+  return () => complaint;
 }
