@@ -57,6 +57,7 @@ test('without order three members have messages of one stream in hand at once, e
   const { go, take } = keeping();
   await send(30);
   const members = await Promise.all(range(3).map(() => joins(sourceAt(serverUrl), address, { take })));
+  onTestFinished(go);
   await until(() => members.every(({ received }) => received.length === 10));
   expect(numbersOfAll(members)).toEqual(range(30));
   expect(members.every((member) => member.isReading())).toBe(true);
@@ -72,6 +73,8 @@ test('messages in hand stay with a member for longer than any lease and claim wh
   const { go, take } = keeping();
   await send(10);
   const busy = await joins(sourceAt(serverUrl), address, { take });
+  // The last one is called first: a member that stops waits for its batch.
+  onTestFinished(go);
   await busy.has(10);
   const other = await joins(sourceAt(serverUrl), address);
   await until(async () => {
