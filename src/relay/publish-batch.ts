@@ -2,7 +2,7 @@ import type { Hold, PublishOutcome, PublishResult } from '../brokers/transport.t
 import { passCrashPoint } from '../core/crash-point.ts';
 import { reasonOf } from '../core/reason.ts';
 import type { Claim } from '../store/lane/claim.ts';
-import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
+import { type ClaimedMessage, hasExpired } from '../store/lane/claimed-messages.ts';
 import { outgoing } from './outgoing.ts';
 import type { TopicRoute } from './topic-route.ts';
 
@@ -25,7 +25,7 @@ export async function publishBatch(
 ): Promise<Published> {
   const now = performance.now();
   const kept = claim.messages.map((message): { readonly outcome: Outcome | undefined } | undefined => {
-    if (message.expiresBy !== null && message.expiresBy <= now) return { outcome: { kind: 'expired' } };
+    if (hasExpired(message, now)) return { outcome: { kind: 'expired' } };
     return message.blocked ? { outcome: undefined } : undefined;
   });
   const sendable = claim.messages.filter((_message, index) => kept[index] === undefined);

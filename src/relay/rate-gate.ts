@@ -1,6 +1,7 @@
 import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
 import type { Claim } from '../store/lane/claim.ts';
+import { type ClaimedMessage, hasExpired } from '../store/lane/claimed-messages.ts';
 import { type RateAnswer, takeRate } from '../store/lane/rate.ts';
 import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
@@ -43,15 +44,16 @@ export class RateGate {
    */
   async admit(claimed: Claim): Promise<Claim | undefined> {
     this.#share = claimed.share;
-    const wanted = claimed.messages.reduce((count, { blocked }) => (blocked ? count : count + 1), 0);
-    if (claimed.share === null || wanted === 0) return claimed;
+    if (claimed.share === null) return claimed;
     const beganAt = performance.now();
+    const wanted = claimed.messages.filter((message) => isSent(message, beganAt)).length;
+    if (wanted === 0) return claimed;
     for (;;) {
       const { database, lane } = this.#input;
       const { granted, waitMs } = await this.#lease
         .during(() => takeRate(database, lane.topic, wanted))
         .catch(unlessLost);
-      if (granted > 0) return granted < wanted ? firstOf(claimed, granted) : claimed;
+      if (granted > 0) return granted < wanted ? firstOf(claimed, granted, beganAt) : claimed;
       const again = performance.now() - beganAt + waitMs <= freshMs;
       await this.#wait(waitMs);
       if (!again || this.#limits.stop.aborted) return undefined;
@@ -63,7 +65,8 @@ export class RateGate {
     const { deadline, stop } = this.#limits;
     // Lanes that were refused together should not all ask in the same millisecond.
     const askAgainMs = Math.min(waitMs + 1 + Math.random() * 4, this.#input.timings.checkIntervalMs);
-    await rest(Math.max(0, Math.min(askAgainMs, deadline - performance.now())), stop);
+    const restMs = Math.max(0, Math.min(askAgainMs, deadline - performance.now()));
+    await this.#lease.during(() => rest(restMs, stop));
   }
 }
 
@@ -73,9 +76,14 @@ function unlessLost(error: unknown): RateAnswer {
   return { granted: 0, waitMs: 2 * freshMs };
 }
 
-/** A claim that ends with the last of its first `count` messages that are not blocked. */
-function firstOf(claimed: Claim, count: number): Claim {
-  let sendable = 0;
-  const end = claimed.messages.findIndex(({ blocked }) => !blocked && ++sendable > count);
+/** Blocked and expired messages need no rate. */
+function isSent(message: ClaimedMessage, now: number): boolean {
+  return !message.blocked && !hasExpired(message, now);
+}
+
+/** A claim that ends before the message that would be the next one to be sent after `count` others. */
+function firstOf(claimed: Claim, count: number, now: number): Claim {
+  let sent = 0;
+  const end = claimed.messages.findIndex((message) => isSent(message, now) && ++sent > count);
   return { ...claimed, messages: claimed.messages.slice(0, end), truncated: true };
 }

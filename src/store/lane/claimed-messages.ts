@@ -21,6 +21,11 @@ export interface ClaimedMessage {
   readonly expiresBy: number | null;
 }
 
+/** Whether it must not be sent any more. What has expired stays so. @param now by the clock of `performance.now()` */
+export function hasExpired({ expiresBy }: Pick<ClaimedMessage, 'expiresBy'>, now: number): boolean {
+  return expiresBy !== null && expiresBy <= now;
+}
+
 /** The columns of `outbox.claim` that hold its messages; each holds the values of all of them, or `null` without any. */
 export interface ClaimRow {
   /** UUIDs of 36 characters, without separators. */

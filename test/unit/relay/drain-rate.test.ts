@@ -33,6 +33,19 @@ test('of a topic with a rate a claim reads no more than can be sent soon, and no
   expect(steps.slice(0, 6)).toEqual([asked.claim, take, asked.settle, asked.claim, take, asked.settle]);
 });
 
+test('expired messages need no rate, and those among live ones are not counted', async () => {
+  const { begin, claims, database, broker } = scriptedDrain();
+  const over = { expiresAt: new Date(0).toISOString(), expiresBy: -1 };
+  database.on(take, [{ granted: 1, waitMs: 0 }]);
+  const mixed = [rowOf(3, over), rowOf(4), rowOf(5, over), rowOf(6)];
+  claims.push({ messages: [rowOf(1, over), rowOf(2, over)], share: 1 }, { messages: mixed, share: 1 });
+  begin();
+  await pass(0);
+
+  expect(broker.labels).toEqual(['4']);
+  expect(database.valuesOf(take)).toEqual([['orders', 2]]);
+});
+
 test('a lane that the rate lets nothing go asks each second, renews its lease, and sends nothing', async () => {
   const { begin, claims, database, broker } = scriptedDrain();
   database.on(take, [{ granted: 0, waitMs: 3_600_000 }]);
