@@ -187,6 +187,14 @@ export class Breaker {
     this.#prolong(address, health, health.pause);
   }
 
+  /** To be called when a probe was not tried, because it had expired: the next one need not wait. */
+  probeVoid(address: string): void {
+    const pause = this.#byAddress.get(address)?.pause;
+    if (pause === undefined || !pause.probing) return;
+    pause.probing = false;
+    pause.nextProbeMs = 0;
+  }
+
   /** To be called when a probe ends; no effect if its result was reported, else it was inconclusive. */
   probeLeft(address: string): void {
     const pause = this.#byAddress.get(address)?.pause;

@@ -70,6 +70,7 @@ export class OneByOne<Tx extends Transaction> {
         const [applied = duplicate] = await applier.apply([message], attempt, lost);
         if (applied.kind === 'handled' && breaker.watches(address))
           breaker.succeeded(address, keyNameOf(message), how);
+        if (applied.kind === 'expired' && how === 'probe') breaker.probeVoid(address);
         return { kind: 'done', applied };
       } catch (error) {
         if (error instanceof GivenUp) return { kind: 'given-up' };

@@ -74,13 +74,14 @@ export class UncountedTries<Tx extends Transaction> {
     return elsewhere ? Math.min(pauseMs, longestElsewhereMs) : pauseMs;
   }
 
-  /** A try has succeeded. */
+  /** A try has succeeded; what had expired was not tried, and says nothing about a dependency. */
   ended({ keyId, messages: [first], found }: Begun<Tx>, entry: 'go' | 'probe'): void {
     if (this.#inARow.size > 0) this.#inARow.delete(keyId);
     const { breaker } = this.#context;
-    const [one] = found;
-    if (one !== undefined && breaker.watches(first.address))
-      breaker.succeeded(first.address, keyNameOf(one.arrived), entry);
+    if (!breaker.watches(first.address)) return;
+    const handled = found.find((one) => one?.expired === false);
+    if (handled !== undefined) breaker.succeeded(first.address, keyNameOf(handled.arrived), entry);
+    else if (entry === 'probe' && found[0]?.expired === true) breaker.probeVoid(first.address);
   }
 
   /** Gives back a try of a paused address. The pause is random, so that its keys do not all return at once. */

@@ -69,6 +69,29 @@ test('a probe with a verdict is kept and leaves the pause as it is', async () =>
   expect(bench.breaker.enter('orders')).toBe('probe');
 });
 
+test('a probe that has expired says nothing, and the next one begins at once', async () => {
+  let broken = true;
+  const bench = new IntakeBench({
+    breakerKeys: 1,
+    handler: async () => {
+      if (broken) throw new Error('no');
+    },
+  });
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await bench.offer([numbered(1)]);
+  vi.advanceTimersByTime(1_001);
+  broken = false;
+  const over = { ce_expirytime: new Date(0).toISOString() };
+
+  const expired = await bench.offer([numbered(2, { headers: over })]);
+  expect(expired).toEqual({ acknowledged: ['2'], rejected: [] });
+  expect(bench.breaker.isPaused('orders')).toBe(true);
+  await bench.offer([numbered(3)]);
+  expect(bench.handled).toEqual([3]);
+  expect(bench.breaker.isPaused('orders')).toBe(false);
+});
+
 test('a probe among messages that may have killed a consumer is the first of them, alone', async () => {
   let maxKills = 1;
   const bench = new IntakeBench({ breakerKeys: 1, handler: () => Promise.reject(new Error('no')) });

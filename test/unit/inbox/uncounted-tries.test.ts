@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { permanent } from '../../../src/inbox/verdict.ts';
+import { writeWire } from '../../../src/store/inbox/wire.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { begun, DrainBench } from './drain-bench.ts';
 
@@ -193,4 +194,22 @@ test('an unreadable message does not count for its address, and its probe leaves
   expect(bench.breaker.isPaused('orders')).toBe(true);
   vi.advanceTimersByTime(1_001);
   expect(bench.breaker.enter('orders'), 'another may probe a second later').toBe('probe');
+});
+
+test('a parked message that has expired ends no pause of its address, and the next probe begins at once', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const bench = new DrainBench({ breakerKeys: 1, handler: () => Promise.reject(new Error('no')) });
+  bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 5 }]);
+  await bench.begins([begun(1)]).run();
+  vi.advanceTimersByTime(1_001);
+  const wire = writeWire({
+    key: 'k',
+    headers: { ce_id: 'id-2', ce_type: 'orders', ce_expirytime: new Date(0).toISOString() },
+  });
+  await bench.begins([begun(2, { wire })]).run();
+
+  expect(bench.told('expired')).toHaveLength(1);
+  expect(bench.breaker.isPaused('orders')).toBe(true);
+  expect(bench.breaker.enter('orders')).toBe('probe');
 });
