@@ -28,19 +28,22 @@ export function judgeStanding(
 ): Judged {
   const places: Record<string, Standing> = {};
   const standing: number[] = [];
-  let sinceMs = Infinity;
   for (const partition of waitingIn(seen)) {
     const at = seen.committed.get(partition) ?? null;
     const known = before.places[partition];
-    const place = known?.at === at ? known : { at, sinceMs: endedMs };
+    const place = known?.at === at ? known : { at, sinceMs: endedMs, told: false };
     places[partition] = place;
-    if (beganMs - place.sinceMs < afterMs) continue;
-    standing.push(partition);
-    sinceMs = Math.min(sinceMs, place.sinceMs);
+    if (beganMs - place.sinceMs >= afterMs) standing.push(partition);
   }
-  const stands = standing.length > 0;
-  const stalled = stands && !before.told ? { sinceMs, partitions: standing } : undefined;
-  return { places, told: stands, stalled };
+  const stands = standing.map((partition) => places[partition]).filter((place) => place !== undefined);
+  const isNew = stands.length > 0 && !stands.some(({ told }) => told);
+  const sinceMs = Math.min(...stands.map((place) => place.sinceMs));
+  // What joins a stall that is told belongs to it.
+  for (const partition of standing) {
+    const place = places[partition];
+    if (place !== undefined) places[partition] = { ...place, told: true };
+  }
+  return { places, stalled: isNew ? { sinceMs, partitions: standing } : undefined };
 }
 
 /** The partitions in which messages wait for the group, ascending. */

@@ -96,10 +96,9 @@ create table outbox.group_look (
 create table outbox.group_place (
   topic          text collate "C" not null,
   consumer_group text collate "C" not null,
-  -- {"0": {"at": the first offset that it has not committed, "sinceMs": …}, …}: by partition, if messages wait there.
+  -- {"0": {"at": the first offset that it has not committed, "sinceMs": …, "told": whether the hook was called for this stall}, …}:
+  -- by partition, if messages wait there.
   places         jsonb not null default '{}',
-  -- Whether the hook was called for this stall.
-  told           boolean not null default false,
   primary key (topic, consumer_group)
 );
 
@@ -396,7 +395,7 @@ create index message_finished on outbox.message (state, updated_at, id)
   where state in ('published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded', 'expired');
 
 -- For blocked messages that expire. Those in other states are ended by the claim of their lane.
-create index message_expiring on outbox.message (expires_at, id) where state = 'blocked' and expires_at is not null;
+create index message_expiring on outbox.message (expires_at, id) where state = 'blocked' and expires_at is not null and sends = 0;
 
 -- Failures, and every attempt of a message that has a workflow of its own.
 create table outbox.attempt (
@@ -461,7 +460,7 @@ $$;
 -- A retry or a new due time after the expiry would keep a message, and its key, for nothing: it is released at its expiry, and its
 -- lane ends it.
 create trigger message_due_by_expiry before insert or update of due_at on outbox.message for each row
-when (new.due_at > new.expires_at)
+when (new.due_at > new.expires_at and new.sends = 0)
 execute function outbox.due_by_expiry();
 
 create function outbox.refuse_insert() returns trigger language plpgsql

@@ -6,14 +6,14 @@ export interface Standing {
   readonly at: string | null;
   /** Since when, in milliseconds of the database's clock. */
   readonly sinceMs: number;
+  /** Its stall was told, or is part of one that was. */
+  readonly told: boolean;
 }
 
 /** What is noted of a group at a topic. */
 export interface GroupNote {
   /** By partition; without those in which nothing waits. */
   readonly places: Readonly<Record<string, Standing>>;
-  /** Whether its stall was told. */
-  readonly told: boolean;
 }
 
 /** When a look began, and when its result is written, in milliseconds of the database's clock. */
@@ -92,7 +92,7 @@ export async function lockGroupNote(
     [topic, group],
   );
   const [note] = await sql.query<GroupNote & Pick<LookTimes, 'endedMs'>>(
-    `select places, told, (extract(epoch from outbox.clock()) * 1000)::float8 as "endedMs"
+    `select places, (extract(epoch from outbox.clock()) * 1000)::float8 as "endedMs"
      from outbox.group_place where topic = $1 and consumer_group = $2 for update skip locked`,
     [topic, group],
   );
@@ -105,14 +105,14 @@ export async function lockGroupNote(
   return valid.length === 0 ? undefined : note;
 }
 
-/** Notes where a group stands, and whether its stall is told. */
+/** Notes where a group stands, and which stalls are told. */
 export async function writeGroupNote(
   sql: Sql,
   { topic, group }: GroupAt,
-  { places, told }: GroupNote,
+  { places }: GroupNote,
 ): Promise<void> {
   await sql.query(
-    `update outbox.group_place set places = $3::jsonb, told = $4 where topic = $1 and consumer_group = $2`,
-    [topic, group, JSON.stringify(places), told],
+    `update outbox.group_place set places = $3::jsonb where topic = $1 and consumer_group = $2`,
+    [topic, group, JSON.stringify(places)],
   );
 }

@@ -184,10 +184,10 @@ test('the view fills what a message of the log lacks, and knows when its lane ha
   );
   const where = { id: stored.id };
   const row = await reader.outboxMessage.findUniqueOrThrow({ where });
-  // Not for readers: it is what relays note of their hook.
-  const { notified, ...message } = row;
+  // Not for readers: what relays note of their hook, and what bounds a debounce.
+  const { notified, firstDueAt, ...message } = row;
 
-  expect(notified).toBeNull();
+  expect([notified, firstDueAt]).toEqual([null, null]);
   expect(message).toMatchObject({
     key: 'k',
     headers: { a: 'b' },

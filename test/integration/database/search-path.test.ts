@@ -65,6 +65,7 @@ const within = [
   'claimable_in_log',
   'expiry_of',
   'free_blocked',
+  'rate_scope',
   'refusal',
   'refusals',
   'replaced_due',

@@ -87,6 +87,8 @@ test('a claim returns messages as they were stored, whatever their characters, k
           createdAt: times[n]?.at,
           blocked: false,
           suspect: false,
+          expiresAt: null,
+          expiresBy: null,
         })),
       );
     }),

@@ -4,6 +4,7 @@ import { Wake } from '../../../src/relay/wake.ts';
 import { cancelChange, retryChange } from '../../../src/store/message/change.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
 import { resend } from '../../../src/store/message/confirm-overdue.ts';
+import { expireBlocked } from '../../../src/store/message/expire.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -132,6 +133,27 @@ test('a message that was published, and is sent again for its receipt, does not 
     'string',
     'string',
   ]);
+});
+
+test('a message that is sent again after its expiry keeps the pauses between its tries, and is not ended behind another', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ retry: ['1h'], confirm: { group: 'g', receiptTimeout: '1h' } });
+  await fixture.send('A', { key: 'K', expiresAfterMs: 60_000 });
+  await fixture.send('B', { key: 'K', expiresAfterMs: 60_000 });
+  await fixture.drain();
+  await pass('A', 'B');
+  expect(await resend(fixture.database, [fixture.idOf('A'), fixture.idOf('B')], [])).toBe(2);
+  fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
+  await fixture.drain();
+
+  expect(await fixture.states('A', 'B')).toEqual(['retrying', 'blocked']);
+  expect(
+    await fixture.database.query(
+      `select from only outbox.message where id = $1 and due_at > outbox.clock() + interval '50 minutes'`,
+      [fixture.idOf('A')],
+    ),
+  ).toHaveLength(1);
+  expect(await expireBlocked(fixture.database, 10)).toEqual([]);
 });
 
 test('a blocked message ends at its expiry while what it is behind still blocks the key', async () => {

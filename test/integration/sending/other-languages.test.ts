@@ -66,9 +66,9 @@ test('the statements of the page store a message with its row, move it and cance
   ).toEqual([
     { id: ids[0], payload: '{"orderId":"o-1"}', key: 'o-1', state: 'ready' },
     { id: ids[1], payload: '{"orderId":"o-1"}', key: null, state: 'canceled' },
-    { id: answers[2], payload: '{"orderId":"o-2"}', key: 'o-2', state: 'ready' },
+    { id: answers[3], payload: '{"orderId":"o-2"}', key: 'o-2', state: 'ready' },
   ]);
-  expect(answers).toEqual(['rescheduled', 'canceled', expect.any(String)]);
+  expect(answers).toEqual(['rescheduled', 'canceled', 0, expect.any(String)]);
   expect(await made.database.query('select id from orders')).toEqual([{ id: 'o-1' }]);
 });
 
