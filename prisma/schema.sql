@@ -346,7 +346,7 @@ CREATE INDEX message_finished ON outbox.message USING btree (state, updated_at, 
 CREATE INDEX message_lane_position ON outbox.message USING btree (topic, lane, "position") WHERE ((state = 'ready'::outbox.state) AND ("position" > 0));
 CREATE INDEX message_lane_xid ON outbox.message USING btree (topic, lane, xid) WHERE (state = 'ready'::outbox.state);
 CREATE INDEX message_listed ON outbox.message USING btree (topic, state, "position", id) WHERE ((state <> 'ready'::outbox.state) AND ("position" > 0));
-CREATE INDEX message_open_key ON outbox.message USING btree (topic, key) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state, 'blocked'::outbox.state])) AND (key IS NOT NULL) AND ("position" > 0));
+CREATE INDEX message_open_key ON outbox.message USING btree (topic, key) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state, 'blocked'::outbox.state])) AND (key IS NOT NULL) AND (lane >= 0));
 CREATE INDEX message_overdue ON outbox.message USING btree (topic, confirm_by, "position") WHERE ((state = 'published'::outbox.state) AND (confirm_by IS NOT NULL) AND ("position" > 0));
 CREATE INDEX message_ref ON outbox.message USING btree (topic, ref, created_at) WHERE (ref IS NOT NULL);
 CREATE INDEX message_supersedes ON outbox.message USING btree (supersedes) WHERE (supersedes IS NOT NULL);
@@ -1048,6 +1048,8 @@ CREATE OR REPLACE FUNCTION outbox.cancel_key(topic text, key text)
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
  SET jit TO 'off'
 AS $function$
 declare
@@ -1062,7 +1064,7 @@ begin
   -- In one order, so that two such calls do not wait for each other.
   with mine as materialized (
     select m.id from only outbox.message m
-    where m.topic = cancel_key.topic and m.key = cancel_key.key and m.position > 0 and m.state in ('waiting', 'retrying', 'blocked')
+    where m.topic = cancel_key.topic and m.key = cancel_key.key and m.lane >= 0 and m.state in ('waiting', 'retrying', 'blocked')
       and (m.state = 'waiting' or not m.maybe_published)
     order by m.id for update
   )
@@ -1403,6 +1405,7 @@ AS $function$
 begin
   if new.workflow_due_at = new.due_at then new.workflow_due_at := new.expires_at; end if;
   new.due_at := new.expires_at;
+  new.first_due_at := least(new.first_due_at, new.expires_at);
   return new;
 end
 $function$;
@@ -2988,6 +2991,8 @@ declare
   counted_at timestamptz;
   slot float8 := case when policy.rate_messages > 100 then policy.rate_per_ms / 50000.0 end;
   kept interval;
+  recent interval;
+  step float8;
 begin
   granted := p_most;
   wait_ms := 0;
@@ -3007,12 +3012,16 @@ begin
   select least(p_most, l.free, (policy.rate_messages + policy.lanes - 1) / policy.lanes), l.wait_ms
   into granted, wait_ms from outbox.rate_left(p_topic, now_at) l;
   if granted = 0 then return; end if;
-  select max(t.rate_per_ms) * interval '1 ms' into kept from outbox.topic t
+  -- What is older than the shortest time counts for longer ones only: there a fiftieth is precise enough, which bounds the row.
+  select max(t.rate_per_ms) * interval '1 ms', min(t.rate_per_ms) * interval '1 ms', max(t.rate_per_ms) / 50000.0
+  into kept, recent, step from outbox.topic t
   where t.name = p_topic or t.rate_of = 'address' and outbox.rate_scope(t) = v_scope;
   update outbox.rate r set (sent_at, counts) = (
     select array_agg(e.at order by e.at), array_agg(e.count order by e.at) from (
       select x.at, sum(x.count)::integer as count from (
-        select y.at, y.count from unnest(r.sent_at, r.counts) y (at, count) where y.at > now_at - kept
+        select case when y.at >= now_at - recent then y.at
+            else least(to_timestamp(ceil(extract(epoch from y.at) / step) * step), now_at - recent) end as at, y.count
+        from unnest(r.sent_at, r.counts) y (at, count) where y.at > now_at - kept
         union all select counted_at, granted
       ) x group by x.at
     ) e)

@@ -49,7 +49,8 @@ export function cancel(
 }
 
 /**
- * Moves the due time of a waiting message; `after: 0` means now. The last committed time wins.
+ * Moves the due time of a waiting message; `after: 0` means now. The last committed time wins. One with an expiry is due then at
+ * the latest, and ends unsent.
  *
  * @throws OutboxError `OUTBOX_DELAY_OUT_OF_RANGE`, `OUTBOX_REF_INVALID` or `OUTBOX_ID_INVALID`; the transaction stays usable
  */

@@ -235,6 +235,8 @@ declare
   counted_at timestamptz;
   slot float8 := case when policy.rate_messages > 100 then policy.rate_per_ms / 50000.0 end;
   kept interval;
+  recent interval;
+  step float8;
 begin
   granted := p_most;
   wait_ms := 0;
@@ -254,12 +256,16 @@ begin
   select least(p_most, l.free, (policy.rate_messages + policy.lanes - 1) / policy.lanes), l.wait_ms
   into granted, wait_ms from outbox.rate_left(p_topic, now_at) l;
   if granted = 0 then return; end if;
-  select max(t.rate_per_ms) * interval '1 ms' into kept from outbox.topic t
+  -- What is older than the shortest time counts for longer ones only: there a fiftieth is precise enough, which bounds the row.
+  select max(t.rate_per_ms) * interval '1 ms', min(t.rate_per_ms) * interval '1 ms', max(t.rate_per_ms) / 50000.0
+  into kept, recent, step from outbox.topic t
   where t.name = p_topic or t.rate_of = 'address' and outbox.rate_scope(t) = v_scope;
   update outbox.rate r set (sent_at, counts) = (
     select array_agg(e.at order by e.at), array_agg(e.count order by e.at) from (
       select x.at, sum(x.count)::integer as count from (
-        select y.at, y.count from unnest(r.sent_at, r.counts) y (at, count) where y.at > now_at - kept
+        select case when y.at >= now_at - recent then y.at
+            else least(to_timestamp(ceil(extract(epoch from y.at) / step) * step), now_at - recent) end as at, y.count
+        from unnest(r.sent_at, r.counts) y (at, count) where y.at > now_at - kept
         union all select counted_at, granted
       ) x group by x.at
     ) e)
@@ -369,9 +375,9 @@ create index message_untold on outbox.message (topic, due_at)
 create index message_told on outbox.message (due_at, id)
   where state in ('waiting', 'retrying') and workflow_due_at is not null and workflow_id like '%/message/%';
 
--- For cancel and reschedule. The predicate `position > 0` keeps the first index from claims.
+-- For cancel and reschedule. The predicate `lane >= 0` keeps the first index from claims.
 create index message_open_key on outbox.message (topic, key)
-  where state in ('waiting', 'retrying', 'blocked') and key is not null and position > 0;
+  where state in ('waiting', 'retrying', 'blocked') and key is not null and lane >= 0;
 create unique index message_waiting_ref on outbox.message (topic, ref) where state = 'waiting';
 create index message_ref on outbox.message (topic, ref, created_at) where ref is not null;
 
@@ -453,6 +459,7 @@ as $$
 begin
   if new.workflow_due_at = new.due_at then new.workflow_due_at := new.expires_at; end if;
   new.due_at := new.expires_at;
+  new.first_due_at := least(new.first_due_at, new.expires_at);
   return new;
 end
 $$;
@@ -1496,6 +1503,8 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 declare
@@ -1510,7 +1519,7 @@ begin
   -- In one order, so that two such calls do not wait for each other.
   with mine as materialized (
     select m.id from only outbox.message m
-    where m.topic = cancel_key.topic and m.key = cancel_key.key and m.position > 0 and m.state in ('waiting', 'retrying', 'blocked')
+    where m.topic = cancel_key.topic and m.key = cancel_key.key and m.lane >= 0 and m.state in ('waiting', 'retrying', 'blocked')
       and (m.state = 'waiting' or not m.maybe_published)
     order by m.id for update
   )

@@ -147,3 +147,25 @@ test('a thousand takes leave a row of at most 60 entries', async (context) => {
   expect(row?.entries).toBeLessThanOrEqual(60);
   expect(row?.counted).toBe(row?.entries);
 });
+
+test('different rates of one address leave a row of bounded size that forgets nothing', async (context) => {
+  const often = { messages: 100, per: '1 second', of: 'address' } as const;
+  const database = await announced(context, {
+    orders: { address: 'shared', rate: often },
+    bills: { address: 'shared', rate: { messages: 1_000_000, per: '1 hour', of: 'address' } },
+  });
+  await takeRate(database, 'orders', 1);
+  await takeRate(database, 'orders', 1);
+  await database.query(
+    `update outbox.rate set
+       sent_at = (select array_agg(clock_timestamp() - n * interval '0.5 s' order by n desc) from generate_series(3, 5000) n),
+       counts = array_fill(1, array[4998])`,
+  );
+  expect(await takeRate(database, 'orders', 100)).toMatchObject({ granted: 100 });
+  const [row] = await database.query<{ entries: number; sum: number; late: boolean }>(
+    `select cardinality(sent_at) as entries, (select sum(c)::integer from unnest(counts) c) as sum,
+       sent_at[1] < clock_timestamp() - interval '40 minutes' as late from outbox.rate`,
+  );
+  expect(row?.entries).toBeLessThanOrEqual(55);
+  expect(row).toMatchObject({ sum: 4_998 + 100, late: true });
+});
