@@ -1,4 +1,5 @@
 import type { Partition } from '../../brokers/source.ts';
+import { togetherMs, WaitingMessages } from './waiting-messages.ts';
 
 /** How many transactions a batch consumer fills, and for how long it waits for one. */
 export interface GatheringRules {
@@ -12,8 +13,10 @@ export interface GatheringRules {
 export interface Gathered {
   /** How many of them, from the first on, are handled now. */
   readonly now: number;
-  /** When the others are to be offered again; 0: there are none. */
+  /** After which time the others are to be offered again; 0 if there are none, or after `holdMs`. */
   readonly againMs: number;
+  /** How long to keep this offer in hand, so that what comes back meanwhile is in the next one. @defaultValue 0 */
+  readonly holdMs?: number;
 }
 
 /** A full batch is noticed within a fraction of the wait, but the messages are not fetched again all the time. */
@@ -21,7 +24,7 @@ const looksPerWait = 4;
 const leastLookMs = 100;
 
 /**
- * Leaves messages that do not fill a batch to a later offer, until the first of them has waited long enough.
+ * Leaves messages that do not fill a batch to a later offer, until one of them has waited long enough.
  *
  * They stay with the source, neither acknowledged nor in hand: a consumer that dies or loses the partition meanwhile has
  * begun nothing. What was let go once, and is offered again because it failed or there was no time for it, does not wait again.
@@ -29,8 +32,7 @@ const leastLookMs = 100;
 export class Gathering {
   readonly #rules: GatheringRules;
   readonly #now: () => number;
-  /** The first message that waits in each partition, and since when. */
-  readonly #waiting = new Map<string, { readonly first: string; readonly sinceMs: number }>();
+  readonly #waiting = new Map<string, WaitingMessages>();
   /** The messages of each partition that were let go last. */
   readonly #gone = new Map<string, ReadonlySet<string>>();
 
@@ -47,13 +49,20 @@ export class Gathering {
     const gone = this.#gone.get(name);
     const again = gone === undefined ? 0 : ids.findLastIndex((id) => gone.has(id)) + 1;
     const full = ids.length - ((ids.length - again) % size);
-    const first = ids[full];
-    const leftMs = first === undefined ? 0 : waitMs - this.#waitedMs(name, first);
+    const rest = ids.slice(full);
+    const waiting = this.#waitingIn(name);
+    const nowMs = this.#now();
+    const leftMs = rest.length === 0 ? 0 : waitMs - (nowMs - waiting.offered(rest, nowMs));
+    if (full === 0 && waiting.othersCome(ids, nowMs)) {
+      waiting.leave(ids, nowMs, togetherMs);
+      return { now: 0, againMs: 0, holdMs: togetherMs };
+    }
     const now = leftMs > 0 ? full : ids.length;
-    if (now === ids.length) this.#waiting.delete(name);
+    waiting.letGo(ids.slice(0, now));
     if (now > 0) this.#gone.set(name, new Set(ids.slice(0, now)));
+    if (now === ids.length) return { now, againMs: 0 };
     const lookMs = Math.max(leastLookMs, waitMs / looksPerWait);
-    return { now, againMs: now === ids.length ? 0 : Math.min(leftMs, lookMs) };
+    return { now, againMs: waiting.leave(rest, nowMs, Math.min(leftMs, lookMs)) };
   }
 
   /** Forgets partitions that are no longer assigned. */
@@ -63,11 +72,12 @@ export class Gathering {
       for (const name of map.keys()) if (!mine.has(name)) map.delete(name);
   }
 
-  #waitedMs(name: string, first: string): number {
-    const waiting = this.#waiting.get(name);
-    if (waiting?.first === first) return this.#now() - waiting.sinceMs;
-    this.#waiting.set(name, { first, sinceMs: this.#now() });
-    return 0;
+  #waitingIn(name: string): WaitingMessages {
+    const known = this.#waiting.get(name);
+    if (known !== undefined) return known;
+    const made = new WaitingMessages(this.#rules.waitMs);
+    this.#waiting.set(name, made);
+    return made;
   }
 }
 

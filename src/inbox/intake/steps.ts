@@ -1,4 +1,5 @@
 import type { IncomingBatch } from '../../brokers/source.ts';
+import { rest } from '../../core/rest.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Arrived } from '../handling/arrived.ts';
 import type { Gathering } from './gathering.ts';
@@ -36,11 +37,10 @@ export function fillBatches<Tx extends Transaction>(gathering: Gathering | undef
   return async (round, next) => {
     if (gathering === undefined) return next(round);
     const { batch, messages } = round;
-    const { now, againMs } = gathering.gather(
-      batch,
-      messages.map(({ id }) => id),
-    );
+    const ids = messages.map(({ id }) => id);
+    const { now, againMs, holdMs = 0 } = gathering.gather(batch, ids);
     const went = now === 0 ? 'through' : await next({ ...round, messages: messages.slice(0, now) });
+    if (holdMs > 0) await rest(holdMs, batch.signal);
     // Each of them, because where there is no order one that is open is offered again at once.
     if (batch.mayBegin()) for (const { incoming } of messages.slice(now)) batch.reject(incoming, againMs);
     return went;

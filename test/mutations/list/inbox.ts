@@ -180,6 +180,15 @@ export const inboxMutations: readonly Mutation[] = [
     title: 'what was let go and is offered again',
   },
   {
+    name: 'batch-never-comes-together',
+    promise: filled,
+    file: 'src/inbox/intake/gathering.ts',
+    find: 'if (full === 0 && waiting',
+    replace: 'if (full < 0 && waiting',
+    test: 'test/unit/inbox/gathering-unordered.test.ts',
+    title: 'two messages that came one after the other',
+  },
+  {
     name: 'batch-skips-what-waits',
     promise: filled,
     file: 'src/inbox/intake/steps.ts',

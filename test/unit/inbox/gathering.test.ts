@@ -58,3 +58,29 @@ test('partitions wait on their own, and those that are gone are forgotten', () =
   expect(offer('a')).toMatchObject({ now: 0 });
   expect(offer('x', other)).toMatchObject({ now: 1 });
 });
+
+test('where each offer has another part of what waits, each message waits on its own, until they come together', () => {
+  const { clock, offer } = bench();
+  expect(offer('a')).toEqual({ now: 0, againMs: 250 });
+  clock.ms = 120;
+  expect(offer('b'), 'back with the first').toEqual({ now: 0, againMs: 130 });
+  clock.ms = 252;
+  expect(offer('a'), 'the other is about to come').toEqual({ now: 0, againMs: 0, holdMs: 20 });
+  clock.ms = 272;
+  expect(offer('ab')).toEqual({ now: 0, againMs: 250 });
+  clock.ms = 300;
+  expect(offer('c')).toEqual({ now: 0, againMs: 222 });
+  clock.ms = 1_000;
+  expect(offer('bc')).toEqual({ now: 0, againMs: 120 });
+  expect(offer('a')).toEqual({ now: 1, againMs: 0 });
+  clock.ms = 1_130;
+  expect(offer('bc').holdMs ?? 0, 'the one that has gone is not waited for').toBe(0);
+});
+
+test('a message that went to another consumer meanwhile is forgotten', () => {
+  const { clock, offer } = bench();
+  offer('a');
+  clock.ms = 70_000;
+  expect(offer('b')).toEqual({ now: 0, againMs: 250 });
+  expect(offer('a')).toEqual({ now: 0, againMs: 250 });
+});
