@@ -2,7 +2,7 @@ import type { IncomingBatch, IncomingMessage } from './source.ts';
 
 /** What a source offers. */
 export interface BatchOffer<Message extends IncomingMessage>
-  extends Pick<IncomingBatch, 'address' | 'partition' | 'signal' | 'lost'> {
+  extends Pick<IncomingBatch, 'address' | 'cut' | 'partition' | 'signal' | 'lost'> {
   readonly messages: readonly Message[];
   /** Whether a message that is open keeps those behind it open. @defaultValue true */
   readonly ordered?: boolean;
@@ -25,6 +25,7 @@ export class OfferedBatch<Message extends IncomingMessage = IncomingMessage> imp
   readonly messages: readonly Message[];
   readonly signal: AbortSignal;
   readonly lost: AbortSignal;
+  readonly cut: boolean;
   readonly #ordered: boolean;
   readonly #mayGoOn: () => boolean;
   /** By index. */
@@ -40,6 +41,7 @@ export class OfferedBatch<Message extends IncomingMessage = IncomingMessage> imp
     this.messages = offer.messages;
     this.signal = offer.signal;
     this.lost = offer.lost;
+    this.cut = offer.cut ?? false;
     this.#ordered = ordered;
     this.#mayGoOn = mayGoOn;
     this.#states = new Uint8Array(offer.messages.length);

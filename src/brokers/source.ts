@@ -36,6 +36,11 @@ export interface IncomingBatch extends Partition {
    */
   readonly lost: AbortSignal;
   /**
+   * True if an offer of the same messages again would have none behind them, although the broker may: the source has reached
+   * a limit of its own, so that it is no use to wait for more. @defaultValue false
+   */
+  readonly cut?: boolean;
+  /**
    * False if no further message of this batch may be started. Messages that are not acknowledged are offered again, here or
    * to the next owner of the partition. Until the first message is acknowledged, a time limit never makes it false, so every
    * offer makes progress.

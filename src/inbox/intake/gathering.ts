@@ -1,4 +1,4 @@
-import type { Partition } from '../../brokers/source.ts';
+import type { IncomingBatch, Partition } from '../../brokers/source.ts';
 import { togetherMs, WaitingMessages } from './waiting-messages.ts';
 
 /** How many transactions a batch consumer fills, and for how long it waits for one. */
@@ -13,7 +13,7 @@ export interface GatheringRules {
 export interface Gathered {
   /** How many of them, from the first on, are handled now. */
   readonly now: number;
-  /** After which time the others are to be offered again; 0 if there are none, or after `holdMs`. */
+  /** After which time the others are to be offered again; 0 if there are none, or at once. */
   readonly againMs: number;
   /** How long to keep this offer in hand, so that what comes back meanwhile is in the next one. @defaultValue 0 */
   readonly holdMs?: number;
@@ -43,8 +43,8 @@ export class Gathering {
   }
 
   /** @param ids of the messages offered, in their order */
-  gather(partition: Partition, ids: readonly string[]): Gathered {
-    const name = nameOf(partition);
+  gather(batch: Partition & Pick<IncomingBatch, 'cut'>, ids: readonly string[]): Gathered {
+    const name = nameOf(batch);
     const { size, waitMs } = this.#rules;
     const gone = this.#gone.get(name);
     const again = gone === undefined ? 0 : ids.findLastIndex((id) => gone.has(id)) + 1;
@@ -53,14 +53,16 @@ export class Gathering {
     const waiting = this.#waitingIn(name);
     const nowMs = this.#now();
     const leftMs = rest.length === 0 ? 0 : waitMs - (nowMs - waiting.offered(rest, nowMs));
-    if (full === 0 && waiting.othersCome(ids, nowMs)) {
+    const cut = batch.cut === true;
+    if (!cut && full === 0 && waiting.othersCome(ids, nowMs)) {
       waiting.leave(ids, nowMs, togetherMs);
       return { now: 0, againMs: 0, holdMs: togetherMs };
     }
-    const now = leftMs > 0 ? full : ids.length;
+    // A later offer of these alone would be no larger, but one that begins behind the full batches is.
+    const now = leftMs > 0 && !(cut && full === 0) ? full : ids.length;
     waiting.letGo(ids.slice(0, now));
     if (now > 0) this.#gone.set(name, new Set(ids.slice(0, now)));
-    if (now === ids.length) return { now, againMs: 0 };
+    if (now === ids.length || cut) return { now, againMs: 0 };
     const lookMs = Math.max(leastLookMs, waitMs / looksPerWait);
     return { now, againMs: waiting.leave(rest, nowMs, Math.min(leftMs, lookMs)) };
   }

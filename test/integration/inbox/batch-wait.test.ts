@@ -56,3 +56,15 @@ test('a message that fails in a gathered batch is tried and parked without waiti
   expect(await stage.effects()).toEqual([1, 3]);
   expect(await stage.kept()).toMatchObject([{ n: 2, state: 'parked', reason: 'error' }]);
 });
+
+test('a backlog of large messages, of which a fetch has fewer than fill a batch, does not wait', async () => {
+  stage = await InboxStage.create(1);
+  const large = (n: number) => ({ n, body: JSON.stringify({ n, pad: 'x'.repeat(100_000) }) });
+  // Kafka has less than a MiB in one answer: eight of these.
+  for (let n = 1; n <= 24; n += 4) await stage.publish(range(n, n + 3).map(large));
+
+  const running = await stage.consume('one', { batch: { size: 20, wait: '1m' } });
+
+  await until(() => running.counts().handled >= 16, 45_000);
+  expect(await stage.effects()).toEqual(range(1, 16));
+});

@@ -84,3 +84,17 @@ test('a message that went to another consumer meanwhile is forgotten', () => {
   expect(offer('b')).toEqual({ now: 0, againMs: 250 });
   expect(offer('a')).toEqual({ now: 0, againMs: 250 });
 });
+
+test('an offer that the source has cut does not wait: full batches go, and less than one goes as it is', () => {
+  const { clock, gathering, offer } = bench();
+  const cut = { ...orders, cut: true };
+  expect(gathering.gather(cut, ['a', 'b'])).toEqual({ now: 2, againMs: 0 });
+  expect(gathering.gather(cut, ['c', 'd', 'e', 'f']), 'the rest begins the next offer').toEqual({
+    now: 3,
+    againMs: 0,
+  });
+  clock.ms = 400;
+  expect(offer('f'), 'and waits there').toEqual({ now: 0, againMs: 250 });
+  clock.ms = 1_000;
+  expect(offer('f')).toEqual({ now: 1, againMs: 0 });
+});

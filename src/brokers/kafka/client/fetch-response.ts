@@ -33,6 +33,18 @@ export const fetchVersion = 11;
 /** A batch is of a format before Kafka 0.11. */
 export class OldFormat extends Error {}
 
+/** The messages of answers that end before their partition does. kafkajs passes the arrays on, and nothing beside them. */
+const cutAnswers = new WeakSet<object>();
+
+/**
+ * Whether the broker had more for this answer than it may hold. False if kafkajs has read it.
+ *
+ * @param messages of one partition, the array that the answer has
+ */
+export function isCut(messages: unknown): boolean {
+  return typeof messages === 'object' && messages !== null && cutAnswers.has(messages);
+}
+
 /** Bytes of a batch up to its length, from there to the number of its records, and from there to its format. */
 const prefixBytes = 12;
 const headerBytes = 45;
@@ -80,7 +92,12 @@ async function readPartition(reader: ByteReader): Promise<FetchedPartition> {
   const size = reader.int32();
   if (size <= 0 || reader.left < size) return { ...header, messages: [] };
   reader.at += size;
-  return { ...header, messages: await readBatches(reader.bytes.subarray(reader.at - size, reader.at)) };
+  const messages = await readBatches(reader.bytes.subarray(reader.at - size, reader.at));
+  const last = messages.at(-1);
+  // Up to the last stable offset, because what is behind it comes only when the open transactions have ended.
+  if (last !== undefined && BigInt(last.offset) + 1n < BigInt(header.lastStableOffset))
+    cutAnswers.add(messages);
+  return { ...header, messages };
 }
 
 async function readBatches(bytes: Buffer): Promise<readonly FetchedRecord[]> {

@@ -1,6 +1,8 @@
 import type { EachBatchPayload, OffsetsByTopicPartition } from 'kafkajs';
 import { OfferedBatch } from '../../offered-batch.ts';
 import type { IncomingBatch, IncomingMessage, Subscription } from '../../source.ts';
+import { memberOf } from '../client/client-internals.ts';
+import { isCut } from '../client/fetch-response.ts';
 import type { Losses } from './losses.ts';
 import { Pulse } from './pulse.ts';
 import { ReceivedRecord } from './received-record.ts';
@@ -97,7 +99,8 @@ async function batchChannel(
     return spentMs < (context.inHand.size > 1 ? shareMs.most : shareMs.alone);
   };
   const mayGoOn = (): boolean => payload.isRunning() && hasTime();
-  const batch = new OfferedBatch({ address, partition, messages, signal, lost, mayGoOn });
+  const cut = isCut(memberOf(payload.batch, 'rawMessages'));
+  const batch = new OfferedBatch({ address, partition, messages, signal, lost, mayGoOn, cut });
   await context.subscription.handle(batch);
   // Not earlier: no offset may be committed before `handle` has finished. kafkajs fetches again from here, so open
   // messages need no other step to be offered again.

@@ -26,6 +26,7 @@ class ScriptedPayload {
     readonly topic: string;
     readonly partition: number;
     readonly messages: readonly unknown[];
+    rawMessages?: unknown;
   };
 
   constructor(partition: number, offsets: readonly string[]) {

@@ -8,6 +8,7 @@ import {
   readFetchResponse,
 } from '../../../../src/brokers/kafka/client/fetch-response.ts';
 import { headerText } from '../../../../src/brokers/kafka/client/record-text.ts';
+import { stage, tick } from './batch-stage.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -35,7 +36,12 @@ const Batch = require('kafkajs/src/consumer/batch') as new (
   topic: string,
   offset: string,
   partition: unknown,
-) => { readonly messages: readonly KafkaMessage[]; isEmptyDueToFiltering(): boolean; lastOffset(): string };
+) => {
+  readonly messages: readonly KafkaMessage[];
+  readonly rawMessages: unknown;
+  isEmptyDueToFiltering(): boolean;
+  lastOffset(): string;
+};
 
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 80 }).map((some) => Buffer.from(some)),
@@ -273,4 +279,22 @@ test('nothing follows the last record of a batch', async () => {
 test('the end of an emptied batch ends no aborted transaction', async () => {
   const { messages } = await fetched(10, await compacted(10, 0, 9), await compacted(20, 2, 1));
   expect(messages).toEqual([]);
+});
+
+test('a batch says that it was cut if the broker has more of its partition, open transactions aside', async () => {
+  // The last stable offset is 80.
+  const [cut, whole] = await Promise.all([
+    fetched(70, await compacted(70, 3, 8)),
+    fetched(70, await compacted(70, 3, 9)),
+  ]);
+  const { batches, end, take, taken } = stage();
+  const { payload } = await take(0, '70');
+  for (const { rawMessages } of [cut, whole]) {
+    await end();
+    payload.batch.rawMessages = rawMessages;
+    taken(payload);
+    await tick();
+  }
+
+  expect(batches.map((batch) => batch.cut)).toEqual([false, true, false]);
 });
