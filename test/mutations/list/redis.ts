@@ -26,6 +26,15 @@ export const redisMutations: readonly Mutation[] = [
     title: 'a read by another program in between loses no message and keeps the order',
   },
   {
+    name: 'redis-shared-idle-spins',
+    promise: shared,
+    file: 'src/brokers/redis/source/stream-queue.ts',
+    find: '(entries.at(-1)?.[0] ?? last).toString()',
+    replace: '(entries.at(-1)?.[0] ?? this.#lastRead).toString()',
+    test: 'test/transports/redis/together.test.ts',
+    title: 'a member that has nothing to do waits, also for what is after an entry that another has read',
+  },
+  {
     name: 'redis-shared-claimed-from-the-living',
     promise: shared,
     file: 'src/brokers/redis/source/shared-scripts.ts',

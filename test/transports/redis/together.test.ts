@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readerPaces } from '../../../src/brokers/redis/source/queue-reader.ts';
 import { redisStreamSource } from '../../../src/brokers/redis/source/stream-source.ts';
 import { type IncomingBatch, redisStream } from '../../../src/transports.ts';
-import { redisAt } from '../../support/fixtures/own-redis.ts';
+import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
 import { redisServerAt } from '../../support/fixtures/redis-server.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { joins, numbersOf, type TestMember } from './member.ts';
@@ -66,6 +66,36 @@ test('without order three members have messages of one stream in hand at once, e
   go();
   await until(async () => (await open()) === 0);
   expect(numbersOfAll(members)).toEqual(range(30));
+});
+
+test('a member that has nothing to do waits, also for what is after an entry that another has read', async () => {
+  const { url } = await ownRedis();
+  const transport = redisStream({ url, order: false });
+  onTestFinished(() => transport.close());
+  const client = await redisAt(url);
+  const { go, take } = keeping();
+  const members = [
+    await joins(transport.source(), 'orders', { take }),
+    await joins(transport.source(), 'orders', { take }),
+  ];
+  onTestFinished(go);
+  await kindOf(transport, 'orders', messagesOf(['k'], 1));
+  await until(() => numbersOfAll(members).length === 1);
+  const reads = async (): Promise<number> => {
+    const found = /cmdstat_xread:calls=(\d+)/.exec(await client.info('commandstats'));
+    return Number(found?.[1] ?? 0);
+  };
+  const before = await reads();
+  await until(async () => {
+    const [open] = await client.xPendingRange('orders', group, '-', '+', 1);
+    return (open?.millisecondsSinceLastDelivery ?? 0) > 1_000;
+  });
+
+  // The idle one waits for 2 s at a time, and begins a wait anew after the entry.
+  expect((await reads()) - before).toBeLessThan(5);
+  await kindOf(transport, 'orders', messagesOf(['k'], 1));
+  await until(() => numbersOfAll(members).length === 2);
+  expect(members.map(({ received }) => received.length)).toEqual([1, 1]);
 });
 
 test('messages in hand stay with a member for longer than any lease and claim while it lives', async () => {

@@ -87,7 +87,8 @@ export class StreamQueue implements Queue {
       return withNotices(notices, await this.#again(client, lease, most));
     }
     if (unread > 0) notices.push(this.#lost(last.toString(), first.toString(), unread));
-    this.#lastRead = entries.at(-1)?.[0].toString() ?? this.#lastRead;
+    // Without order others read, too, and what they have read stays in the stream: it is no news.
+    this.#lastRead = (entries.at(-1)?.[0] ?? last).toString();
     return { ...this.#found(entries), notices };
   }
 
