@@ -26,6 +26,15 @@ export const redisMutations: readonly Mutation[] = [
     title: 'a read by another program in between loses no message and keeps the order',
   },
   {
+    name: 'redis-shared-left-to-one-reader',
+    promise: shared,
+    file: 'src/brokers/redis/source/stream-scripts.ts',
+    find: "string.sub(name, 1, 16) == 'temporal-outbox/'",
+    replace: "string.sub(name, 1, 15) == 'temporal-outbox/'",
+    test: 'test/transports/redis/together.test.ts',
+    title: 'a member that reads alone begins with what those that shared the stream have left open, in order',
+  },
+  {
     name: 'redis-shared-idle-spins',
     promise: shared,
     file: 'src/brokers/redis/source/stream-queue.ts',

@@ -45,23 +45,15 @@ test('a read by another program in between loses no message and keeps the order'
   const { address, transport } = streamOf();
   const client = await redisAt(url);
   let stolen = 0;
+  // As members do that were frozen while they asked, and have lost the lease: one that reads alone, and one that shares.
+  const late = ['temporal-outbox', `temporal-outbox/${randomUUID()}`];
   const member = await joins(transport.source(), address, {
     async take(batch) {
-      if (stolen === 0) {
-        // As a member does that was frozen while it asked, and has lost the lease.
-        const read = [
-          'XREADGROUP',
-          'GROUP',
-          'billing',
-          'temporal-outbox',
-          'COUNT',
-          '5',
-          'STREAMS',
-          address,
-          '>',
-        ];
+      const name = late.shift();
+      if (name !== undefined) {
+        const read = ['XREADGROUP', 'GROUP', 'billing', name, 'COUNT', '5', 'STREAMS', address, '>'];
         const answer = await client.sendCommand<Readonly<Record<string, readonly unknown[]>>>(read);
-        stolen = Object.values(answer)[0]?.length ?? 0;
+        stolen += Object.values(answer)[0]?.length ?? 0;
       }
       for (const message of batch.messages) batch.acknowledge(message);
     },
@@ -70,7 +62,7 @@ test('a read by another program in between loses no message and keeps the order'
 
   // The last one arrives even if others are lost.
   await until(() => numbersOf(member.received).includes(39));
-  expect(stolen).toBe(5);
+  expect(stolen).toBe(10);
   expect(numbersOf(member.received)).toEqual(inOrder(40));
 });
 

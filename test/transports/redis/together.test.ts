@@ -219,6 +219,31 @@ test('a group changes from one reader to several and back while it runs, and nei
   await until(async () => (await open()) === 0);
 });
 
+test('a member that reads alone begins with what those that shared the stream have left open, in order', async () => {
+  const { address, consumers, open, send } = await stage();
+  await send(20);
+  const reject = (batch: IncomingBatch): void => {
+    for (const message of batch.messages) batch.reject(message, 60_000);
+  };
+  const rejecting = [
+    await joins(sourceAt(serverUrl), address, { take: reject }),
+    await joins(sourceAt(serverUrl), address, { take: reject }),
+  ];
+  await until(() => numbersOfAll(rejecting).length === 20);
+  for (const member of rejecting) await member.stop();
+  expect(await open()).toBe(20);
+  await send(10);
+
+  // With the usual time: nothing is claimed for being idle.
+  const transport = redisStream({ url: serverUrl });
+  onTestFinished(() => transport.close());
+  const alone = await joins(transport.source(), address);
+  await alone.has(30);
+  expect(numbersOf(alone.received)).toEqual([...range(20), ...range(10)]);
+  await until(async () => (await open()) === 0);
+  expect(await consumers()).toEqual(['temporal-outbox']);
+});
+
 test('entries of consumers of other programs are claimed after claimAfter, and those deleted before are reported', async () => {
   const { address, client, open, send } = await stage();
   await send(20);

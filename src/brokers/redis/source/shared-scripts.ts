@@ -1,5 +1,5 @@
 import { leaseScript } from './queue.ts';
-import { fieldFunction, readOpenScript } from './stream-scripts.ts';
+import { claimFunction, fieldFunction, readOpenScript } from './stream-scripts.ts';
 
 /*
  * KEYS of all: the lease, the stream, the members. ARGV: the holder of a shared lease, the lease time in milliseconds, the
@@ -24,24 +24,8 @@ export const joinSharedScript = `${leaseScript}${memberScript}`;
  * after 2,000 entries; the rest is found by the next search.
  */
 export const sharedOpenScript = `${joinSharedScript}${fieldFunction}
-local gone = {}
 local left = 2000
-local function claim(name, idle)
-  while left > 0 do
-    local page = redis.call('XPENDING', KEYS[2], ARGV[3], 'IDLE', idle, '-', '+', 100, name)
-    if #page == 0 then return true end
-    local command = { 'XCLAIM', KEYS[2], ARGV[3], ARGV[4], 0 }
-    for _, one in ipairs(page) do command[#command + 1] = one[1] end
-    command[#command + 1] = 'JUSTID'
-    local kept = {}
-    for _, id in ipairs(redis.call(unpack(command))) do kept[id] = true end
-    for _, one in ipairs(page) do
-      if not kept[one[1]] then gone[#gone + 1] = one[1] end
-    end
-    left = left - #page
-  end
-  return false
-end
+${claimFunction}
 if ARGV[6] ~= '' and redis.call('EXISTS', KEYS[2]) == 1 and groupOf(KEYS[2], ARGV[3]) then
   for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[2], ARGV[3])) do
     local name = field(consumer, 'name')

@@ -14,6 +14,27 @@ local function groupOf(key, name)
 end
 `;
 
+/** Claims what is open with a consumer and idle for so long, and returns whether that was all: it ends after `left` entries. */
+export const claimFunction = `
+local gone = {}
+local function claim(name, idle)
+  while left > 0 do
+    local page = redis.call('XPENDING', KEYS[2], ARGV[3], 'IDLE', idle, '-', '+', 100, name)
+    if #page == 0 then return true end
+    local command = { 'XCLAIM', KEYS[2], ARGV[3], ARGV[4], 0 }
+    for _, one in ipairs(page) do command[#command + 1] = one[1] end
+    command[#command + 1] = 'JUSTID'
+    local kept = {}
+    for _, id in ipairs(redis.call(unpack(command))) do kept[id] = true end
+    for _, one in ipairs(page) do
+      if not kept[one[1]] then gone[#gone + 1] = one[1] end
+    end
+    left = left - #page
+  end
+  return false
+end
+`;
+
 /** Returns the open entries of a consumer, and the last delivered id. `gone` has the deleted entries that were found before. */
 export const readOpenScript = `
 local entries = {}
@@ -34,9 +55,22 @@ return { '', field(groupOf(KEYS[2], ARGV[3]), 'last-delivered-id'), first and fi
  *
  * ARGV: holder, lease time, group, consumer, maximum of entries, and the idle time after which entries of other
  * consumers are claimed, or an empty string. Deleted entries are acknowledged, and named in the reply.
+ *
+ * Members that share a stream have the same lease, so none of them lives now. What they have left open comes before
+ * everything new: all of it is claimed, whatever its idle time, and their consumers are removed. With each read, because the
+ * server may have executed a late read of such a member after its lease.
  */
 export const openScript = `${leaseScript}${fieldFunction}
-local gone = {}
+local left = math.huge
+${claimFunction}
+if redis.call('EXISTS', KEYS[2]) == 1 and groupOf(KEYS[2], ARGV[3]) then
+  for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[2], ARGV[3])) do
+    local name = field(consumer, 'name')
+    if string.sub(name, 1, 16) == 'temporal-outbox/' and claim(name, 0) then
+      redis.call('XGROUP', 'DELCONSUMER', KEYS[2], ARGV[3], name)
+    end
+  end
+end
 if ARGV[6] ~= '' then
   local cursor = '0-0'
   for _ = 1, 100 do
