@@ -1,40 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { readerPaces } from '../../../src/brokers/redis/source/queue-reader.ts';
-import { redisStreamSource } from '../../../src/brokers/redis/source/stream-source.ts';
 import { type IncomingBatch, redisStream } from '../../../src/transports.ts';
 import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
-import { redisServerAt } from '../../support/fixtures/redis-server.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { joins, numbersOf, type TestMember } from './member.ts';
 import { kindOf, messagesOf } from './publishing.ts';
 import { proxied, serverUrl } from './redis-subject.ts';
-
-/** As members have them, but quicker. */
-const paces = { ...readerPaces, leaseMs: 800, renewEveryMs: 150, standbyMs: 50, newsMs: 300 };
-const claimAfterMs = 1_000;
-const group = 'billing';
-const range = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
-
-function sourceAt(url: string, order = false) {
-  const server = redisServerAt({ url });
-  return redisStreamSource({ server, requestTimeoutMs: 400, claimAfterMs, order }, paces);
-}
-
-/** A stream, who sends to it, and a client to look at it. */
-async function stage() {
-  const address = `orders-${randomUUID()}`;
-  const transport = redisStream({ url: serverUrl });
-  onTestFinished(() => transport.close());
-  const client = await redisAt(serverUrl);
-  return {
-    address,
-    client,
-    send: (count: number) => kindOf(transport, address, messagesOf(['k'], count)),
-    consumers: async () => (await client.xInfoConsumers(address, group)).map(({ name }) => name),
-    open: async () => (await client.xPending(address, group)).pending,
-  };
-}
+import { claimAfterMs, group, range, sourceAt, stage } from './sharing.ts';
 
 /** Keeps a batch until the test lets it go. */
 function keeping() {
@@ -167,30 +138,6 @@ test('a member that stops leaves its open messages to the others, and no consume
   await second.stop();
   expect(await consumers()).toEqual([]);
   expect(await client.keys(`${address}*`)).toEqual([address]);
-});
-
-test('a rejected message rests with its member, and the others go on', async () => {
-  const { address, open, send } = await stage();
-  let refused = 0;
-  await send(10);
-  const first = await joins(sourceAt(serverUrl), address, {
-    take: (batch) => {
-      for (const message of batch.messages) {
-        if (refused === 0 && numbersOf([message])[0] === 3) {
-          refused += 1;
-          batch.reject(message, 500);
-        } else batch.acknowledge(message);
-      }
-    },
-  });
-  await first.has(10);
-  // Those behind it are done: nothing waits for a message before it.
-  await until(async () => (await open()) === 1);
-  const second = await joins(sourceAt(serverUrl), address);
-  await send(10);
-  await second.has(10);
-  await until(async () => (await open()) === 0);
-  expect(numbersOf(first.received)).toEqual([...range(10), 3]);
 });
 
 test('a group changes from one reader to several and back while it runs, and neither reads beside the other', async () => {

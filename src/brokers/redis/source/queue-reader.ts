@@ -8,6 +8,7 @@ import { LateReply, RedisLink, unfitServer } from '../client/redis-link.ts';
 import type { RedisServer } from '../client/redis-server.ts';
 import type { Queue, QueueLease, QueueRead } from './queue.ts';
 import { ReadSize } from './read-size.ts';
+import { Resting } from './resting.ts';
 
 /** Intervals of the source, in milliseconds. Only tests shorten them. */
 export interface ReaderPaces {
@@ -61,6 +62,8 @@ export class QueueReader {
   /** For reads and blocking waits, so that no other command queues behind them. */
   readonly #reading: RedisLink;
   readonly #size = new ReadSize();
+  /** Only without order: those behind them go on. */
+  readonly #resting = new Resting();
   /** By `performance.now()`; the lease on the server ends a little later. */
   #mineUntilMs = 0;
   #lost: AbortController | undefined;
@@ -103,7 +106,7 @@ export class QueueReader {
         const unfit = unfitServer(error);
         if (unfit !== undefined) refused(unfit);
         cut = true;
-        this.queue.reread();
+        this.#reread();
         this.#lookAtClock();
         failures += 1;
         const retryInMs = pauseAfter(failures, paces.reconnectMs);
@@ -125,13 +128,14 @@ export class QueueReader {
       slot.free();
     }
     if (restMs !== undefined) return this.#rest(restMs);
-    // The wait would reopen the connection that the stop has closed.
-    if (stopping.aborted) return;
+    const newsMs = Math.ceil(Math.min(paces.newsMs, this.#resting.nextInMs));
+    // The wait would reopen the connection that the stop has closed. One of 0 would have no end.
+    if (stopping.aborted || newsMs <= 0) return;
     // A read is not broken off: the server might execute it after the release of the lease.
     const stop = (): void => this.#reading.close();
     stopping.addEventListener('abort', stop, { once: true });
     try {
-      await this.#reading.ask((client) => this.queue.news(client, paces.newsMs), paces.newsMs);
+      await this.#reading.ask((client) => this.queue.news(client, newsMs), newsMs);
     } finally {
       stopping.removeEventListener('abort', stop);
     }
@@ -140,6 +144,7 @@ export class QueueReader {
   /** @returns how long to wait before the next read; `undefined`: until there is something to read */
   async #readOnce(reached: () => void): Promise<number | undefined> {
     const { paces, subscription } = this.#context;
+    if (this.#resting.size >= subscription.batchSize) return this.#offerRested();
     const askedAtMs = performance.now();
     const read = await this.#read();
     if (read.kind === 'taken') {
@@ -149,10 +154,24 @@ export class QueueReader {
       reached();
       return paces.standbyMs;
     }
+    // If the reply came after the lease, others may have claimed what rests here.
+    if (this.#resting.size > 0) this.#lookAtClock();
     this.#mine(askedAtMs);
     reached();
     for (const notice of read.notices) subscription.noticed?.(notice);
-    return read.messages.length === 0 ? undefined : this.#withHeart(() => this.#offer(read.messages));
+    const found = this.#resting.without(read.messages);
+    const messages = [...this.#resting.takeDue(), ...found];
+    if (messages.length > 0) return this.#withHeart(() => this.#offer(messages));
+    return read.messages.length === 0 ? undefined : 0;
+  }
+
+  /** As many messages rest as a batch has: further ones are left to other members. */
+  async #offerRested(): Promise<number> {
+    const restMs = this.#resting.nextInMs;
+    if (restMs > 0) return restMs;
+    await this.#renew();
+    const messages = this.#resting.takeDue();
+    return messages.length === 0 ? 0 : this.#withHeart(() => this.#offer(messages));
   }
 
   async #read(): Promise<QueueRead> {
@@ -173,7 +192,7 @@ export class QueueReader {
     }
   }
 
-  /** @returns how long the open messages rest */
+  /** @returns how long to wait: if order is kept, as long as the open messages rest */
   async #offer(messages: readonly IncomingMessage[]): Promise<number> {
     const { link, stopping, subscription } = this.#context;
     const lost = this.#lost?.signal ?? AbortSignal.abort();
@@ -182,9 +201,20 @@ export class QueueReader {
     const batch = new OfferedBatch({ address, partition: 0, messages, signal, lost, ordered });
     await subscription.handle(batch);
     const done = batch.done();
-    if (done.length < messages.length) this.queue.reread();
+    if (ordered && done.length < messages.length) this.queue.reread();
     if (done.length > 0) await link.ask((client) => this.queue.done(client, this.#lease, done));
-    return batch.restMs ?? 0;
+    if (ordered) return batch.restMs ?? 0;
+    // What is lost is read again, if it is still open.
+    if (lost.aborted || done.length === messages.length) return 0;
+    const ended = new Set(done);
+    for (const message of messages)
+      if (!ended.has(message)) this.#resting.keep(message, batch.restOf(message) ?? 0);
+    return 0;
+  }
+
+  #reread(): void {
+    this.#resting.clear();
+    this.queue.reread();
   }
 
   /** This member keeps a resting partition; the rest ends early with the consumer, or with the lease. */
@@ -234,7 +264,7 @@ export class QueueReader {
     const lost = this.#lost;
     if (lost === undefined) return;
     this.#lost = undefined;
-    this.queue.reread();
+    this.#reread();
     lost.abort();
     this.#context.changed();
   }

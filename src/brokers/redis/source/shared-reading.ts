@@ -39,10 +39,11 @@ export function readingTogether({ address, group }: StreamPlace): StreamReading 
     ordered: false,
     consumer,
     claimEveryMs: ({ leaseMs }) => leaseMs / 3,
-    openCommand: (lease, { claimAfterMs, claims, most }) => [
+    openCommand: (lease, { after, claimAfterMs, claims, most }) => [
       ...ask(sharedOpenScript, lease),
       most,
       claims ? String(claimAfterMs) : '',
+      after,
     ],
     groupCommand: (lease) => ask(joinSharedScript + placeScript, lease),
     renew: async (client, lease) => (await client.sendCommand<number>(ask(renewSharedScript, lease))) === 1,

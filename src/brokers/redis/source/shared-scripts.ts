@@ -18,7 +18,7 @@ export const joinSharedScript = `${leaseScript}${memberScript}`;
 
 /**
  * As {@link openScript}. ARGV[5]: maximum of entries. ARGV[6]: the idle time after which entries of other programs are
- * claimed, or an empty string: none is claimed.
+ * claimed, or an empty string: none is claimed. ARGV[7]: the id after which entries are returned.
  *
  * Claims the entries of members that have ended, whatever their idle time, and removes their consumers. The claim ends early
  * after 2,000 entries; the rest is found by the next search.

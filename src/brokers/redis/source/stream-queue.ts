@@ -48,6 +48,8 @@ export class StreamQueue implements Queue {
   readonly #claimAfterMs: number;
   /** Entries that were delivered to the group and not acknowledged come first. The first read asks for them in any case: it claims. */
   #openFirst = false;
+  /** Where the search for open entries goes on. Without order the reader keeps those that are open; otherwise they come again. */
+  #openAfter = '0';
   #claimAtMs = 0;
   /** No entry up to this id is new. */
   #lastRead = '';
@@ -65,6 +67,7 @@ export class StreamQueue implements Queue {
     const notices: SourceNotice[] = [];
     const nowMs = performance.now();
     const claims = nowMs >= this.#claimAtMs;
+    if (claims) this.#openAfter = '0';
     if (this.#openFirst || claims) {
       const open = await this.#orMakeGroup(client, () => this.#readOpen(client, lease, most, claims));
       if (open.length === 1) return { kind: 'taken', holder: open[0].toString() };
@@ -74,6 +77,7 @@ export class StreamQueue implements Queue {
       if (claims) this.#claimAtMs = nowMs + this.#reading.claimEveryMs(lease, this.#claimAfterMs);
       notices.push(...this.#gone(gone.map(String), first.toString()));
       this.#openFirst = entries.length > 0;
+      if (!this.ordered) this.#openAfter = entries.at(-1)?.[0].toString() ?? '0';
       this.#lastRead = last.toString();
       if (entries.length > 0) return { ...this.#found(entries), notices };
       // More open entries may follow the deleted ones.
@@ -111,6 +115,7 @@ export class StreamQueue implements Queue {
 
   reread(): void {
     this.#openFirst = true;
+    this.#openAfter = '0';
   }
 
   async news(client: RedisClient, ms: number): Promise<void> {
@@ -141,7 +146,8 @@ export class StreamQueue implements Queue {
   }
 
   async #readOpen(client: RedisClient, lease: QueueLease, most: number, claims: boolean): Promise<RawOpen> {
-    const question = { most: countOf(most), claims, claimAfterMs: this.#claimAfterMs };
+    const after = this.#openAfter;
+    const question = { most: countOf(most), after, claims, claimAfterMs: this.#claimAfterMs };
     return client.sendCommand<RawOpen>(this.#reading.openCommand(lease, question), asBuffers());
   }
 

@@ -13,6 +13,8 @@ export interface StreamPlace {
 export interface OpenQuestion {
   /** The most entries, as a text. */
   readonly most: string;
+  /** The id after which they are wanted; if order is kept, always `0`. */
+  readonly after: string;
   /** Whether entries of other consumers are claimed before. */
   readonly claims: boolean;
   /** The idle time after which entries of other programs are claimed. */

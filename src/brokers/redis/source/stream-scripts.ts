@@ -38,7 +38,7 @@ end
 /** Returns the open entries of a consumer, and the last delivered id. `gone` has the deleted entries that were found before. */
 export const readOpenScript = `
 local entries = {}
-local read = redis.call('XREADGROUP', 'GROUP', ARGV[3], ARGV[4], 'COUNT', ARGV[5], 'STREAMS', KEYS[2], '0')
+local read = redis.call('XREADGROUP', 'GROUP', ARGV[3], ARGV[4], 'COUNT', ARGV[5], 'STREAMS', KEYS[2], ARGV[7] or '0')
 for _, entry in ipairs(read and read[1][2] or {}) do
   if entry[2] then
     entries[#entries + 1] = entry
