@@ -3,25 +3,30 @@ import { startRabbitmq } from './rabbitmq/rabbitmq.ts';
 import { startRedis } from './redis/redis.ts';
 import { startRocketmq } from './rocketmq/rocketmq.ts';
 
-/** A server for one of the other transports, by the variable that names its address. */
+/** A server for one of the other transports. */
 interface AnotherServer {
-  readonly variable: string;
-  readonly address: string;
+  /** Environment variables that say where it is. */
+  readonly addresses: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
 const starts = {
   async redis(options: LocalOptions): Promise<AnotherServer> {
     const server = await startRedis(options);
-    return { variable: 'REDIS_URL', address: server.url, stop: () => server.stop() };
+    return { addresses: { REDIS_URL: server.url }, stop: () => server.stop() };
   },
   async rabbitmq(options: LocalOptions): Promise<AnotherServer> {
     const server = await startRabbitmq(options);
-    return { variable: 'RABBITMQ_URL', address: server.url, stop: () => server.stop() };
+    return { addresses: { RABBITMQ_URL: server.url }, stop: () => server.stop() };
   },
   async rocketmq(options: LocalOptions): Promise<AnotherServer> {
     const server = await startRocketmq(options);
-    return { variable: 'ROCKETMQ_ENDPOINTS', address: server.endpoints.join(','), stop: () => server.stop() };
+    const addresses = {
+      ROCKETMQ_ENDPOINTS: server.endpoints.join(','),
+      // Of proxies that were given, whoever gave them knows the name servers.
+      ...(server.names === undefined ? {} : { ROCKETMQ_NAME_SERVERS: server.names }),
+    };
+    return { addresses, stop: () => server.stop() };
   },
 };
 

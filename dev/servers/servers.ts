@@ -64,7 +64,7 @@ export async function withServers<T>(
     for (const name of also) {
       const server = await startOptional(name, watched);
       running.push(server);
-      addresses[server.variable] = server.address;
+      Object.assign(addresses, server.addresses);
     }
     const result = await work(servers, addresses, lost.signal);
     lost.signal.throwIfAborted();
