@@ -33,7 +33,7 @@ export async function rollBack(payments: PrismaClient): Promise<string> {
 }
 
 /**
- * A payment waits in its partition, at a slow consumer, while another consumer of the group goes on with another partition,
+ * A payment waits in its partition, at a slow consumer, while the group goes on with another partition,
  * until its receipt is overdue. Answers all payments that were made, and how many needless copies of it were sent.
  */
 export async function fallBehind({ payments, outbox, jam }: Stage): Promise<[Payment[], needless: number]> {
@@ -44,13 +44,13 @@ export async function fallBehind({ payments, outbox, jam }: Stage): Promise<[Pay
     const payment = await pay(payments, { cents: 100, account });
     made.push(payment);
     await stateIs(payment, 'confirmed');
-    return jam.consumerOf(account);
+    return jam.placeOf(account);
   };
   const ahead = await handled('account-1');
   let number = 2;
   while ((await handled(`account-${number}`)) === ahead) {
     number += 1;
-    assert.ok(number < 50, 'One consumer has all partitions.');
+    assert.ok(number < 50, 'All accounts are in one place.');
   }
 
   jam.keep(`account-${number}`);

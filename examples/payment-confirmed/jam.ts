@@ -1,17 +1,18 @@
 import type { Middleware } from 'temporal-outbox/consumer';
+import { overRocketmq } from './broker.ts';
 
 /** Keeps the payments of an account in hand until it is released, for the story. */
 export interface Jam {
   /** For one of the consumers of the group. */
   of(consumer: number): Middleware;
-  /** Which of them has last had a payment of this account. */
-  consumerOf(account: string): number | undefined;
+  /** What a payment of this account would keep waiting: its consumer in Kafka, in RocketMQ its queue, which all consumers read. */
+  placeOf(account: string): number | undefined;
   keep(account: string): void;
   release(): void;
 }
 
 export function newJam(): Jam {
-  const consumers = new Map<string, number>();
+  const places = new Map<string, number>();
   const kept = new Set<string>();
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => {
@@ -21,12 +22,12 @@ export function newJam(): Jam {
     of:
       (consumer) =>
       async ({ messages }, next) => {
-        const accounts = messages.flatMap(({ key }) => key ?? []);
-        for (const account of accounts) consumers.set(account, consumer);
-        if (accounts.some((account) => kept.has(account))) await released;
+        for (const { key, partition } of messages)
+          if (key !== null) places.set(key, overRocketmq ? partition : consumer);
+        if (messages.some(({ key }) => key !== null && kept.has(key))) await released;
         await next();
       },
-    consumerOf: (account) => consumers.get(account),
+    placeOf: (account) => places.get(account),
     keep: (account) => void kept.add(account),
     release,
   };

@@ -1,5 +1,6 @@
 import { Kafka, logLevel } from 'kafkajs';
 import type { OutgoingMessage, PublishOutcome, Transport } from 'temporal-outbox/transports';
+import { overRocketmq } from './broker.ts';
 
 /** A broker that acknowledges and loses, for the story. */
 export interface LosingBroker {
@@ -11,28 +12,22 @@ export interface LosingBroker {
   close(): Promise<void>;
 }
 
-/** What it loses has an offset in Kafka that no consumer is given: it was written in a transaction that is aborted. */
-export async function losingBroker(real: Transport, brokers: string): Promise<LosingBroker> {
+/** How a broker loses one message, and how this ends. */
+interface Loss {
+  loseOne(topic: string, message: OutgoingMessage): Promise<PublishOutcome>;
+  close(): Promise<void>;
+}
+
+export async function losingBroker(real: Transport): Promise<LosingBroker> {
   const lost = new Map<string, number>();
   const acknowledged = new Map<string, number[]>();
-  const producer = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING }).producer({
-    transactionalId: `losing-broker-${process.pid}`,
-    idempotent: true,
-    maxInFlightRequests: 1,
-  });
-  await producer.connect();
+  const { loseOne, close } = overRocketmq ? lossByRocketmq : await lossByKafka();
 
   const loses = ({ id, payload }: OutgoingMessage): boolean => {
     const text = [...lost.keys()].find((one) => id === one || payload.includes(one));
     const copies = text === undefined ? 0 : (lost.get(text) ?? 0);
     if (text !== undefined) lost.set(text, copies - 1);
     return copies > 0;
-  };
-  const loseOne = async (topic: string, { key, payload }: OutgoingMessage): Promise<PublishOutcome> => {
-    const transaction = await producer.transaction();
-    const [at] = await transaction.send({ topic, messages: [{ key, value: payload }] });
-    await transaction.abort();
-    return { kind: 'acknowledged', partition: at?.partition ?? null, offset: at?.baseOffset ?? null };
   };
 
   const transport: Transport = {
@@ -57,9 +52,35 @@ export async function losingBroker(real: Transport, brokers: string): Promise<Lo
     transport,
     acknowledged,
     lose: (text, copies) => void lost.set(text, copies),
+    close,
+  };
+}
+
+/** What Kafka loses has an offset that no consumer is given: it was written in a transaction that is aborted. */
+async function lossByKafka(): Promise<Loss> {
+  const brokers = (process.env['KAFKA_BROKERS'] ?? 'localhost:9092').split(',');
+  const producer = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer({
+    transactionalId: `losing-broker-${process.pid}`,
+    idempotent: true,
+    maxInFlightRequests: 1,
+  });
+  await producer.connect();
+  return {
+    async loseOne(topic, { key, payload }) {
+      const transaction = await producer.transaction();
+      const [at] = await transaction.send({ topic, messages: [{ key, value: payload }] });
+      await transaction.abort();
+      return { kind: 'acknowledged', partition: at?.partition ?? null, offset: at?.baseOffset ?? null };
+    },
     close: () => producer.disconnect(),
   };
 }
+
+/** What RocketMQ loses is never written: its answers do not locate a message anyway. */
+const lossByRocketmq: Loss = {
+  loseOne: async () => ({ kind: 'acknowledged', partition: null, offset: null }),
+  close: async () => undefined,
+};
 
 /** A connection of the ledger that loses the first receipt of some messages. */
 export function losingReceipts(real: Transport): { transport: Transport; lose(messageId: string): void } {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { operations } from 'temporal-outbox/operations';
 import { startRelay } from 'temporal-outbox/relay';
-import { kafka } from 'temporal-outbox/transports';
+import { connect, overRocketmq } from './broker.ts';
 import { fallBehind, rollBack, stubOf } from './faults.ts';
 import { type Figures, flawsByHand } from './flaws.ts';
 import { newJam } from './jam.ts';
@@ -17,14 +17,12 @@ import { type Payment, pay, paymentsDatabase } from './payments.ts';
 import { troubledLedgers } from './troubled-ledgers.ts';
 import { until } from './until.ts';
 
-const brokers = process.env['KAFKA_BROKERS'] ?? 'localhost:9092';
-const sessionTimeout = '6s';
 const payments = paymentsDatabase();
 const books = ledgerDatabase();
 const outbox = operations(config);
 const accounting = await mailbox();
-const broker = await losingBroker(kafka({ servers: brokers, consumers: { sessionTimeout } }), brokers);
-const relay = startRelay({ ...config, transports: { kafka: broker.transport } }, { logger: false });
+const broker = await losingBroker(connect());
+const relay = startRelay({ ...config, transports: { broker: broker.transport } }, { logger: false });
 const mails = mailer(payments, accounting);
 await mails.start();
 const doomed = fork('doomed-ledger.ts');
@@ -50,9 +48,7 @@ for (const payment of [lostOnce, lostAlways, kept]) assert.equal((await stub(pay
 
 // Two other ledgers start. They book what the first one had in its hands, and what has arrived since.
 const jam = newJam();
-const ledgers = await troubledLedgers(books, jam, () =>
-  kafka({ servers: brokers, consumers: { sessionTimeout } }),
-);
+const ledgers = await troubledLedgers(books, jam, connect);
 await until('all but two are confirmed', () => confirmed(...before, kept));
 
 // The receipt of a payment gets lost. It is sent again, Redis knows it, and another receipt is sent.
@@ -119,10 +115,11 @@ const lost = ({ lostInHand, lostByBroker, lostWhenQuiet }: Figures) =>
   lostInHand + lostByBroker + lostWhenQuiet;
 const sentForNothing = ({ early, needless }: Figures) => early + needless;
 console.log(
-  `payment-confirmed: ${all.length} booked once and confirmed, 1 that every broker loses mailed to a person; by hand ` +
-    `${lost(hand)} lost, ${hand.unconfirmed} never confirmed, ${hand.untold} never told, ${sentForNothing(hand)} copies ` +
-    `for nothing, ${hand.falseAlarms} false alarm, ${hand.ghosts} booked without a payment; here ${lost(here)}, ` +
-    `${here.unconfirmed}, ${here.untold}, ${sentForNothing(here)}, ${here.falseAlarms} and ${here.ghosts}`,
+  `payment-confirmed: over ${overRocketmq ? 'RocketMQ' : 'Kafka'}, ${all.length} booked once and confirmed, 1 that the ` +
+    `broker always loses mailed to a person; by hand ${lost(hand)} lost, ${hand.unconfirmed} never confirmed, ` +
+    `${hand.untold} never told, ${sentForNothing(hand)} copies for nothing, ${hand.falseAlarms} false alarm, ` +
+    `${hand.ghosts} booked without a payment; here ${lost(here)}, ${here.unconfirmed}, ${here.untold}, ` +
+    `${sentForNothing(here)}, ${here.falseAlarms} and ${here.ghosts}`,
 );
 
 /** Makes a payment of which the broker loses so many copies. */

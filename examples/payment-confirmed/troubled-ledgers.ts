@@ -25,7 +25,7 @@ export async function troubledLedgers(
     [1, 2].map(async (number) => {
       const filter = watchedFilter(knownToRedis);
       const receipts = losingReceipts(connect());
-      const consumer = ledger(books, { filter, transports: { kafka: receipts.transport } });
+      const consumer = ledger(books, { filter, transports: { broker: receipts.transport } });
       return { receipts, running: await consumer.use(jam.of(number)).start() };
     }),
   );

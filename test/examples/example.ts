@@ -34,14 +34,19 @@ export const examples: readonly Example[] = readdirSync(folder)
     return { name, folder: own, scripts };
   });
 
-/** Runs `npm run <script>` in the folder of an example, with a database of its own on the servers of the test run. */
-export async function runScript(example: Example, script: string): Promise<Ended> {
+/** Runs `npm run <script>` in the folder of an example, with a database of its own on the servers of the test run, and more variables. */
+export async function runScript(
+  example: Example,
+  script: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
   const { drop, url } = await createEmptyDatabase();
   try {
     return await execute('npm', ['run', '--silent', script], example.folder, {
       DATABASE_URL: url,
       TEMPORAL_ADDRESS: inject('temporalAddress'),
       KAFKA_BROKERS: inject('kafkaBrokers'),
+      ...env,
     });
   } finally {
     await drop();

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { expect, test } from 'vitest';
 import { compile, type Example, examples, runScript } from './example.ts';
 
@@ -15,6 +16,17 @@ test.each(named(examples))(
     console.log(result);
   },
 );
+
+test('payment-confirmed runs over RocketMQ as well', { timeout }, async () => {
+  const example = examples.find(({ name }) => name === 'payment-confirmed');
+  assert.ok(example);
+
+  const { code, output, result } = await runScript(example, 'start', { BROKER: 'rocketmq' });
+
+  expect(code, output).toBe(0);
+  expect(result).toMatch(/^payment-confirmed: over RocketMQ, .*\d/);
+  console.log(result);
+});
 
 test.each(named(examples.filter(({ scripts }) => 'test' in scripts)))(
   '%s passes its own tests',
