@@ -47,7 +47,7 @@ function bench() {
   return {
     acked,
     intake,
-    receive(n: number) {
+    receive: (n: number) => {
       feed.receive({
         content: Buffer.from(JSON.stringify({ n })),
         fields: { deliveryTag: n },
@@ -59,7 +59,7 @@ function bench() {
       } as unknown as ConsumeMessage);
     },
     /** Lets time pass, millisecond by millisecond, until this is so. */
-    async passUntil(so: () => boolean) {
+    passUntil: async (so: () => boolean) => {
       while (!so()) {
         if (performance.now() - fromMs > 5 * waitMs) throw new Error('it never came');
         await pass(1);

@@ -283,18 +283,18 @@ test('the end of an emptied batch ends no aborted transaction', async () => {
 
 test('a batch says that it was cut if the broker has more of its partition, open transactions aside', async () => {
   // The last stable offset is 80.
-  const [cut, whole] = await Promise.all([
+  const [first, last] = await Promise.all([
     fetched(70, await compacted(70, 3, 8)),
     fetched(70, await compacted(70, 3, 9)),
   ]);
   const { batches, end, take, taken } = stage();
   const { payload } = await take(0, '70');
-  for (const { rawMessages } of [cut, whole]) {
+  for (const { rawMessages } of [first, last]) {
     await end();
     payload.batch.rawMessages = rawMessages;
     taken(payload);
     await tick();
   }
 
-  expect(batches.map((batch) => batch.cut)).toEqual([false, true, false]);
+  expect(batches.map(({ cut }) => cut)).toEqual([false, true, false]);
 });
