@@ -27,8 +27,10 @@ export interface Batch {
   readonly size: number;
   /**
    * How long a message waits until there are `size`, at most a minute: then the transaction takes those that there are. A full batch
-   * is handled within a quarter of this time, or 0.1 s. Messages that wait are not in hand: whoever gets the partition next handles
-   * them, and a stop does not wait for them. @defaultValue none: as many as have been fetched
+   * is noticed within a quarter of this time, or 0.1 s. Messages that wait are not in hand: whoever gets the partition next handles
+   * them, and a stop does not wait for them. Where a source can hold no more at once, as Kafka's answers of about 1 MiB, a batch
+   * is what it holds. Messages of Redis streams do not wait: new ones are read only when none is open.
+   * @defaultValue none: as many as have been fetched
    */
   readonly wait?: Duration;
 }

@@ -179,12 +179,15 @@ test('a member that reads alone begins with what those that shared the stream ha
   await until(() => numbersOfAll(rejecting).length === 20);
   for (const member of rejecting) await member.stop();
   expect(await open()).toBe(20);
+  const left = rejecting.flatMap(({ received }) => received.map(({ offset }) => offset));
   await send(10);
 
   // With the usual time: nothing is claimed for being idle.
   const transport = redisStream({ url: serverUrl });
   onTestFinished(() => transport.close());
   const alone = await joins(transport.source(), address);
+  await until(() => alone.received.length > 0);
+  expect(left).toContain(alone.received[0]?.offset);
   await alone.has(30);
   expect(numbersOf(alone.received)).toEqual([...range(20), ...range(10)]);
   await until(async () => (await open()) === 0);

@@ -13,9 +13,6 @@ type Admin = Awaited<ReturnType<typeof redisAt>>;
 
 interface Trouble {
   readonly name: string;
-  /** More arguments of the server, and what it needs before it can be used. */
-  readonly settings?: readonly string[];
-  readonly before?: (admin: Admin) => Promise<unknown>;
   readonly begin: (admin: Admin) => Promise<unknown>;
   readonly end: (admin: Admin) => Promise<unknown>;
   readonly scope: 'topic' | 'transport';
@@ -29,9 +26,6 @@ const commands =
   async (admin: Admin): Promise<void> => {
     for (const text of texts) await admin.sendCommand(text.split(' '));
   };
-
-/** All but one: a server without any takes some seconds to trust itself again. */
-const slots = Array.from({ length: 16_383 }, (_, n) => String(n + 1));
 
 const troubles: readonly Trouble[] = [
   {
@@ -92,16 +86,6 @@ const troubles: readonly Trouble[] = [
     spares: true,
   },
   {
-    name: 'of a cluster that has lost the slots',
-    settings: ['--cluster-enabled', 'yes', '--cluster-require-full-coverage', 'no'],
-    before: (admin) => serve(admin, ['0', ...slots]),
-    begin: (admin) => admin.sendCommand(['CLUSTER', 'DELSLOTS', ...slots]),
-    end: (admin) => serve(admin, slots),
-    scope: 'transport',
-    reason: /^CLUSTERDOWN /,
-    spares: true,
-  },
-  {
     name: 'that forbids the address',
     begin: commands('ACL SETUSER default resetkeys resetchannels ~others* &others*'),
     end: commands('ACL SETUSER default allkeys allchannels'),
@@ -121,10 +105,9 @@ const troubles: readonly Trouble[] = [
 
 test.each(troubles)(
   'a server $name causes a hold with its reason, and the probe succeeds once it is over',
-  async ({ before, begin, end, reason, scope, settings, spares }) => {
-    const server = await ownRedis(settings);
+  async ({ begin, end, reason, scope, spares }) => {
+    const server = await ownRedis();
     const admin = await redisAt(server.url);
-    await before?.(admin);
     const options = { url: server.url, requestTimeout };
     const ending = <Made extends Transport>(transport: Made): Made => {
       onTestFinished(() => transport.close());
@@ -175,9 +158,4 @@ async function beginLoading(admin: Admin): Promise<void> {
   await admin.configSet('key-load-delay', '6000');
   await commands(`REPLICAOF 127.0.0.1 ${new URL(primary.url).port}`)(admin);
   await until(async () => (await admin.info('persistence')).includes('\nloading:1'));
-}
-
-async function serve(admin: Admin, added: readonly string[]): Promise<void> {
-  await admin.sendCommand(['CLUSTER', 'ADDSLOTS', ...added]);
-  await until(async () => (await admin.clusterInfo()).includes('cluster_state:ok'));
 }

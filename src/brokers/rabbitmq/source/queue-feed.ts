@@ -131,7 +131,7 @@ export class QueueFeed {
   }
 
   async #hand(ready: readonly ReceivedDelivery[]): Promise<void> {
-    const { address, order, subscription } = this.#options;
+    const { address, order, prefetch, subscription } = this.#options;
     const { signal } = this.#stopping;
     const batch = new OfferedBatch({
       address,
@@ -140,6 +140,8 @@ export class QueueFeed {
       signal,
       lost: this.#lost.signal,
       ordered: order,
+      // The server delivers no more than this before something is acknowledged.
+      cut: prefetch.count < subscription.batchSize && this.#deliveries.length >= prefetch.count,
     });
     await subscription.handle(batch);
     const nowMs = performance.now();

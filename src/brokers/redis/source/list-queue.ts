@@ -6,15 +6,13 @@ import type { RedisClient } from '../client/open-client.ts';
 import { redisClient } from '../client/redis-package.ts';
 import {
   leaseScript,
+  mostAtOnce,
   type Queue,
   type QueueLease,
   type QueueRead,
   releaseReading,
   renewReading,
 } from './queue.ts';
-
-/** A script can pass on few more arguments than this. */
-const mostValues = 2_000;
 
 /**
  * Moves values to the end of the open ones, and returns the first open ones, atomically with the lease. KEYS: lease,
@@ -53,6 +51,7 @@ type RawRead = readonly [holder: Buffer] | readonly [none: Buffer, done: Buffer,
 export class ListQueue implements Queue {
   readonly address: string;
   readonly ordered = true;
+  readonly readsOn = true;
   readonly #leaseKey: string;
   readonly #group: string;
   /** What was taken out of the list and is not acknowledged. */
@@ -69,7 +68,7 @@ export class ListQueue implements Queue {
 
   async read(client: RedisClient, { holder, leaseMs }: QueueLease, most: number): Promise<QueueRead> {
     const keys = [this.#leaseKey, this.address, this.#openKey, this.#countKey];
-    const values = [holder, String(leaseMs), String(Math.min(most, mostValues))];
+    const values = [holder, String(leaseMs), String(Math.min(most, mostAtOnce))];
     const raw = await client.sendCommand<RawRead>(
       ['EVAL', readScript, String(keys.length), ...keys, ...values],
       {

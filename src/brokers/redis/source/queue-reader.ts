@@ -6,7 +6,7 @@ import { OfferedBatch } from '../../offered-batch.ts';
 import type { IncomingMessage, Subscription } from '../../source.ts';
 import { LateReply, RedisLink, unfitServer } from '../client/redis-link.ts';
 import type { RedisServer } from '../client/redis-server.ts';
-import type { Queue, QueueLease, QueueRead } from './queue.ts';
+import { mostAtOnce, type Queue, type QueueLease, type QueueRead } from './queue.ts';
 import { ReadSize } from './read-size.ts';
 import { Resting } from './resting.ts';
 
@@ -146,7 +146,8 @@ export class QueueReader {
     const { paces, subscription } = this.#context;
     if (this.#resting.size >= subscription.batchSize) return this.#offerRested();
     const askedAtMs = performance.now();
-    const read = await this.#read();
+    const asked = Math.min(this.#size.next(subscription.batchSize), mostAtOnce);
+    const read = await this.#read(asked);
     if (read.kind === 'taken') {
       this.#lose();
       const conflict = this.queue.conflict(read.holder);
@@ -161,7 +162,8 @@ export class QueueReader {
     for (const notice of read.notices) subscription.noticed?.(notice);
     const found = this.#resting.without(read.messages);
     const messages = [...this.#resting.takeDue(), ...found];
-    if (messages.length > 0) return this.#withHeart(() => this.#offer(messages));
+    const full = asked < subscription.batchSize && read.messages.length >= asked;
+    if (messages.length > 0) return this.#withHeart(() => this.#offer(messages, full));
     return read.messages.length === 0 ? undefined : 0;
   }
 
@@ -171,12 +173,11 @@ export class QueueReader {
     if (restMs > 0) return restMs;
     await this.#renew();
     const messages = this.#resting.takeDue();
-    return messages.length === 0 ? 0 : this.#withHeart(() => this.#offer(messages));
+    return messages.length === 0 ? 0 : this.#withHeart(() => this.#offer(messages, true));
   }
 
-  async #read(): Promise<QueueRead> {
-    const { requestTimeoutMs: withinMs, subscription } = this.#context;
-    const asked = this.#size.next(subscription.batchSize);
+  async #read(asked: number): Promise<QueueRead> {
+    const { requestTimeoutMs: withinMs } = this.#context;
     const askedAtMs = performance.now();
     try {
       const read = await this.#reading.ask((client) => this.queue.read(client, this.#lease, asked));
@@ -192,13 +193,17 @@ export class QueueReader {
     }
   }
 
-  /** @returns how long to wait: if order is kept, as long as the open messages rest */
-  async #offer(messages: readonly IncomingMessage[]): Promise<number> {
+  /**
+   * @param full there may be more than was asked for, which is less than the subscription wants
+   * @returns how long to wait: if order is kept, as long as the open messages rest
+   */
+  async #offer(messages: readonly IncomingMessage[], full: boolean): Promise<number> {
     const { link, stopping, subscription } = this.#context;
     const lost = this.#lost?.signal ?? AbortSignal.abort();
     const signal = AbortSignal.any([stopping, lost]);
-    const { address, ordered } = this.queue;
-    const batch = new OfferedBatch({ address, partition: 0, messages, signal, lost, ordered });
+    const { address, ordered, readsOn } = this.queue;
+    const cut = !readsOn || full;
+    const batch = new OfferedBatch({ address, partition: 0, messages, signal, lost, ordered, cut });
     await subscription.handle(batch);
     const done = batch.done();
     if (ordered && done.length < messages.length) this.queue.reread();

@@ -1,6 +1,9 @@
 import type { IncomingMessage, SourceNotice } from '../../source.ts';
 import type { RedisClient } from '../client/open-client.ts';
 
+/** Limits the size of a reply, whatever the batch size. A script can pass on few more arguments than this. */
+export const mostAtOnce = 2_000;
+
 /** Identifies a reader of a queue, which no other may read while the lease lasts, unless the queue is shared. */
 export interface QueueLease {
   /** The group, followed by a name that is unique to this member. */
@@ -27,6 +30,8 @@ export interface Queue {
   readonly address: string;
   /** Whether a message that is not done keeps those behind it from being done. */
   readonly ordered: boolean;
+  /** Whether a read of messages that are open has those behind them, too, so that they may wait for more. */
+  readonly readsOn: boolean;
   /** Extends the lease. @returns whether it is still held */
   renew(client: RedisClient, lease: QueueLease): Promise<boolean>;
   /** Gives the lease up, so that the next member begins at once. */

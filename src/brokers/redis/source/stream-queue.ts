@@ -4,13 +4,10 @@ import { refusalOf } from '../client/error-reply.ts';
 import type { RedisClient } from '../client/open-client.ts';
 import { redisClient } from '../client/redis-package.ts';
 import { makeGroup } from './group-names.ts';
-import type { Queue, QueueLease, QueueRead } from './queue.ts';
+import { mostAtOnce, type Queue, type QueueLease, type QueueRead } from './queue.ts';
 import { StreamEntry } from './stream-entry.ts';
 import type { StreamReading } from './stream-reading.ts';
 import { lagScript } from './stream-scripts.ts';
-
-/** Limits the size of a reply, whatever the batch size. */
-const mostEntries = 2_000;
 
 type RawEntry = readonly [id: Buffer, fields: readonly Buffer[]];
 
@@ -41,6 +38,8 @@ interface StreamQueueOptions {
 export class StreamQueue implements Queue {
   readonly address: string;
   readonly ordered: boolean;
+  /** What is new is read only when nothing is open. */
+  readonly readsOn = false;
   readonly #reading: StreamReading;
   readonly #group: string;
   /** Where the group begins if it is created now. */
@@ -226,7 +225,7 @@ function withNotices(notices: readonly SourceNotice[], read: QueueRead): QueueRe
 }
 
 function countOf(most: number): string {
-  return String(Math.min(most, mostEntries));
+  return String(Math.min(most, mostAtOnce));
 }
 
 /** Bodies may be binary, and most fields are never decoded. */

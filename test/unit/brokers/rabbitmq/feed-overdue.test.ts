@@ -81,3 +81,23 @@ test('a feed is overdue when it holds nothing and far more would fit', async () 
     [1, 1],
   ]);
 });
+
+test('a batch says that it was cut when as much is held as may be, and that is less than a batch', async () => {
+  const { batches, handled, prefetch, receive } = stage({ batchSize: 10 });
+  vi.spyOn(prefetch, 'count', 'get').mockReturnValue(3);
+  receive('1', '2');
+  await tick();
+  await handled(() => undefined);
+  receive('3');
+  await tick();
+  await handled();
+  vi.spyOn(prefetch, 'count', 'get').mockReturnValue(10);
+  receive(...Array.from({ length: 10 }, (_, n) => String(n + 4)));
+  await tick();
+
+  expect(batches.map(({ cut, messages }) => [messages.length, cut])).toEqual([
+    [2, false],
+    [3, true],
+    [10, false],
+  ]);
+});

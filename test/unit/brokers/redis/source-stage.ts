@@ -25,6 +25,7 @@ export const paces = {
 /** A queue that answers its reads from a list, then always the same. */
 class ScriptedQueue implements Queue {
   readonly ordered = true;
+  readsOn = true;
   readonly address: string;
   readonly #leaseKey: string;
   readonly answers: (QueueRead | Error | (() => Promise<QueueRead>))[] = [];

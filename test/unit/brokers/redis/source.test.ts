@@ -187,3 +187,21 @@ test('a batch is never larger than the subscription allows', async () => {
 
   expect(queue.asked[0]).toBe(3);
 });
+
+test('a batch says that it was cut if the reply was full, or the queue reads on only behind what is done', async () => {
+  const { orders: queue, subscribe } = await stage();
+  // The first reply has at most 32 of the 100 that are wanted.
+  const full = Array.from({ length: 32 }, (_, n) => String(n));
+  queue.answers.push(mine(full), mine(['32', '33']));
+  const cut: (boolean | undefined)[] = [];
+
+  await subscribe((batch) => {
+    cut.push(batch.cut);
+    acknowledgeAll(batch);
+  });
+  await expect.poll(() => cut, soon).toEqual([true, false]);
+  queue.readsOn = false;
+  queue.answers.push(mine(['34']));
+
+  await expect.poll(() => cut, soon).toEqual([true, false, true]);
+});

@@ -123,6 +123,7 @@ test('open entries are requested only at first, after `reread`, and when entries
   const claimed = commands[0];
 
   expect(usual).toEqual(reads);
+  expect(queue.readsOn, 'nothing new comes with open entries').toBe(false);
   expect(reread).toEqual(['OPEN', ...reads]);
   expect(again?.at(-1)).toBe('');
   expect(before).toEqual(reads);
