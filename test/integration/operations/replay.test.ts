@@ -130,7 +130,7 @@ test('a replay of named messages sends these in their order, once each, and leav
 
   const { id, count } = await operator.bulk.start(ofOrders, task, ada);
   await untilDone(id);
-  await until(() => Promise.resolve(fixture.broker.log.length === 16));
+  await until(() => Promise.resolve(fixture.broker.log.length >= 16));
 
   expect(count).toBe(4);
   expect(fixture.broker.labels.slice(12)).toEqual(['K1', 'L3', 'K5', 'L6']);
