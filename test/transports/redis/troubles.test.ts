@@ -148,12 +148,12 @@ test.each(troubles)(
   },
 );
 
-/** It gets a copy of another server, and loads that for two seconds or more: it answers after every two million bytes. */
+/** It gets a copy of another server, and loads that for six seconds or more: it answers after every two million bytes. */
 async function beginLoading(admin: Admin): Promise<void> {
   const primary = await ownRedis();
   const other = await redisAt(primary.url);
   await commands('CONFIG SET rdbcompression no', 'CONFIG SET repl-diskless-sync no')(other);
-  const values = "for n = 1, 400 do redis.call('SET', n, string.rep('x', 100000)) end";
+  const values = "for n = 1, 1000 do redis.call('SET', n, string.rep('x', 100000)) end";
   await other.sendCommand(['EVAL', values, '0']);
   await admin.configSet('key-load-delay', '6000');
   await commands(`REPLICAOF 127.0.0.1 ${new URL(primary.url).port}`)(admin);
