@@ -161,10 +161,10 @@ export const layers = [
     // It probes each server with the client that will be used, hence the packages.
     folder: 'dev/servers',
     depth: 2,
-    imports: ['src/core/', 'src/brokers/kafka/client/idle-timers.ts'],
+    imports: ['src/core/', 'src/brokers/kafka/client/idle-timers.ts', 'src/brokers/rocketmq/client/'],
     uses: ['pg', 'kafkajs', 'temporal', 'process', 'io'],
     reason:
-      'dev/servers may import src/core and src/brokers/kafka/client/idle-timers.ts: it starts servers for others and works before anything is configured.',
+      'dev/servers may import src/core, src/brokers/kafka/client/idle-timers.ts and src/brokers/rocketmq/client: it starts servers for others and works before anything is configured.',
   },
   {
     folder: 'dev/init',

@@ -1,3 +1,5 @@
+import { askMasters } from '../../../src/brokers/rocketmq/client/administration.ts';
+import type { RocketmqConnection } from '../../../src/brokers/rocketmq/client/connection.ts';
 import type { LocalContext } from '../local-context.ts';
 import type { LocalNode, LocalOptions, ServerSource } from '../local-options.ts';
 import { openContext } from '../open-context.ts';
@@ -92,12 +94,16 @@ async function startBoth(
   const start = (
     spec: Pick<Parameters<typeof startServer>[1], 'data' | 'name' | 'nodeId' | 'command'>,
     port: number,
+    answers = (): Promise<unknown> => Promise.resolve(),
   ) =>
     startServer(context, {
       ...common,
       ...spec,
       address: `127.0.0.1:${port}`,
-      probe: () => requireListener(spec.name, '127.0.0.1', port),
+      async probe() {
+        await requireListener(spec.name, '127.0.0.1', port);
+        await answers();
+      },
     });
   return progressStep(context.tell, `RocketMQ: starting on port ${ports.proxy}`, async () => {
     // A broker that finds no name server at its start registers only half a minute later.
@@ -109,6 +115,8 @@ async function startBoth(
       const node = await start(
         { data, name: 'RocketMQ', nodeId: 2, command: programs.proxy(data, ports) },
         ports.proxy,
+        // The proxy may be there before the broker has registered: until then topics cannot be created.
+        () => askMasters(plain(ports), 'start', () => Promise.resolve()),
       );
       const stop = async (): Promise<void> => {
         await Promise.all([names.end(), node.end()]);
@@ -125,4 +133,16 @@ async function startBoth(
       throw error;
     }
   });
+}
+
+function plain({ names, proxy }: RocketmqPorts): RocketmqConnection {
+  return {
+    servers: [`127.0.0.1:${proxy}`],
+    nameServers: [`127.0.0.1:${names}`],
+    tls: false,
+    credentials: undefined,
+    namespace: '',
+    requestTimeoutMs: 2_000,
+    invisibleMs: 0,
+  };
 }
