@@ -1,6 +1,6 @@
 import type { IncomingMessage } from '../brokers/source.ts';
 import type { Topic } from '../core/topic.ts';
-import { tracing } from '../tracing/trace-context.ts';
+import { tracing } from '../telemetry/trace-context.ts';
 import type { HandlerContext } from './handler.ts';
 import type { HandlerRules } from './handler-options.ts';
 import type { InboxMessage } from './reading/inbox-message.ts';

@@ -9,7 +9,7 @@ import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
 import { uuid } from '../core/uuid.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
-import { tracing } from '../tracing/trace-context.ts';
+import { tracing } from '../telemetry/trace-context.ts';
 import { type Expires, expiryOf } from './expiry.ts';
 import { type Replacement, replacementOf } from './replacement.ts';
 import { findUnwritable } from './unwritable-value.ts';

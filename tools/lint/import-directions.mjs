@@ -58,7 +58,16 @@ const packages = {
   opentelemetry: {
     regex: '^@opentelemetry/',
     message:
-      'Only src/tracing knows OpenTelemetry, and loads it where it is installed, so that nobody must install it.',
+      'Only src/telemetry knows OpenTelemetry, and loads it where it is installed, so that nobody must install it.',
+  },
+  hono: {
+    regex: '^(?:@hono/|hono(?:/|$)|openid-client(?:/|$)|zod(?:/|$))',
+    message:
+      'Hono, zod and the client of OpenID Connect stay in src/api, so that only its users must install them.',
+  },
+  nodemailer: {
+    regex: '^nodemailer(?:/|$)',
+    message: 'nodemailer stays in src/alerts, so that only those who are told by e-mail must install it.',
   },
   temporal: {
     regex: '^@temporalio/',

@@ -31,17 +31,17 @@ export const layers = [
     reason: 'src/store may import src/core only: SQL knows the rules, and nobody above it.',
   },
   {
-    folder: 'src/tracing',
+    folder: 'src/telemetry',
     imports: ['core/'],
     uses: ['opentelemetry'],
-    reason: 'src/tracing may import src/core only: a trace is a pair of headers, whatever carries them.',
+    reason: 'src/telemetry may import src/core only: a trace is a pair of headers, whatever carries them.',
   },
   {
     folder: 'src/outbox',
-    imports: ['core/', 'store/', 'tracing/'],
+    imports: ['core/', 'store/', 'telemetry/'],
     uses: ['io'],
     reason:
-      'src/outbox may import src/store, src/tracing and src/core only: writing a message needs no relay and no broker.',
+      'src/outbox may import src/store, src/telemetry and src/core only: writing a message needs no relay and no broker.',
   },
   {
     folder: 'src/bulk',
@@ -76,13 +76,13 @@ export const layers = [
   {
     folder: 'src/inbox',
     depth: 2,
-    imports: ['core/', 'store/', 'tracing/', 'bulk/', 'brokers/incoming-message.ts'],
+    imports: ['core/', 'store/', 'telemetry/', 'bulk/', 'brokers/incoming-message.ts'],
     types: ['brokers/source.ts', 'brokers/seen-filter.ts'],
     uses: ['io'],
     homes: { http: { uses: [], imports: ['brokers/http/client/'] } },
     apart: ['intake', 'parked'],
     reason:
-      'src/inbox may import src/bulk, src/store, src/tracing, src/core, src/brokers/incoming-message.ts and the types of src/brokers/source.ts and src/brokers/seen-filter.ts, and src/inbox/http also src/brokers/http/client: handling a message needs neither relay nor broker.',
+      'src/inbox may import src/bulk, src/store, src/telemetry, src/core, src/brokers/incoming-message.ts and the types of src/brokers/source.ts and src/brokers/seen-filter.ts, and src/inbox/http also src/brokers/http/client: handling a message needs neither relay nor broker.',
   },
   {
     folder: 'src/operations',

@@ -64,14 +64,14 @@ const cases: readonly Case[] = [
   refuse(
     'src/outbox',
     value('../relay/starter.ts'),
-    'src/outbox may import src/store, src/tracing and src/core only',
+    'src/outbox may import src/store, src/telemetry and src/core only',
   ),
   refuse('src/outbox', value('pg'), onlyStore),
   ...allow('src/outbox', value('../store/message/write.ts'), value('../core/topic.ts')),
 
-  refuse('src/tracing', value('../store/message/write.ts'), 'src/tracing may import src/core only'),
-  refuse('src/outbox', value('@opentelemetry/api'), 'Only src/tracing knows OpenTelemetry'),
-  ...allow('src/tracing', type('@opentelemetry/api'), value('../core/headers.ts')),
+  refuse('src/telemetry', value('../store/message/write.ts'), 'src/telemetry may import src/core only'),
+  refuse('src/outbox', value('@opentelemetry/api'), 'Only src/telemetry knows OpenTelemetry'),
+  ...allow('src/telemetry', type('@opentelemetry/api'), value('../core/headers.ts')),
 
   refuse('src/bulk', value('../relay/starter.ts'), 'src/bulk may import src/store and src/core only'),
   ...allow('src/bulk', value('../store/bulk/page.ts'), value('../core/crash-point.ts')),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../../src/core/topic.ts';
 import { prepare } from '../../../src/outbox/prepare.ts';
-import { createTracing } from '../../../src/tracing/trace-context.ts';
+import { createTracing } from '../../../src/telemetry/trace-context.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';
