@@ -21,6 +21,21 @@ export const partPackages = {
   http: { for: 'Sending over HTTP', packages: ['standardwebhooks@1', 'undici@7'] },
   redis: { for: 'Redis', packages: ['@redis/client@6'] },
   rocketmq: { for: 'RocketMQ', packages: ['rocketmq-client-nodejs@1'] },
+  metrics: {
+    for: 'Exporting metrics',
+    packages: [
+      '@opentelemetry/api@1',
+      '@opentelemetry/exporter-prometheus@0.223',
+      '@opentelemetry/sdk-metrics@2',
+    ],
+  },
+  otlp: {
+    for: 'Sending metrics by OTLP',
+    packages: ['@opentelemetry/exporter-metrics-otlp-proto@0.223'],
+  },
+  email: { for: 'Alerts by e-mail', packages: ['nodemailer@10'] },
+  api: { for: 'The HTTP API', packages: ['@hono/node-server@2', 'hono@4', 'zod@4'] },
+  signIn: { for: 'Signing in by OpenID Connect', packages: ['openid-client@6'] },
   demo: {
     for: 'The demo, a shop with Prisma models,',
     packages: ['@prisma/adapter-pg@7', '@prisma/client@7', 'zod@4'],
