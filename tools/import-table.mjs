@@ -13,7 +13,10 @@ const packageNames = {
   rocketmq: '`rocketmq-client-nodejs`',
   undici: '`undici`',
   webhooks: '`standardwebhooks`',
-  opentelemetry: '`@opentelemetry/api`',
+  opentelemetry: '`@opentelemetry/*`',
+  hono: 'Hono, `openid-client`',
+  zod: '`zod`',
+  nodemailer: '`nodemailer`',
   temporal: '`@temporalio/*`',
   process: 'the environment',
   // Files and sockets, which nearly every layer uses.

@@ -61,9 +61,13 @@ const packages = {
       'Only src/telemetry knows OpenTelemetry, and loads it where it is installed, so that nobody must install it.',
   },
   hono: {
-    regex: '^(?:@hono/|hono(?:/|$)|openid-client(?:/|$)|zod(?:/|$))',
+    regex: '^(?:@hono/|hono(?:/|$)|openid-client(?:/|$))',
     message:
-      'Hono, zod and the client of OpenID Connect stay in src/api, so that only its users must install them.',
+      'Hono and the client of OpenID Connect stay in src/api, so that only its users must install them.',
+  },
+  zod: {
+    regex: '^zod(?:/|$)',
+    message: 'zod stays in src/api and the demo: the library accepts the schemas of any package.',
   },
   nodemailer: {
     regex: '^nodemailer(?:/|$)',

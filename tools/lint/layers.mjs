@@ -33,8 +33,8 @@ export const layers = [
   {
     folder: 'src/telemetry',
     imports: ['core/'],
-    uses: ['opentelemetry'],
-    reason: 'src/telemetry may import src/core only: a trace is a pair of headers, whatever carries them.',
+    uses: ['opentelemetry', 'io'],
+    reason: 'src/telemetry may import src/core only: it measures and follows whatever others call.',
   },
   {
     folder: 'src/outbox',
@@ -130,6 +130,7 @@ export const layers = [
       'operations/',
       'temporal/',
       'config/',
+      'telemetry/',
     ],
     uses: ['io'],
     reason:
@@ -186,7 +187,7 @@ export const layers = [
       'dev/servers/',
       'dev/generated/',
     ],
-    uses: ['pg', 'prisma', 'kafkajs', 'process', 'io'],
+    uses: ['pg', 'prisma', 'kafkajs', 'zod', 'process', 'io'],
     reason:
       'dev/demo is a user of the library: it imports entry points, src/app, src/config, src/operations, src/core, src/brokers/kafka/client/idle-timers.ts and dev/servers.',
   },
