@@ -9,6 +9,7 @@ import { isFailure, type Settlement } from '../store/lane/settle.ts';
 import { isPaused } from '../store/lane/topics.ts';
 import { releaseBlocked } from '../store/message/release-blocked.ts';
 import { answeredInTime } from './answered-in-time.ts';
+import { type BatchDelays, delaysOf } from './batch-delays.ts';
 import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { tellExpired } from './expiry.ts';
@@ -202,11 +203,17 @@ export class Drain {
     if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;
     // Behind a batch that is not full, which is the usual one, there is nothing yet.
     let ahead = claimed.truncated ? this.#claimAhead(claimed, true) : undefined;
+    const publishedFrom = performance.now();
     const { outcomes, hold } = await this.#lease.during(() =>
       this.#answered('a batch', (signal) => publishBatch(route, source, partitions, claimed, signal)),
     );
+    const answeredAt = performance.now();
+    const took = {
+      publishMs: answeredAt - publishedFrom,
+      ...delaysOf(claimed, outcomes, answeredAt - claimedAt),
+    };
     if (hold === undefined && (claimed.truncated || wake.rung)) ahead ??= this.#claimAhead(claimed, false);
-    const settled = await this.#settle(claimed, outcomes);
+    const settled = await this.#settle(claimed, outcomes, took);
     if (ahead !== undefined && mayFollow(ahead, settled)) this.#ahead = ahead;
     // A claim ahead that is dropped has answered a ring, so another one must be made.
     const done = ahead === undefined && hold === undefined && !claimed.truncated;
@@ -236,7 +243,11 @@ export class Drain {
   }
 
   /** @returns what was written, if anything was */
-  async #settle(claimed: Claim, outcomes: PlanInput['outcomes']): Promise<Settlement | undefined> {
+  async #settle(
+    claimed: Claim,
+    outcomes: PlanInput['outcomes'],
+    took: BatchDelays & { readonly publishMs: number },
+  ): Promise<Settlement | undefined> {
     const { lane, route, report } = this.#input;
     const settlement = planSettlement({
       owner: this.#lease.owner,
@@ -262,6 +273,8 @@ export class Drain {
       type: 'batch-settled',
       acknowledged: settlement.batch?.count ?? 0,
       exceptions: settlement.changes.filter((change) => change.to !== 'published').length,
+      transport: route.transport.name,
+      ...took,
       ...lane,
     });
     await tellExpired(this.#input, settlement.changes);

@@ -1,5 +1,6 @@
 import type { Hold } from '../brokers/transport.ts';
 import type { Lane } from '../core/lane.ts';
+import type { BatchDelays } from './batch-delays.ts';
 import type { StalledGroup } from './on-stalled.ts';
 
 /** A message whose try has failed, as the database has it. */
@@ -33,7 +34,17 @@ export type RelayEvent =
    * relay dies or loses the lane in between: then the next owner of the lane reports what may not have been reported.
    */
   | ({ readonly type: 'attempt-failed'; readonly retryInMs: number } & FailedSend)
-  | ({ readonly type: 'batch-settled'; readonly acknowledged: number; readonly exceptions: number } & Lane)
+  /** A batch was handed to the transport, and its outcome is in the database. */
+  | ({
+      readonly type: 'batch-settled';
+      readonly acknowledged: number;
+      readonly exceptions: number;
+      /** Name of the kind of transport. */
+      readonly transport: string;
+      /** How long the transport took. */
+      readonly publishMs: number;
+    } & BatchDelays &
+      Lane)
   | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
   | { readonly type: 'bulk-started'; readonly id: string }
   /**

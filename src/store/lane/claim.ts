@@ -16,6 +16,8 @@ export interface Claim {
   readonly freed: boolean;
   /** The most messages that one take of the topic's rate lets go; `null`: it has no rate. */
   readonly share: number | null;
+  /** When it was made by the database's clock, in milliseconds since 1970; `null` without messages. */
+  readonly at: number | null;
   /** In order of position. */
   readonly messages: readonly ClaimedMessage[];
 }
@@ -36,7 +38,7 @@ export interface ClaimRequest {
 
 /** The statement is a function, `outbox.claim`, so that its plan is cached. */
 export const claimSql = `
-  select snapshot, owned, paused, truncated, freed, ids, positions, created, lengths, payloads, keys, headers, others, share
+  select snapshot, owned, paused, truncated, freed, ids, positions, created, lengths, payloads, keys, headers, others, share, at
   from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 /** Reads the next messages of a lane that the owner has not published yet. Writes nothing. */
@@ -63,6 +65,7 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
     truncated: row.truncated,
     freed: row.freed,
     share: row.share,
+    at: row.at,
     messages: readClaimed(row),
   };
 }

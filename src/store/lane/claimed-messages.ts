@@ -11,6 +11,10 @@ export interface ClaimedMessage {
   readonly attempts: number;
   /** In ISO format with milliseconds, UTC. */
   readonly createdAt: string;
+  /** When it, or its next try, was due, in milliseconds since 1970; `null`: it could go at once. */
+  readonly dueAtMs: number | null;
+  /** True if it was published before, and is sent again for its receipt. */
+  readonly resent: boolean;
   /** True if it must not be sent: a retrying, blocked or blocking failed message of its key comes before it. */
   readonly blocked: boolean;
   /** True if a dead owner may already have published it. */
@@ -55,6 +59,9 @@ interface Other {
   readonly expiresAt?: number | null;
   /** From the claim on, rounded up; `null` or absent: it may always be sent. */
   readonly expiresInMs?: number | null;
+  /** Milliseconds since 1970; `null` or absent: at once. */
+  readonly dueAt?: number | null;
+  readonly resent?: boolean;
 }
 
 const idLength = 36;
@@ -87,7 +94,8 @@ export function readClaimed(row: ClaimRow): readonly ClaimedMessage[] {
   const readAt = performance.now();
   return positions.split(',').map((position, n) => {
     const other = others[next]?.n === n ? others[next++] : undefined;
-    const { contentType, attempts, workflowId, suspect, blocked, expiresAt, expiresInMs } = other ?? usual;
+    const { contentType, attempts, workflowId, suspect, blocked, dueAt, resent, expiresAt, expiresInMs } =
+      other ?? usual;
     return {
       id: ids.slice(n * idLength, (n + 1) * idLength),
       position,
@@ -98,6 +106,8 @@ export function readClaimed(row: ClaimRow): readonly ClaimedMessage[] {
       ownWorkflow: workflowId,
       attempts,
       createdAt: isoOf(Number(times[n])),
+      dueAtMs: dueAt ?? null,
+      resent: resent === true,
       blocked,
       suspect,
       expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt).toISOString() : null,

@@ -102,7 +102,8 @@ test('the same problem is logged once in five seconds, wherever and for whicheve
       consumer?.({ type: 'parked', id: crypto.randomUUID(), offset: String(n), error: 'closed', ...place });
     }
     relay({ type: 'error', during: 'sweep', error: new Error('port 1') });
-    relay({ type: 'batch-settled', topic: 'orders', lane: 0, acknowledged: 1, exceptions: 0 });
+    const counted = { acknowledged: 1, exceptions: 0, transport: 'kafka', publishMs: 1 };
+    relay({ type: 'batch-settled', topic: 'orders', lane: 0, ...counted, delaysMs: [], latenessMs: [] });
     vi.advanceTimersByTime(5_001);
     relay({ type: 'error', during: 'look', error: new Error('port 1') });
 

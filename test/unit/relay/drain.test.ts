@@ -30,7 +30,7 @@ test('a lane is acquired, emptied in batches, and freed as quiet after being emp
     exceptions: 0,
     ...place,
   });
-  expect(events.slice(1)).toEqual([settled(2), settled(1)]);
+  expect(events.slice(1)).toMatchObject([settled(2), settled(1)]);
   expect(database.valuesOf(asked.settle).map(([, , , , cursor, snapshot]) => [cursor, snapshot])).toEqual([
     ['2', '5:5:'],
     ['3', '6:6:'],

@@ -16,6 +16,8 @@ const message = fc.record({
   attempts: fc.constantFrom(0, 0, 0, 2),
   ownWorkflow: fc.constantFrom(null, null, 'installation/message/1'),
   suspect: fc.boolean(),
+  dueAtMs: fc.constantFrom(null, null, 1_767_323_045_678),
+  resent: fc.constantFrom(false, false, true),
   expiresAt: fc.constantFrom(null, null, '2030-01-02T03:04:05.678Z'),
   expiresBy: fc.constant(null),
   blocked: fc.boolean(),
