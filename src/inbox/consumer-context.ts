@@ -6,6 +6,7 @@ import type { ConsumerReport } from './consumer-event.ts';
 import type { ConsumerRules } from './consumer-options.ts';
 import type { Breaker } from './handling/breaker.ts';
 import type { HandlerTransactions } from './handling/handler-transactions.ts';
+import type { HandlingMetrics } from './handling/handling-metrics.ts';
 import type { OneSuspect } from './handling/one-suspect.ts';
 import type { InboxTransactions } from './inbox-transactions.ts';
 import type { SourceRoutes } from './source-routes.ts';
@@ -19,6 +20,8 @@ export interface ConsumerContext<Tx extends Transaction> {
   readonly filter: SeenFilter | undefined;
   readonly suspects: OneSuspect;
   readonly tally: Tally;
+  /** `undefined`: the process has no provider of metrics. */
+  readonly metrics: HandlingMetrics | undefined;
   readonly breaker: Breaker;
   readonly handlers: HandlerTransactions<Tx>;
   readonly report: ConsumerReport;

@@ -16,32 +16,51 @@ export interface ConsumerCounts {
   readonly failedAttempts: number;
 }
 
+type Counted = { -readonly [Name in keyof ConsumerCounts]: number };
+
+const none: ConsumerCounts = {
+  handled: 0,
+  duplicates: 0,
+  expired: 0,
+  parked: 0,
+  failed: 0,
+  ignored: 0,
+  failedAttempts: 0,
+};
+
 /** The counts of one consumer. */
 export class Tally {
-  handled = 0;
-  duplicates = 0;
-  expired = 0;
-  parked = 0;
-  failed = 0;
-  ignored = 0;
   failedAttempts = 0;
   /** Messages that are being handled now. */
   inFlight = 0;
+  readonly #all: Counted = { ...none };
+  readonly #byTopic: ReadonlyMap<string, Counted>;
+  readonly #ofOthers: Counted = { ...none };
   readonly #ended: () => void;
 
-  /** @param ended called each time a message has ended */
-  constructor(ended: () => void) {
+  /**
+   * @param topics those that are counted one by one: what else a message calls its topic is not bounded
+   * @param ended called each time a message has ended
+   */
+  constructor(topics: readonly string[], ended: () => void) {
+    this.#byTopic = new Map(topics.map((topic) => [topic, { ...none }]));
     this.#ended = ended;
   }
 
-  /** Counts a message that has ended. */
-  count(end: Exclude<keyof ConsumerCounts, 'failedAttempts'>): void {
-    this[end] += 1;
+  /** Counts a message that has ended. @param topic what it calls its topic; `undefined`: only its id is known */
+  count(end: Exclude<keyof ConsumerCounts, 'failedAttempts'>, topic: string | undefined): void {
+    this.#all[end] += 1;
+    const counted = topic === undefined ? undefined : this.#byTopic.get(topic);
+    (counted ?? this.#ofOthers)[end] += 1;
     this.#ended();
   }
 
   counts(): ConsumerCounts {
-    const { handled, duplicates, expired, parked, failed, ignored, failedAttempts } = this;
-    return { handled, duplicates, expired, parked, failed, ignored, failedAttempts };
+    return { ...this.#all, failedAttempts: this.failedAttempts };
+  }
+
+  /** The counts of each topic, and of all others as `_OTHER`; without failed attempts. */
+  topics(): readonly (readonly [string, ConsumerCounts])[] {
+    return [...this.#byTopic, ['_OTHER', this.#ofOthers]];
   }
 }

@@ -6,6 +6,7 @@ import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { countKept } from '../store/inbox/kept-counts.ts';
 import { readInstallation } from '../store/installation/installation.ts';
 import { requireMigrated } from '../store/installation/migrate.ts';
+import { openMeter } from '../telemetry/meter.ts';
 import type { ConsumerContext } from './consumer-context.ts';
 import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
@@ -16,6 +17,7 @@ import { ConsumerPresence } from './consumer-presence.ts';
 import { Breaker } from './handling/breaker.ts';
 import { BreakerRows } from './handling/breaker-rows.ts';
 import { HandlerTransactions } from './handling/handler-transactions.ts';
+import { HandlingMetrics } from './handling/handling-metrics.ts';
 import { OneSuspect } from './handling/one-suspect.ts';
 import { InboxTransactions, limitOf, poolSizeOf } from './inbox-transactions.ts';
 import type { FailingPartition } from './intake/failing-partitions.ts';
@@ -121,7 +123,10 @@ async function contextOf<Tx extends Transaction>(
     );
   const atStart = <Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> =>
     patient.$transaction((tx) => question(sqlOf(tx)));
-  const tally = new Tally(() => health.progressed());
+  const tally = new Tally(
+    plan.routes.map(({ topic }) => topic.name),
+    () => health.progressed(),
+  );
   const breaker = breakerOf(plan, report, running);
   const sourceRoutes = sourceRoutesOf(plan, report);
   // Added first, and so stopped last: tries that end during the stop still send receipts.
@@ -140,7 +145,9 @@ async function contextOf<Tx extends Transaction>(
   running.add(() => keeper.stop());
   await keeper.start();
   stopping.throwIfAborted();
-  const handlers = new HandlerTransactions({ client, group: rules.group, middlewares, deadline });
+  const metrics = await metricsOf(rules.group, sourceRoutes, tally);
+  running.add(async () => metrics?.stop());
+  const handlers = new HandlerTransactions({ client, group: rules.group, metrics, middlewares, deadline });
   running.inHand(() => handlers.open > 0);
   const context = {
     client,
@@ -149,6 +156,7 @@ async function contextOf<Tx extends Transaction>(
     filter,
     suspects: new OneSuspect(),
     tally,
+    metrics,
     breaker,
     handlers,
     report,
@@ -156,6 +164,20 @@ async function contextOf<Tx extends Transaction>(
     ask,
   };
   return { context, installation };
+}
+
+/** `undefined` if the process exports no metrics. */
+async function metricsOf<Tx>(
+  group: string,
+  sourceRoutes: readonly SourceRoutes<Tx>[],
+  tally: Tally,
+): Promise<HandlingMetrics | undefined> {
+  const meter = await openMeter();
+  const systems = new Map(
+    sourceRoutes.flatMap(({ routes, source }) => routes.map(({ topic }) => [topic.name, source.name])),
+  );
+  const systemOf = (topic: string): string => systems.get(topic) ?? 'unknown';
+  return meter && new HandlingMetrics({ meter, group, tally, systemOf });
 }
 
 /** The sources of a consumer. */

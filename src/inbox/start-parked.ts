@@ -95,7 +95,7 @@ async function buryDead<Tx extends Transaction>(
 ): Promise<Omit<DeadTries, 'gaveUp'>> {
   const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, rules.group, worker, rules.tries));
   for (const id of gaveUp) {
-    tally.count('failed');
+    tally.count('failed', undefined);
     report({ type: 'failed', id, reason: 'killed', error: undefined });
     nudgeDeadLetters(sourceRoutes);
   }

@@ -17,6 +17,7 @@ import type { RelayReport } from '../../relay/report.ts';
 import type { TopicRoute } from '../../relay/topic-route.ts';
 import { openDatabase, relayLimits } from '../../store/database/pool.ts';
 import { writeSettings } from '../../store/installation/settings.ts';
+import { openMeter } from '../../telemetry/meter.ts';
 import type { WorkerExtras } from '../../temporal/relay/engine.ts';
 import { together } from '../together.ts';
 import { relayTroubleLines } from '../trouble-lines.ts';
@@ -25,6 +26,7 @@ import { requireReceiptTopics } from './confirmation.ts';
 import { deliver } from './deliver.ts';
 import { relayConnections } from './relay-connections.ts';
 import { noteCheck, notedBy } from './relay-health.ts';
+import { relayMetrics } from './relay-metrics.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
 import type { RelaySupervision } from './relay-supervision.ts';
@@ -167,7 +169,11 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   });
   running.add(() => database.close());
   const { settings, ...resolved } = resolveRelaySettings(config.relay);
-  const told = together(notedBy(health, resolved.intervals), options.log, options.report);
+  const meter = await openMeter();
+  const unwatch = meter?.watch('poolInUse', () => [{ value: database.inUse() }]);
+  running.add(async () => unwatch?.());
+  const measured = meter && relayMetrics(meter);
+  const told = together(notedBy(health, resolved.intervals), measured, options.log, options.report);
   const servers = relayServers({
     at,
     target,

@@ -6,10 +6,12 @@ import type { HandlerContext } from '../handler.ts';
 import type { InboxTransactions } from '../inbox-transactions.ts';
 import { type Middleware, throughAll } from '../middleware.ts';
 import type { InboxMessage } from '../reading/inbox-message.ts';
+import type { HandlingMetrics } from './handling-metrics.ts';
 
 export interface HandlerTransactionsOptions<Tx extends Transaction> {
   readonly client: InboxTransactions<Tx>;
   readonly group: string;
+  readonly metrics?: HandlingMetrics | undefined;
   /** Outermost first. */
   readonly middlewares: readonly Middleware[];
   /** Fires at the deadline of a stop. */
@@ -55,7 +57,12 @@ export class HandlerTransactions<Tx extends Transaction> {
     work: (tx: Tx, context: HandlerContext) => Promise<Result>,
     committed?: () => Promise<void>,
   ): Promise<Result> {
-    const { deadline, group, middlewares } = this.#options;
+    const { deadline, group, metrics, middlewares } = this.#options;
+    const startedAt = performance.now();
+    const measure = (error?: unknown): void => {
+      const [first] = messages;
+      if (first !== undefined) metrics?.processed(first.message.topic, performance.now() - startedAt, error);
+    };
     const inside = async (): Promise<Result> => {
       const result = await this.#transaction(lost, work);
       await committed?.();
@@ -63,9 +70,14 @@ export class HandlerTransactions<Tx extends Transaction> {
     };
     try {
       const [first, ...others] = middlewares.length === 0 ? [] : messages.map(({ message }) => message);
-      if (first === undefined) return await inside();
-      return await throughAll(middlewares, { group, messages: [first, ...others] }, inside);
+      const result =
+        first === undefined
+          ? await inside()
+          : await throughAll(middlewares, { group, messages: [first, ...others] }, inside);
+      measure();
+      return result;
     } catch (error) {
+      measure(error);
       if (lost?.aborted !== true && !deadline.aborted) throw error;
       throw new GivenUp('The transaction was given up.', { cause: error });
     }

@@ -96,7 +96,7 @@ export class MessageIntake<Tx extends Transaction> {
         arrived.push(one);
         continue;
       }
-      tally.count('ignored');
+      tally.count('ignored', one.ignored);
       const { address, partition, offset } = incoming;
       const id = incoming.header('ce_id') ?? '';
       report({ type: 'ignored', id, topic: one.ignored, address, partition, offset });

@@ -16,7 +16,7 @@ export class Outcomes<Tx extends Transaction> {
   end(batch: IncomingBatch, message: Arrived<Tx>, applied: Applied): void {
     const { failing, heard, known, queues, receipts, report, tally } = this.#context;
     const { kind } = applied;
-    tally.count(counterOf(applied));
+    tally.count(counterOf(applied), message.topic);
     failing.settled(message.incoming);
     if (kind === 'duplicate' || kind === 'kept') known.expectMore();
     if (kind === 'parked') {
@@ -30,11 +30,12 @@ export class Outcomes<Tx extends Transaction> {
     batch.acknowledge(message.incoming);
   }
 
-  /** Passes the handled messages to the filter, if there is one. */
+  /** Measures the handled messages, and passes them to the filter, if there is one. */
   async note(messages: readonly Arrived<Tx>[], applied: readonly (Applied | undefined)[]): Promise<void> {
-    const { known } = this.#context;
-    if (!known.filters) return;
+    const { known, metrics } = this.#context;
+    if (!known.filters && metrics === undefined) return;
     const handled = messages.filter((_, n) => applied[n]?.kind === 'handled');
-    if (handled.length > 0) await known.note(handled.map(({ id }) => id));
+    metrics?.effects(handled);
+    if (known.filters && handled.length > 0) await known.note(handled.map(({ id }) => id));
   }
 }

@@ -246,19 +246,20 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     error: unknown,
   ): void {
     const { report, sourceRoutes, tally } = this.#context;
-    tally.count('failed');
+    tally.count('failed', message.topic);
     report({ type: 'failed', ...message, reason, error });
     nudgeDeadLetters(sourceRoutes);
   }
 
   /** Counts and reports what was handled or has expired, and sends receipts. */
   async #handled({ messages, found }: Begun<Tx>, quick: number): Promise<void> {
-    const { report, sourceRoutes, tally } = this.#context;
+    const { metrics, report, sourceRoutes, tally } = this.#context;
+    metrics?.effects(found.flatMap((one) => (one === undefined || one.expired ? [] : [one.arrived])));
     const answering = new Set<Receipts>();
     for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
       const one = found[n];
       const ended = { id, topic, address, partition, offset };
-      tally.count(one?.expired === true ? 'expired' : 'handled');
+      tally.count(one?.expired === true ? 'expired' : 'handled', topic);
       if (one?.expired === true) report({ type: 'expired', ...ended });
       else report({ type: 'handled', ...ended, attempt: attempts + quick });
       const receipts = sourceRoutes.find(({ lookup }) => lookup === one?.routes)?.receipts;

@@ -40,6 +40,8 @@ const idleMs = 5_000;
 export interface ResizableDatabase extends Database {
   /** Sets the maximum number of connections. Connections above it are closed once they have been idle for a while. */
   resize(connections: number): void;
+  /** Number of connections that somebody uses now. */
+  inUse(): number;
 }
 
 /** With it, TCP notices a firewall or a vanished host ten seconds after this time, on a connection without traffic. */
@@ -90,6 +92,7 @@ export function openDatabase({
     openSession: (channel, onNotify) => openSession(address, channel, onNotify, dropAll),
     // The pool reads it on every checkout.
     resize: (most) => void (pool.options.max = most),
+    inUse: () => pool.totalCount - pool.idleCount,
     async close() {
       await pool.end();
       setTimeout(dropAll, goodbyeMs).unref();

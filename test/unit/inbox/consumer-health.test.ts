@@ -68,19 +68,23 @@ test('stuck partitions and addresses are shown by name', () => {
   ]);
 });
 
-test('counts begin at zero, count each end, and notify of it', () => {
+test('counts begin at zero, count each end of each topic, and notify of it', () => {
   let ended = 0;
-  const tally = new Tally(() => (ended += 1));
+  const tally = new Tally(['orders'], () => (ended += 1));
   const none = { handled: 0, duplicates: 0, expired: 0, parked: 0, failed: 0, ignored: 0, failedAttempts: 0 };
   expect({ ...tally.counts(), inFlight: tally.inFlight }).toEqual({ ...none, inFlight: 0 });
 
-  tally.count('handled');
-  tally.count('duplicates');
-  tally.count('duplicates');
+  tally.count('handled', 'orders');
+  tally.count('duplicates', 'a topic of somebody else');
+  tally.count('duplicates', undefined);
   tally.failedAttempts += 4;
   tally.inFlight = 9;
 
   expect(tally.counts()).toEqual({ ...none, handled: 1, duplicates: 2, failedAttempts: 4 });
+  expect(tally.topics()).toEqual([
+    ['orders', { ...none, handled: 1 }],
+    ['_OTHER', { ...none, duplicates: 2 }],
+  ]);
   expect(ended).toBe(3);
 });
 

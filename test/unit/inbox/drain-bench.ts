@@ -67,7 +67,7 @@ export class DrainBench {
   readonly handled: (number | readonly number[])[] = [];
   readonly attempts: number[] = [];
   readonly receipts: (readonly string[])[] = [];
-  readonly tally = new Tally(() => undefined);
+  readonly tally = new Tally([], () => undefined);
   readonly suspects = new OneSuspect();
   readonly deadline = new AbortController();
   readonly breaker: Breaker;
@@ -145,6 +145,7 @@ export class DrainBench {
       filter: undefined,
       suspects,
       tally,
+      metrics: undefined,
       breaker: this.breaker,
       handlers: new HandlerTransactions({ client, group, middlewares: [], deadline: deadline.signal }),
       report,

@@ -50,7 +50,7 @@ export class IntakeBench {
     readonly ids: readonly string[];
     readonly installation?: string | undefined;
   }[] = [];
-  readonly tally = new Tally(() => undefined);
+  readonly tally = new Tally([], () => undefined);
   readonly suspects = new OneSuspect();
   readonly deadline = new AbortController();
   readonly breaker: Breaker;
@@ -122,6 +122,7 @@ export class IntakeBench {
       filter: settings.filter,
       suspects,
       tally,
+      metrics: undefined,
       breaker: this.breaker,
       handlers,
       report,

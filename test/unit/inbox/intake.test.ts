@@ -49,7 +49,7 @@ test('without a listener a message that ends well creates no event', async () =>
 
   await bench.offer([numbered(1)]);
 
-  expect(bench.tally.handled).toBe(1);
+  expect(bench.tally.counts().handled).toBe(1);
   expect(bench.events).toEqual([]);
 });
 
@@ -296,5 +296,5 @@ test('the database is asked only for ids unknown to the filter', async () => {
   const known = new IntakeBench({ filter });
   await known.offer([numbered(1), numbered(2)]);
   expect(known.database.said('outbox.read_processed')).toEqual([]);
-  expect(known.tally.duplicates).toBe(2);
+  expect(known.tally.counts().duplicates).toBe(2);
 });

@@ -60,7 +60,7 @@ test.each([
     expect(await bench.run()).toEqual(answered);
 
     expect(bench.events).toEqual([{ type: 'failed', id: 'id-9', reason: 'killed', error: undefined }]);
-    expect(bench.tally.failed).toBe(1);
+    expect(bench.tally.counts().failed).toBe(1);
     expect(bench.failed).toBe(1);
   },
 );

@@ -1,0 +1,85 @@
+import type { Attributes, Meter } from '../../telemetry/meter.ts';
+import type { ConsumerCounts, Tally } from '../consumer-counts.ts';
+import type { Arrived } from './arrived.ts';
+
+export interface HandlingMetricsInput {
+  readonly meter: Meter;
+  readonly group: string;
+  readonly tally: Tally;
+  /** Name of the source that a topic arrives from. */
+  readonly systemOf: (topic: string) => string;
+}
+
+/** Most messages of a transaction whose delay is measured. */
+const measuredAtOnce = 16;
+
+const outcomes = [
+  'handled',
+  'expired',
+  'parked',
+  'failed',
+  'ignored',
+] as const satisfies readonly (keyof ConsumerCounts)[];
+
+/** Measures what one consumer handles. */
+export class HandlingMetrics {
+  readonly #input: HandlingMetricsInput;
+  /** By topic: they are the same for each message. */
+  readonly #attributes = new Map<string, Attributes>();
+  readonly #stops: readonly (() => void)[];
+
+  constructor(input: HandlingMetricsInput) {
+    this.#input = input;
+    const { meter, tally } = input;
+    const of = (count: keyof ConsumerCounts, more: Attributes = {}) =>
+      tally
+        .topics()
+        .flatMap(([topic, counts]) =>
+          counts[count] === 0 ? [] : [{ value: counts[count], attributes: { ...this.#at(topic), ...more } }],
+        );
+    this.#stops = [
+      meter.watch('consumed', () => outcomes.flatMap((outcome) => of(outcome, { outcome }))),
+      meter.watch('duplicates', () => of('duplicates')),
+      meter.watch('parked', () => of('parked')),
+    ];
+  }
+
+  /** A transaction of handlers has ended. */
+  processed(topic: string, tookMs: number, error?: unknown): void {
+    const failed =
+      error === undefined ? {} : { 'error.type': error instanceof Error ? error.name : 'unknown' };
+    this.#input.meter.record('processDuration', tookMs / 1_000, { ...this.#at(topic), ...failed });
+  }
+
+  /** The effects of these messages are committed: measures all if they are few, else some that are evenly spread. */
+  effects<Tx>(messages: readonly Arrived<Tx>[]): void {
+    const now = Date.now();
+    const step = Math.max(1, messages.length / measuredAtOnce);
+    for (let place = 0; place < messages.length; place += step) {
+      const message = messages[Math.floor(place)];
+      const storedAt = Date.parse(message?.incoming.header('ce_time') ?? '');
+      // Messages of other senders may tell no time.
+      if (message === undefined || Number.isNaN(storedAt)) continue;
+      this.#input.meter.record('effectDelay', Math.max(0, now - storedAt) / 1_000, this.#at(message.topic));
+    }
+  }
+
+  /** Ends its counting. */
+  stop(): void {
+    for (const stop of this.#stops) stop();
+  }
+
+  #at(topic: string): Attributes {
+    const known = this.#attributes.get(topic);
+    if (known !== undefined) return known;
+    const { group, systemOf } = this.#input;
+    const attributes = {
+      'messaging.system': systemOf(topic),
+      'messaging.destination.name': topic,
+      'messaging.operation.name': 'process',
+      'messaging.consumer.group.name': group,
+    };
+    this.#attributes.set(topic, attributes);
+    return attributes;
+  }
+}

@@ -1,0 +1,84 @@
+import type * as OpenTelemetry from '@opentelemetry/api';
+import { type MetricName, type MetricOf, metrics } from './metrics.ts';
+
+type Api = typeof OpenTelemetry;
+
+/** Values of a metric's attributes, by name. */
+export type Attributes = Readonly<Record<string, string>>;
+
+/** A value that a gauge has now. */
+export interface Observation {
+  readonly value: number;
+  readonly attributes?: Attributes;
+}
+
+/** Writes metrics to the provider that the process has set up. */
+export interface Meter {
+  add(metric: MetricOf<'counter' | 'level'>, value: number, attributes: Attributes): void;
+  record(metric: MetricOf<'histogram'>, value: number, attributes: Attributes): void;
+  /** Calls `observe` at each collection, until the returned function is called: for a counter it answers what was counted so far. */
+  watch(metric: MetricOf<'gauge' | 'counter'>, observe: () => readonly Observation[]): () => void;
+}
+
+/** Bounds of buckets in seconds: those of the conventions, and up to an hour for what waits. */
+const buckets = [
+  0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300, 900, 3_600,
+];
+
+/** @returns a meter of this package; `undefined` if the process has set up no provider of metrics: then nothing is measured */
+export function meterFrom(api: Api): Meter | undefined {
+  const own = api.metrics.getMeterProvider().getMeter('temporal-outbox');
+  if (own === api.createNoopMeter()) return undefined;
+  const counter = madeOnce((metric: MetricOf<'counter' | 'level'>) => {
+    const { kind, name } = metrics[metric];
+    return kind === 'counter'
+      ? own.createCounter(name, aboutOf(metric))
+      : own.createUpDownCounter(name, aboutOf(metric));
+  });
+  const histogram = madeOnce((metric: MetricOf<'histogram'>) =>
+    own.createHistogram(metrics[metric].name, {
+      ...aboutOf(metric),
+      advice: { explicitBucketBoundaries: buckets },
+    }),
+  );
+  const observed = madeOnce((metric: MetricOf<'gauge' | 'counter'>) => {
+    const { kind, name } = metrics[metric];
+    return kind === 'counter'
+      ? own.createObservableCounter(name, aboutOf(metric))
+      : own.createObservableGauge(name, aboutOf(metric));
+  });
+  return {
+    add: (metric, value, attributes) => counter(metric).add(value, attributes),
+    record: (metric, value, attributes) => histogram(metric).record(value, attributes),
+    watch: (metric, observe) => {
+      const callback = (result: OpenTelemetry.ObservableResult): void => {
+        for (const { attributes, value } of observe()) result.observe(value, attributes);
+      };
+      observed(metric).addCallback(callback);
+      return () => observed(metric).removeCallback(callback);
+    },
+  };
+}
+
+function madeOnce<Name, Instrument>(make: (name: Name) => Instrument): (name: Name) => Instrument {
+  const made = new Map<Name, Instrument>();
+  return (name) => {
+    const instrument = made.get(name) ?? make(name);
+    made.set(name, instrument);
+    return instrument;
+  };
+}
+
+function aboutOf(metric: MetricName): OpenTelemetry.MetricOptions {
+  const { meaning, unit } = metrics[metric];
+  return { description: meaning, unit };
+}
+
+/** {@link meterFrom} of the installed package `@opentelemetry/api`; `undefined` as well without it. */
+export async function openMeter(): Promise<Meter | undefined> {
+  try {
+    return meterFrom(await import('@opentelemetry/api'));
+  } catch {
+    return undefined;
+  }
+}
