@@ -10,6 +10,25 @@ export function timeOfFlag(option: string, text: string): Date {
   });
 }
 
+/** Where a server of this process listens. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+}
+
+/** `port` or `host:port`; without a host all addresses of this machine. An IPv6 address stands in brackets. */
+export function listenAddressOfFlag(option: string, text: string): ListenAddress {
+  const [, six, host, port] = /^(?:(?:\[([^\]]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(text) ?? [];
+  if (port !== undefined && Number(port) <= 65_535)
+    return { host: six ?? host ?? '0.0.0.0', port: Number(port) };
+  throw new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    `--${option} takes a port or host:port, such as 127.0.0.1:9464, and "${text}" is none.`,
+    { details: { option } },
+  );
+}
+
 /** The duration of a flag, in milliseconds. */
 export function durationOfFlag(option: string, text: string): number {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts

@@ -6,12 +6,17 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
  *
  * Signals are left to the process: by default Temporal's runtime would end the workers on SIGTERM, and keep a process alive
  * that has no handler of its own.
+ *
+ * @param metricsAt `host:port` at which it serves its metrics. @defaultValue it has none
  */
-export function quietRuntime(): void {
+export function quietRuntime(metricsAt?: string): void {
   try {
     Runtime.install({
       logger: new DefaultLogger('ERROR'),
-      telemetryOptions: { logging: { filter: 'ERROR', forward: {} } },
+      telemetryOptions: {
+        logging: { filter: 'ERROR', forward: {} },
+        ...(metricsAt !== undefined && { metrics: { prometheus: { bindAddress: metricsAt } } }),
+      },
       shutdownSignals: [],
     });
   } catch {

@@ -1,0 +1,84 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { listenAddressOfFlag } from '../../../src/cli/flag-values.ts';
+import { storeMessages } from '../../../src/store/message/write.ts';
+import { metrics, prometheusName } from '../../../src/telemetry/metrics.ts';
+import { type CliProcess, configFile, startCli } from '../../support/fixtures/cli-process.ts';
+import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+/** A relay by the command, with its page of metrics. */
+async function relayWith(context: TestContext, env: Readonly<Record<string, string>> = {}) {
+  const made = await createTestDatabase();
+  context.onTestFinished(() => made.drop());
+  const config = await configFile(context, { url: made.url, temporal: inject('temporalAddress') });
+  const relay = startCli(context, ['relay', '--config', config, '--metrics', '127.0.0.1:0'], env);
+  await expect.poll(() => relay.stdout(), { timeout: 60_000 }).toContain('Delivering 1 topic');
+  const [, page = ''] = /^Metrics at (http:\S+)\.$/m.exec(relay.stdout()) ?? [];
+  return { made, relay, page };
+}
+
+const read = async (page: string): Promise<string> => (await fetch(page)).text();
+
+function ended(relay: CliProcess): Promise<number | null> {
+  relay.signal('SIGTERM');
+  return relay.exited;
+}
+
+test('a relay serves its metrics and those of Temporal on one page, and nothing else', async (context) => {
+  const { made, page, relay } = await relayWith(context);
+  await storeMessages(made.database, 'orders', [{ payload: '{}' }]);
+
+  const sent = `${prometheusName(metrics.sent)}{messaging_system="print",messaging_destination_name="orders",messaging_operation_name="publish"`;
+  await until(async () => (await read(page)).includes(sent));
+  const text = await read(page);
+  expect(text).toMatch(new RegExp(`^# HELP ${prometheusName(metrics.publishDelay)} `, 'm'));
+  expect(text).toMatch(/^temporal_num_pollers\{/m);
+  expect((await fetch(new URL('/', page))).status).toBe(404);
+  expect((await fetch(page, { method: 'POST' })).status).toBe(404);
+  expect(await ended(relay)).toBe(0);
+  await expect(fetch(page)).rejects.toThrow('fetch failed');
+});
+
+test('metrics also go by OTLP where the environment names a collector, at the latest when the relay stops', async (context) => {
+  const bodies: Buffer[] = [];
+  const collector = createServer((request, response) => {
+    const received = async (): Promise<void> => {
+      const body = await buffer(request);
+      if (request.url === '/v1/metrics') bodies.push(body);
+      response.end();
+    };
+    void received();
+  }).listen(0, '127.0.0.1');
+  context.onTestFinished(() => void collector.close());
+  await until(() => collector.listening);
+  const { port } = collector.address() as AddressInfo;
+  const { made, page, relay } = await relayWith(context, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+  });
+  await storeMessages(made.database, 'orders', [{ payload: '{}' }]);
+  await until(async () => (await read(page)).includes(prometheusName(metrics.sent)));
+
+  expect(await ended(relay)).toBe(0);
+  expect(Buffer.concat(bodies).toString('latin1')).toContain(metrics.sent.name);
+});
+
+test.each([
+  ['9464', { host: '0.0.0.0', port: 9464 }],
+  ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
+  ['[::1]:80', { host: '::1', port: 80 }],
+  ['metrics.internal:65535', { host: 'metrics.internal', port: 65_535 }],
+])('%s is an address to listen at', (text, address) => {
+  expect(listenAddressOfFlag('metrics', text)).toEqual(address);
+});
+
+test.each(['', 'x', '65536', '::1:80', '1.2.3.4:', 'http://a:80', '-1'])(
+  '"%s" is no address to listen at',
+  (text) => {
+    expect(() => listenAddressOfFlag('metrics', text)).toThrow('--metrics takes a port or host:port');
+  },
+);
