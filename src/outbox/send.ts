@@ -6,6 +6,7 @@ import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
 import { storeMessages } from '../store/message/write.ts';
+import { countStored } from '../telemetry/sender-metrics.ts';
 import { type MessageOptions, prepare, type SendOptions } from './prepare.ts';
 import { noteReady } from './ready-lanes.ts';
 import { warnOfUnannounced } from './unannounced.ts';
@@ -86,6 +87,7 @@ async function store(
     }
   }
   noteReady(tx, answers);
+  countStored(topic, answers.filter(({ duplicate }) => !duplicate).length);
   if (answers.some(({ unannounced }) => unannounced)) warnOfUnannounced(topic);
   return answers.map(({ id, workflowId, state, dueAt, duplicate }) => ({
     id,

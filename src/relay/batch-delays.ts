@@ -21,7 +21,7 @@ export const measuredOfBatch = 16;
  *
  * @param sinceClaimMs from the claim's answer to the broker's
  */
-export function delaysOf(
+export function measureBatch(
   { at, messages }: Pick<Claim, 'at' | 'messages'>,
   outcomes: readonly (Outcome | undefined)[],
   sinceClaimMs: number,

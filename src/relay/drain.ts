@@ -9,7 +9,7 @@ import { isFailure, type Settlement } from '../store/lane/settle.ts';
 import { isPaused } from '../store/lane/topics.ts';
 import { releaseBlocked } from '../store/message/release-blocked.ts';
 import { answeredInTime } from './answered-in-time.ts';
-import { type BatchDelays, delaysOf } from './batch-delays.ts';
+import { type BatchDelays, measureBatch } from './batch-delays.ts';
 import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { tellExpired } from './expiry.ts';
@@ -210,7 +210,7 @@ export class Drain {
     const answeredAt = performance.now();
     const took = {
       publishMs: answeredAt - publishedFrom,
-      ...delaysOf(claimed, outcomes, answeredAt - claimedAt),
+      ...measureBatch(claimed, outcomes, answeredAt - claimedAt),
     };
     if (hold === undefined && (claimed.truncated || wake.rung)) ahead ??= this.#claimAhead(claimed, false);
     const settled = await this.#settle(claimed, outcomes, took);

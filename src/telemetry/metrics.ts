@@ -13,6 +13,8 @@ export interface Metric {
   readonly meaning: string;
   /** Names of its attributes. Never a key, a ref or an id: their number is not bounded. */
   readonly attributes: readonly string[];
+  /** When somebody should look, and what to do then. */
+  readonly watch?: { readonly when: string; readonly then: string };
 }
 
 const destination = ['messaging.system', 'messaging.destination.name'] as const;
@@ -49,6 +51,7 @@ const counted = {
     unit: 's',
     meaning: 'From storing a message to its acknowledgement by the broker, on its first try.',
     attributes: destination,
+    watch: { when: 'p99 above 5 s', then: 'As for the oldest due message: more lanes, or a faster broker.' },
   },
   lateness: {
     name: 'outbox.lateness',
@@ -56,6 +59,10 @@ const counted = {
     unit: 's',
     meaning: 'From the due time of a delayed message to its acknowledgement, on its first try.',
     attributes: destination,
+    watch: {
+      when: 'p99 above 5 s',
+      then: 'A lane is behind, or the machine is busy: `temporal-outbox status`.',
+    },
   },
   attemptsFailed: {
     name: 'outbox.attempts.failed',
@@ -63,6 +70,10 @@ const counted = {
     unit: '{attempt}',
     meaning: 'Attempts of relays that failed, the last ones included.',
     attributes: [...destination, 'error.type'],
+    watch: {
+      when: 'above 1 % of what is sent',
+      then: '`temporal-outbox list --state retrying` shows the errors.',
+    },
   },
   messagesFailed: {
     name: 'outbox.messages.failed',
@@ -70,6 +81,7 @@ const counted = {
     unit: '{message}',
     meaning: 'Messages that relays have given up: a person decides.',
     attributes: [...destination, 'error.type'],
+    watch: { when: 'growing', then: '`temporal-outbox list --state failed`.' },
   },
   expired: {
     name: 'outbox.messages.expired',
@@ -84,6 +96,10 @@ const counted = {
     unit: '{lane}',
     meaning: 'Lanes that wait because their topic or transport is unreachable.',
     attributes: ['messaging.destination.name'],
+    watch: {
+      when: 'above 0 for 5 minutes',
+      then: '`temporal-outbox status` names what is unreachable; `doctor` says why.',
+    },
   },
   holdDuration: {
     name: 'outbox.hold.duration',
@@ -105,6 +121,7 @@ const counted = {
     unit: '{lane}',
     meaning: 'Lanes taken over from an owner that died.',
     attributes: ['messaging.destination.name'],
+    watch: { when: 'growing steadily', then: 'Relays die or freeze: look at their logs and limits.' },
   },
   receipts: {
     name: 'outbox.receipts',
@@ -119,6 +136,10 @@ const counted = {
     unit: '{workflow}',
     meaning: 'Workflows that did not match their row, and were started again or ended.',
     attributes: ['action'],
+    watch: {
+      when: 'growing steadily',
+      then: 'Workflows are terminated or lost: look at the namespace in the Temporal UI.',
+    },
   },
   troubles: {
     name: 'outbox.troubles',
@@ -126,6 +147,7 @@ const counted = {
     unit: '{event}',
     meaning: 'Failures that a relay tries again, by what it was doing.',
     attributes: ['during', 'error.type'],
+    watch: { when: 'growing steadily', then: 'The log of the relay has the error and what to do next.' },
   },
   poolInUse: {
     name: 'outbox.pool.connections.in_use',
@@ -179,6 +201,7 @@ const read = {
     unit: 's',
     meaning: 'Age of the oldest message that is due and not published.',
     attributes: [],
+    watch: { when: 'above 1 minute', then: '`temporal-outbox status` names the lane and its reason.' },
   },
   messages: {
     name: 'outbox.messages',
@@ -186,6 +209,10 @@ const read = {
     unit: '{message}',
     meaning: 'Messages that are not finished, by state.',
     attributes: ['topic', 'state'],
+    watch: {
+      when: '`state="failed"` above 0',
+      then: '`temporal-outbox list --state failed`, then `retry`, `edit` or `discard`.',
+    },
   },
   parkedMessages: {
     name: 'outbox.parked.messages',
@@ -207,6 +234,10 @@ const read = {
     unit: '{message}',
     meaning: 'Messages that a group has given up: a person decides.',
     attributes: group,
+    watch: {
+      when: 'above 0',
+      then: '`temporal-outbox inbox list --group … --state failed`, then `retry`, `edit` or `discard`.',
+    },
   },
   parkedOldest: {
     name: 'outbox.parked.oldest.age',
@@ -214,6 +245,10 @@ const read = {
     unit: 's',
     meaning: 'How long the oldest kept message has waited.',
     attributes: group,
+    watch: {
+      when: 'above 15 minutes',
+      then: '`temporal-outbox inbox list --group …` shows the errors of handlers.',
+    },
   },
   lag: {
     name: 'outbox.group.lag.messages',
@@ -221,6 +256,10 @@ const read = {
     unit: '{message}',
     meaning: 'Published messages that a group has not passed.',
     attributes: ['group', 'topic'],
+    watch: {
+      when: 'growing for 15 minutes',
+      then: 'Consumers are too few or stand still: `temporal-outbox status`.',
+    },
   },
   receiptsOverdue: {
     name: 'outbox.receipts.overdue',
@@ -228,6 +267,10 @@ const read = {
     unit: '{message}',
     meaning: 'Published messages whose receipt is late.',
     attributes: [],
+    watch: {
+      when: 'above 0',
+      then: 'The group has passed messages without confirming them: `temporal-outbox show <id>`.',
+    },
   },
   archiveBehind: {
     name: 'outbox.archive.behind',
@@ -235,6 +278,10 @@ const read = {
     unit: 's',
     meaning: 'How long what should be in the history has waited for that.',
     attributes: [],
+    watch: {
+      when: 'above 1 hour',
+      then: '`temporal-outbox doctor` says what holds it up, mostly an old transaction.',
+    },
   },
   clockOffset: {
     name: 'outbox.clock.offset',
@@ -242,6 +289,10 @@ const read = {
     unit: 's',
     meaning: "How far this relay's clock is ahead of the database's.",
     attributes: [],
+    watch: {
+      when: 'beyond 1 s either way',
+      then: 'Synchronize the clocks: Kafka may refuse records of the future.',
+    },
   },
   relays: {
     name: 'outbox.relays',
@@ -249,6 +300,7 @@ const read = {
     unit: '{relay}',
     meaning: 'Relays that run.',
     attributes: [],
+    watch: { when: '0', then: 'Start a relay: nothing is delivered.' },
   },
   serverUp: {
     name: 'outbox.server.up',
@@ -256,6 +308,7 @@ const read = {
     unit: '1',
     meaning: '1 if the server answers this relay, else 0.',
     attributes: ['server'],
+    watch: { when: '0 for 1 minute', then: '`temporal-outbox doctor` names the server and the reason.' },
   },
 } as const satisfies Readonly<Record<string, Metric>>;
 

@@ -93,6 +93,7 @@ test('a relay and a consumer count what they deliver, how long it takes, and wha
   const place = { 'messaging.system': 'memory', 'messaging.destination.name': orders.name };
   const group = { 'messaging.consumer.group.name': 'metered' };
   await expect.poll(() => valueOf('sent', { ...place, 'messaging.operation.name': 'publish' })).toBe(4);
+  expect(await valueOf('stored', { 'messaging.destination.name': orders.name })).toBe(4);
   expect(await valueOf('publishDelay', place)).toBe(3);
   expect(await valueOf('lateness', place)).toBe(1);
   expect(await valueOf('operationDuration', place)).toBeGreaterThan(0);

@@ -3,10 +3,12 @@ import { expect, test } from 'vitest';
 import { errorRules } from '../../../src/core/errors.ts';
 import { keptStates, keptTransitions } from '../../../src/core/parked-states.ts';
 import { states, transitions } from '../../../src/core/transitions.ts';
+import { metrics, prometheusName } from '../../../src/telemetry/metrics.ts';
 import * as transports from '../../../src/transports.ts';
 import { withCapabilities } from '../../../tools/capabilities-table.mjs';
 import { errorsPage } from '../../../tools/errors-page.mjs';
 import { withImportTable } from '../../../tools/import-table.mjs';
+import { metricsPage } from '../../../tools/metrics-page.mjs';
 import { keptPart, outboxPart, statesPage } from '../../../tools/states-page.mjs';
 
 const page = readFileSync(new URL('../../../docs/states.md', import.meta.url), 'utf8');
@@ -32,6 +34,13 @@ test('docs/errors.md shows every error and what to do about it', () => {
 
   expect(written).toBe(errorsPage(errorRules));
   expect(written.match(/^\| `OUTBOX_/gm)).toHaveLength(Object.keys(errorRules).length);
+});
+
+test('docs/metrics.md shows every metric, and what to do about those that are to be watched', () => {
+  const written = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
+
+  expect(written).toBe(metricsPage(metrics, prometheusName));
+  expect(written.match(/^\| `(?:outbox|messaging)_/gm)).toHaveLength(Object.keys(metrics).length);
 });
 
 test('ARCHITECTURE.md shows the import rules of the linter', () => {

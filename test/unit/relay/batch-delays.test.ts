@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { delaysOf, measuredOfBatch } from '../../../src/relay/batch-delays.ts';
+import { measureBatch, measuredOfBatch } from '../../../src/relay/batch-delays.ts';
 import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 
 const storedAt = Date.parse('2026-01-02T03:04:05.000Z');
@@ -13,7 +13,10 @@ test('a message counts from its storing, one that had to wait from its due time,
     claimedMessage(2, { createdAt, dueAtMs: storedAt + 900 }),
   ];
   const claim = claimOf(messages, { at: storedAt + 1_000 });
-  expect(delaysOf(claim, [acknowledged, acknowledged], 20)).toEqual({ delaysMs: [1_020], latenessMs: [120] });
+  expect(measureBatch(claim, [acknowledged, acknowledged], 20)).toEqual({
+    delaysMs: [1_020],
+    latenessMs: [120],
+  });
 });
 
 test('what was not acknowledged, retried or sent again for its receipt does not count', () => {
@@ -24,7 +27,7 @@ test('what was not acknowledged, retried or sent again for its receipt does not 
     claimedMessage(4, { createdAt, blocked: true }),
   ];
   const outcomes = [rejected, acknowledged, acknowledged, undefined];
-  expect(delaysOf(claimOf(messages), outcomes, 0)).toEqual({ delaysMs: [], latenessMs: [] });
+  expect(measureBatch(claimOf(messages), outcomes, 0)).toEqual({ delaysMs: [], latenessMs: [] });
 });
 
 test('of a large batch some messages count, the first and others evenly spread; of a small one all', () => {
@@ -33,7 +36,7 @@ test('of a large batch some messages count, the first and others evenly spread; 
       claimedMessage(n, { createdAt: new Date(storedAt + n).toISOString() }),
     );
   const delays = (size: number) =>
-    delaysOf(
+    measureBatch(
       claimOf(batch(size), { at: storedAt + 10_000 }),
       batch(size).map(() => acknowledged),
       0,
@@ -44,5 +47,5 @@ test('of a large batch some messages count, the first and others evenly spread; 
 
 test('no delay is negative, whatever the clocks of the sessions said', () => {
   const claim = claimOf([claimedMessage(1, { createdAt })], { at: storedAt - 5 });
-  expect(delaysOf(claim, [acknowledged], 1).delaysMs).toEqual([0]);
+  expect(measureBatch(claim, [acknowledged], 1).delaysMs).toEqual([0]);
 });

@@ -1,0 +1,35 @@
+/** Generates docs/metrics.md from src/telemetry/metrics.ts. */
+import { writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+const escaped = (text) => text.replaceAll('|', String.raw`\|`);
+
+/** The page: each metric, what it means, when to look, and what to do then. */
+export function metricsPage(metrics, prometheusName) {
+  const row = (metric) => {
+    const { attributes, meaning, watch } = metric;
+    const of = attributes.length === 0 ? '' : ` By ${attributes.map((name) => `\`${name}\``).join(', ')}.`;
+    const when = watch === undefined ? '' : escaped(watch.when);
+    const then = watch === undefined ? '' : escaped(watch.then);
+    return `| \`${prometheusName(metric)}\` | ${escaped(meaning)}${of} | ${when} | ${then} |`;
+  };
+  return `# Metrics
+
+Generated from \`src/telemetry/metrics.ts\` by \`npm run metrics\`; do not edit.
+
+\`temporal-outbox relay --metrics 9464\` serves them at \`/metrics\`, beside those of Temporal's SDK, and sends them by OTLP if
+\`OTEL_EXPORTER_OTLP_ENDPOINT\` is set; it needs \`@opentelemetry/api\`, \`@opentelemetry/sdk-metrics\` and
+\`@opentelemetry/exporter-prometheus\`. In your own process, senders, relays and consumers write to the \`MeterProvider\` that you have
+set up before they start; without one nothing is measured. Names are those of Prometheus, attributes those of OpenTelemetry, which
+Prometheus writes with underscores. No attribute has a key, a ref or an id. Of large batches, delays are those of 16 messages.
+
+| metric | means | look when | then |
+| --- | --- | --- | --- |
+${Object.values(metrics).map(row).join('\n')}
+`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { metrics, prometheusName } = await import('../dist/src/telemetry/metrics.js');
+  writeFileSync(new URL('../docs/metrics.md', import.meta.url), metricsPage(metrics, prometheusName));
+}
