@@ -2,28 +2,14 @@ import type { Database } from '../store/database/database.ts';
 import { type BreakerStatus, readBreakers } from '../store/inbox/breakers.ts';
 import { readConsumers, type SeenConsumer } from '../store/inbox/consumers.ts';
 import { type GroupStatus, readGroups } from '../store/inbox/status.ts';
-import {
-  type GroupLag,
-  type RelayStatus,
-  readRelays,
-  type ServerView,
-} from '../store/installation/relays.ts';
+import { type GroupLag, type RelayStatus, readRelays } from '../store/installation/relays.ts';
+import { type ServerStatus, serversOf } from '../store/installation/servers.ts';
 import { readSettings, type Setting } from '../store/installation/settings.ts';
 import { readTwin, type Twin } from '../store/installation/twin.ts';
 import { type LaneStatus, readStatus } from '../store/lane/status.ts';
 import { readTopicPolicies, type TopicPolicyRow } from '../store/lane/topic-policies.ts';
 import { type Reconciliation, readReconciliation } from '../store/verify/reconciliation.ts';
 import { type LaneLock, readLaneLocks } from './lane-locks.ts';
-
-/** A server that relays need, as running relays see it. */
-export interface ServerStatus extends Pick<ServerView, 'server' | 'address'> {
-  /** Number of living relays that need it, 1 or more. */
-  readonly relays: number;
-  /** Number of these relays that it answers. */
-  readonly answering: number;
-  /** The error of one of the others; `null`: it answers all. */
-  readonly error: string | null;
-}
 
 /** State of the whole outbox. */
 export interface Status {
@@ -64,6 +50,7 @@ export type {
   Reconciliation,
   RelayStatus,
   SeenConsumer,
+  ServerStatus,
   Setting,
   TopicPolicyRow,
   Twin,
@@ -96,21 +83,4 @@ export async function statusOf(database: Database): Promise<Status> {
     consumers: await readConsumers(database),
     breakers: await readBreakers(database),
   };
-}
-
-/** What living relays report about their servers, by server. */
-function serversOf(living: readonly RelayStatus[]): readonly ServerStatus[] {
-  const views = new Map<string, ServerView[]>();
-  for (const view of living.flatMap(({ servers }) => servers)) {
-    const name = `${view.server} ${view.address}`;
-    views.set(name, [...(views.get(name) ?? []), view]);
-  }
-  return [...views.values()].flatMap((seen) => {
-    const [first] = seen;
-    if (first === undefined) return [];
-    const { server, address } = first;
-    const failed = seen.filter(({ error }) => error !== null);
-    const answering = seen.length - failed.length;
-    return [{ server, address, relays: seen.length, answering, error: failed[0]?.error ?? null }];
-  });
 }

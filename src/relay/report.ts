@@ -112,6 +112,7 @@ export type RelayEvent =
         | 'settle'
         | 'tell'
         | 'expiry'
+        | 'figures'
         | 'notices'
         | 'stalls'
         | 'schedules'

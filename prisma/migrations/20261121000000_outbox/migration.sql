@@ -102,6 +102,16 @@ create table outbox.group_place (
   primary key (topic, consumer_group)
 );
 
+-- One row: what one relay has last read for all, for metrics and alerts; the number voids an earlier reading.
+create table outbox.figures (
+  only_one boolean primary key default true check (only_one),
+  number   bigint not null,
+  began_at timestamptz not null,
+  -- When the figures were noted; null: none yet.
+  read_at  timestamptz,
+  figures  jsonb
+);
+
 -- Limits and durations of the relay that was started last, for display.
 create table outbox.setting (
   name       text collate "C" primary key,

@@ -26,8 +26,12 @@ export interface GroupStatus {
 /** Counting stops here, so that a status never takes long. */
 const countLimit = 100_000;
 
-/** All groups that have consumed, or keep, messages; by name. */
-export async function readGroups(sql: Sql): Promise<readonly GroupStatus[]> {
+/**
+ * All groups that have consumed, or keep, messages; by name.
+ *
+ * @param countingTo where counting stops, for those who ask often
+ */
+export async function readGroups(sql: Sql, countingTo = countLimit): Promise<readonly GroupStatus[]> {
   return sql.query<GroupStatus>(
     `with recursive ${keepingGroups}, names as (
        select name from keeping where name is not null union select consumer_group from outbox.consumer_group
@@ -48,6 +52,6 @@ export async function readGroups(sql: Sql): Promise<readonly GroupStatus[]> {
          select count(*)::integer as count, (extract(epoch from outbox.clock() - min(x.arrived_at)) * 1000)::float8 as oldest
          from (select p.arrived_at from outbox.parked p where p.consumer_group = n.name and p.state = 'failed' limit $1) x) f
      order by 1`,
-    [countLimit],
+    [countingTo],
   );
 }

@@ -36,8 +36,12 @@ export interface LaneStatus {
 /** Counting stops here, so that a status never takes long. */
 const countLimit = 100_000;
 
-/** The lanes of all topics, those with the oldest due message first. */
-export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
+/**
+ * The lanes of all topics, those with the oldest due message first.
+ *
+ * @param countingTo where counting stops, for those who ask often
+ */
+export async function readStatus(sql: Sql, countingTo = countLimit): Promise<readonly LaneStatus[]> {
   const rows = await sql.query<Omit<LaneStatus, 'hold'> & { readonly hold: StoredHold | null }>(
     `with recursive topics (topic) as (
        (select min(topic) from outbox.message where state = 'ready')
@@ -93,7 +97,7 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
          where f.topic = c.topic and f.lane = c.lane) else false end as "hasWork"
      from lanes l full join counted c on c.topic = l.topic and c.lane = l.lane
      order by c.age desc nulls last, 1, 2`,
-    [countLimit],
+    [countingTo],
   );
   return rows.map((row) => ({ ...row, hold: holdOf(row.hold) }));
 }

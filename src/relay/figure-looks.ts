@@ -1,0 +1,82 @@
+import { keepLooking } from '../core/keep-looking.ts';
+import type { Database } from '../store/database/database.ts';
+import type { Figures, NotedFigures } from '../store/figures/figures.ts';
+import { beginFiguresLook, noteFigures, readFiguresNote } from '../store/figures/figures-look.ts';
+import { type FigureRules, readFigures } from '../store/figures/read-figures.ts';
+import type { RelayReport } from './report.ts';
+
+/** How often the figures of the database are read, by one relay for all. */
+export const figuresEveryMs = 15_000;
+
+export interface FigureLooksInput {
+  readonly database: Database;
+  /** @defaultValue {@link figuresEveryMs} */
+  readonly everyMs?: number;
+  readonly rules?: FigureRules;
+  readonly report: RelayReport;
+  /** Called after every interval with what some relay noted last. @defaultValue nothing is done */
+  readonly seen?: (noted: NotedFigures) => void;
+  /** Called in the relay that has read new figures, once they are noted. @defaultValue nothing is done */
+  readonly read?: (figures: Figures) => Promise<void>;
+}
+
+/**
+ * Reads what only the database knows, once per interval: one relay of all reads, which one is decided anew each time, and every
+ * relay sees the result.
+ */
+export class FigureLooks {
+  readonly #input: FigureLooksInput;
+  readonly #everyMs: number;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+  #look: Promise<void> = Promise.resolve();
+
+  constructor(input: FigureLooksInput) {
+    this.#input = input;
+    this.#everyMs = input.everyMs ?? figuresEveryMs;
+  }
+
+  start(): void {
+    this.#running ??= keepLooking(
+      () => {
+        this.#look = this.#next();
+        return this.#look;
+      },
+      this.#everyMs,
+      this.#stopping.signal,
+    );
+  }
+
+  /** Waits for the statement under way, and begins no other. Never rejects. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    await this.#look;
+  }
+
+  async #next(): Promise<void> {
+    const { database, read, report, rules, seen } = this.#input;
+    try {
+      // A little less: the rest between two looks of the only relay must not miss it.
+      const number = await beginFiguresLook(database, this.#everyMs * 0.9);
+      if (number !== undefined) {
+        const figures = await readFigures(this.#unlessStopped(), rules);
+        if (await noteFigures(database, number, figures)) await read?.(figures);
+      }
+      const noted = await readFiguresNote(database);
+      if (noted !== undefined && !this.#stopping.signal.aborted) seen?.(noted);
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) report({ type: 'error', during: 'figures', error });
+    }
+  }
+
+  /** The database for a reading: a dozen statements, between which it may be stopped. */
+  #unlessStopped(): Pick<Database, 'query'> {
+    return {
+      query: (...statement) => {
+        this.#stopping.signal.throwIfAborted();
+        return this.#input.database.query(...statement);
+      },
+    };
+  }
+}

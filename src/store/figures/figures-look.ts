@@ -1,0 +1,36 @@
+import type { Sql } from '../database/database.ts';
+import type { Figures, NotedFigures } from './figures.ts';
+
+/**
+ * Begins a reading for all relays, if the last one of any relay is long enough ago on the server's clock.
+ *
+ * @returns its number, which a later reading voids; `undefined`: it is not time yet
+ */
+export async function beginFiguresLook(sql: Sql, everyMs: number): Promise<string | undefined> {
+  const [begun] = await sql.query<{ number: string }>(
+    `insert into outbox.figures as f (number, began_at) values (1, clock_timestamp())
+     on conflict (only_one) do update set number = f.number + 1, began_at = clock_timestamp()
+       where f.began_at <= clock_timestamp() - $1::float8 * interval '1 ms'
+     returning f.number::text`,
+    [everyMs],
+  );
+  return begun?.number;
+}
+
+/** Notes what a reading has found. @returns false if a later one has begun: its figures are newer */
+export async function noteFigures(sql: Sql, number: string, figures: Figures): Promise<boolean> {
+  const noted = await sql.query(
+    `update outbox.figures set figures = $2::jsonb, read_at = clock_timestamp() where number = $1::bigint returning number`,
+    [number, JSON.stringify(figures)],
+  );
+  return noted.length > 0;
+}
+
+/** What was noted last, by any relay; `undefined`: nothing yet. */
+export async function readFiguresNote(sql: Sql): Promise<NotedFigures | undefined> {
+  const [note] = await sql.query<NotedFigures>(
+    `select figures, (extract(epoch from clock_timestamp() - read_at) * 1000)::float8 as "agoMs"
+     from outbox.figures where read_at is not null`,
+  );
+  return note;
+}

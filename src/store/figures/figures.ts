@@ -1,0 +1,87 @@
+import type { GroupStatus } from '../inbox/status.ts';
+import type { GroupLag } from '../installation/relays.ts';
+import type { ServerStatus } from '../installation/servers.ts';
+import type { LaneHold } from '../lane/lease.ts';
+
+/** States in which messages wait for something. */
+export const countedStates = ['ready', 'blocked', 'retrying', 'waiting', 'failed'] as const;
+export type CountedState = (typeof countedStates)[number];
+
+/** Messages of a topic in one state. */
+export interface MessageCount {
+  readonly topic: string;
+  readonly state: CountedState;
+  /** Counting stops at 10,000 per lane. */
+  readonly messages: number;
+}
+
+/** A topic whose lanes wait for something that cannot be used. */
+export interface TopicHold {
+  readonly topic: string;
+  /** Number of its lanes that wait. */
+  readonly lanes: number;
+  /** Milliseconds since the first of them began to wait, by the clocks of the relay that holds it and of the one that reads this. */
+  readonly heldMs: number;
+  readonly scope: LaneHold['scope'];
+  /** Text of the error that began it. */
+  readonly reason: string;
+}
+
+/** A server that relays need, and since when some relay gets no answer. */
+export interface ServerFigures extends ServerStatus {
+  /** Milliseconds since a reading first found a relay that it does not answer, or that lacks something there; `null`: all is well. */
+  readonly awayMs: number | null;
+}
+
+/** A consumer group that stands still while messages wait for it. */
+export interface StandingGroup {
+  readonly group: string;
+  readonly topic: string;
+  readonly standsMs: number;
+}
+
+/** Overdue receipts of a topic. */
+export interface OverdueReceipts {
+  readonly topic: string;
+  /** Counting stops at 10,000. */
+  readonly messages: number;
+  /** Milliseconds since the first of them was due. */
+  readonly oldestMs: number;
+}
+
+/** What only the database knows, as one relay reads it for all. */
+export interface Figures {
+  /** Age of the oldest message that is due and not published; `null`: none is due. */
+  readonly oldestDueMs: number | null;
+  /** How late the oldest waiting or retrying message is that nobody has released; `null`: none is. */
+  readonly unreleasedMs: number | null;
+  /** Only topics and states with messages. */
+  readonly messages: readonly MessageCount[];
+  /** Tries to publish in the last five minutes, counting up to some 10,000 failures and 10,000 batches of each lane. */
+  readonly tries: { readonly published: number; readonly failed: number };
+  /** Topics on hold, the longest first. */
+  readonly holds: readonly TopicHold[];
+  /** Groups whose inbox is in this database; counting stops at 10,000 each. */
+  readonly groups: readonly GroupStatus[];
+  /** Of these groups at the brokers, as a living relay saw them. */
+  readonly lags: readonly GroupLag[];
+  /** Empty, unless the configuration watches groups. */
+  readonly standing: readonly StandingGroup[];
+  readonly receiptsOverdue: readonly OverdueReceipts[];
+  /** How long something should have moved to the history already, and the closed leaves of the log that have not. */
+  readonly archive: { readonly behindMs: number; readonly leaves: number };
+  /** Of the last comparison of rows with workflows; `null`: none has run. */
+  readonly drift: { readonly restarted: number; readonly ended: number; readonly agoMs: number } | null;
+  readonly servers: readonly ServerFigures[];
+  /** Number of living relays. */
+  readonly relays: number;
+  /** The database's clock minus that of the relay that read this, in milliseconds; exact to half of the time of a query. */
+  readonly clockOffsetMs: number;
+}
+
+/** The figures that some relay has read last. */
+export interface NotedFigures {
+  readonly figures: Figures;
+  /** Milliseconds since they were noted. */
+  readonly agoMs: number;
+}

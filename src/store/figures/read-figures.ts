@@ -1,0 +1,110 @@
+import type { Sql } from '../database/database.ts';
+import { readArchiveFacts } from '../doctor/archive.ts';
+import { readServerClock } from '../doctor/server.ts';
+import { readGroups } from '../inbox/status.ts';
+import { readRelays } from '../installation/relays.ts';
+import { serversOf } from '../installation/servers.ts';
+import { type LaneStatus, readStatus } from '../lane/status.ts';
+import { readReconciliation } from '../verify/reconciliation.ts';
+import { countedStates, type Figures, type MessageCount, type TopicHold } from './figures.ts';
+import { readFiguresNote } from './figures-look.ts';
+import {
+  readLeavesBehind,
+  readOverdueReceipts,
+  readStandingGroups,
+  readTries,
+  readUnreleased,
+} from './own-figures.ts';
+
+/** Counting stops here: this is read every few seconds, for as long as a relay runs. */
+const countLimit = 10_000;
+
+export interface FigureRules {
+  /** When finished messages should move to the history. @defaultValue 24 h */
+  readonly archiveAfterMs?: number;
+}
+
+/** Reads all figures: a dozen statements, each bounded, one after the other on one connection at a time. */
+export async function readFigures(
+  sql: Sql,
+  { archiveAfterMs = 24 * 60 * 60_000 }: FigureRules = {},
+): Promise<Figures> {
+  const lanes = await readStatus(sql, countLimit);
+  const living = (await readRelays(sql)).filter(({ alive }) => alive);
+  const ages = lanes.flatMap(({ oldestDueMs }) => (oldestDueMs === null ? [] : [oldestDueMs]));
+  return {
+    oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
+    unreleasedMs: await readUnreleased(sql),
+    messages: messagesOf(lanes),
+    tries: await readTries(sql, countLimit),
+    holds: holdsOf(lanes),
+    groups: await readGroups(sql, countLimit),
+    lags: living[0]?.lags ?? [],
+    standing: await readStandingGroups(sql),
+    receiptsOverdue: await readOverdueReceipts(sql, countLimit),
+    archive: await readArchive(sql, archiveAfterMs),
+    drift: await readDrift(sql),
+    servers: await readServers(sql, living),
+    relays: living.length,
+    clockOffsetMs: await readClockOffset(sql),
+  };
+}
+
+function messagesOf(lanes: readonly LaneStatus[]): readonly MessageCount[] {
+  const counts = new Map<string, MessageCount>();
+  for (const lane of lanes)
+    for (const state of countedStates) {
+      if (lane[state] === 0) continue;
+      const name = `${state} ${lane.topic}`;
+      const before = counts.get(name)?.messages ?? 0;
+      counts.set(name, { topic: lane.topic, state, messages: before + lane[state] });
+    }
+  return [...counts.values()];
+}
+
+function holdsOf(lanes: readonly LaneStatus[]): readonly TopicHold[] {
+  const holds = new Map<string, TopicHold>();
+  for (const { topic, hold } of lanes) {
+    if (hold === null) continue;
+    const heldMs = Math.max(0, Date.now() - hold.since.getTime());
+    const before = holds.get(topic);
+    const longest =
+      before !== undefined && before.heldMs >= heldMs
+        ? before
+        : { topic, heldMs, scope: hold.scope, reason: hold.reason };
+    holds.set(topic, { ...longest, lanes: (before?.lanes ?? 0) + 1 });
+  }
+  return [...holds.values()].toSorted((a, b) => b.heldMs - a.heldMs);
+}
+
+async function readArchive(sql: Sql, archiveAfterMs: number): Promise<Figures['archive']> {
+  const [late] = await readArchiveFacts(sql, archiveAfterMs);
+  const { oldestMs, leaves } = await readLeavesBehind(sql);
+  return { behindMs: Math.max(0, late?.lateMs ?? 0, (oldestMs ?? 0) - archiveAfterMs), leaves };
+}
+
+async function readDrift(sql: Sql): Promise<Figures['drift']> {
+  const last = await readReconciliation(sql);
+  if (last === undefined) return null;
+  const { at, ended, restarted } = last;
+  return { restarted, ended, agoMs: Math.max(0, Date.now() - Date.parse(at)) };
+}
+
+/** Relays say whether a server answers, not since when: that is counted from one reading to the next. */
+async function readServers(sql: Sql, living: Parameters<typeof serversOf>[0]): Promise<Figures['servers']> {
+  const note = await readFiguresNote(sql);
+  return serversOf(living).map((status) => {
+    if (status.error === null) return { ...status, awayMs: null };
+    const before = note?.figures.servers.find(
+      ({ address, server }) => server === status.server && address === status.address,
+    );
+    const known = before?.awayMs ?? null;
+    return { ...status, awayMs: known === null ? 0 : known + (note?.agoMs ?? 0) };
+  });
+}
+
+async function readClockOffset(sql: Sql): Promise<number> {
+  const before = Date.now();
+  const server = await readServerClock(sql);
+  return server - (before + Date.now()) / 2;
+}

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { FigureLooks } from '../../../src/relay/figure-looks.ts';
+import type { NotedFigures } from '../../../src/store/figures/figures.ts';
+import { beginFiguresLook, noteFigures, readFiguresNote } from '../../../src/store/figures/figures-look.ts';
+import { readFigures } from '../../../src/store/figures/read-figures.ts';
+import { writeRelay } from '../../../src/store/installation/relays.ts';
+import { writeReconciliation } from '../../../src/store/verify/reconciliation.ts';
+import { confirmFixture } from '../../support/fixtures/confirm-fixture.ts';
+import { keptFixture } from '../../support/fixtures/kept-fixture.ts';
+import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+const healthy = { server: 'kafka', address: 'kafka:9092', error: null };
+
+test('the figures of an empty outbox are all quiet', async ({ onTestFinished }) => {
+  const lanes = await laneFixture();
+  onTestFinished(() => lanes.drop());
+
+  const { clockOffsetMs, ...figures } = await readFigures(lanes.database);
+
+  // Both clocks are of one machine.
+  expect(Math.abs(clockOffsetMs)).toBeLessThan(1_000);
+  expect(figures).toEqual({
+    oldestDueMs: null,
+    unreleasedMs: null,
+    messages: [],
+    tries: { published: 0, failed: 0 },
+    holds: [],
+    groups: [],
+    lags: [],
+    standing: [],
+    receiptsOverdue: [],
+    archive: { behindMs: 0, leaves: 0 },
+    drift: null,
+    servers: [],
+    relays: 0,
+  });
+});
+
+test('figures count messages, tries, holds, stalls, overdue receipts, leaves, drift and servers', async ({
+  onTestFinished,
+}) => {
+  const lanes = await laneFixture({ retry: ['1h'] });
+  onTestFinished(() => lanes.drop());
+  const { database } = lanes;
+  await lanes.send('published');
+  await lanes.drain();
+  lanes.broker.judge = () => 'permanent';
+  await lanes.send('failed');
+  await lanes.drain();
+  lanes.broker.judge = () => 'reject';
+  await lanes.send('retrying', { key: 'R' });
+  await lanes.drain();
+  await database.query(
+    `update outbox.message set due_at = outbox.clock() - interval '1 minute' where state = 'retrying'`,
+  );
+  await lanes.send('waiting', { afterMs: 3_600_000 });
+  const heldSince = new Date(Date.now() - 90_000).toISOString();
+  await database.query(`update outbox.lane set hold = $1::jsonb`, [
+    JSON.stringify({ scope: 'topic', reason: 'no leader', since: heldSince }),
+  ]);
+  await database.query(
+    `insert into outbox.group_place (topic, consumer_group, places) values
+       ('orders', 'billing', jsonb_build_object('0', jsonb_build_object('at', '5', 'told', true,
+          'sinceMs', extract(epoch from outbox.clock()) * 1000 - 120000))),
+       ('orders', 'quick', '{"0": {"at": "5", "sinceMs": 1, "told": false}}')`,
+  );
+  await database.query(
+    `update outbox.leaf set closed_at = outbox.clock() - interval '2 days', messages = 1, newest_at = outbox.clock() - interval '2 days'`,
+  );
+  await writeReconciliation(database, {
+    tookMs: 1,
+    thorough: true,
+    resume: null,
+    rows: 0,
+    workflows: 0,
+    checkedRows: 0,
+    checkedWorkflows: 0,
+    restarted: 3,
+    ended: 4,
+  });
+  const seen = { host: 'a', pid: 1, lags: [{ group: 'billing', topic: 'orders', messages: 12 }] };
+  const away = { server: 'Temporal', address: 'temporal:7233', error: 'no answer' };
+  for (const id of [randomUUID(), randomUUID()])
+    await writeRelay(database, { ...seen, id, servers: [away, healthy] });
+
+  const figures = await readFigures(database, { archiveAfterMs: 24 * 60 * 60_000 });
+
+  expect(figures).toMatchObject({
+    messages: expect.arrayContaining([
+      { topic: 'orders', state: 'failed', messages: 1 },
+      { topic: 'orders', state: 'retrying', messages: 1 },
+      { topic: 'orders', state: 'waiting', messages: 1 },
+    ]),
+    tries: { published: 1, failed: 2 },
+    holds: [{ topic: 'orders', lanes: 1, scope: 'topic', reason: 'no leader' }],
+    lags: [{ group: 'billing', topic: 'orders', messages: 12 }],
+    standing: [{ group: 'billing', topic: 'orders' }],
+    archive: { leaves: 1 },
+    drift: { restarted: 3, ended: 4 },
+    servers: [
+      { server: 'Temporal', relays: 2, answering: 0, error: 'no answer', awayMs: 0 },
+      { server: 'kafka', relays: 2, answering: 2, error: null, awayMs: null },
+    ],
+    relays: 2,
+  });
+  expect(figures.messages).toHaveLength(3);
+  const about = (ms: number | null | undefined, wanted: number): void => {
+    expect(ms).toBeGreaterThanOrEqual(wanted - 1);
+    expect(ms).toBeLessThan(wanted + 60_000);
+  };
+  about(figures.oldestDueMs, 60_000);
+  about(figures.unreleasedMs, 60_000);
+  about(figures.holds[0]?.heldMs, 90_000);
+  about(figures.standing[0]?.standsMs, 120_000);
+  about(figures.archive.behindMs, 24 * 60 * 60_000);
+});
+
+test('figures count overdue receipts by topic, and not those that are not due', async ({
+  onTestFinished,
+}) => {
+  const confirm = await confirmFixture();
+  onTestFinished(() => confirm.lanes.drop());
+  await confirm.publish('K', 'first', 'second', 'in time');
+  await confirm.expire('first', 'second');
+
+  const { receiptsOverdue } = await readFigures(confirm.lanes.database);
+
+  expect(receiptsOverdue).toEqual([{ topic: 'orders', messages: 2, oldestMs: expect.any(Number) }]);
+  expect(receiptsOverdue[0]?.oldestMs).toBeGreaterThanOrEqual(60_000);
+});
+
+test('figures count what groups keep', async (context) => {
+  const kept = await keptFixture(context);
+  await kept.keep('a');
+  await kept.keep('b', { key: 'other', state: 'failed' });
+
+  expect((await readFigures(kept.database)).groups).toMatchObject([
+    { group: kept.group, parked: 1, parkedKeys: 1, failed: 1 },
+  ]);
+});
+
+test('the time for which a server is away goes on from one reading to the next, and ends when it answers', async ({
+  onTestFinished,
+}) => {
+  const lanes = await laneFixture();
+  onTestFinished(() => lanes.drop());
+  const { database } = lanes;
+  const id = randomUUID();
+  const say = (error: string | null) =>
+    writeRelay(database, { id, host: 'a', pid: 1, lags: [], servers: [{ ...healthy, error }] });
+  const read = async () => {
+    const number = await beginFiguresLook(database, 0);
+    const figures = await readFigures(database);
+    await noteFigures(database, number ?? '', figures);
+    return figures.servers[0]?.awayMs;
+  };
+  await say('refused');
+  expect(await read()).toBe(0);
+  await database.query(`update outbox.figures set read_at = read_at - interval '40 s'`);
+  const second = await read();
+  expect(second).toBeGreaterThanOrEqual(40_000);
+  await database.query(`update outbox.figures set read_at = read_at - interval '40 s'`);
+  expect(await read()).toBeGreaterThanOrEqual((second ?? 0) + 40_000);
+  await say(null);
+  expect(await read()).toBeNull();
+});
+
+test('one relay of two reads the figures of an interval, and both see them', async ({ onTestFinished }) => {
+  const lanes = await laneFixture();
+  onTestFinished(() => lanes.drop());
+  const { database } = lanes;
+  const [seen, read, errors]: [NotedFigures[][], number[], unknown[]] = [[[], []], [0, 0], []];
+  const looks = [0, 1].map(
+    (relay) =>
+      new FigureLooks({
+        database,
+        everyMs: 200,
+        report: (event) => errors.push(event),
+        seen: (noted) => seen[relay]?.push(noted),
+        read: async () => {
+          read[relay] = (read[relay] ?? 0) + 1;
+        },
+      }),
+  );
+  for (const look of looks) look.start();
+  await until(async () => seen.every((each) => each.length >= 5));
+  await Promise.all(looks.map((look) => look.stop()));
+
+  const [row] = await database.query<{ number: string }>('select number::text from outbox.figures');
+  const rounds = Number(row?.number);
+  // Each relay rested between its looks, so that both together have looked about twice as often as anything was read.
+  expect((read[0] ?? 0) + (read[1] ?? 0)).toBe(rounds);
+  expect(rounds).toBeLessThan((seen[0]?.length ?? 0) + (seen[1]?.length ?? 0));
+  expect(errors).toEqual([]);
+});
+
+test('figures of a reading that a later one has overtaken are not noted', async ({ onTestFinished }) => {
+  const lanes = await laneFixture();
+  onTestFinished(() => lanes.drop());
+  const { database } = lanes;
+  const slow = await beginFiguresLook(database, 0);
+  expect(await beginFiguresLook(database, 60_000)).toBeUndefined();
+  const figures = await readFigures(database);
+  const fast = await beginFiguresLook(database, 0);
+
+  expect(await noteFigures(database, fast ?? '', { ...figures, relays: 2 })).toBe(true);
+  expect(await noteFigures(database, slow ?? '', { ...figures, relays: 1 })).toBe(false);
+
+  expect((await readFiguresNote(database))?.figures.relays).toBe(2);
+});
