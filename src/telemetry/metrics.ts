@@ -287,7 +287,7 @@ const read = {
     name: 'outbox.clock.offset',
     kind: 'gauge',
     unit: 's',
-    meaning: "How far this relay's clock is ahead of the database's.",
+    meaning: "How far the clock of the relay that read the figures is ahead of the database's.",
     attributes: [],
     watch: {
       when: 'beyond 1 s either way',

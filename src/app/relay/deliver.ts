@@ -5,6 +5,7 @@ import type { RetentionRules } from '../../core/retention.ts';
 import type { Running } from '../../core/running.ts';
 import { withdrawIds } from '../../operations/withdraw.ts';
 import { FailureNotices } from '../../relay/failure-notices.ts';
+import { FigureLooks } from '../../relay/figure-looks.ts';
 import { createMaintenance, type Maintenance } from '../../relay/maintenance.ts';
 import type { AskPlace, Repeater, WorkflowCensus } from '../../relay/ports.ts';
 import { Relay } from '../../relay/relay.ts';
@@ -13,6 +14,7 @@ import { refuseTwin } from '../../relay/twin.ts';
 import type { Database, Sql } from '../../store/database/database.ts';
 import { type Confirmation, confirmationOf } from './confirmation.ts';
 import { askServers } from './relay-health.ts';
+import type { RelayMeasures } from './relay-measures.ts';
 import type { RelayServers } from './relay-servers.ts';
 import { RelaySupervision } from './relay-supervision.ts';
 import { stalledGroupsOf } from './stalled.ts';
@@ -27,6 +29,8 @@ export interface DeliverInput extends Omit<ResolvedRelaySettings, 'settings'> {
   readonly routes: readonly TopicRoute[];
   readonly retention: RetentionRules;
   readonly draining: (lanes: number) => void;
+  /** `undefined`: the process exports no metrics. */
+  readonly measures: RelayMeasures | undefined;
 }
 
 /** How long Temporal waits until the lanes that nobody drained have sent something: loading its packages takes a processor. */
@@ -69,6 +73,9 @@ export async function deliver(input: DeliverInput, running: Running): Promise<Re
   const stalledGroups = stalledGroupsOf(input.config, { database, report });
   if (stalledGroups !== undefined) running.add(() => stalledGroups.stop());
   stalledGroups?.start();
+  const looks = figureLooksOf(input);
+  if (looks !== undefined) running.add(() => looks.stop());
+  looks?.start();
   await Promise.race([relay.begun(), rest(firstWithinMs, stopping, { ref: false })]);
   stopping.throwIfAborted();
   await supervision.begin(relay, (census, repeater) =>
@@ -102,6 +109,13 @@ function relayOf(
       return waitMs;
     },
   });
+}
+
+/** Reads the figures of the database for those who want them; `undefined`: nobody does. */
+function figureLooksOf({ database, measures, retention, servers }: DeliverInput): FigureLooks | undefined {
+  if (measures === undefined) return undefined;
+  const rules = { archiveAfterMs: retention.archiveAfterMs };
+  return new FigureLooks({ database, rules, report: servers.report, seen: (noted) => measures.seen(noted) });
 }
 
 /** Calls `onFailed`, if there is one, for what has failed already and what fails from now on. */

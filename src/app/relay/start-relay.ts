@@ -17,7 +17,6 @@ import type { RelayReport } from '../../relay/report.ts';
 import type { TopicRoute } from '../../relay/topic-route.ts';
 import { openDatabase, relayLimits } from '../../store/database/pool.ts';
 import { writeSettings } from '../../store/installation/settings.ts';
-import { openMeter } from '../../telemetry/meter.ts';
 import type { WorkerExtras } from '../../temporal/relay/engine.ts';
 import { together } from '../together.ts';
 import { relayTroubleLines } from '../trouble-lines.ts';
@@ -26,7 +25,7 @@ import { requireReceiptTopics } from './confirmation.ts';
 import { deliver } from './deliver.ts';
 import { relayConnections } from './relay-connections.ts';
 import { noteCheck, notedBy } from './relay-health.ts';
-import { relayMetrics } from './relay-metrics.ts';
+import { RelayMeasures } from './relay-measures.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
 import type { RelaySupervision } from './relay-supervision.ts';
@@ -169,11 +168,9 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   });
   running.add(() => database.close());
   const { settings, ...resolved } = resolveRelaySettings(config.relay);
-  const meter = await openMeter();
-  const unwatch = meter?.watch('poolInUse', () => [{ value: database.inUse() }]);
-  running.add(async () => unwatch?.());
-  const measured = meter && relayMetrics(meter);
-  const told = together(notedBy(health, resolved.intervals), measured, options.log, options.report);
+  const measures = await RelayMeasures.open(database);
+  running.add(async () => measures?.stop());
+  const told = together(notedBy(health, resolved.intervals), measures?.report, options.log, options.report);
   const servers = relayServers({
     at,
     target,
@@ -200,12 +197,15 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     database,
     config,
     temporal,
-    asked: (checked) => noteCheck(health, checked),
+    asked(checked) {
+      noteCheck(health, checked);
+      measures?.checked(checked);
+    },
   });
   running.add(() => presence.stop());
   const draining = (lanes: number): void => database.resize(relayConnections(config, lanes));
   return deliver(
-    { config, database, servers, installation, routes, retention, draining, ...resolved },
+    { config, database, servers, installation, routes, retention, draining, measures, ...resolved },
     running,
   );
 }
