@@ -1,4 +1,4 @@
-import type { Metric } from '../src/telemetry/metrics.ts';
+import type { Metric } from '../src/telemetry/metric.ts';
 
 /** The text of docs/metrics.md. */
 export function metricsPage(

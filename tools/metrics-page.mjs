@@ -10,7 +10,7 @@ export function metricsPage(metrics, prometheusName) {
     const { attributes, meaning, watch } = metric;
     const of = attributes.length === 0 ? '' : ` By ${attributes.map((name) => `\`${name}\``).join(', ')}.`;
     const when = watch === undefined ? '' : escaped(watch.when);
-    const then = watch === undefined ? '' : escaped(watch.then);
+    const then = watch === undefined ? '' : escaped(watch.todo);
     return `| \`${prometheusName(metric)}\` | ${escaped(meaning)}${of} | ${when} | ${then} |`;
   };
   return `# Metrics
@@ -30,6 +30,7 @@ ${Object.values(metrics).map(row).join('\n')}
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { metrics, prometheusName } = await import('../dist/src/telemetry/metrics.js');
+  const { prometheusName } = await import('../dist/src/telemetry/metric.js');
+  const { metrics } = await import('../dist/src/telemetry/metrics.js');
   writeFileSync(new URL('../docs/metrics.md', import.meta.url), metricsPage(metrics, prometheusName));
 }

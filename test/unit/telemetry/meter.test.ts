@@ -2,7 +2,8 @@ import * as api from '@opentelemetry/api';
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { afterEach, expect, test } from 'vitest';
 import { meterFrom } from '../../../src/telemetry/meter.ts';
-import { metrics, prometheusName } from '../../../src/telemetry/metrics.ts';
+import { prometheusName } from '../../../src/telemetry/metric.ts';
+import { metrics } from '../../../src/telemetry/metrics.ts';
 
 class ManualReader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
