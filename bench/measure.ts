@@ -8,6 +8,7 @@ import type { Percentiles } from './contenders/protocol.ts';
 import { type GrowthRow, type GrowthSizes, measureGrowth } from './growth.ts';
 import { type IdleFigures, type IdleSizes, measureIdle } from './idle.ts';
 import { type MemoryFigures, type MemorySizes, measureMemory } from './memory.ts';
+import { type MeteredFigures, type MeteredSizes, measureMetered } from './metered.ts';
 import { measureSize, type SizeRow, type SizeSizes } from './size.ts';
 import { measureSustained, type SustainedFigures, type SustainedSizes } from './sustained.ts';
 import { measureSustainedPeer, type SustainedPeerFigures } from './sustained-peer.ts';
@@ -25,6 +26,7 @@ export interface Sizes extends CompareSizes {
   readonly workflows: WorkflowSizes;
   readonly size: SizeSizes;
   readonly memory: MemorySizes;
+  readonly metered: MeteredSizes;
 }
 
 /** Enough for figures with a spread of a fifth, in three minutes. */
@@ -59,6 +61,7 @@ export const quick: Sizes = {
   workflows: { rounds: 2, count: 200 },
   size: { backlogs: [1_000_000], rounds: 150, pinnedBatches: 20_000 },
   memory: { messages: 100_000, waitSeconds: 5 },
+  metered: { rounds: 3, messages: 100_000 },
 };
 
 export const full: Sizes = {
@@ -93,6 +96,7 @@ export const full: Sizes = {
   // As many versions as 200 batches a second leave in ten minutes.
   size: { backlogs: [1_000_000, 10_000_000], rounds: 300, pinnedBatches: 120_000 },
   memory: { messages: 1_000_000, waitSeconds: 20 },
+  metered: { rounds: 8, messages: 300_000 },
 };
 
 /** Parts that may be measured alone; the quick form has the first ones. */
@@ -108,6 +112,7 @@ export const parts = [
   'workflows',
   'size',
   'memory',
+  'metered',
 ] as const;
 export type Part = (typeof parts)[number];
 
@@ -140,6 +145,8 @@ export interface Figures extends Partial<Comparison> {
   /** Claim and settle at any size. */
   readonly size?: readonly SizeRow[];
   readonly memory?: MemoryFigures;
+  /** What metrics cost. */
+  readonly metered?: MeteredFigures;
 }
 
 export interface Measurement {
@@ -179,6 +186,7 @@ export async function measure(
     consume: async () => ({ consume: await measureConsume(servers, sizes.consume, tell) }),
     size: async () => ({ size: await measureSize(servers, sizes.size, tell) }),
     memory: async () => ({ memory: await measureMemory(servers, newer, sizes.memory, tell) }),
+    metered: async () => ({ metered: await measureMetered(servers, newer, sizes.metered, tell) }),
   };
   const figures: Figures = {};
   for (const [part, figuresOf] of Object.entries(measured)) {

@@ -9,6 +9,7 @@ import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { clientOf } from '../../src/store/database/pool-client.ts';
 import type { Transaction } from '../../src/store/database/transaction.ts';
+import { serveMetrics } from '../../src/telemetry/metrics-page.ts';
 import { announceTopic, type BodyTopic, body, fill, setPaused } from '../workload.ts';
 import type { Acknowledged, Contender, ContenderInput, Stored } from './protocol.ts';
 import { machineClock } from './serve.ts';
@@ -22,7 +23,7 @@ const firstLooksMs = 20;
  * writers; single ones by `send` in `transaction()`, which wakes the relay after the commit.
  *
  * Settings: `lanes`; `topics` of the outbox that share the messages and go to one topic of Kafka; `bytes` of a payload; `timer`,
- * what waits until messages are due; `nudged`, 0 to leave the finding of messages to the relay's own look.
+ * what waits until messages are due; `metrics`, 1 to measure by OpenTelemetry; `nudged`, 0 to leave the finding of messages to the relay's own look.
  */
 export async function openOurs(input: ContenderInput, acknowledged: Acknowledged): Promise<Contender> {
   const { databaseUrl, setting, temporalAddress } = input;
@@ -38,6 +39,7 @@ export async function openOurs(input: ContenderInput, acknowledged: Acknowledged
     topics: targets,
     transports: { kafka: input.noting ? noting(direct, acknowledged) : direct },
   };
+  const page = setting['metrics'] === 1 ? await serveMetrics({ host: '127.0.0.1', port: 0 }) : undefined;
   const relay = input.delivers ? startRelay(config) : undefined;
   await relay?.ready;
   await setPaused({ database }, targets, true);
@@ -58,6 +60,7 @@ export async function openOurs(input: ContenderInput, acknowledged: Acknowledged
     sendOne: (index) => sendOne(client, targets[0], index, setting['nudged'] !== 0),
     async stop() {
       await relay?.stop();
+      await page?.stop();
       await direct.close();
       await Promise.all([pool.end(), database.close()]);
     },

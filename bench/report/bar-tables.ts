@@ -2,18 +2,34 @@ import { type ActionFigures, actionKinds } from '../actions.ts';
 import type { CommitFigures } from '../commit.ts';
 import type { Figures } from '../measure.ts';
 import type { MemoryFigures } from '../memory.ts';
+import type { MeteredFigures } from '../metered.ts';
 import type { SizeRow } from '../size.ts';
 import type { WorkflowFigures } from '../workflows.ts';
 import { table } from './table.ts';
 
 /** What a relay costs its surroundings: each part with its heading, those that were not measured left out. */
-export function barTables({ actions, commit, memory, size, workflows }: Figures): readonly string[] {
+export function barTables({ actions, commit, memory, metered, size, workflows }: Figures): readonly string[] {
   return [
     ...(commit === undefined ? [] : ['', '## Committing beside a relay', '', ...commitTables(commit)]),
     ...(workflows === undefined ? [] : ['', '## Own workflows', '', ...workflowsTable(workflows)]),
     ...(actions === undefined ? [] : ['', '## Actions of Temporal', '', ...actionsTable(actions)]),
     ...(size === undefined ? [] : ['', '## Claim and settle', '', ...sizeTable(size)]),
     ...(memory === undefined ? [] : ['', '## Memory of the relay', '', ...memoryTable(memory)]),
+    ...(metered === undefined ? [] : ['', '## With metrics', '', ...meteredTable(metered)]),
+  ];
+}
+
+function meteredTable({ metered, meteredUs, plain, plainUs, sendNs }: MeteredFigures): readonly string[] {
+  return [
+    ...table(
+      ['', 'with metrics', 'without', 'ratio'],
+      [
+        ['messages/s to Kafka', String(metered), String(plain), ratio(metered, plain)],
+        ['µs of Node a message', String(meteredUs), String(plainUs), ratio(meteredUs, plainUs)],
+      ],
+    ),
+    '',
+    `A send takes ${sendNs} ns longer where no provider of metrics is set up.`,
   ];
 }
 
