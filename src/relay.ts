@@ -15,6 +15,7 @@ export type { Retention } from './core/retention.ts';
 export type { StopOptions } from './core/running.ts';
 export type { ConfirmRules, RateRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
+export type { BatchDelays } from './relay/batch-delays.ts';
 export type { OnFailed } from './relay/on-failed.ts';
 export type { OnStalled, StalledGroup } from './relay/on-stalled.ts';
 export type { FailedSend, RelayEvent, RelayReport } from './relay/report.ts';

@@ -9,6 +9,7 @@ import { laneNumberMutations } from './list/lane-numbers.ts';
 import { laneMutations } from './list/lanes.ts';
 import { leafMutations } from './list/leaves.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
+import { metricMutations } from './list/metrics.ts';
 import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { rateMutations } from './list/rates.ts';
@@ -52,6 +53,7 @@ export const mutations: readonly Mutation[] = [
   ...parkedMutations,
   ...tryMutations,
   ...faceMutations,
+  ...metricMutations,
   ...wiringMutations,
   ...developmentMutations,
 ];

@@ -85,6 +85,8 @@ test('a claim returns messages as they were stored, whatever their characters, k
           ownWorkflow: null,
           attempts: 0,
           createdAt: times[n]?.at,
+          dueAtMs: null,
+          resent: false,
           blocked: false,
           suspect: false,
           expiresAt: null,
@@ -109,6 +111,23 @@ test('only a message with a workflow of its own names it', async () => {
     [fixture.idOf('own')],
   );
   expect(messages.map(({ ownWorkflow }) => ownWorkflow)).toEqual([null, row?.workflowId]);
+});
+
+test('a claim tells the time of the database, and when a message was due that had to wait', async () => {
+  const cursor = await end();
+  await fixture.send('at once');
+  await fixture.send('later', { afterMs: 60_000 });
+  await fixture.release('later');
+
+  const { at, messages } = await claimFrom(cursor);
+
+  const [row] = await fixture.database.query<{ due: number; now: number }>(
+    `select floor(extract(epoch from due_at) * 1000)::float8 as due, (extract(epoch from outbox.clock()) * 1000)::float8 as now
+     from outbox.message where id = $1`,
+    [fixture.idOf('later')],
+  );
+  expect(messages.map(({ dueAtMs }) => dueAtMs)).toEqual([null, row?.due]);
+  expect(Math.abs((at ?? 0) - (row?.now ?? 0))).toBeLessThan(60_000);
 });
 
 test('a message that a dead owner may have published is claimed with its content type', async () => {

@@ -1,0 +1,54 @@
+import type { Mutation } from '../mutation.ts';
+
+const kept = 'Metrics say what has happened';
+const delays = 'test/unit/relay/batch-delays.test.ts';
+const counts = 'test/unit/inbox/consumer-health.test.ts';
+
+/** What relays and consumers measure. */
+export const metricMutations: readonly Mutation[] = [
+  {
+    name: 'lateness-counts-as-delay',
+    promise: kept,
+    file: 'src/relay/batch-delays.ts',
+    find: 'if (dueAtMs === null) delaysMs',
+    replace: 'if (dueAtMs !== undefined) delaysMs',
+    test: delays,
+    title: 'one that had to wait from its due time',
+  },
+  {
+    name: 'retries-count-as-delay',
+    promise: kept,
+    file: 'src/relay/batch-delays.ts',
+    find: 'if (attempts > 0 || resent) return;',
+    replace: 'if (resent) return;',
+    test: delays,
+    title: 'retried or sent again',
+  },
+  {
+    name: 'delays-of-the-first-messages-only',
+    promise: kept,
+    file: 'src/relay/batch-delays.ts',
+    find: 'const index = Math.floor(place);',
+    replace: 'const index = Math.floor(place / step);',
+    test: delays,
+    title: 'evenly spread',
+  },
+  {
+    name: 'foreign-topics-are-counted-one-by-one',
+    promise: kept,
+    file: 'src/inbox/consumer-counts.ts',
+    find: '(counted ?? this.#ofOthers)[end] += 1;',
+    replace: 'if (counted !== undefined) counted[end] += 1;',
+    test: counts,
+    title: 'counts begin at zero',
+  },
+  {
+    name: 'claim-forgets-due-times',
+    promise: kept,
+    file: 'outbox.write_claim()',
+    find: ' or b.due_at is not null',
+    replace: '',
+    test: 'test/integration/telemetry/metrics.test.ts',
+    title: 'count what they deliver',
+  },
+];
