@@ -181,6 +181,16 @@ create table outbox.consumer_group (
 constraint consumer_group_pkey PRIMARY KEY (consumer_group);
 constraint consumer_group_window_ms_check CHECK ((window_ms > 0));
 
+create table outbox.figures (
+  only_one boolean not null default true,
+  number bigint not null,
+  began_at timestamp with time zone not null,
+  read_at timestamp with time zone,
+  figures jsonb
+);
+constraint figures_only_one_check CHECK (only_one);
+constraint figures_pkey PRIMARY KEY (only_one);
+
 create table outbox.freed_key (
   topic text collate "C" not null,
   lane integer not null,
@@ -1174,22 +1184,22 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.claimable(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
- RETURNS TABLE(id uuid, "position" bigint, xid xid8, key text, payload text, content_type text, headers jsonb, workflow_id text, attempts integer, created_at timestamp with time zone, expires_at timestamp with time zone, sent boolean)
+ RETURNS TABLE(id uuid, "position" bigint, xid xid8, key text, payload text, content_type text, headers jsonb, workflow_id text, attempts integer, created_at timestamp with time zone, expires_at timestamp with time zone, sent boolean, due_at timestamp with time zone)
  LANGUAGE sql
  STABLE
 AS $function$
-  select l.*, null::timestamptz, false from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot) l
+  select l.*, null::timestamptz, false, null::timestamptz from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot) l
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position > 0 and m.position > p_cursor
    order by m.position limit p_limit)
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0, m.due_at
    from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
      select * from only outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
        and r.position + 0 <= p_cursor offset 0) m)
@@ -3197,7 +3207,8 @@ declare
         'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked%s))
       filter (where b.before < p_bytes
         and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked%s)))::text,
-    (select (t.rate_messages + t.lanes - 1) / t.lanes from outbox.topic t where t.name = p_topic)
+    (select (t.rate_messages + t.lanes - 1) / t.lanes from outbox.topic t where t.name = p_topic),
+    date_part('epoch', outbox.clock()) * 1000
   from batch b
 $batch$;
 begin
@@ -3207,7 +3218,7 @@ create or replace function outbox.claim(
   p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid
 ) returns table (
   snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, ids text, positions text, created text, lengths text,
-  payloads text, keys text, headers text, others text, share integer
+  payloads text, keys text, headers text, others text, share integer, at float8
 ) language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -3243,8 +3254,9 @@ begin
   end if;
 end $body$
 $function$, format(batch, 'claimable', $others$, 'expiresAt', floor(extract(epoch from b.expires_at) * 1000),
-        'expiresInMs', case when not b.sent then ceil(extract(epoch from b.expires_at - outbox.clock()) * 1000) end$others$,
-      ' or b.expires_at is not null'), format(batch, 'claimable_in_log', '', ''));
+        'expiresInMs', case when not b.sent then ceil(extract(epoch from b.expires_at - outbox.clock()) * 1000) end,
+        'dueAt', floor(extract(epoch from b.due_at) * 1000), 'resent', b.sent$others$,
+      ' or b.expires_at is not null or b.due_at is not null or b.sent'), format(batch, 'claimable_in_log', '', ''));
 end
 $functionx$;
 
