@@ -60,7 +60,7 @@ export const errorRules = {
   },
   OUTBOX_EXPIRY_BEFORE_DUE: {
     retryable: false,
-    next: 'Let the message expire after it is due; both times count from the send.',
+    next: 'Let the message expire after it is due, also if its due time is kept or moved; a duration counts from the send.',
   },
   OUTBOX_GROUP_MIXED: {
     retryable: false,

@@ -38,6 +38,7 @@ export const refusals: ReadonlySet<string> = new Set([
   'unknown',
   'busy',
   'out-of-range',
+  'past-expiry',
   'refused',
 ]);
 

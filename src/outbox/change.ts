@@ -49,10 +49,10 @@ export function cancel(
 }
 
 /**
- * Moves the due time of a waiting message; `after: 0` means now. The last committed time wins. One with an expiry is due then at
- * the latest, and ends unsent.
+ * Moves the due time of a waiting message; `after: 0` means now. The last committed time wins.
  *
- * @throws OutboxError `OUTBOX_DELAY_OUT_OF_RANGE`, `OUTBOX_REF_INVALID` or `OUTBOX_ID_INVALID`; the transaction stays usable
+ * @throws OutboxError `OUTBOX_EXPIRY_BEFORE_DUE` if it will have expired by then, `OUTBOX_DELAY_OUT_OF_RANGE`, `OUTBOX_REF_INVALID`
+ * or `OUTBOX_ID_INVALID`; nothing is moved, and the transaction stays usable
  */
 export function reschedule(
   tx: Transaction,
@@ -84,6 +84,10 @@ async function moveDue(
       String(due.at ?? due.after),
       topic.rules.delayLimitMs,
     );
+  if (answer === 'past-expiry')
+    throw new OutboxError('OUTBOX_EXPIRY_BEFORE_DUE', 'The message will have expired by the new due time.', {
+      details: { topic: topic.name, ...(typeof handle === 'string' ? { ref: handle } : { id: handle.id }) },
+    });
   return answer;
 }
 

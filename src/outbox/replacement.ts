@@ -6,7 +6,8 @@ import type { NewMessage } from '../store/message/new-message.ts';
 /**
  * What becomes of the due time of a message that is replaced. A reschedule sets its first due time anew.
  *
- * - `{ due: 'keep' }`: it stays, and the new one is ignored. So of many messages of a ref one is sent in each period, the last.
+ * - `{ due: 'keep' }`: it stays, and the new one is ignored. So of many messages of a ref one is sent in each period, the last. An
+ *   expiry must be after it.
  * - `{ atMost }`: the new one counts, but at most this long after the first, however often the message is replaced; 0 to 36,500
  *   days. So a steady stream cannot put the message off for ever.
  */

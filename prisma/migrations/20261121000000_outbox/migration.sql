@@ -469,13 +469,11 @@ as $$
 begin
   if new.workflow_due_at = new.due_at then new.workflow_due_at := new.expires_at; end if;
   new.due_at := new.expires_at;
-  new.first_due_at := least(new.first_due_at, new.expires_at);
   return new;
 end
 $$;
 
--- A retry or a new due time after the expiry would keep a message, and its key, for nothing: it is released at its expiry, and its
--- lane ends it.
+-- A retry after the expiry would keep a message, and its key, for nothing: it is released at its expiry, and its lane ends it.
 create trigger message_due_by_expiry before insert or update of due_at on outbox.message for each row
 when (new.due_at > new.expires_at and new.sends = 0)
 execute function outbox.due_by_expiry();
@@ -876,6 +874,10 @@ as $$ select name ~ '^[A-Za-z0-9._-]{1,200}$' $$;
 create function outbox.expiry_of(m jsonb, now_at timestamptz) returns timestamptz language sql stable
 as $$ select coalesce((m ->> 'expiresAt')::timestamptz, now_at + (m ->> 'expiresAfterMs')::float8 * interval '1 ms') $$;
 
+-- The refusal of a message that would be due when it has expired.
+create function outbox.expiry_refusal(expires timestamptz, due timestamptz) returns jsonb language sql stable
+as $$ select jsonb_build_object('code', 'OUTBOX_EXPIRY_BEFORE_DUE', 'message', format('The message would expire %s, and be due %s.', expires, due)) $$;
+
 -- Why a message cannot be stored, or null. {"code": …, "message": …, "details": …}; codes as in src/core/errors.ts. The
 -- limits are those of the relay that was started last, so a raised limit applies only after a relay has started with it.
 create function outbox.refusal(m jsonb, policy outbox.topic, due timestamptz, now_at timestamptz) returns jsonb language sql stable
@@ -903,8 +905,7 @@ as $$
         'message', format('The message would be due %s; the database allows a delay of %s for the topic "%s".',
           due, policy.delay_limit, policy.name))
     when due > now_at and outbox.expiry_of(m, now_at) <= due
-      then jsonb_build_object('code', 'OUTBOX_EXPIRY_BEFORE_DUE',
-        'message', format('The message would expire %s, and be due %s.', outbox.expiry_of(m, now_at), due))
+      then outbox.expiry_refusal(outbox.expiry_of(m, now_at), due)
   end
 $$;
 
@@ -1069,23 +1070,30 @@ returns timestamptz language sql immutable
 as $$ select least(greatest(p_given, p_now), greatest(p_limit, case when p_limit is not null then least(p_before, p_now) end)) $$;
 
 -- Gives the waiting message of a ref the content and the due time of another one of the same key; null if none waits. With `keepDue`
--- the due time stays; with `atMostMs` it is at most this long after the first one.
+-- the due time stays, and what would have expired by then is refused; with `atMostMs` it is at most this long after the first one.
 create function outbox.replace_waiting(p_topic text, m jsonb, p_due timestamptz, p_now timestamptz) returns outbox.store_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   answer outbox.store_result;
+  waiting uuid;
+  due timestamptz;
+  expires timestamptz := outbox.expiry_of(m, p_now);
 begin
-  update only outbox.message t set payload = m ->> 'payload', headers = nullif(m -> 'headers', 'null'),
-    expires_at = outbox.expiry_of(m, p_now), content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = w.due_at, updated_at = outbox.clock(),
-    workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else w.due_at end
-  from (
-    select x.id, case when m ->> 'keepDue' = 'true' then x.due_at
-      else outbox.replaced_due(x.due_at, p_due, x.first_due_at + (m ->> 'atMostMs')::float8 * interval '1 ms', p_now) end as due_at
-    from only outbox.message x where x.topic = p_topic and x.ref = m ->> 'ref' and x.state = 'waiting' for update
-  ) w
-  where t.id = w.id and t.topic = p_topic and t.ref = m ->> 'ref' and t.state = 'waiting' and t.key is not distinct from m ->> 'key'
+  select x.id, case when m ->> 'keepDue' = 'true' then x.due_at
+    else outbox.replaced_due(x.due_at, p_due, x.first_due_at + (m ->> 'atMostMs')::float8 * interval '1 ms', p_now) end
+  into waiting, due
+  from only outbox.message x
+  where x.topic = p_topic and x.ref = m ->> 'ref' and x.state = 'waiting' and x.key is not distinct from m ->> 'key' for update;
+  if not found then return null; end if;
+  if due > p_now and expires <= due then
+    return (1, null, null, null, null, false, outbox.expiry_refusal(expires, due))::outbox.store_result;
+  end if;
+  update only outbox.message t set payload = m ->> 'payload', headers = nullif(m -> 'headers', 'null'), expires_at = expires,
+    content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = due, updated_at = outbox.clock(),
+    workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else due end
+  where t.id = waiting
   returning 1, t.id, t.workflow_id, t.state, t.due_at, false, null::jsonb into answer;
   return answer;
 end
@@ -1348,7 +1356,7 @@ begin
   if replaces then
     replaced := outbox.replace_waiting(p_topic, single,
       coalesce((single ->> 'at')::timestamptz, now_at + (single ->> 'afterMs')::float8 * interval '1 ms'), now_at);
-    if replaced.id is not null then
+    if replaced.n is not null then
       return next replaced;
       return;
     end if;
@@ -1540,8 +1548,8 @@ begin
 end
 $$;
 
--- Moves the due time of a waiting message: 'rescheduled', 'too-late', 'unknown' or 'out-of-range'. For the library: the
--- answer leaves the transaction usable.
+-- Moves the due time of a waiting message: 'rescheduled', 'too-late', 'unknown', 'out-of-range', or 'past-expiry' if it would have
+-- expired by then. For the library: the answer leaves the transaction usable.
 create function outbox.move_due(p_topic text, p_ref text, p_id uuid, p_after interval, p_at timestamptz) returns text
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -1557,8 +1565,10 @@ begin
   update only outbox.message m set due_at = greatest(due, now_at), updated_at = outbox.clock(),
     first_due_at = case when m.first_due_at is not null then greatest(due, now_at) end,
     workflow_due_at = case when m.workflow_id = outbox.message_workflow_id(m.id) then m.workflow_due_at else greatest(due, now_at) end
-  where m.id = target and m.topic = p_topic and m.state = 'waiting';
+  where m.id = target and m.topic = p_topic and m.state = 'waiting' and (due <= now_at or m.expires_at > due) is not false;
   if found then return 'rescheduled'; end if;
+  perform from only outbox.message m where m.id = target and m.topic = p_topic and m.state = 'waiting' and m.expires_at <= due;
+  if found then return 'past-expiry'; end if;
   perform from outbox.message m where m.id = target and m.topic = p_topic;
   if found then return 'too-late'; end if;
   perform from outbox.message_all a where a.id = target and a.topic = p_topic;
@@ -1566,8 +1576,8 @@ begin
 end
 $$;
 
--- Moves the due time of a waiting message: 'rescheduled', 'too-late' or 'unknown'. Raises OB002 for a time out of range,
--- and for an invalid ref or id.
+-- Moves the due time of a waiting message: 'rescheduled', 'too-late' or 'unknown'. Raises OB002 for a time out of range or at which it
+-- will have expired, and for an invalid ref or id.
 create function outbox.reschedule(
   topic text, ref text default null, id uuid default null, after interval default null, at timestamptz default null
 ) returns text language plpgsql volatile
@@ -1585,6 +1595,9 @@ begin
     perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
       'message', format('%s is negative, or beyond the longest delay of the topic "%s", %s.', coalesce(after::text, at::text), topic,
         (outbox.policy(topic)).delay_limit)));
+  end if;
+  if answer = 'past-expiry' then
+    perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_EXPIRY_BEFORE_DUE', 'message', 'The message will have expired by the new due time.'));
   end if;
   return answer;
 end

@@ -94,7 +94,7 @@ export interface Operations {
   show(id: string): Promise<MessageDetails | undefined>;
   /** Cancels messages that are waiting, retrying, or blocked. */
   cancel(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
-  /** Moves the due time of waiting messages; `after: 0` means now. */
+  /** Moves the due time of waiting messages, but not past their expiry; `after: 0` means now. */
   reschedule(target: Target, options: RescheduleOptions): Promise<readonly MessageAnswer<Rescheduled>[]>;
   /** Makes failed and retrying messages ready now. They keep their position in the order of their key. */
   retry(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'retried'>[]>;

@@ -6,8 +6,8 @@ import type { MessageChange } from './change.ts';
  */
 export type NewDue = { readonly afterMs: number } | { readonly at: string } | { readonly shiftMs: number };
 
-/** `out-of-range`: later than the topic allows. */
-export type Rescheduled = 'rescheduled' | 'out-of-range';
+/** `out-of-range`: later than the topic allows. `past-expiry`: it will have expired by then. */
+export type Rescheduled = 'rescheduled' | 'out-of-range' | 'past-expiry';
 
 /** Moves the due time of waiting messages. */
 export function rescheduleChange(due: NewDue): MessageChange<Rescheduled> {

@@ -67,14 +67,17 @@ export async function cancelKey(sql: Sql, topic: string, key: string): Promise<n
   return row?.count ?? 0;
 }
 
+/** What the database says of a new due time. `past-expiry`: the message will have expired by then. */
+export type MoveAnswer = 'rescheduled' | 'too-late' | 'unknown' | 'out-of-range' | 'past-expiry';
+
 /** Moves the due time of a waiting message. Provisional until the transaction commits. */
 export async function rescheduleMessage(
   sql: Sql,
   topic: string,
   handle: MessageHandle,
   due: { readonly afterMs?: number; readonly at?: string },
-): Promise<'rescheduled' | 'too-late' | 'unknown' | 'out-of-range'> {
-  const [row] = await sql.query<{ answer: 'rescheduled' | 'too-late' | 'unknown' | 'out-of-range' }>(
+): Promise<MoveAnswer> {
+  const [row] = await sql.query<{ answer: MoveAnswer }>(
     `select outbox.move_due($1::text, $2::text, $3::text::uuid, $4::float8 * interval '1 ms', $5::text::timestamptz) as answer`,
     [
       topic,

@@ -91,9 +91,10 @@ test('a bulk withdraw cancels unpublished messages and leaves no pause behind', 
   await until(async () => String(await fixture.states('next')) === 'published');
 });
 
-test('a shift moves every due time once, by the given duration', async () => {
+test('a shift moves every due time once, by the given duration, and none past an expiry', async () => {
   for (const [n, label] of ['A', 'B', 'C'].entries())
     await fixture.send(label, { afterMs: (n + 1) * 3_600_000 });
+  await fixture.send('D', { afterMs: 3_600_000, expiresAfterMs: 2 * 3_600_000 });
   const dueTimes = async (): Promise<readonly number[]> =>
     (await operator.list({ states: ['waiting'] })).messages.map(({ dueAt }) => dueAt?.getTime() ?? 0);
   const before = await dueTimes();
@@ -106,5 +107,7 @@ test('a shift moves every due time once, by the given duration', async () => {
   );
   await untilEnded(id);
 
-  expect(await dueTimes()).toEqual(before.map((time) => time + 90 * 60_000));
+  const [expiring, ...others] = before;
+  expect(await dueTimes()).toEqual([expiring, ...others.map((time) => time + 90 * 60_000)]);
+  expect(await operator.bulk.show(id)).toMatchObject({ counts: { rescheduled: 3, 'past-expiry': 1 } });
 });

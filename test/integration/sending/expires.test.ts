@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { send, sendBatch, topic } from '../../../src/index.ts';
+import { reschedule, send, sendBatch, topic } from '../../../src/index.ts';
+import { changeMessages } from '../../../src/operations/change.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { rescheduleChange } from '../../../src/store/message/reschedule.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { byPg } from '../../support/fixtures/transaction-ways.ts';
 
@@ -90,6 +92,81 @@ test('a replacing message brings its own expiry, or none', async () => {
   expect(await read(id)).toMatchObject({ seconds: 10_800 });
   await run((tx) => send(tx, codes, 3, options));
   expect(await read(id)).toMatchObject({ seconds: null });
+});
+
+test('a replacement that keeps the due time and would expire before it is refused, and changes nothing', async () => {
+  const options = { ref: 'kept', replace: { due: 'keep' } } as const;
+  const { id } = await run((tx) => send(tx, codes, 1, { ...options, after: '1 hour' }));
+  const row = () =>
+    made.database.query(
+      'select payload, expires_at, workflow_due_at, updated_at from outbox.message where id = $1',
+      [id],
+    );
+  const before = await row();
+  const next = await run(async (tx) => {
+    const refused = send(tx, codes, 2, { ...options, expires: { after: '59 minutes' } });
+    await expect(refused).rejects.toMatchObject({ code: 'OUTBOX_EXPIRY_BEFORE_DUE' });
+    return send(tx, codes, 3);
+  });
+  expect(next.state).toBe('ready');
+  expect(await row()).toEqual(before);
+
+  await run((tx) => send(tx, codes, 4, { ...options, expires: { after: '61 minutes' } }));
+  expect(await read(id)).toEqual({ seconds: 3_660, apart: true, due: 3_600 });
+  await expect(
+    made.database.query(
+      `select outbox.send('codes', '5', ref => 'kept', replace => true, keep_due => true, expires_after => '10 minutes')`,
+    ),
+  ).rejects.toMatchObject({ code: 'OB002', detail: 'OUTBOX_EXPIRY_BEFORE_DUE' });
+});
+
+test('a replacement whose kept due time has passed may have expired', async () => {
+  const options = { ref: 'kept-late', replace: { due: 'keep' } } as const;
+  const { id } = await run((tx) => send(tx, codes, 1, { ...options, after: '1 hour' }));
+  await made.database.query(
+    `update outbox.message set due_at = outbox.clock() - interval '1 s' where id = $1`,
+    [id],
+  );
+  await run((tx) => send(tx, codes, 2, { ...options, expires: { at: new Date(0) } }));
+  expect(await made.database.query('select payload from outbox.message where id = $1', [id])).toEqual([
+    { payload: '2' },
+  ]);
+});
+
+test('a due time moves up to the expiry and not past it, by a service, an operator and plain SQL', async () => {
+  const options = { ref: 'moved', after: '1 hour', expires: { after: '2 hours' } } as const;
+  const { id } = await run((tx) => send(tx, codes, 1, options));
+  const usable = await run(async (tx) => {
+    for (const handle of ['moved', { id }])
+      await expect(reschedule(tx, codes, handle, { after: '121 minutes' })).rejects.toMatchObject({
+        code: 'OUTBOX_EXPIRY_BEFORE_DUE',
+        details: { topic: 'codes' },
+      });
+    return send(tx, codes, 2);
+  });
+  expect(usable.state).toBe('ready');
+  const past = `select outbox.reschedule('codes', ref => 'moved', after => '3 hours')`;
+  await expect(made.database.query(past)).rejects.toMatchObject({
+    code: 'OB002',
+    detail: 'OUTBOX_EXPIRY_BEFORE_DUE',
+  });
+  const shift = rescheduleChange({ shiftMs: 3_600_000 });
+  const { expiresAt } = (
+    await made.database.query<{ expiresAt: string }>(
+      'select expires_at::text as "expiresAt" from outbox.message where id = $1',
+      [id],
+    )
+  )[0] ?? { expiresAt: '' };
+  const operator = { actor: 'ada', reason: 'as told' };
+  for (const change of [shift, rescheduleChange({ at: expiresAt })])
+    expect(await changeMessages(made.database, { ids: [id] }, change, operator)).toMatchObject([
+      { result: 'past-expiry', state: 'waiting' },
+    ]);
+  expect(await read(id)).toMatchObject({ due: 3_600 });
+
+  expect(await run((tx) => reschedule(tx, codes, 'moved', { after: '119 minutes' }))).toBe('rescheduled');
+  expect(await read(id)).toEqual({ seconds: 7_200, apart: true, due: 7_140 });
+  expect(await run((tx) => reschedule(tx, codes, 'moved', { after: 0 }))).toBe('rescheduled');
 });
 
 test('plain SQL takes an expiry, and refuses as the library does', async () => {

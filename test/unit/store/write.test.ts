@@ -189,7 +189,7 @@ test('a reschedule of many returns old and new times and leaves out those that c
         return [
           { id: 'a', result: 'rescheduled' },
           { id: 'b', result: 'too-late' },
-          { id: 'c', result: 'out-of-range' },
+          { id: 'c', result: 'past-expiry' },
         ];
       })
       .on(due, () => [{ id: 'a', dueAt: moved ? to : from }]);
@@ -197,7 +197,7 @@ test('a reschedule of many returns old and new times and leaves out those that c
     expect(change.action).toBe('reschedule');
     expect(await change.apply(database, rows)).toEqual([
       { id: 'a', result: 'rescheduled', details: { from, to } },
-      { id: 'c', result: 'out-of-range', details: { from: null, to: null } },
+      { id: 'c', result: 'past-expiry', details: { from: null, to: null } },
     ]);
     expect(database.valuesOf(move)).toEqual([[['a', 'b', 'c'], ['orders', 'orders', 'orders'], ...values]]);
   }
