@@ -2384,6 +2384,8 @@ create table outbox.processed (
   message_id     text collate "C" not null,
   topic          text collate "C",
   processed_at   timestamptz not null default now(),
+  -- True: it had expired, and no handler was called. Else null, which takes no room.
+  expired        boolean check (expired),
   primary key (consumer_group, message_id, epoch)
 ) partition by list (epoch);
 create table outbox.processed_1 partition of outbox.processed for values in (1);
@@ -2429,6 +2431,20 @@ begin
       on conflict do nothing
       returning w.message_id;
   end if;
+end
+$$;
+
+-- Notes that these messages had expired, in the transaction that ends them.
+create function outbox.note_expired(p_group text, p_ids text[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+begin
+  update outbox.processed o set expired = true where o.consumer_group = p_group and o.message_id = any(p_ids);
 end
 $$;
 
@@ -2875,8 +2891,8 @@ begin
     select (select p.consumer_group from outbox.processed p where p.epoch = p_epoch and p.consumer_group > g.name
       order by p.consumer_group limit 1) from present g where g.name is not null
   ), kept as (
-    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at)
-    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired
     from page m cross join present g cross join lateral (
       select * from outbox.processed o
       where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = m.id::text offset 0) p
@@ -2921,8 +2937,8 @@ begin
     where (k.consumer_group, k.message_id) > (coalesce(v_old.kept_group, ''), coalesce(v_old.kept_id, ''))
     order by k.consumer_group, k.message_id limit p_limit
   ), kept as (
-    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at)
-    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired
     from page k cross join lateral (
       select * from outbox.processed o
       where o.epoch = p_epoch and o.consumer_group = k.consumer_group and o.message_id = k.message_id offset 0) p

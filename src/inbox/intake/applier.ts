@@ -2,7 +2,7 @@ import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { park } from '../../store/inbox/park.ts';
-import { readProcessed } from '../../store/inbox/processed.ts';
+import { noteExpired, readProcessed } from '../../store/inbox/processed.ts';
 import { type Arrival, noteArrivals } from '../../store/inbox/receive.ts';
 import type { Applied } from '../applied.ts';
 import type { ConsumerContext } from '../consumer-context.ts';
@@ -68,6 +68,12 @@ export class Applier<Tx extends Transaction> {
       const proof = client.checksCommits ? undefined : CommitProof.of(tx);
       const arrivals = await noteArrivals(sql, group, messages, client.limits);
       await this.#keep(sql, messages, prepared, arrivals);
+      const dropped = messages.filter((_, n) => prepared[n]?.kind === 'expired' && arrivals[n] === 'new');
+      await noteExpired(
+        sql,
+        group,
+        dropped.map(({ id }) => id),
+      );
       const handled = await handleNew({ tx, context }, messages, prepared, arrivals);
       if (handled !== undefined && proof !== undefined) doubt = { proof, id: handled };
       else if (handled !== undefined && !client.checksCommits) await refuseSwallowedError(sql);

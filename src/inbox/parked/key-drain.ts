@@ -1,6 +1,7 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
 import { rest } from '../../core/rest.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
+import { noteExpired } from '../../store/inbox/processed.ts';
 import {
   type BeginAnswer,
   beginTry,
@@ -195,12 +196,13 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
       if (!(await joinTry(sql, group, keyId, messages, this.#worker, limits))) return 'left';
       await callHandlers(tx, tries, context);
       passCrashPoint('inbox:try-handled');
-      return endTry(
+      const ids = messages.map(({ id }) => id);
+      await noteExpired(
         sql,
         group,
-        keyId,
-        messages.map(({ id }) => id),
+        ids.filter((_, n) => found[n]?.expired === true),
       );
+      return endTry(sql, group, keyId, ids);
     });
   }
 

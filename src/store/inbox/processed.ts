@@ -44,6 +44,11 @@ export async function readProcessed(
   return noted;
 }
 
+/** Notes that messages whose ids are stored had expired, and no handler was called, in the transaction that ends them. */
+export async function noteExpired(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await sql.query('select 1 from outbox.note_expired($1, $2::text[])', [group, [...ids]]);
+}
+
 /**
  * Deletes ids that {@link markProcessed} stored in the same transaction, so that none is left if the transaction commits
  * after all.

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { verifyEffects } from '../../../src/store/verify/effects.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -57,4 +58,29 @@ test('a message that expires while its tries fail is dropped at the next try, pa
   expect(await inbox.kept()).toEqual([]);
   expect(tries.filter((n) => n === 1).length).toBeLessThan(4);
   expect(running.events.filter(({ type }) => type === 'expired')).toMatchObject([{ id: 'id-1' }]);
+});
+
+test('a verification does not miss the effects of expired messages, dropped on arrival or while parked', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: ['1s', '1s', '1s', '1s', '1s'],
+    before: ({ payload: { n } }) => {
+      if (n === 3) throw new Error('not yet');
+    },
+  });
+  inbox.feed(
+    { n: 1, key: 'a', headers: expiring(1, 3_600_000) },
+    { n: 2, key: 'a', headers: expiring(2, -1_000) },
+    { n: 3, key: 'b', headers: expiring(3, 1_500) },
+    { n: 4, key: 'a', headers: expiring(4, 3_600_000) },
+  );
+  await until(() => running.counts().expired === 2 && running.counts().handled === 2);
+  await inbox.database.query('delete from effect where n = 4');
+
+  const query = `select 'id-' || n as id, count(*) as effects from effect group by n`;
+  const verified = () =>
+    inbox.database.transaction((sql) => verifyEffects(sql, { query, group: inbox.group }, null));
+  const lost = { what: 'It is processed and had no effect.', id: 'id-4' };
+  expect(await verified()).toMatchObject({ checked: 4, violations: 1, first: [lost] });
 });

@@ -109,5 +109,5 @@ test('a shift moves every due time once, by the given duration, and none past an
 
   const [expiring, ...others] = before;
   expect(await dueTimes()).toEqual([expiring, ...others.map((time) => time + 90 * 60_000)]);
-  expect(await operator.bulk.show(id)).toMatchObject({ counts: { rescheduled: 3, 'past-expiry': 1 } });
+  expect(await operator.bulk.show(id ?? '')).toMatchObject({ counts: { rescheduled: 3, 'past-expiry': 1 } });
 });
