@@ -72,7 +72,7 @@ export type {
 } from './store/bulk/bulk.ts';
 export type { KeptBulkFilter } from './store/bulk/kept-selection.ts';
 export type { BulkFilter } from './store/bulk/selection.ts';
-export type { KeptAnswer, KeptRefusal } from './store/inbox/change.ts';
+export type { KeptAnswer, KeptRefusal, KeptRetried } from './store/inbox/change.ts';
 export type { OwnedPartitions } from './store/inbox/consumers.ts';
 export type { KeptName } from './store/inbox/edit.ts';
 export type { KeptFilter, ListedKept } from './store/inbox/list.ts';

@@ -39,6 +39,7 @@ export const refusals: ReadonlySet<string> = new Set([
   'busy',
   'out-of-range',
   'past-expiry',
+  'expired',
   'refused',
 ]);
 

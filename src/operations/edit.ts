@@ -40,7 +40,7 @@ export async function editFailed(
 /**
  * Replaces a failed message, or the first of a parked key while it is not being tried, by a copy with a new id that takes
  * its position and is tried now. Its header `ce_id` is the new id, so an edit gives an id to a message without
- * one; a handler with an `id` option still sees the id that this option reads.
+ * one; a handler with an `id` option still sees the id that this option reads. The copy does not expire, whatever its original did.
  *
  * @throws OutboxError `OUTBOX_CONFLICT` if it is neither, or no longer, has another version, or is held by another operator;
  * `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,

@@ -3435,8 +3435,13 @@ language sql immutable
 as $$ select (p_states is null or p_message.state = any (p_states))
   and (p_reason is null or p_message.reason is not distinct from p_reason) $$;
 
+-- Whether a kept message, as `outbox.parked.wire` has it, has expired: the next try would drop it. Why by a pattern: the functions of
+-- JSON refuse a text with an escaped NUL anywhere.
+create function outbox.wire_expired(p_wire text) returns boolean language sql stable
+as $$ select coalesce(outbox.instant_of(substring(p_wire from '[{,]"ce_expirytime":"([0-9][^"\\]*)"')) <= outbox.clock(), false) $$;
+
 -- Retries a failed message, in its old place in the order; for a parked one, the next try is now. Only if it is in one of
--- these states, and kept for this reason; null: any.
+-- these states, and kept for this reason; null: any. One that has expired would be dropped unseen: it stays.
 create function outbox.retry_kept(
   p_group text, p_id text, p_states text[] default null, p_reason text default null, out result text, out details jsonb
 ) language plpgsql
@@ -3451,6 +3456,7 @@ begin
     when l.answer is not null then l.answer
     when (l.message).state not in ('parked', 'failed') then 'too-late'
     when not outbox.is_asked_for(l.message, p_states, p_reason) then 'too-late'
+    when outbox.wire_expired((l.message).wire) then 'expired'
     when (l.message).state = 'parked' and not l.is_first then 'behind-key' end;
   if result is not null then return; end if;
   v_home := coalesce(l.home, outbox.bring_back_key(l.message));

@@ -4,7 +4,7 @@ import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts
 import { type KeptDetails, type NotKept, showKept } from '../../operations/inbox/show.ts';
 import { type KeptList, type ListPageOptions, listKeptMessages } from '../../operations/list.ts';
 import type { OnDatabase, OperationOptions } from '../../operations/operation-options.ts';
-import { discardKept, type KeptAnswer, retryKept } from '../../store/inbox/change.ts';
+import { discardKept, type KeptAnswer, type KeptRetried, retryKept } from '../../store/inbox/change.ts';
 import type { KeptName } from '../../store/inbox/edit.ts';
 import type { KeptFilter } from '../../store/inbox/list.ts';
 import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.ts';
@@ -14,17 +14,19 @@ import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.t
  * failed ones. Every write is recorded in the audit, in the same transaction; with `dryRun` nothing is written.
  *
  * There is one answer per message, in the order of the ids: what was done, `too-late` (its state does not allow it, or it
- * was handled), `behind-key` (an earlier message of its key must go first), `unknown`, or `busy` (a handler or another
- * operator has it in hand: nothing was done).
+ * was handled), `behind-key` (an earlier message of its key must go first), `unknown`, `expired` (a retry would drop it), or `busy` (a
+ * handler or another operator has it in hand: nothing was done).
  */
 export interface InboxOperations {
   /** Kept messages, latest first. */
   list(filter?: KeptFilter, page?: ListPageOptions): Promise<KeptList>;
   /** Everything about one message, and why it is kept; or whether the group has handled it. */
   show(name: KeptName): Promise<KeptDetails | NotKept>;
-  /** Retries failed messages, in their old position, and parked ones at once. */
-  retry(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'retried'>[]>;
-  /** Replaces a failed message, or the first of a parked key, by a corrected copy with a new id, in its place. */
+  /** Retries failed messages, in their old position, and parked ones at once; not those that have expired. */
+  retry(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<KeptRetried>[]>;
+  /**
+   * Replaces a failed message, or the first of a parked key, by a corrected copy with a new id, in its place. The copy does not expire.
+   */
   edit(name: KeptName, options: EditOptions): Promise<Edited>;
   /** Ends failed and parked messages for good; later messages of their keys go on. */
   discard(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'discarded'>[]>;

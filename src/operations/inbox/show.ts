@@ -55,7 +55,12 @@ export async function showKept(database: Database, named: KeptName): Promise<Kep
   if (row === undefined) return { message: null, handled: await isNoted(database, name), audit };
   const { body, wire, ...rest } = row;
   const { headers } = readWire(wire);
-  return { message: { ...rest, headers, body: shownBody(body) }, why: explainKept(row), audit };
+  const expired = Date.parse(headers['ce_expirytime'] ?? '') <= Date.now();
+  return {
+    message: { ...rest, headers, body: shownBody(body) },
+    why: explainKept({ ...row, expired }),
+    audit,
+  };
 }
 
 function shownBody(base64: string | null): ShownKept['body'] {

@@ -21,7 +21,10 @@ export interface KeptWhy {
 type KeptFacts = Pick<
   KeptRow,
   'id' | 'key' | 'state' | 'reason' | 'lastError' | 'attempts' | 'supersededBy' | 'parkedKey'
->;
+> & {
+  /** It is dropped when it is tried. */
+  readonly expired?: boolean;
+};
 
 /** Explains why a message is kept. The first obstacle wins. */
 export function explainKept(facts: KeptFacts): KeptWhy {
@@ -40,12 +43,14 @@ export function explainKept(facts: KeptFacts): KeptWhy {
   }
 }
 
+const expiredNext = 'It has expired: discard it, or edit it to have it handled all the same.';
+
 function failed(facts: KeptFacts): KeptWhy {
   const text = `It failed${because(facts)}.`;
-  if (facts.parkedKey !== null)
-    return { code: 'blocks-key', text: `${text} Its key waits for it. Retry, edit or discard it.` };
+  const next = facts.expired === true ? expiredNext : 'Retry, edit or discard it.';
+  if (facts.parkedKey !== null) return { code: 'blocks-key', text: `${text} Its key waits for it. ${next}` };
   const others = facts.key === null ? '' : ' Later messages of its key went on.';
-  return { code: 'failed', text: `${text}${others} Retry, edit or discard it.` };
+  return { code: 'failed', text: `${text}${others} ${next}` };
 }
 
 function parked(

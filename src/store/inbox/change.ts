@@ -10,6 +10,9 @@ import type { Sql } from '../database/database.ts';
  */
 export type KeptRefusal = 'too-late' | 'behind-key' | 'unknown' | 'busy';
 
+/** `expired`: a try would drop it without calling the handler, so nothing was done. An edit has it handled. */
+export type KeptRetried = 'retried' | 'expired';
+
 /** The database's answer about one message. */
 export interface KeptChanged<Result extends string> {
   readonly id: string;
@@ -74,7 +77,8 @@ export function keptChange<Result extends string>(
 }
 
 /**
- * Retries failed messages, with all of their tries, in their old positions: before the queued later messages of their keys. For
+ * Retries failed messages, with all of their tries, in their old positions: before the queued later messages of their keys. Those
+ * that have expired stay. For
  * a parked message that is the first of its key the next try is now, and its tries count on.
  *
  * A free key becomes parked by this, so that no handler takes a message of it out of order; the first try, not this call,
@@ -82,10 +86,10 @@ export function keptChange<Result extends string>(
  *
  * None of the messages overtakes an earlier one of its key that is busy.
  */
-export const retryKept: KeptChange<'retried'> = {
+export const retryKept: KeptChange<KeptRetried> = {
   action: 'retry',
   apply: (sql, group, ids, condition) =>
-    sql.query<KeptChanged<'retried'>>(
+    sql.query<KeptChanged<KeptRetried>>(
       'select r.id, r.result, r.details from outbox.retry_kept_in_order($1, $2::text[], $3::text[], $4::text) r',
       [group, [...ids], ...conditionValues(condition)],
     ),

@@ -35,7 +35,7 @@ export async function readEditableKept(sql: Sql, { group, id }: KeptName): Promi
 
 /**
  * Replaces a failed message, or the first of a parked key that is not being tried, by a copy with a new id that takes its
- * place and is tried now. Of concurrent edits exactly one wins. An audit entry is written in every case.
+ * place, does not expire, and is tried now. Of concurrent edits exactly one wins. An audit entry is written in every case.
  */
 export async function editKept(
   database: Database,
@@ -49,7 +49,11 @@ export async function editKept(
     const [made] = await sql.query<{ id: string }>('select outbox.uuid_v7()::text as id');
     const copy = made?.id ?? '';
     const original = await readEditableKept(sql, name);
-    const wire = { key: null, ...original, headers: { ...(headers ?? original?.headers), ce_id: copy } };
+    const wire = {
+      key: null,
+      ...original,
+      headers: { ...lasting(headers ?? original?.headers), ce_id: copy },
+    };
     const [changed] = await sql.query<Omit<KeptChanged<'edited' | 'conflict'>, 'id'>>(
       // An unchanged body is copied within the database.
       `select c.result, c.details from outbox.edit_kept($1, $2, $3::text::timestamptz, $4, $5,
@@ -73,4 +77,9 @@ export async function editKept(
     if (result === 'edited') return { kind: 'edited', id: copy };
     return { kind: result, state: found?.state ?? null };
   });
+}
+
+/** Who edits a message wants it handled, also after its expiry. */
+function lasting(headers: Readonly<Record<string, string>> | null | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => name !== 'ce_expirytime'));
 }

@@ -1,6 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { verifyEffects } from '../../../src/store/verify/effects.ts';
+import { operatorOf } from '../../support/fixtures/kept-bulk.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { ada } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -83,4 +85,36 @@ test('a verification does not miss the effects of expired messages, dropped on a
     inbox.database.transaction((sql) => verifyEffects(sql, { query, group: inbox.group }, null));
   const lost = { what: 'It is processed and had no effect.', id: 'id-4' };
   expect(await verified()).toMatchObject({ checked: 4, violations: 1, first: [lost] });
+});
+
+test('a retry of an expired failed message is refused by name, and an edit has it handled', async (context) => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: [],
+    before: ({ payload: { n } }) => {
+      if (n < 3) throw new Error('not yet');
+    },
+  });
+  const headers = expiring(1, 1_000);
+  inbox.feed({ n: 1, key: 'a', headers }, { n: 2, key: 'b', headers: expiring(2, 3_600_000) });
+  await until(() => running.counts().failed === 2);
+  await until(() => Date.now() > Date.parse(headers.ce_expirytime));
+  const { inbox: kept } = operatorOf(inbox, context);
+  const { group } = inbox;
+
+  expect(await kept.retry({ group, ids: ['id-1', 'id-2'] }, ada)).toMatchObject([
+    { id: 'id-1', result: 'expired', state: 'failed', key: 'a' },
+    { id: 'id-2', result: 'retried', state: 'parked' },
+  ]);
+  expect(await kept.show({ group, id: 'id-1' })).toMatchObject({
+    why: { code: 'failed', text: expect.stringContaining('It has expired: discard it, or edit it') },
+    audit: [{ action: 'retry', result: 'expired' }],
+  });
+
+  const { id } = await kept.edit({ group, id: 'id-1' }, { ...ada, payload: { n: 3 } });
+  await until(() => running.counts().handled === 1);
+  expect(await inbox.effects()).toEqual([3]);
+  expect(running.counts().expired).toBe(0);
+  expect(running.events.filter(({ type }) => type === 'handled')).toMatchObject([{ id }]);
 });

@@ -83,6 +83,9 @@ test('the reason of a failed message includes whether its key waits for it', () 
   expect(explainKept({ ...failed, key: null, lastError: null, reason: 'killed' }).text).toBe(
     'It failed: it killed its consumer repeatedly. Retry, edit or discard it.',
   );
+  expect(explainKept({ ...failed, key: null, lastError: null, expired: true }).text).toBe(
+    'It failed. It has expired: discard it, or edit it to have it handled all the same.',
+  );
 });
 
 test('the reason of an ended message is how it ended', () => {
