@@ -3,7 +3,7 @@ import { OutboxError } from '../core/errors.ts';
 import { keepLooking } from '../core/keep-looking.ts';
 import type { Database, Sql } from '../store/database/database.ts';
 import {
-  beginGroupLook,
+  beginGroupLooks,
   forgetMovedGroups,
   type GroupAt,
   type GroupLook,
@@ -47,7 +47,7 @@ export interface StalledGroupsInput {
 }
 
 interface Behind extends GroupAt {
-  readonly address: string;
+  readonly topic: string;
   readonly expected: boolean;
   readonly waiting: number | null;
 }
@@ -58,8 +58,9 @@ const lookEvery = { leastMs: 250, mostMs: 60_000 };
 /**
  * Looks whether consumer groups move, and tells of each that does not, once per stall.
  *
- * One relay looks for all; which one is decided anew for each look. Where a group stands is noted in a row, so that a stall goes on
- * while no relay runs, and the hook is called in the transaction that notes it.
+ * One relay looks at an address for all; which one is decided anew for each look. Where a group stands is noted in a row of the address,
+ * so that a stall goes on while no relay runs, and is one stall for relays with different topics. The hook is called in the transaction
+ * that notes it.
  */
 export class StalledGroups {
   readonly #input: StalledGroupsInput;
@@ -95,27 +96,36 @@ export class StalledGroups {
     const { database } = this.#input;
     try {
       // A little less: the rest between two looks of the only relay must not miss it.
-      const look = await beginGroupLook(database, transport.name, this.#everyMs * 0.9);
-      if (look === undefined) return;
-      const behind = await this.#behind(transport);
+      const all = [...transport.addresses.keys()];
+      const looks = await beginGroupLooks(database, transport.name, all, this.#everyMs * 0.9);
+      if (looks.length === 0) return;
+      const { behind, moved } = await this.#ask(
+        transport,
+        looks.map(({ address }) => address),
+      );
       if (this.#stopping.signal.aborted) return;
-      const topics = [...transport.addresses.values()].map(({ topic }) => topic);
-      await forgetMovedGroups(database, look, topics, behind);
-      for (const group of behind) await this.#judge(transport, look, group);
+      await forgetMovedGroups(database, looks, moved);
+      const lookAt = new Map(looks.map((look) => [look.address, look]));
+      for (const group of behind) {
+        const look = lookAt.get(group.address);
+        if (look !== undefined) await this.#judge(transport, look, group);
+      }
     } catch (error) {
       this.#failed(error);
     }
   }
 
-  /** The groups for which messages wait, at each address. */
-  async #behind({ addresses, offsets, topics }: WatchedTransport): Promise<readonly Behind[]> {
-    const all = [...addresses.keys()];
-    const missing = (await topics?.missing(all)) ?? [];
-    const there = all.filter((address) => !missing.includes(address));
+  /** The groups for which messages wait, and those for which none do, at each of the addresses that are looked at. */
+  async #ask(
+    { addresses, offsets, topics }: WatchedTransport,
+    looked: readonly string[],
+  ): Promise<{ readonly behind: readonly Behind[]; readonly moved: readonly GroupAt[] }> {
+    const missing = (await topics?.missing(looked)) ?? [];
+    const there = looked.filter((address) => !missing.includes(address));
     const expected = there.flatMap((address) => addresses.get(address)?.expected ?? []);
     const groups = new Set([...(await this.#input.groups()), ...expected]);
     const lags = await offsets.lags([...groups], there);
-    return there.flatMap((address) => {
+    const behind = there.flatMap((address) => {
       const { topic = address, expected: needed = [] } = addresses.get(address) ?? {};
       const known = lags.filter((lag) => lag.address === address);
       const silent = needed.filter((group) => known.every((lag) => lag.group !== group));
@@ -132,6 +142,7 @@ export class StalledGroups {
         ...silent.map((group) => ({ ...at, group, waiting: null, expected: true })),
       ];
     });
+    return { behind, moved: lags.filter(({ messages }) => messages === 0) };
   }
 
   async #judge({ offsets }: WatchedTransport, look: GroupLook, behind: Behind): Promise<void> {
@@ -154,11 +165,11 @@ export class StalledGroups {
 
   async #note(sql: Sql, look: GroupLook, behind: Behind, seen: SeenGroup): Promise<StalledGroup | undefined> {
     const { afterMs, onStalled } = this.#input;
-    const before = await lockGroupNote(sql, look, behind);
+    const before = await lockGroupNote(sql, look, behind.group);
     if (before === undefined) return undefined;
     const times = { beganMs: look.beganMs, endedMs: before.endedMs };
     const judged = judgeStanding(before, seen, times, afterMs);
-    await writeGroupNote(sql, behind, judged);
+    await writeGroupNote(sql, look, behind.group, judged);
     if (judged.stalled === undefined) return undefined;
     const { topic, group, waiting } = behind;
     const { partitions, sinceMs } = judged.stalled;

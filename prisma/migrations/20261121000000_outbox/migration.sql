@@ -85,21 +85,28 @@ create table outbox.relay (
   lags       jsonb not null
 );
 
--- The looks of relays at the consumer groups of a transport: one relay looks for all, and the number voids earlier looks.
+-- The looks of relays at the consumer groups of an address: one relay looks for all that send there. Not by topics, because relays may
+-- have different ones.
 create table outbox.group_look (
-  transport text collate "C" primary key,
+  -- Name of the transport in the configuration.
+  transport text collate "C" not null,
+  address   text collate "C" not null,
   number    bigint not null,
-  began_at  timestamptz not null
+  began_at  timestamptz not null,
+  primary key (transport, address)
 );
 
 -- Consumer groups for which messages waited at the last look of a relay, for the hook that tells of those that stand still.
 create table outbox.group_place (
-  topic          text collate "C" not null,
+  transport      text collate "C" not null,
+  address        text collate "C" not null,
   consumer_group text collate "C" not null,
+  -- Number of the look that this is from; earlier ones, which took longer, change nothing.
+  look           bigint not null default 0,
   -- {"0": {"at": the first offset that it has not committed, "sinceMs": …, "told": whether the hook was called for this stall}, …}:
   -- by partition, if messages wait there.
   places         jsonb not null default '{}',
-  primary key (topic, consumer_group)
+  primary key (transport, address, consumer_group)
 );
 
 -- One row: what one relay has last read for all, for metrics and alerts; the number voids an earlier reading.

@@ -10,7 +10,7 @@ export interface Standing {
   readonly told: boolean;
 }
 
-/** What is noted of a group at a topic. */
+/** What is noted of a group at an address. */
 export interface GroupNote {
   /** By partition; without those in which nothing waits. */
   readonly places: Readonly<Record<string, Standing>>;
@@ -22,57 +22,57 @@ export interface LookTimes {
   readonly endedMs: number;
 }
 
-/** A look at the groups of a transport, which one relay does for all. */
+/** A look at the groups of an address, which one relay does for all. */
 export interface GroupLook {
   /** Name of the transport in the configuration. */
   readonly transport: string;
-  /** Number of the look; a later one makes it void. */
+  readonly address: string;
+  /** Number of the look, ascending for each address. */
   readonly number: string;
   /** When it began, in milliseconds of the outbox' clock. */
   readonly beganMs: number;
 }
 
-/** Begins a look if the last one of any relay is long enough ago, on the server's clock. */
-export async function beginGroupLook(
+/** Begins a look at each of these addresses at which the last one of any relay began long enough ago, on the server's clock. */
+export async function beginGroupLooks(
   sql: Sql,
   transport: string,
+  addresses: readonly string[],
   everyMs: number,
-): Promise<GroupLook | undefined> {
-  const [begun] = await sql.query<{ number: string; beganMs: number }>(
-    `insert into outbox.group_look as l (transport, number, began_at) values ($1, 1, clock_timestamp())
-     on conflict (transport) do update set number = l.number + 1, began_at = clock_timestamp()
-       where l.began_at <= clock_timestamp() - $2::float8 * interval '1 ms'
-     returning l.number::text, (extract(epoch from outbox.clock()) * 1000)::float8 as "beganMs"`,
-    [transport, everyMs],
+): Promise<readonly GroupLook[]> {
+  // In one order, so that two relays never wait for each other.
+  return sql.query<GroupLook>(
+    `insert into outbox.group_look as l (transport, address, number, began_at)
+     select $1, a, 1, clock_timestamp() from unnest($2::text[]) a order by a collate "C"
+     on conflict (transport, address) do update set number = l.number + 1, began_at = clock_timestamp()
+       where l.began_at <= clock_timestamp() - $3::float8 * interval '1 ms'
+     returning l.transport, l.address, l.number::text, (extract(epoch from outbox.clock()) * 1000)::float8 as "beganMs"`,
+    [transport, [...addresses], everyMs],
   );
-  return begun === undefined ? undefined : { transport, ...begun };
 }
 
-/** A group at a topic. */
+/** A group at an address. */
 export interface GroupAt {
-  readonly topic: string;
+  readonly address: string;
   readonly group: string;
 }
 
-/** Forgets the groups for which nothing waits at these topics: all but those that are behind. */
+/** Forgets the groups for which nothing waits, as these looks have seen. Those that other relays watch stay. */
 export async function forgetMovedGroups(
   sql: Sql,
-  look: GroupLook,
-  topics: readonly string[],
-  behind: readonly GroupAt[],
+  looks: readonly GroupLook[],
+  moved: readonly GroupAt[],
 ): Promise<void> {
   await sql.query(
-    `delete from outbox.group_place p
-     where p.topic = any($3::text[])
-       and exists (select from outbox.group_look l where l.transport = $1 and l.number = $2::bigint)
-       and not exists (select from unnest($4::text[], $5::text[]) as b (topic, name)
-         where b.topic = p.topic and b.name = p.consumer_group)`,
+    `delete from outbox.group_place p using unnest($1::text[], $2::text[], $3::bigint[]) as l (transport, address, number)
+     where p.transport = l.transport and p.address = l.address and p.look < l.number
+       and (p.address, p.consumer_group) in (select * from unnest($4::text[], $5::text[]))`,
     [
-      look.transport,
-      look.number,
-      [...topics],
-      behind.map(({ topic }) => topic),
-      behind.map(({ group }) => group),
+      looks.map(({ transport }) => transport),
+      looks.map(({ address }) => address),
+      looks.map(({ number }) => number),
+      moved.map(({ address }) => address),
+      moved.map(({ group }) => group),
     ],
   );
 }
@@ -80,39 +80,37 @@ export async function forgetMovedGroups(
 /**
  * Locks what is noted of a group, for the rest of the transaction.
  *
- * @returns `undefined` if another relay has it, or has begun a later look: its answers are newer
+ * @returns `undefined` if another relay has it, or has noted the result of a later look. One that has only begun a later look does
+ * not count: a broker that answers more slowly than relays look would never be heard.
  */
 export async function lockGroupNote(
   sql: Sql,
-  look: GroupLook,
-  { topic, group }: GroupAt,
+  { transport, address, number }: GroupLook,
+  group: string,
 ): Promise<(GroupNote & Pick<LookTimes, 'endedMs'>) | undefined> {
   await sql.query(
-    `insert into outbox.group_place (topic, consumer_group) values ($1, $2) on conflict do nothing`,
-    [topic, group],
+    `insert into outbox.group_place (transport, address, consumer_group) values ($1, $2, $3) on conflict do nothing`,
+    [transport, address, group],
   );
   const [note] = await sql.query<GroupNote & Pick<LookTimes, 'endedMs'>>(
     `select places, (extract(epoch from outbox.clock()) * 1000)::float8 as "endedMs"
-     from outbox.group_place where topic = $1 and consumer_group = $2 for update skip locked`,
-    [topic, group],
+     from outbox.group_place where transport = $1 and address = $2 and consumer_group = $3 and look < $4::bigint
+     for update skip locked`,
+    [transport, address, group, number],
   );
-  if (note === undefined) return undefined;
-  // Asked with the lock held: a look that begins from here on finds the row locked.
-  const valid = await sql.query(
-    'select from outbox.group_look where transport = $1 and number = $2::bigint',
-    [look.transport, look.number],
-  );
-  return valid.length === 0 ? undefined : note;
+  return note;
 }
 
 /** Notes where a group stands, and which stalls are told. */
 export async function writeGroupNote(
   sql: Sql,
-  { topic, group }: GroupAt,
+  { transport, address, number }: GroupLook,
+  group: string,
   { places }: GroupNote,
 ): Promise<void> {
   await sql.query(
-    `update outbox.group_place set places = $3::jsonb where topic = $1 and consumer_group = $2`,
-    [topic, group, JSON.stringify(places)],
+    `update outbox.group_place set places = $5::jsonb, look = $4::bigint
+     where transport = $1 and address = $2 and consumer_group = $3`,
+    [transport, address, group, number, JSON.stringify(places)],
   );
 }

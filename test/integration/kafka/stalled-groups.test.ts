@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
@@ -7,7 +8,7 @@ import { topic } from '../../../src/core/topic.ts';
 import { send } from '../../../src/outbox/send.ts';
 import type { OnStalled, StalledGroup } from '../../../src/relay/on-stalled.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
-import { StalledGroups } from '../../../src/relay/stalled-groups.ts';
+import { StalledGroups, type WatchedTransport } from '../../../src/relay/stalled-groups.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { fromQuery } from '../../../src/store/database/transaction.ts';
 import { kafka } from '../../../src/transports.ts';
@@ -30,6 +31,10 @@ interface Watch {
   readonly database?: Database;
   readonly expected?: readonly string[];
   readonly after?: number;
+  /** The topic that this relay knows at the address. @defaultValue `orders` */
+  readonly topic?: string;
+  /** The answer of the broker takes so long. @defaultValue 0 */
+  readonly answerMs?: number;
 }
 
 /** A topic with two partitions on a real Kafka, whose groups are moved by hand, and what watches them. */
@@ -44,6 +49,7 @@ async function stage() {
   const group = `billing-${randomUUID()}`;
   const events: RelayEvent[] = [];
   const open: StalledGroups[] = [];
+  const answers: number[] = [];
   return {
     ...made,
     transport,
@@ -58,13 +64,38 @@ async function stage() {
       }),
     move: (partition: number, offset: number, who = group) =>
       admin.setOffsets({ groupId: who, topic: address, partitions: [{ partition, offset: String(offset) }] }),
-    watch({ onStalled = noteTold, database = made.database, expected = [], after = afterMs }: Watch = {}) {
+    /** The number of answers that each of the watches has had. */
+    answers,
+    watch({
+      onStalled = noteTold,
+      database = made.database,
+      expected = [],
+      after = afterMs,
+      ...more
+    }: Watch = {}) {
       const { offsets, topics } = transport;
       if (offsets === undefined || topics === undefined) throw new Error('It lacks them.');
+      const { topic: name = 'orders', answerMs = 0 } = more;
+      const n = answers.push(0) - 1;
+      const counted: WatchedTransport['offsets'] = {
+        ends: (at) => offsets.ends(at),
+        committed: (who, at) => offsets.committed(who, at),
+        async lags(groups, addresses) {
+          const lags = await offsets.lags(groups, addresses);
+          await delay(answerMs);
+          answers[n] = (answers[n] ?? 0) + 1;
+          return lags;
+        },
+      };
       const watching = new StalledGroups({
         database,
         transports: [
-          { name: 'kafka', offsets, topics, addresses: new Map([[address, { topic: 'orders', expected }]]) },
+          {
+            name: 'kafka',
+            offsets: counted,
+            topics,
+            addresses: new Map([[address, { topic: name, expected }]]),
+          },
         ],
         groups: async () => [group],
         afterMs: after,
@@ -186,6 +217,41 @@ test('relays that run at once tell of each stall once, and ask the broker as oft
   expect(await on.told()).toEqual([on.group]);
   expect(on.events.filter(({ type }) => type === 'group-stalled')).toHaveLength(1);
   expect(looks).toBeLessThanOrEqual(tookMs / ((afterMs / 4) * 0.9) + 1);
+});
+
+test('relays that know different topics of an address tell of a stall once', { timeout }, async () => {
+  await on.fill(0, 3);
+  await on.move(0, 1);
+  const first = on.watch({ topic: 'orders' });
+  await until(async () => (await on.told()).length > 0, 30_000);
+  await first.stop();
+  on.watch({ topic: 'invoices' });
+  await until(() => (on.answers[1] ?? 0) > (afterMs / 250) * 2, 30_000);
+
+  expect(await on.told()).toEqual([on.group]);
+});
+
+test('a broker that answers more slowly than relays look is heard', { timeout }, async () => {
+  await on.fill(0, 3);
+  await on.move(0, 1);
+  for (let n = 0; n < 2; n += 1) on.watch({ answerMs: 600 });
+  await until(() => on.answers.every((count) => count >= 6), 60_000);
+
+  expect(await on.told()).toEqual([on.group]);
+});
+
+test('a look leaves alone what only another relay watches', { timeout }, async () => {
+  await on.fill(1);
+  const first = on.watch({ expected: ['receiving'], after: 60_000 });
+  const noted = async () =>
+    on.database.query('select places from outbox.group_place where consumer_group = $1', ['receiving']);
+  await until(async () => (await noted()).length > 0, 30_000);
+  await first.stop();
+  const before = await noted();
+  on.watch();
+  await until(() => (on.answers[1] ?? 0) >= 3, 30_000);
+
+  expect(await noted()).toEqual(before);
 });
 
 test('a relay that dies in the call has told nobody, and the next one tells once of the stall that began before', {

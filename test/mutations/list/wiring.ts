@@ -92,10 +92,20 @@ export const wiringMutations: readonly Mutation[] = [
     name: 'each-relay-looks-at-groups',
     promise: stalled,
     file: 'src/store/installation/standing-groups.ts',
-    find: "where l.began_at <= clock_timestamp() - $2::float8 * interval '1 ms'",
-    replace: 'where $2::float8 > 0',
+    find: "where l.began_at <= clock_timestamp() - $3::float8 * interval '1 ms'",
+    replace: 'where $3::float8 > 0',
     test: stalledTests,
     title: 'relays that run at once tell of each stall once, and ask the broker as often as one does',
+  },
+  {
+    name: 'slow-look-voids-itself',
+    promise: stalled,
+    file: 'src/store/installation/standing-groups.ts',
+    find: 'and look < $4::bigint',
+    replace:
+      'and (select l.number from outbox.group_look l where l.transport = $1 and l.address = $2) = $4::bigint',
+    test: stalledTests,
+    title: 'a broker that answers more slowly than relays look is heard',
   },
   {
     name: 'one-moving-partition-hides-the-others',
