@@ -114,3 +114,13 @@ export async function writeGroupNote(
     [transport, address, group, number, JSON.stringify(places)],
   );
 }
+
+/** Deletes what is noted of addresses at which no relay has looked for a month: they are no longer used. */
+export async function dropUnwatched(sql: Sql): Promise<void> {
+  await sql.query(
+    `with gone as (
+       delete from outbox.group_look l where l.began_at < clock_timestamp() - interval '31 days' returning l.transport, l.address
+     )
+     delete from outbox.group_place p using gone g where p.transport = g.transport and p.address = g.address`,
+  );
+}

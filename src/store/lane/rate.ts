@@ -22,3 +22,18 @@ export async function takeRate(sql: Sql, topic: string, most: number): Promise<R
   if (answer === undefined) throw new Error('outbox.take_rate answers one row.');
   return answer;
 }
+
+/**
+ * Deletes rows in which nothing counts any more: those of topics and addresses that are gone, or send nothing. Does not wait for
+ * locks. A topic that sends again gets a new row.
+ */
+export async function dropIdleRates(sql: Sql): Promise<void> {
+  await sql.query(
+    `delete from outbox.rate where scope in (
+       select r.scope from outbox.rate r
+       where coalesce((select max(at) from unnest(r.sent_at) at), '-infinity') < clock_timestamp() - greatest(interval '1 day',
+         (select max(t.rate_per_ms) * interval '1 ms' from outbox.topic t
+          where t.rate_messages is not null and outbox.rate_scope(t) = r.scope))
+       for update skip locked)`,
+  );
+}

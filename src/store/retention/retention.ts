@@ -4,6 +4,8 @@ import type { State } from '../../core/transitions.ts';
 import type { Database } from '../database/database.ts';
 import { wholeDatabase } from '../inbox/epochs.ts';
 import { keepWindow, noteWindow, type WindowUpkeep } from '../inbox/window.ts';
+import { dropUnwatched } from '../installation/standing-groups.ts';
+import { dropIdleRates } from '../lane/rate.ts';
 import {
   archiveFinished,
   archivePassed,
@@ -84,6 +86,8 @@ export async function applyRetention(input: RetentionInput): Promise<RetentionOu
   const tasks = [...(await laneTasks(round)), ...stateTasks(round), ...(await deleteTasks(round))];
   const complete = await takeTurns(tasks, round.progress, () => round.over);
   round.progress.behind = !complete;
+  await dropIdleRates(database);
+  await dropUnwatched(database);
   const months = await dropExpired(database, rules.historyMs);
   const leaves = await moving;
   const { archived, batches, attempts } = round.done;

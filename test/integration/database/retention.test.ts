@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { policyOf } from '../../../src/app/relay/topic-policy.ts';
+import type { Duration } from '../../../src/core/duration.ts';
+import { topic } from '../../../src/core/topic.ts';
+import { announceTopics } from '../../../src/operations/announce.ts';
 import { keepWindow } from '../../../src/store/inbox/window.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -209,4 +214,53 @@ test('a lane drains and senders send while a business transaction is open and an
   expect(await at.whereabouts('locked', 'cancelable')).toEqual(['archived canceled', 'live canceled']);
   await fixture.drain();
   expect(fixture.broker.labels.at(-1)).toBe('uncommitted');
+});
+
+test('a row of a rate stays while it counts, and goes with what is no longer sent or no longer exists', async () => {
+  const { database } = at.fixture;
+  const scopes = async () =>
+    (await database.query<{ scope: string }>('select scope from outbox.rate order by 1')).map(
+      ({ scope }) => scope,
+    );
+  const ratedAs = (name: string, per: Duration, of: 'topic' | 'address') =>
+    policyOf(topic(name, z.unknown(), { address: name, rate: { messages: 5, per, of } }), 'http');
+  await announceTopics(
+    database,
+    [
+      ratedAs('long', '7 days', 'topic'),
+      ratedAs('shared', '7 days', 'address'),
+      ratedAs('short', '1s', 'topic'),
+    ],
+    {},
+  );
+  await database.query(
+    `insert into outbox.rate (scope, sent_at, counts)
+     select x.scope, array[now() - interval '9 days', now() - x.age], '{1,1}'
+     from (values ('long', interval '6 days'), ('short', interval '2 days'), ('gone', interval '2 days'), ('going', interval '1 hour'),
+       ('http ' || outbox.sha256('shared'), interval '6 days'), ('http ' || outbox.sha256('former'), interval '6 days')) x (scope, age)`,
+  );
+  const shared = await database.query<{ scope: string }>(
+    `select 'http ' || outbox.sha256('shared') as scope`,
+  );
+
+  await at.archive();
+  expect(await scopes()).toEqual(['going', shared[0]?.scope, 'long']);
+});
+
+test('what is noted of consumer groups goes once no relay has looked at their address for a month', async () => {
+  const { database } = at.fixture;
+  await database.query(
+    `insert into outbox.group_look (transport, address, number, began_at)
+     values ('kafka', 'old', 1, now() - interval '32 days'), ('kafka', 'new', 1, now() - interval '30 days')`,
+  );
+  await database.query(
+    `insert into outbox.group_place (transport, address, consumer_group) values ('kafka', 'old', 'a'), ('kafka', 'new', 'a'), ('redis', 'old', 'a')`,
+  );
+
+  await at.archive();
+  expect(await database.query('select transport, address from outbox.group_place order by 1')).toEqual([
+    { transport: 'kafka', address: 'new' },
+    { transport: 'redis', address: 'old' },
+  ]);
+  expect(await count('group_look')).toBe(1);
 });

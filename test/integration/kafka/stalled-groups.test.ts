@@ -234,7 +234,7 @@ test('relays that know different topics of an address tell of a stall once', { t
 test('a broker that answers more slowly than relays look is heard', { timeout }, async () => {
   await on.fill(0, 3);
   await on.move(0, 1);
-  for (let n = 0; n < 2; n += 1) on.watch({ answerMs: 600 });
+  for (let n = 0; n < 5; n += 1) on.watch({ answerMs: 800 });
   await until(() => on.answers.every((count) => count >= 6), 60_000);
 
   expect(await on.told()).toEqual([on.group]);
