@@ -76,6 +76,27 @@ test('brokers that only some of the name servers know are all asked', async () =
   expect(await endsBy('127.0.0.1:1', partial, names)).toBe(2);
 });
 
+test('a broker is asked at another of its addresses if name servers differ and one cannot be reached', async () => {
+  const { broker, names } = inject('rocketmq');
+  const address = await newTopic('FIFO', 1);
+  await admin.put(address, 0, { body: Buffer.from('1'), properties: {} });
+  const current = await nameServerOf({ moved: broker });
+  const former = await nameServerOf({ moved: '127.0.0.1:1' });
+  const endsBy = async (...nameServers: readonly string[]): Promise<number | undefined> => {
+    const transport = rocketmq({ ...options, nameServers });
+    onTestFinished(() => transport.close());
+    return (await transport.offsets?.ends(address))?.size;
+  };
+
+  for (const nameServers of [
+    [current, former],
+    [former, current],
+  ])
+    expect(await endsBy(...nameServers)).toBe(1);
+  expect(await endsBy(former, current, names)).toBe(2);
+  await expect(endsBy(former)).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
+});
+
 test('a group without order is an error: what its consumers hold would count as passed', async () => {
   const transport = rocketmq({ ...options, nameServers: inject('rocketmq').names });
   onTestFinished(() => transport.close());

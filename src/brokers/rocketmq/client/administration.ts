@@ -55,13 +55,29 @@ export async function askMasters<Answer>(
       { details: { setting: 'nameServers' } },
     );
   const answers: Answer[] = [];
-  for (const { address, name } of await mastersOf(connection, nameServers))
+  for (const [name, addresses] of await mastersOf(connection, nameServers))
     answers.push(
-      await linked(connection, address, (link) =>
-        work({ address, name, ask: (question) => insist(connection, link, what, question) }),
+      await firstReachable(addresses, (address) =>
+        linked(connection, address, (link) =>
+          work({ address, name, ask: (question) => insist(connection, link, what, question) }),
+        ),
       ),
     );
   return answers;
+}
+
+/** Tries one address after the other, until one can be reached. */
+async function firstReachable<Answer>(
+  [address = '', ...others]: readonly string[],
+  work: (address: string) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work(address);
+  } catch (error) {
+    const isAway = error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE';
+    if (!isAway || others.length === 0) throw error;
+    return firstReachable(others, work);
+  }
 }
 
 /** Whether an answer says that it was done. */
@@ -99,13 +115,14 @@ function jsonOf(body: Buffer): unknown {
 }
 
 /**
- * From all name servers that answer. One that has just started, or was left out in the settings of a broker, knows only some brokers,
- * and what is at the others would look as if it did not exist.
+ * The addresses of each master by its name, from all name servers that answer. One that has just started, or was left out in the settings
+ * of a broker, knows only some brokers, and what is at the others would look as if it did not exist. One that has not heard of a move
+ * yet tells a former address: first comes what most of them tell.
  */
 async function mastersOf(
   connection: RocketmqConnection,
   nameServers: readonly string[],
-): Promise<readonly Pick<Master, 'address' | 'name'>[]> {
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const reasons: string[] = [];
   const told = await Promise.all(
     nameServers.map(async (server) => {
@@ -120,10 +137,20 @@ async function mastersOf(
       }
     }),
   );
-  const masters = new Map(told.flat());
   // Nothing would look like all that there is.
-  if (masters.size === 0) throw proxyUnavailable({ servers: nameServers }, new Error(reasons.join('; ')));
-  return [...masters].map(([name, address]) => ({ name, address }));
+  if (told.flat().length === 0)
+    throw proxyUnavailable({ servers: nameServers }, new Error(reasons.join('; ')));
+  const voices = new Map<string, Map<string, number>>();
+  for (const [name, address] of told.flat()) {
+    const of = voices.get(name) ?? new Map<string, number>();
+    voices.set(name, of.set(address, (of.get(address) ?? 0) + 1));
+  }
+  return new Map(
+    [...voices].map(([name, of]) => [
+      name,
+      [...of].toSorted(([, some], [, more]) => more - some).map(([address]) => address),
+    ]),
+  );
 }
 
 /** Names and addresses of the masters that a name server knows. */
