@@ -8,6 +8,7 @@ import { assertTopic, type Topic } from '../core/topic.ts';
 import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { removeSchedule, type ScheduleRule, storeSchedule } from '../store/schedule/write.ts';
+import { expiryOf } from './expiry.ts';
 import { prepare } from './prepare.ts';
 
 /** A message repeats at the times of a cron line. */
@@ -51,6 +52,11 @@ export interface RepeatedMessageOptions {
    * particular order; later ones write none. 10 s to 365 days. @defaultValue `'1h'`
    */
   readonly catchUp?: Duration;
+  /**
+   * Each message expires so long after the time that it stands for, as with `expires` of `send`; up to 100 years. One that is caught up
+   * later than this is written, and never sent. @defaultValue it does not expire
+   */
+  readonly expires?: { readonly after: Duration };
 }
 
 /** Options of a repeating message: its times by a cron line, or by their distance. */
@@ -85,6 +91,7 @@ const scheduleOptions = optionTable('schedule', {
   key: unchecked,
   ref: unchecked,
   headers: unchecked,
+  expires: unchecked,
 });
 
 const nameReader = matching(
@@ -148,7 +155,10 @@ async function ruleOf<Input>(
     throw scheduleOptions.invalid('every', 'cannot be combined with "cron"');
   if (every !== undefined && timeZone !== undefined)
     throw scheduleOptions.invalid('timeZone', 'goes with "cron" only');
-  const { key, ref, headers } = options;
+  const { key, ref, headers, expires } = options;
+  const { expiresAfterMs, expiresAt } = expiryOf(expires);
+  if (expiresAt !== undefined)
+    throw scheduleOptions.invalid('expires', 'is { after }: each message has its own time');
   const message = await prepare(topic, payload, {
     ...(key !== undefined && { key }),
     ...(ref !== undefined && { ref }),
@@ -166,6 +176,7 @@ async function ruleOf<Input>(
     timeZone: timeZone ?? 'UTC',
     overlap,
     catchUpMs: catchUp,
+    expiresAfterMs: expiresAfterMs === undefined ? null : Math.round(expiresAfterMs),
   };
 }
 

@@ -2219,6 +2219,8 @@ create table outbox.schedule (
   overlap          text not null default 'allow' check (overlap in ('allow', 'skip')),
   -- What is later than this writes no message any more.
   catch_up_ms      bigint not null check (catch_up_ms >= 10000),
+  -- Milliseconds from a time to the expiry of its message; null: it does not expire.
+  expires_after_ms bigint check (expires_after_ms >= 0),
   paused           boolean not null default false,
   -- Kept until Temporal's schedule is deleted.
   removed          boolean not null default false,

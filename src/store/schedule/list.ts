@@ -20,6 +20,8 @@ export interface ListedSchedule {
   readonly overlap: 'allow' | 'skip';
   /** How late a missed time still writes its message. */
   readonly catchUpMs: number;
+  /** Milliseconds from a time to the expiry of its message; `null`: it does not expire. */
+  readonly expiresAfterMs: number | null;
   /** True: its times write no message. */
   readonly paused: boolean;
   /** False: Temporal does not yet have its last change; relays bring that about. */
@@ -38,7 +40,7 @@ export interface ListedSchedule {
 export async function listSchedules(sql: Sql): Promise<readonly ListedSchedule[]> {
   const rows = await sql.query<Omit<ListedSchedule, 'nextAt'> & { readonly nextMs: readonly number[] }>(
     `select s.name, s.topic, s.key, s.ref, s.cron, s.every_ms::float8 as "everyMs", s.time_zone as "timeZone", s.overlap,
-       s.catch_up_ms::float8 as "catchUpMs", s.paused, s.followed_version is not distinct from s.version as followed,
+       s.catch_up_ms::float8 as "catchUpMs", s.expires_after_ms::float8 as "expiresAfterMs", s.paused, s.followed_version is not distinct from s.version as followed,
        s.last_at as "lastAt", s.last_message_id as "lastMessageId", s.last_error as "lastError",
        array(select x.ms from (
          select extract(epoch from at)::float8 * 1000 as ms from unnest(s.next_at) at where at > outbox.clock()

@@ -14,6 +14,7 @@ interface Template {
   readonly payload: string;
   readonly key: string | null;
   readonly ref: string | null;
+  readonly expiresAfterMs: number | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -55,7 +56,7 @@ export async function writeDue(database: Database, name: string, at: Date): Prom
 async function lockDue(sql: Sql, name: string, at: Date): Promise<DueRow | undefined> {
   await sql.query('select from outbox.schedule where name = $1::text for no key update', [name]);
   const [row] = await sql.query<DueRow>(
-    `select s.topic, s.payload, s.key, s.ref, s.headers, s.removed, s.paused, d.id,
+    `select s.topic, s.payload, s.key, s.ref, s.expires_after_ms::float8 as "expiresAfterMs", s.headers, s.removed, s.paused, d.id,
        outbox.clock() > $2::text::timestamptz + outbox.exact(s.catch_up_ms * interval '1 ms') as late,
        s.overlap = 'skip' and s.last_message_id is distinct from d.id and exists (select from outbox.message_view v
          where v.id = s.last_message_id and v.state in ('waiting', 'ready', 'blocked', 'retrying')) as busy
@@ -72,7 +73,7 @@ async function lockDue(sql: Sql, name: string, at: Date): Promise<DueRow | undef
 async function storeScheduled(
   sql: Sql,
   name: string,
-  { topic, payload, key, ref, headers }: Template,
+  { topic, payload, key, ref, expiresAfterMs, headers }: Template,
   at: Date,
   id?: string,
 ): Promise<StoreAnswer> {
@@ -82,6 +83,8 @@ async function storeScheduled(
       ...(key !== null && { key }),
       ...(ref !== null && { ref }),
       ...(id !== undefined && { id }),
+      // From the time that it stands for, so that a repeat and what is caught up late expire no later.
+      ...(expiresAfterMs !== null && { expiresAt: new Date(at.getTime() + expiresAfterMs).toISOString() }),
       headers: { ...headers, schedule: name, 'scheduled-at': at.toISOString() },
     },
   ]);
@@ -100,7 +103,7 @@ async function noteWritten(sql: Sql, name: string, at: Date, id: string): Promis
 /** Writes a message of the schedule for now, also while it is paused. @returns `undefined`: there is no such schedule */
 export async function writeNow(sql: Sql, name: string): Promise<StoreAnswer | undefined> {
   const [row] = await sql.query<Template & { readonly now: Date }>(
-    `select topic, payload, key, ref, headers, outbox.clock() as now from outbox.schedule
+    `select topic, payload, key, ref, expires_after_ms::float8 as "expiresAfterMs", headers, outbox.clock() as now from outbox.schedule
      where name = $1::text and not removed for no key update`,
     [name],
   );

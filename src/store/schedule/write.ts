@@ -15,6 +15,8 @@ export interface ScheduleRule {
   readonly timeZone: string;
   readonly overlap: 'allow' | 'skip';
   readonly catchUpMs: number;
+  /** From a time to the expiry of its message. */
+  readonly expiresAfterMs: number | null;
 }
 
 /** The database's answer. */
@@ -31,17 +33,17 @@ export async function storeSchedule(sql: Sql, rule: ScheduleRule): Promise<Store
        select outbox.refusal(jsonb_strip_nulls(jsonb_build_object('payload', $3::text, 'key', $4::text, 'headers', $5::text::jsonb, 'ref', $11::text)),
          outbox.policy($2::text), null, outbox.clock()) as refusal
      ), written as (
-       insert into outbox.schedule as s (name, topic, payload, key, headers, cron, every_ms, time_zone, overlap, catch_up_ms, ref)
-       select $1::text, $2::text, $3::text, $4::text, $5::text::jsonb, $6::text, $7::text::bigint, $8::text, $9::text, $10::text::bigint, $11::text
+       insert into outbox.schedule as s (name, topic, payload, key, headers, cron, every_ms, time_zone, overlap, catch_up_ms, ref, expires_after_ms)
+       select $1::text, $2::text, $3::text, $4::text, $5::text::jsonb, $6::text, $7::text::bigint, $8::text, $9::text, $10::text::bigint, $11::text, $12::text::bigint
        from judged where refusal is null
        on conflict (name) do update set topic = excluded.topic, payload = excluded.payload, key = excluded.key, headers = excluded.headers,
          cron = excluded.cron, every_ms = excluded.every_ms, time_zone = excluded.time_zone, overlap = excluded.overlap,
-         catch_up_ms = excluded.catch_up_ms, ref = excluded.ref, removed = false, paused = s.paused and not s.removed, next_at = '{}', last_error = null,
+         catch_up_ms = excluded.catch_up_ms, ref = excluded.ref, expires_after_ms = excluded.expires_after_ms, removed = false, paused = s.paused and not s.removed, next_at = '{}', last_error = null,
          version = s.version + 1, updated_at = outbox.clock()
        where s.removed
-         or (s.topic, s.payload, s.key, s.headers, s.cron, s.every_ms, s.time_zone, s.overlap, s.catch_up_ms, s.ref) is distinct from
+         or (s.topic, s.payload, s.key, s.headers, s.cron, s.every_ms, s.time_zone, s.overlap, s.catch_up_ms, s.ref, s.expires_after_ms) is distinct from
             (excluded.topic, excluded.payload, excluded.key, excluded.headers, excluded.cron, excluded.every_ms, excluded.time_zone,
-             excluded.overlap, excluded.catch_up_ms, excluded.ref)
+             excluded.overlap, excluded.catch_up_ms, excluded.ref, excluded.expires_after_ms)
        returning 1
      )
      select j.refusal::text as refusal, exists (select from written) as changed from judged j`,
@@ -57,6 +59,7 @@ export async function storeSchedule(sql: Sql, rule: ScheduleRule): Promise<Store
       rule.overlap,
       textOf(rule.catchUpMs),
       rule.ref,
+      textOf(rule.expiresAfterMs),
     ],
   );
   if (row === undefined) throw new Error('The database returned no row for a stored schedule.');

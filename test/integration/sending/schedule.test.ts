@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { operations } from '../../../src/app/operations/operations.ts';
+import type { Duration } from '../../../src/core/duration.ts';
 import { cancel, schedule, send, topic, unschedule } from '../../../src/index.ts';
 import { fromQuery, type Transaction } from '../../../src/store/database/transaction.ts';
 import { writeDue } from '../../../src/store/schedule/write-due.ts';
@@ -94,6 +95,51 @@ test('a time that is later than the schedule catches up writes nothing, and one 
   expect(await writeDue(made.database, 'a', ago(601))).toBe('late');
   expect(await written()).toEqual([]);
   expect(await writeDue(made.database, 'a', ago(590))).toBe('written');
+});
+
+test('each message expires so long after the time that it stands for, and a change of that is a change', async () => {
+  const put = (after: Duration | undefined) =>
+    commit((tx) =>
+      schedule(
+        tx,
+        'a',
+        reports,
+        { n: 1 },
+        { ...secondly, ...(after !== undefined && { expires: { after } }) },
+      ),
+    );
+  const expiries = async () =>
+    (
+      await made.database.query<{ at: Date | null }>(
+        'select expires_at as at from outbox.message order by position',
+      )
+    ).map(({ at }) => at);
+  expect([await put('10m'), await put('10m'), await put('20m')]).toEqual([
+    'scheduled',
+    'unchanged',
+    'scheduled',
+  ]);
+  const at = ago(600);
+
+  expect(await writeDue(made.database, 'a', at)).toBe('written');
+  expect(await expiries()).toEqual([new Date(at.getTime() + 1_200_000)]);
+  const operator = operations({ database: { url: made.url } });
+  const from = Date.now();
+  await operator.schedules.run('a', { actor: 'ada', reason: 'now' });
+  expect(await operator.schedules.list()).toMatchObject([{ name: 'a', expiresAfterMs: 1_200_000 }]);
+  await operator.close();
+  const ranForMs = ((await expiries())[1]?.getTime() ?? 0) - from;
+  expect(ranForMs).toBeGreaterThanOrEqual(1_200_000 - 1_000);
+  expect(ranForMs).toBeLessThan(1_200_000 + 60_000);
+
+  expect(await put(undefined)).toBe('scheduled');
+  expect(await writeDue(made.database, 'a', ago(1))).toBe('written');
+  expect((await expiries())[2]).toBeNull();
+  const wrong = commit((tx) =>
+    // @ts-expect-error -- plain JavaScript may pass it
+    schedule(tx, 'b', reports, { n: 1 }, { ...secondly, expires: { at: new Date() } }),
+  );
+  await expect(wrong).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
 });
 
 test('with overlap skip a time writes nothing while the previous message is to be sent, with allow it does', async () => {

@@ -24,6 +24,15 @@ export const scheduleMutations: readonly Mutation[] = [
     title: 'operators list, pause, resume, run and remove a schedule without Temporal',
   },
   {
+    name: 'scheduled-message-never-expires',
+    promise,
+    file: 'src/store/schedule/write-due.ts',
+    find: 'expiresAfterMs !== null && {',
+    replace: 'expiresAfterMs === -1 && {',
+    test,
+    title: 'each message expires so long after the time that it stands for',
+  },
+  {
     name: 'late-time-written',
     promise,
     file: 'src/store/schedule/write-due.ts',
