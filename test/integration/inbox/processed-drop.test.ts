@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { carryKept, carryLive, dropEpoch, readEpochs } from '../../../src/store/inbox/epochs.ts';
+import { noteExpired } from '../../../src/store/inbox/processed.ts';
 import { EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
 
 const pace = { patienceMs: 300, pauseMs: 0 };
@@ -29,4 +30,28 @@ test('an epoch is dropped only after the ids of its live and kept messages are c
   await database.query('update outbox.processed_epoch set live_done = true');
   expect(await dropEpoch(database, epoch, pace)).toBe(true);
   expect(await fixture.mark(['kept'])).toEqual([]);
+});
+
+test('an id that is carried over is still known as expired, of a live message and of a kept one', async ({
+  onTestFinished,
+}) => {
+  const fixture = await EpochFixture.create();
+  onTestFinished(() => fixture.drop());
+  const { database } = fixture;
+  const [sent] = await database.query<{ id: string }>(`select id from outbox.send('orders', '1')`);
+  const live = sent?.id ?? '';
+  await fixture.mark([live, 'kept']);
+  await noteExpired(database, 'g', [live, 'kept']);
+  await database.query(
+    `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
+     values ('g', 'kept', 'discarded', 'orders', 'orders', 0, '0', '{}', now())`,
+  );
+  await fixture.roll();
+  const epoch = (await readEpochs(database))[0]?.epoch ?? '';
+  await carryLive(database, epoch);
+  await carryKept(database, epoch);
+  expect(await dropEpoch(database, epoch, pace)).toBe(true);
+
+  const left = await database.query('select message_id as id, expired from outbox.processed order by 1');
+  expect(left).toEqual([live, 'kept'].map((id) => ({ id, expired: true })));
 });

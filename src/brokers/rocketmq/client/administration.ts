@@ -137,11 +137,11 @@ async function mastersOf(
       }
     }),
   );
+  const all = told.flat();
   // Nothing would look like all that there is.
-  if (told.flat().length === 0)
-    throw proxyUnavailable({ servers: nameServers }, new Error(reasons.join('; ')));
+  if (all.length === 0) throw proxyUnavailable({ servers: nameServers }, new Error(reasons.join('; ')));
   const voices = new Map<string, Map<string, number>>();
-  for (const [name, address] of told.flat()) {
+  for (const [name, address] of all) {
     const of = voices.get(name) ?? new Map<string, number>();
     voices.set(name, of.set(address, (of.get(address) ?? 0) + 1));
   }
