@@ -142,7 +142,8 @@ export class StalledGroups {
         ...silent.map((group) => ({ ...at, group, waiting: null, expected: true })),
       ];
     });
-    return { behind, moved: lags.filter(({ messages }) => messages === 0) };
+    const gone = missing.flatMap((address) => [...groups].map((group) => ({ address, group })));
+    return { behind, moved: [...gone, ...lags.filter(({ messages }) => messages === 0)] };
   }
 
   async #judge({ offsets }: WatchedTransport, look: GroupLook, behind: Behind): Promise<void> {

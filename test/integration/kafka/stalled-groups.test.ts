@@ -148,6 +148,21 @@ test('a look leaves alone what only another relay watches', { timeout }, async (
   expect(await noted()).toEqual(before);
 });
 
+test('what is noted of a group at an address ends with the address', { timeout }, async () => {
+  await on.fill(0, 3);
+  await on.move(0, 1);
+  on.watch({ after: 60_000 });
+  const noted = () =>
+    on.database.query('select places from outbox.group_place where consumer_group = $1', [on.group]);
+  await expect.poll(noted, { timeout: 30_000 }).toHaveLength(1);
+  await on.remove();
+  await on.database.query(`update outbox.group_look set began_at = '-infinity'`);
+  const next = on.watch();
+
+  await expect.poll(noted, { timeout: 30_000 }).toEqual([]);
+  await next.stop();
+});
+
 test('a relay that dies in the call has told nobody, and the next one tells once of the stall that began before', {
   timeout,
 }, async () => {

@@ -56,6 +56,7 @@ export async function stalledStage() {
       }),
     move: (partition: number, offset: number, who = group) =>
       admin.setOffsets({ groupId: who, topic: address, partitions: [{ partition, offset: String(offset) }] }),
+    remove: () => admin.deleteTopics({ topics: [address] }),
     /** The number of answers that each of the watches has had. */
     answers,
     watch({
