@@ -8,6 +8,7 @@ import type {
   Status,
   TopicPolicyRow,
 } from '../operations/status.ts';
+import { type JudgedCondition, readCondition } from '../operations/status-conditions.ts';
 import { age } from './age.ts';
 import { breakerTable } from './breaker-table.ts';
 import { consumerTable } from './consumer-table.ts';
@@ -21,14 +22,26 @@ import { table } from './table.ts';
 
 const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'BLOCKED', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
 
-/** Shows which servers are reachable, and the state of every lane, the one with the oldest due message first. */
-export async function statusCommand(flags: CommonFlags, output: Output): Promise<number> {
+export interface StatusFlags extends CommonFlags {
+  readonly failIf?: readonly string[];
+}
+
+/**
+ * Shows which servers are reachable, and the state of every lane, the one with the oldest due message first; above them whether
+ * the given conditions hold. Exit code 1 if one does.
+ */
+export async function statusCommand(flags: StatusFlags, output: Output): Promise<number> {
+  // First: a misspelt condition must not look like a server that is away.
+  const conditions = (flags.failIf ?? []).map(readCondition);
   const { answer, url } = await withOperations(flags, async (at, address) => ({
     answer: await at.status(),
     url: address,
   }));
   const { oldestDueMs, lanes, laneLocks, breakers, topics, settings, reconciliation, groups, lags, twin } =
     answer;
+  const judged = conditions.map((condition) => condition.judge(answer));
+  const failed = judged.filter(({ holds }) => holds);
+  if (judged.length > 0) output.line(`${verdict(judged, failed)}\n`);
   if (twin !== null)
     output.line(
       `Relays also deliver for this installation from another running database: ${twin.place} (${twin.seenAt.toISOString()}).`,
@@ -58,8 +71,20 @@ export async function statusCommand(flags: CommonFlags, output: Output): Promise
   if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
   const last = settings.map(({ name, value }) => [name, value]);
   if (last.length > 0) output.line(`\n${table(['SETTING OF THE LAST RELAY', 'VALUE'], last)}`);
-  output.value({ ok: true, ...answer });
-  return exitCodes.ok;
+  output.value({ ok: failed.length === 0, ...(judged.length > 0 && { conditions: judged }), ...answer });
+  return failed.length === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+/** One line, because monitoring systems show the first one: what holds, else all, with the figures. */
+function verdict(all: readonly JudgedCondition[], failed: readonly JudgedCondition[]): string {
+  const told = (some: readonly JudgedCondition[]): string =>
+    some.map(({ condition, ...of }) => `${condition} (it is ${figureInWords(of)})`).join('; ');
+  return failed.length > 0 ? `FAILED: ${told(failed)}` : `OK, none holds: ${told(all)}`;
+}
+
+function figureInWords({ figure, unit }: Pick<JudgedCondition, 'figure' | 'unit'>): string {
+  if (figure === null) return 'not known';
+  return unit === 'duration' ? age(figure) : String(figure);
 }
 
 const nameWidth = 12;
