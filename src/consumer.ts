@@ -1,4 +1,5 @@
 export { type ConsumerOptions, consumer } from './app/consumer/consumer.ts';
+export { type HealthServer, type HealthServerOptions, healthServer } from './app/health-server.ts';
 export type { SeenFilter } from './brokers/seen-filter.ts';
 export type { IncomingMessage, Lag, Partition, SourceNotice } from './brokers/source.ts';
 export type { Config } from './config/config.ts';

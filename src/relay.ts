@@ -1,3 +1,4 @@
+export { type HealthServer, type HealthServerOptions, healthServer } from './app/health-server.ts';
 export { type RelayOptions, type RunningRelay, startRelay } from './app/relay/start-relay.ts';
 export type { Hold } from './brokers/transport.ts';
 export type { Config, RelayConfig } from './config/config.ts';

@@ -14,7 +14,7 @@ export async function devRelayCommand(file: string, output: Output, signal: Abor
   watch([path.resolve(file)]);
   const config = await loadConfig(file).finally(() => watch(loadedFiles()));
   await migrateTopics(config, { create: true });
-  return relayCommand(config, output, signal, true);
+  return relayCommand(config, output, signal, { asText: true });
 }
 
 /** Node reports to `--watch` what it loads itself; the configuration is loaded by jiti. */

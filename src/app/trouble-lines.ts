@@ -144,6 +144,8 @@ function inWords(event: RelayEvent | ConsumerEvent): string {
       return 'delivers without Temporal until it is back';
     case 'error':
       return `${event.during} failed`;
+    case 'lane-lost':
+      return `lane ${event.topic}/${event.lane} is lost: another owner may have it`;
     case 'hold-began':
       return `lane ${event.topic}/${event.lane} waits: ${event.hold.reason}`;
     case 'attempt-failed':
@@ -174,6 +176,13 @@ function errorInWords(error: unknown): string {
   return causeIn(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
+/** Events that say that a lane has changed its state: each is told of each lane. */
+const ofLanes: ReadonlySet<unknown> = new Set<RelayEvent['type']>(['hold-began', 'lane-lost']);
+
+function laneIn({ event, topic, lane }: Trouble['facts']): string {
+  return ofLanes.has(event) ? `${String(topic)}/${String(lane)}` : '';
+}
+
 /** Numbers, and the ids of messages. */
 const passingParts = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d+/gi;
 
@@ -184,7 +193,7 @@ function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (troubl
   const periods = new Map<unknown, { since: number; kinds: number; more: number }>();
   return (trouble) => {
     const facts = Object.entries(trouble.facts).filter(([name]) => !passing.has(name));
-    const kind = JSON.stringify(facts).replaceAll(passingParts, '#');
+    const kind = laneIn(trouble.facts) + JSON.stringify(facts).replaceAll(passingParts, '#');
     const before = told.get(kind);
     const now = performance.now();
     if (before !== undefined && now - before.at < againMs) {

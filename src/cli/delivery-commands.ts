@@ -1,24 +1,35 @@
 import type { Command } from 'commander';
 import { statusFigures } from '../operations/status-conditions.ts';
+import { listenAddressOfFlag } from './flag-values.ts';
 import { loadConfig } from './load-config.ts';
 import { configOf } from './operator-flags.ts';
 import { run } from './output.ts';
 import { addCommand, type CommonFlags, stopSignal, withConfig, withDatabase } from './register.ts';
 import { type StatusFlags, statusCommand } from './status-command.ts';
 
+interface RelayFlags extends CommonFlags {
+  readonly health?: string;
+}
+
 /** Commands that deliver, and show the state of delivery. */
 export function registerDeliveryCommands(root: Command): void {
-  withConfig(addCommand(root, 'relay', 'deliver messages until stopped')).action(
-    run<CommonFlags>(async (flags, output) => {
-      // Loaded on demand: Temporal's worker takes longer to load than other commands take to run.
-      const { relayCommand } = await import('./relay-command.ts');
-      const signal = stopSignal();
-      const code = await relayCommand(await loadConfig(configOf(flags)), output, signal);
-      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for seconds
-      if (signal.aborted) process.exit(code);
-      return code;
-    }),
-  );
+  withConfig(addCommand(root, 'relay', 'deliver messages until stopped'))
+    .option(
+      '--health <address>',
+      'serve its health at this port or host:port, at /live, /ready and /started: 200, or 503',
+    )
+    .action(
+      run<RelayFlags>(async (flags, output) => {
+        const health = flags.health === undefined ? undefined : listenAddressOfFlag('health', flags.health);
+        // Loaded on demand: Temporal's worker takes longer to load than other commands take to run.
+        const { relayCommand } = await import('./relay-command.ts');
+        const signal = stopSignal();
+        const code = await relayCommand(await loadConfig(configOf(flags)), output, signal, { health });
+        // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for seconds
+        if (signal.aborted) process.exit(code);
+        return code;
+      }),
+    );
   withDatabase(addCommand(root, 'status', 'show topics, lanes, holds and the oldest due message'))
     .option(
       '--fail-if <condition...>',

@@ -1,42 +1,96 @@
-import { type RelayOptions, type RunningRelay, startRelay } from '../app/relay/start-relay.ts';
-import { type Config, requireDatabase } from '../config/config.ts';
-import type { Logger } from '../config/logger.ts';
+import { type HealthServer, healthServer } from '../app/health-server.ts';
+import { relayNews } from '../app/relay/relay-news.ts';
+import { type RunningRelay, startRelay } from '../app/relay/start-relay.ts';
+import { type Config, type RelayConfig, requireDatabase } from '../config/config.ts';
+import { counted } from '../core/diagnosis.ts';
 import { OutboxError } from '../core/errors.ts';
+import type { Health } from '../core/health.ts';
 import { reasonOf } from '../core/reason.ts';
-import { exitCodes, type Output } from './output.ts';
+import type { ListenAddress } from './flag-values.ts';
+import { exitCodes, explain, type Output } from './output.ts';
+import { type ProcessLog, processLog } from './process-log.ts';
 
-/**
- * Runs a relay until the signal fires. Logs troubles to standard error.
- *
- * @param asText as text, else as lines of JSON. By default text on a terminal
- */
+/** What the flags of the command say. */
+export interface RelayCommandOptions {
+  /** Writes its log as text, else as lines of JSON. @defaultValue text on a terminal */
+  readonly asText?: boolean;
+  /** Serves the health of the relay there. @defaultValue nowhere */
+  readonly health?: ListenAddress | undefined;
+}
+
+/** Runs a relay until the signal fires. Its log goes to standard output, whole and in one form. */
 export async function relayCommand(
   config: Config,
   output: Output,
   signal: AbortSignal,
-  asText: boolean = process.stderr.isTTY,
+  { asText = process.stdout.isTTY, health }: RelayCommandOptions = {},
 ): Promise<number> {
-  const relay = startRelay(requireDatabase(config, 'A relay'), {
-    report: (event) => tell(event, output),
-    ...(asText && { logger: inText(output) }),
-  });
-  const stop = (): void => void relay.stop();
-  signal.addEventListener('abort', stop, { once: true });
-  if (!(await untilReady(relay, signal))) return exitCodes.ok;
-  const count = config.topics.length;
-  output.line(`Delivering ${count} ${count === 1 ? 'topic' : 'topics'}. Stop with Ctrl-C.`);
-  output.value({ event: 'ready', topics: config.topics.map((topic) => topic.name) });
-  void warnIfNotSearchable(relay, output);
-  await relay.done;
-  return exitCodes.ok;
+  const log = processLog('temporal-outbox relay', output, asText && !output.json);
+  let relay: RunningRelay | undefined;
+  let probes: HealthServer | undefined;
+  try {
+    const checked = requireDatabase(config, 'A relay');
+    // Before the relay: a port that is taken must not be noticed by a relay that delivers.
+    if (health !== undefined) probes = await serveHealth(() => relay?.health() ?? notYet, health, log);
+    relay = startRelay(checked, { report: relayNews(log.info), logger: log });
+    const stop = stopOf(relay, log);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    if (await untilReady(relay, signal)) {
+      tellReady(checked, output, log, asText);
+      void warnIfNotSearchable(relay, log);
+      await relay.done;
+    }
+    log.info({ event: 'stopped' }, 'stopped');
+    return exitCodes.ok;
+  } catch (error) {
+    const code = error instanceof OutboxError ? { code: error.code, next: error.next } : {};
+    if (!asText || output.json) log.error({ event: 'ended', ...code }, reasonOf(error));
+    // As every command explains its end, but with no second object in the log.
+    return explain(error, { ...output, value: () => undefined });
+  } finally {
+    await probes?.stop();
+  }
 }
 
-async function warnIfNotSearchable({ searchAttributes }: RunningRelay, output: Output): Promise<void> {
+const notYet: Health = { state: 'starting', joined: false, lastProgressAt: null, failing: [] };
+
+async function serveHealth(
+  read: () => Health,
+  address: ListenAddress,
+  log: ProcessLog,
+): Promise<HealthServer> {
+  const server = await healthServer({ health: read }, address);
+  const { host } = address;
+  log.info(
+    { event: 'health-served', host, port: server.port },
+    `health at http://${host}:${server.port}/live`,
+  );
+  return server;
+}
+
+function stopOf(relay: RunningRelay, log: ProcessLog): () => void {
+  return () => {
+    log.info({ event: 'stopping' }, 'stopping');
+    void relay.stop();
+  };
+}
+
+function tellReady({ topics }: RelayConfig, output: Output, log: ProcessLog, asText: boolean): void {
+  const delivering = `Delivering ${counted(topics.length, 'topic')}.`;
+  if (asText && !output.json) output.line(`${delivering} Stop with Ctrl-C.`);
+  else log.info({ event: 'ready', topics: topics.map((topic) => topic.name) }, delivering);
+}
+
+async function warnIfNotSearchable({ searchAttributes }: RunningRelay, log: ProcessLog): Promise<void> {
   // If Temporal never answers, there is nothing to search.
   if (await searchAttributes.catch(() => true)) return;
-  output.trouble(
-    'Workflows are not searchable: the namespace lacks the keywords OutboxTopic, OutboxKey and OutboxRef.\n' +
-      '  Next: temporal operator search-attribute create --name OutboxTopic --type Keyword (and the other two).',
+  log.warn(
+    {
+      event: 'search-attributes-missing',
+      next: 'temporal operator search-attribute create --name OutboxTopic --type Keyword (and the other two).',
+    },
+    'Workflows are not searchable: the namespace lacks the keywords OutboxTopic, OutboxKey and OutboxRef.',
   );
 }
 
@@ -49,32 +103,4 @@ async function untilReady({ ready }: RunningRelay, signal: AbortSignal): Promise
     if (signal.aborted) return false;
     throw error;
   }
-}
-
-/** Logs as text. */
-function inText(output: Output): Logger {
-  const line = (facts: object, message: string): void => {
-    const next = 'next' in facts ? ` ${String(facts.next)}` : '';
-    output.trouble(`${new Date().toISOString()} ${message}${next}`);
-  };
-  return { warn: line, error: line };
-}
-
-type RelayEvent = Parameters<NonNullable<RelayOptions['report']>>[0];
-
-function tell(event: RelayEvent, output: Output): void {
-  // One per batch and one per receipt: these would hide all other events.
-  if (event.type === 'batch-settled' || event.type === 'messages-confirmed') return;
-  const { type, ...details } = event;
-  if ('error' in details) {
-    output.value({ event: type, ...details, error: inWords(details.error) });
-    return;
-  }
-  output.line(`${new Date().toISOString()} ${type} ${JSON.stringify(details)}`);
-  output.value({ event: type, ...details });
-}
-
-function inWords(error: unknown): string {
-  if (error instanceof OutboxError) return `${error.message} ${error.next}`;
-  return reasonOf(error);
 }

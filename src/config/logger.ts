@@ -24,6 +24,24 @@ export interface Trouble {
   readonly message: string;
 }
 
+/**
+ * A line of a log, the same in every process of this library: `time` (ISO, UTC), `level` (`info`, `warn` or `error`), `component`,
+ * `event`, `message`, then the facts.
+ */
+export interface LogLine {
+  readonly time: string;
+  readonly level: 'info' | Trouble['level'];
+  readonly message: string;
+  readonly [fact: string]: unknown;
+}
+
+/** The line of something that happens now. `facts` have its `component` and `event`. */
+export function logLine(level: LogLine['level'], facts: object, message: string): LogLine {
+  const own = { time: new Date().toISOString(), level, component: undefined, event: undefined, message };
+  // Its own fields first, and no fact may replace them.
+  return { ...own, ...facts, time: own.time, level, message };
+}
+
 /** The default logger: one line of JSON per trouble. */
 const standardError: Logger = {
   warn: (facts, message) => writeLine('warn', facts, message),
@@ -31,9 +49,7 @@ const standardError: Logger = {
 };
 
 function writeLine(level: Trouble['level'], facts: object, message: string): void {
-  process.stderr.write(
-    `${JSON.stringify({ time: new Date().toISOString(), level, ...facts, msg: message })}\n`,
-  );
+  process.stderr.write(`${JSON.stringify(logLine(level, facts, message))}\n`);
 }
 
 /**

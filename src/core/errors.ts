@@ -151,6 +151,10 @@ export const errorRules = {
     retryable: false,
     next: 'Store the body elsewhere and send a reference, or raise `limits.payloadBytes` and start a relay with it, or run `temporal-outbox migrate --topics`.',
   },
+  OUTBOX_PORT_UNAVAILABLE: {
+    retryable: true,
+    next: 'Choose another port or host, or end the process that listens there.',
+  },
   OUTBOX_PRIVILEGE_MISSING: {
     retryable: false,
     next: 'Grant what docs/production.md lists for this role of PostgreSQL, or this client of Kafka, or the page of its transport for a client of another broker; nothing has to be restarted.',

@@ -40,11 +40,11 @@ test('a relay without Temporal reports what it waits for, keeps asking, and exit
   const config = await configFile(context, { url: made.url, temporal: temporal.address });
   const relay = startCli(context, ['relay', '--config', config]);
 
-  await until(() => relay.stderr().includes(`waits for Temporal at ${temporal.address}`), 120_000);
+  await until(() => relay.stdout().includes(`waits for Temporal at ${temporal.address}`), 120_000);
   const before = temporal.asked();
   // A client's own attempt may be more than one connection, and has pauses of its own.
   await until(() => temporal.asked() >= before + 6);
-  expect(relay.stderr().match(/waits for/g), 'it does not repeat itself').toHaveLength(1);
+  expect(relay.stdout().match(/waits for/g), 'it does not repeat itself').toHaveLength(1);
 
   const told = performance.now();
   relay.signal('SIGTERM');
@@ -58,10 +58,10 @@ test('a relay started before its database waits for it and then delivers', async
   const config = await configFile(context, { url, temporal: inject('temporalAddress') });
   const relay = startCli(context, ['relay', '--config', config]);
 
-  await until(() => relay.stderr().includes('waits for'), 120_000);
-  expect(relay.stderr()).toContain(`waits for PostgreSQL at ${database.address}: `);
-  expect(relay.stderr()).toContain('the database system is starting up');
-  expect(relay.stderr()).not.toContain('not-to-be-seen');
+  await until(() => relay.stdout().includes('waits for'), 120_000);
+  expect(relay.stdout()).toContain(`waits for PostgreSQL at ${database.address}: `);
+  expect(relay.stdout()).toContain('the database system is starting up');
+  expect(relay.stdout()).not.toContain('not-to-be-seen');
 
   const password = new URL(made.url).password;
   const admitted = await configFile(context, {
@@ -69,7 +69,7 @@ test('a relay started before its database waits for it and then delivers', async
     temporal: inject('temporalAddress'),
   });
   const second = startCli(context, ['relay', '--config', admitted]);
-  await until(() => second.stderr().includes('waits for PostgreSQL'), 120_000);
+  await until(() => second.stdout().includes('waits for PostgreSQL'), 120_000);
   database.admit(new URL(made.url).host);
   await until(() => second.stdout().includes('Delivering'), 120_000);
 });
@@ -83,7 +83,7 @@ test('a relay that waits for a silent database exits when stopped', async (conte
   const config = await configFile(context, { url: movedTo(address), temporal: inject('temporalAddress') });
   const relay = startCli(context, ['relay', '--config', config]);
 
-  await until(() => relay.stderr().includes(`waits for PostgreSQL at ${address}`), 120_000);
+  await until(() => relay.stdout().includes(`waits for PostgreSQL at ${address}`), 120_000);
   const told = performance.now();
   relay.signal('SIGTERM');
   expect(await relay.exited).toBe(0);

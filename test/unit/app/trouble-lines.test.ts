@@ -119,6 +119,18 @@ test('the same problem is logged once in five seconds, wherever and for whicheve
   }
 });
 
+test('a hold of each lane is a line of its own, however soon after each other', () => {
+  const { told, logger } = listening();
+  const report = relayTroubleLines(logger);
+  const hold = { scope: 'transport', reason: 'it is away' } as const;
+  for (const lane of [0, 1, 1]) report({ type: 'hold-began', topic: 'orders', lane, hold });
+
+  expect(told.map(([, , message]) => message)).toEqual([
+    'lane orders/0 waits: it is away',
+    'lane orders/1 waits: it is away',
+  ]);
+});
+
 test('a pool that is too small is logged with the setting to write', () => {
   const { told, logger } = listening();
   consumerTroubleLines('orders', logger)?.({ type: 'pool-small', connections: 10, needed: 15 });
@@ -157,7 +169,7 @@ test('without a logger each problem is one line of JSON on standard error', () =
     event: 'error',
     during: 'look',
     error: 'Error: two lines',
-    msg: 'look failed: Error: two lines',
+    message: 'look failed: Error: two lines',
   });
 });
 

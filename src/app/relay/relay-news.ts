@@ -1,0 +1,42 @@
+import ms from 'ms';
+import { counted } from '../../core/diagnosis.ts';
+import { laneName } from '../../core/lane.ts';
+import type { RelayEvent, RelayReport } from '../../relay/report.ts';
+
+/**
+ * Tells what changes the state of a relay, a lane or a bulk operation and is no trouble. Nothing that comes with each message or each
+ * batch: lanes are also acquired and freed with each message, where few are sent.
+ */
+export function relayNews(tell: (facts: object, message: string) => void): RelayReport {
+  return (event) => {
+    const message = inWords(event);
+    if (message === undefined) return;
+    const { type, ...facts } = event;
+    tell({ event: type, ...facts }, message);
+  };
+}
+
+function inWords(event: RelayEvent): string | undefined {
+  switch (event.type) {
+    case 'archived':
+      return `archived ${counted(event.count, 'message')}`;
+    case 'bulk-started':
+      return `carries out the bulk operation ${event.id}`;
+    case 'bulk-ended':
+      return `the bulk operation ${event.id} has ended`;
+    case 'hold-ended':
+      return `lane ${laneName(event)} no longer waits, after ${ms(event.lastedMs)}`;
+    case 'lane-acquired':
+      return event.lapsed ? `took lane ${laneName(event)} from an owner that had died` : undefined;
+    case 'messages-resent':
+      return `sends ${counted(event.count, 'message')} of ${event.topic} again, for want of a receipt`;
+    case 'reconciled':
+      return event.restarted + event.ended === 0
+        ? undefined
+        : `restarted ${counted(event.restarted, 'workflow')} and ended ${event.ended} that differed from their rows`;
+    case 'temporal-back':
+      return `Temporal is back, after ${ms(event.awayMs)}`;
+    default:
+      return undefined;
+  }
+}

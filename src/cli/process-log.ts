@@ -1,0 +1,26 @@
+import { type Logger, type LogLine, logLine } from '../config/logger.ts';
+import type { Output } from './output.ts';
+
+/** The log of a command that runs until it is stopped. */
+export interface ProcessLog extends Logger {
+  info(facts: object, message: string): void;
+}
+
+/**
+ * Writes everything that the process has to say to standard output, in one form.
+ *
+ * @param component the name of the process in its lines
+ * @param asText for people; else one line of JSON each, as with `--json`
+ */
+export function processLog(component: string, output: Output, asText: boolean): ProcessLog {
+  const write = (level: LogLine['level']) => (facts: object, message: string) => {
+    const line = logLine(level, { component, ...facts }, message);
+    if (output.json) output.value(line);
+    else output.line(asText ? inText(line) : JSON.stringify(line));
+  };
+  return { info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+function inText({ time, message, next }: LogLine): string {
+  return `${time} ${message}${typeof next === 'string' ? ` ${next}` : ''}`;
+}
