@@ -54,6 +54,7 @@ export type {
   Status,
   TopicPolicyRow,
 } from './operations/status.ts';
+export type { TailedMessage, TailOptions } from './operations/tail.ts';
 export type { Invariant, InvariantResult, VerifyReport } from './operations/verify/report.ts';
 export type { VerifyBounds } from './operations/verify/verify.ts';
 export type { Why } from './operations/why.ts';

@@ -72,7 +72,13 @@ function row(message: Listed): string[] {
   return [message.id, message.topic, message.state, storedAt(message.createdAt)];
 }
 
-function below({ key, attempts, lastError, state }: Listed): readonly string[] {
+function below(message: Listed): readonly string[] {
+  const facts = factsOf(message);
+  return facts === '' ? [] : [`  ${clip(facts, screenColumns() - 2)}`];
+}
+
+/** The key, the tries and the last error of a message. */
+export function factsOf({ key, attempts, lastError, state }: Listed): string {
   // An error of a delivered message is history: `show` prints it.
   const delivered = state === 'published' || state === 'confirmed';
   const facts = [
@@ -80,7 +86,7 @@ function below({ key, attempts, lastError, state }: Listed): readonly string[] {
     ...(attempts === 0 ? [] : [attempts === 1 ? '1 try' : `${attempts} tries`]),
     ...(lastError === null || delivered ? [] : [causeIn(lastError)]),
   ];
-  return facts.length === 0 ? [] : [`  ${clip(facts.join(', '), screenColumns() - 2)}`];
+  return facts.join(', ');
 }
 
 /** Omits the current year. */

@@ -7,10 +7,11 @@ import { type ListFlags, listCommand } from './list-command.ts';
 import { usageError } from './operator-flags.ts';
 import { run } from './output.ts';
 import { type PauseFlags, pauseCommand, resumeCommand, timeoutOf } from './pause-command.ts';
-import { addCommand, addOperatorCommand, withDatabase } from './register.ts';
+import { addCommand, addOperatorCommand, stopSignal, withDatabase } from './register.ts';
 import { type ReplayFlags, replayCommand } from './replay-command.ts';
 import { type RescheduleFlags, rescheduleCommand } from './reschedule-command.ts';
 import { type ShowFlags, showCommand } from './show-command.ts';
+import { type TailFlags, tailCommand } from './tail-command.ts';
 
 /** Commands for single messages, and for pauses of topics. */
 export function registerMessageCommands(root: Command): void {
@@ -18,6 +19,18 @@ export function registerMessageCommands(root: Command): void {
     .option('--limit <count>', 'how many, 1 to 200', '50')
     .option('--after <next>', 'continue where the previous list ended')
     .action(run<ListFlags>(listCommand));
+  withFilter(withDatabase(addCommand(root, 'tail', 'follow messages, new ones and changes, until stopped')))
+    .option('--last <count>', 'begin with the newest, 0 to 200', '10')
+    .option('--interval <duration>', 'between two looks, 100ms to 1h (default: 1s)')
+    .action(
+      run<TailFlags>(async (flags, output) => {
+        // A reader such as `head` has read enough.
+        const unread = new AbortController();
+        process.stdout.once('error', () => unread.abort());
+        const signal = AbortSignal.any([stopSignal(), unread.signal]);
+        return tailCommand(flags, output, signal);
+      }),
+    );
   withDatabase(addCommand(root, 'show <id>', 'show one message, and why it is not delivered'))
     .option('--payload', 'show the payload')
     .action(run<ShowFlags>((flags, output, [id]) => showCommand(id, flags, output)));

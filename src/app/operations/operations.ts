@@ -29,6 +29,7 @@ import {
 } from '../../operations/pause.ts';
 import { type MessageDetails, showMessage } from '../../operations/show.ts';
 import { type Status, statusOf } from '../../operations/status.ts';
+import { type TailedMessage, type TailOptions, tail } from '../../operations/tail.ts';
 import type { VerifyReport } from '../../operations/verify/report.ts';
 import type { CompareSchedules } from '../../operations/verify/schedules.ts';
 import { type VerifyBounds, verify } from '../../operations/verify/verify.ts';
@@ -90,6 +91,13 @@ export interface Operations {
   status(): Promise<Status>;
   /** Live messages, newest first; with a filter by id, or by topic and ref, archived ones too. */
   list(filter?: MessageFilter, page?: ListPageOptions): Promise<MessageList>;
+  /**
+   * Follows the messages that match a filter: each new one, and again when its state or number of tries has changed, in the order
+   * of positions within a look. A look is one query per interval that reads a bounded number of rows; what changes more often is told
+   * once. Of ready messages the newest 500 are followed until their lane has passed them. Rejects with `OUTBOX_SERVER_UNAVAILABLE`
+   * when the database is away: call it again.
+   */
+  tail(filter?: MessageFilter, options?: TailOptions): AsyncIterable<TailedMessage>;
   /** Everything about one message, and why it is not delivered; `undefined` if no message has this id. */
   show(id: string): Promise<MessageDetails | undefined>;
   /** Cancels messages that are waiting, retrying, or blocked. */
@@ -156,6 +164,7 @@ export function operations(config: OperationsConfig): Operations {
   return {
     status: () => on(statusOf),
     list: (filter, page) => on((at) => list(at, filter, page), ['list', page]),
+    tail: (filter = {}, options = {}) => tail(on, filter, options),
     show: (id) => on((at) => showMessage(at, id)),
     cancel: change(cancelChange, 'cancel'),
     reschedule: (target, options) =>

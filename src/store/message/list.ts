@@ -80,7 +80,7 @@ export interface PageCursor {
 const readLimit = 20_000;
 
 /** The columns that a walk reads: everything but payloads and headers. */
-const walkedColumns = `m.id, m.topic, m.lane, m.position, m.xid, m.key, m.ref, m.state,
+export const walkedColumns = `m.id, m.topic, m.lane, m.position, m.xid, m.key, m.ref, m.state,
   coalesce(m.workflow_id, outbox.lane_workflow_id(m.topic, m.lane)) as workflow_id, m.due_at, m.attempts,
   m.last_error, m.created_at, m.updated_at`;
 

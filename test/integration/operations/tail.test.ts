@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { tail } from '../../../src/operations/tail.ts';
+import type { MessageFilter } from '../../../src/operations.ts';
+import { storeMessages } from '../../../src/store/message/write.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ada, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
+
+let fixture: LaneFixture;
+let operator: Operator;
+/** Ends the tails of the test. */
+let ends: (() => Promise<void>)[] = [];
+beforeEach(async () => {
+  fixture = await laneFixture();
+  operator = operatorAt(fixture);
+});
+afterEach(async () => {
+  await Promise.all(ends.map((end) => end()));
+  ends = [];
+  await operator.close();
+  await fixture.drop();
+});
+
+/** A tail that runs until its test ends, and what it has told: `<label> <state> <tries>`. It has begun when this resolves. */
+async function following(filter: MessageFilter = {}) {
+  const stop = new AbortController();
+  const told: string[] = [];
+  const gaps: boolean[] = [];
+  const labels = new Map<string, string>();
+  const know = (...names: readonly string[]) => names.forEach((name) => labels.set(fixture.idOf(name), name));
+  let looks = 0;
+  const seen = tail((work) => work(fixture.database).finally(() => (looks += 1)), filter, {
+    signal: stop.signal,
+    interval: 100,
+  });
+  const ended = (async () => {
+    for await (const { id, state, attempts, gap } of seen) {
+      told.push(`${labels.get(id) ?? id} ${state} ${attempts}`);
+      gaps.push(gap);
+    }
+  })();
+  ends.push(() => {
+    stop.abort();
+    return ended;
+  });
+  await until(() => looks > 0);
+  return {
+    told,
+    gaps,
+    know,
+    /** Waits until a look that begins now has ended, and one more. */
+    async looked() {
+      const before = looks;
+      await until(() => looks >= before + 2);
+    },
+  };
+}
+
+test('tail tells each new message once, and again when its state or its tries change, however its row shows it', async () => {
+  fixture.broker.judge = (message) => (labelOf(message) === 'R' ? 'reject' : 'store');
+  await fixture.send('before');
+  await fixture.drain();
+  const { told, know, looked } = await following();
+
+  await fixture.send('A');
+  await fixture.send('R', { key: 'K' });
+  await fixture.send('B', { key: 'K' });
+  await fixture.send('W', { afterMs: 3_600_000 });
+  know('A', 'R', 'B', 'W');
+  await looked();
+  expect(told.splice(0)).toEqual(['A ready 0', 'R ready 0', 'B ready 0', 'W waiting 0']);
+
+  await fixture.drain();
+  await looked();
+  expect(told.splice(0).toSorted(), 'passed by its lane, and taken out of the log').toEqual([
+    'A published 0',
+    'B blocked 0',
+    'R retrying 1',
+  ]);
+
+  fixture.broker.judge = () => 'store';
+  await operator.cancel(operator.of('W'), ada);
+  await operator.retry(operator.of('R'), ada);
+  await fixture.drain();
+  await until(() => told.includes('B published 0'));
+  await looked();
+  expect(told, 'nothing of what was there before, and nothing twice').toEqual(
+    expect.arrayContaining(['W canceled 0', 'R published 1', 'B published 0']),
+  );
+  expect(new Set(told).size).toBe(told.length);
+  expect(told.join()).not.toContain(fixture.idOf('before'));
+});
+
+test('tail finds what an older transaction commits late', async () => {
+  const late = await fixture.begin();
+  await fixture.send('late', {}, late);
+  const { told, know, looked } = await following();
+  await fixture.send('A');
+  know('A', 'late');
+  await looked();
+  expect(told).toEqual(['A ready 0']);
+
+  await late.commit();
+  await looked();
+  expect(told).toEqual(['A ready 0', 'late ready 0']);
+});
+
+test('a filter by state tells a message when it comes into that state, also one that was stored before', async () => {
+  await fixture.send('old');
+  const { told, know, looked } = await following({ states: ['failed'], topic: 'orders' });
+  await failAll(fixture, ['bad']);
+  await fixture.send('good');
+  know('old', 'bad', 'good');
+  fixture.broker.judge = (message) => (labelOf(message) === 'good' ? 'permanent' : 'store');
+  await fixture.drain();
+  await until(() => told.length >= 2);
+  await looked();
+
+  expect(told).toEqual(['bad failed 1', 'good failed 1']);
+});
+
+test('other topics, keys and refs are not told', async () => {
+  const { told, know, looked } = await following({ topic: 'orders', key: 'K' });
+  await fixture.send('other', { key: 'L' });
+  await fixture.send('mine', { key: 'K' });
+  await storeMessages(fixture.database, 'returns', [{ payload: '1', key: 'K' }]);
+  know('other', 'mine');
+  await looked();
+
+  expect(told).toEqual(['mine ready 0']);
+});
+
+test('more than a look tells is marked as a gap', async () => {
+  const { told, gaps, looked } = await following();
+  await storeMessages(
+    fixture.database,
+    'orders',
+    Array.from({ length: 1_001 }, (_, n) => ({ payload: String(n) })),
+  );
+  await looked();
+
+  expect(told).toHaveLength(1_000);
+  expect(gaps.slice(0, 2)).toEqual([true, false]);
+});
+
+test('tail begins with the newest messages, asks at most once per interval, and ends with its signal', async () => {
+  for (const label of ['A', 'B', 'C']) await fixture.send(label);
+  await fixture.drain();
+  const stop = new AbortController();
+  let looks = 0;
+  const startedAt = performance.now();
+  const seen = tail(
+    (work) => work(fixture.database).finally(() => (looks += 1)),
+    {},
+    {
+      signal: stop.signal,
+      interval: '200ms',
+      last: 2,
+    },
+  );
+  const told: string[] = [];
+  const ended = (async () => {
+    for await (const { id } of seen) told.push(id);
+  })();
+  await until(() => looks >= 6);
+  const lastedMs = performance.now() - startedAt;
+  stop.abort();
+  await ended;
+
+  expect(told).toEqual([fixture.idOf('B'), fixture.idOf('C')]);
+  // The first two are the beginning: where to begin, and the newest messages.
+  expect(lastedMs).toBeGreaterThan(4 * 190);
+});
+
+test('options that are none are refused', async () => {
+  for (const options of [{ interval: 50 }, { last: 201 }, { every: '1s' }])
+    await expect(async () => {
+      for await (const _ of operator.tail({}, options)) break;
+    }).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
+});
