@@ -23,6 +23,7 @@ import { standInMutations } from './list/stand-ins.ts';
 import { transactionMutations } from './list/transactions.ts';
 import { tryMutations } from './list/tries.ts';
 import { waitingMutations } from './list/waiting.ts';
+import { watchingMutations } from './list/watching.ts';
 import { wiringMutations } from './list/wiring.ts';
 import { writingMutations } from './list/writing.ts';
 import type { Mutation } from './mutation.ts';
@@ -54,6 +55,7 @@ export const mutations: readonly Mutation[] = [
   ...tryMutations,
   ...faceMutations,
   ...metricMutations,
+  ...watchingMutations,
   ...wiringMutations,
   ...developmentMutations,
 ];
