@@ -3,7 +3,7 @@ import type { Output } from './output.ts';
 
 /** The log of a command that runs until it is stopped. */
 export interface ProcessLog extends Logger {
-  info(facts: object, message: string): void;
+  readonly info: (facts: object, message: string) => void;
 }
 
 /**

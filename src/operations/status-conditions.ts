@@ -7,7 +7,7 @@ interface StatusFigure {
   readonly unit: 'duration' | 'count';
   readonly meaning: string;
   /** Milliseconds, or a count; `null`: not known. */
-  read(status: Status): number | null;
+  readonly read: (status: Status) => number | null;
 }
 
 const total = <One>(all: readonly One[], of: (one: One) => number): number =>
@@ -79,7 +79,7 @@ const comparisons: Readonly<Record<string, (figure: number, bound: number) => bo
 
 /** A condition on a figure of the status, such as `oldest > 1 minute`. */
 export interface StatusCondition {
-  judge(status: Status): JudgedCondition;
+  readonly judge: (status: Status) => JudgedCondition;
 }
 
 /** What a status says about a condition. */

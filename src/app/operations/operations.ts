@@ -94,7 +94,7 @@ export interface Operations {
   /**
    * Follows the messages that match a filter: each new one, and again when its state or number of tries has changed, in the order
    * of positions within a look. A look is one query per interval that reads a bounded number of rows; what changes more often is told
-   * once. Of ready messages the newest 500 are followed until their lane has passed them. Rejects with `OUTBOX_SERVER_UNAVAILABLE`
+   * once. Of ready messages that it has found the newest 500 are followed until their lane has passed them. Rejects with `OUTBOX_SERVER_UNAVAILABLE`
    * when the database is away: call it again.
    */
   tail(filter?: MessageFilter, options?: TailOptions): AsyncIterable<TailedMessage>;

@@ -102,9 +102,12 @@ export async function lookForTail(
   ]);
   const [first] = found;
   if (first === undefined) throw new Error('A look of a tail answers at least one row.');
-  const rows = found
-    .map(({ snapshot: _, since: __, full: ___, ...row }) => row)
-    .filter(({ id }) => id !== null);
+  const rows = found.filter(({ id }) => id !== null).map(withoutPlace);
   const full = first.full || rows.length === answerLimit;
   return { snapshot: first.snapshot, since: first.since, full, rows };
+}
+
+function withoutPlace(row: TailedRow & Partial<Omit<TailLook, 'rows'>>): TailedRow {
+  const { snapshot: _snapshot, since: _since, full: _full, ...message } = row;
+  return message;
 }

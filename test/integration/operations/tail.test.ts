@@ -28,7 +28,9 @@ async function following(filter: MessageFilter = {}) {
   const told: string[] = [];
   const gaps: boolean[] = [];
   const labels = new Map<string, string>();
-  const know = (...names: readonly string[]) => names.forEach((name) => labels.set(fixture.idOf(name), name));
+  const know = (...names: readonly string[]): void => {
+    for (const name of names) labels.set(fixture.idOf(name), name);
+  };
   let looks = 0;
   const seen = tail((work) => work(fixture.database).finally(() => (looks += 1)), filter, {
     signal: stop.signal,
@@ -50,7 +52,7 @@ async function following(filter: MessageFilter = {}) {
     gaps,
     know,
     /** Waits until a look that begins now has ended, and one more. */
-    async looked() {
+    looked: async () => {
       const before = looks;
       await until(() => looks >= before + 2);
     },
