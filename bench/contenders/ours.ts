@@ -9,7 +9,7 @@ import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { clientOf } from '../../src/store/database/pool-client.ts';
 import type { Transaction } from '../../src/store/database/transaction.ts';
-import { serveMetrics } from '../../src/telemetry/metrics-page.ts';
+import { openExporter } from '../../src/telemetry/exporter.ts';
 import { announceTopic, type BodyTopic, body, fill, setPaused } from '../workload.ts';
 import type { Acknowledged, Contender, ContenderInput, Stored } from './protocol.ts';
 import { machineClock } from './serve.ts';
@@ -39,7 +39,7 @@ export async function openOurs(input: ContenderInput, acknowledged: Acknowledged
     topics: targets,
     transports: { kafka: input.noting ? noting(direct, acknowledged) : direct },
   };
-  const page = setting['metrics'] === 1 ? await serveMetrics({ host: '127.0.0.1', port: 0 }) : undefined;
+  const exporter = setting['metrics'] === 1 ? await openExporter(false) : undefined;
   const relay = input.delivers ? startRelay(config) : undefined;
   await relay?.ready;
   await setPaused({ database }, targets, true);
@@ -60,7 +60,7 @@ export async function openOurs(input: ContenderInput, acknowledged: Acknowledged
     sendOne: (index) => sendOne(client, targets[0], index, setting['nudged'] !== 0),
     async stop() {
       await relay?.stop();
-      await page?.stop();
+      await exporter?.stop();
       await direct.close();
       await Promise.all([pool.end(), database.close()]);
     },

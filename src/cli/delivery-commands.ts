@@ -5,10 +5,12 @@ import { loadConfig } from './load-config.ts';
 import { configOf } from './operator-flags.ts';
 import { run } from './output.ts';
 import { addCommand, type CommonFlags, stopSignal, withConfig, withDatabase } from './register.ts';
+import type { RelayCommandOptions } from './relay-command.ts';
 import { type StatusFlags, statusCommand } from './status-command.ts';
 
 interface RelayFlags extends CommonFlags {
   readonly health?: string;
+  readonly metrics?: string;
 }
 
 /** Commands that deliver, and show the state of delivery. */
@@ -18,13 +20,14 @@ export function registerDeliveryCommands(root: Command): void {
       '--health <address>',
       'serve its health at this port or host:port, at /live, /ready and /started: 200, or 503',
     )
+    .option('--metrics <address>', "serve metrics at this port or host:port, at /metrics in Prometheus' text")
     .action(
       run<RelayFlags>(async (flags, output) => {
-        const health = flags.health === undefined ? undefined : listenAddressOfFlag('health', flags.health);
+        const served = servedOf(flags);
         // Loaded on demand: Temporal's worker takes longer to load than other commands take to run.
         const { relayCommand } = await import('./relay-command.ts');
         const signal = stopSignal();
-        const code = await relayCommand(await loadConfig(configOf(flags)), output, signal, { health });
+        const code = await relayCommand(await loadConfig(configOf(flags)), output, signal, served);
         // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for seconds
         if (signal.aborted) process.exit(code);
         return code;
@@ -36,4 +39,11 @@ export function registerDeliveryCommands(root: Command): void {
       `exit code 1 if one holds, such as 'oldest > 1 minute' or 'failed > 0'; figures: ${Object.keys(statusFigures).join(', ')}`,
     )
     .action(run<StatusFlags>(statusCommand));
+}
+
+function servedOf({ health, metrics }: RelayFlags): Pick<RelayCommandOptions, 'health' | 'metrics'> {
+  return {
+    ...(health !== undefined && { health: listenAddressOfFlag('health', health) }),
+    ...(metrics !== undefined && { metrics: listenAddressOfFlag('metrics', metrics) }),
+  };
 }

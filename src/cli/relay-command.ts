@@ -1,4 +1,5 @@
 import { type HealthServer, healthServer } from '../app/health-server.ts';
+import { type MetricsServer, metricsServer } from '../app/relay/metrics-server.ts';
 import { relayNews } from '../app/relay/relay-news.ts';
 import { type RunningRelay, startRelay } from '../app/relay/start-relay.ts';
 import { type Config, type RelayConfig, requireDatabase } from '../config/config.ts';
@@ -15,7 +16,9 @@ export interface RelayCommandOptions {
   /** Writes its log as text, else as lines of JSON. @defaultValue text on a terminal */
   readonly asText?: boolean;
   /** Serves the health of the relay there. @defaultValue nowhere */
-  readonly health?: ListenAddress | undefined;
+  readonly health?: ListenAddress;
+  /** Serves its metrics there. @defaultValue nowhere */
+  readonly metrics?: ListenAddress;
 }
 
 /** Runs a relay until the signal fires. Its log goes to standard output, whole and in one form. */
@@ -23,15 +26,16 @@ export async function relayCommand(
   config: Config,
   output: Output,
   signal: AbortSignal,
-  { asText = process.stdout.isTTY, health }: RelayCommandOptions = {},
+  { asText = process.stdout.isTTY, health, metrics }: RelayCommandOptions = {},
 ): Promise<number> {
   const log = processLog('temporal-outbox relay', output, asText && !output.json);
   let relay: RunningRelay | undefined;
-  let probes: HealthServer | undefined;
+  const serving: { stop(): Promise<void> }[] = [];
   try {
     const checked = requireDatabase(config, 'A relay');
-    // Before the relay: a port that is taken must not be noticed by a relay that delivers.
-    if (health !== undefined) probes = await serveHealth(() => relay?.health() ?? notYet, health, log);
+    // Before the relay: a port that is taken must not be noticed by a relay that delivers, and metrics want to count its start.
+    if (health !== undefined) serving.push(await serveHealth(() => relay?.health() ?? notYet, health, log));
+    if (metrics !== undefined) serving.push(await serveMetrics(metrics, log));
     relay = startRelay(checked, { report: relayNews(log.info), logger: log });
     const stop = stopOf(relay, log);
     if (signal.aborted) stop();
@@ -49,7 +53,7 @@ export async function relayCommand(
     // As every command explains its end, but with no second object in the log.
     return explain(error, { ...output, value: () => undefined });
   } finally {
-    await probes?.stop();
+    await Promise.all(serving.map((server) => server.stop()));
   }
 }
 
@@ -65,6 +69,19 @@ async function serveHealth(
   log.info(
     { event: 'health-served', host, port: server.port },
     `health at http://${host}:${server.port}/live`,
+  );
+  return server;
+}
+
+async function serveMetrics(address: ListenAddress, log: ProcessLog): Promise<MetricsServer> {
+  const otlp = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'].some(
+    (name) => (process.env[name] ?? '') !== '',
+  );
+  const server = await metricsServer({ ...address, otlp });
+  const { host } = address;
+  log.info(
+    { event: 'metrics-served', host, port: server.port },
+    `metrics at http://${host}:${server.port}/metrics`,
   );
   return server;
 }

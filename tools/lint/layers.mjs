@@ -33,7 +33,7 @@ export const layers = [
   {
     folder: 'src/telemetry',
     imports: ['core/'],
-    uses: ['opentelemetry', 'io'],
+    uses: ['opentelemetry'],
     reason: 'src/telemetry may import src/core only: it measures and follows whatever others call.',
   },
   {

@@ -19,7 +19,7 @@ async function relayWith(context: TestContext, env: Readonly<Record<string, stri
   const config = await configFile(context, { url: made.url, temporal: inject('temporalAddress') });
   const relay = startCli(context, ['relay', '--config', config, '--metrics', '127.0.0.1:0'], env);
   await expect.poll(() => relay.stdout(), { timeout: 60_000 }).toContain('Delivering 1 topic');
-  const [, page = ''] = /^Metrics at (http:\S+)\.$/m.exec(relay.stdout()) ?? [];
+  const [, page = ''] = /metrics at (http:[^"\s]+)/.exec(relay.stdout()) ?? [];
   return { made, relay, page };
 }
 
@@ -66,6 +66,19 @@ test('metrics also go by OTLP where the environment names a collector, at the la
 
   expect(await ended(relay)).toBe(0);
   expect(Buffer.concat(bodies).toString('latin1')).toContain(metrics.sent.name);
+});
+
+test('a port that is taken ends the relay with an error that names it', async (context) => {
+  const { page } = await relayWith(context);
+  const made = await createTestDatabase();
+  context.onTestFinished(() => made.drop());
+  const config = await configFile(context, { url: made.url, temporal: inject('temporalAddress') });
+  const taken = new URL(page).host;
+
+  const second = startCli(context, ['relay', '--config', config, '--metrics', taken]);
+
+  expect(await second.exited).toBe(1);
+  expect(second.stderr()).toContain(`OUTBOX_PORT_UNAVAILABLE: Cannot listen at ${taken}`);
 });
 
 test.each([

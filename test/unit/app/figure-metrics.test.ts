@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { FigureMetrics } from '../../../src/app/relay/figure-metrics.ts';
+import type { Figures } from '../../../src/store/figures/figures.ts';
+import type { Meter, Observation } from '../../../src/telemetry/meter.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => void vi.useRealTimers());
+
+const group = {
+  group: 'billing',
+  parked: 3,
+  oldestParkedMs: 90_000,
+  parkedKeys: 2,
+  blockedKeys: 1,
+  failed: 4,
+  oldestFailedMs: 5_000,
+  windowMs: null,
+  seenMs: 1_000,
+};
+
+const figures: Figures = {
+  oldestDueMs: 61_000,
+  unreleasedMs: null,
+  messages: [{ topic: 'orders', state: 'failed', messages: 7 }],
+  tries: { published: 1, failed: 0 },
+  holds: [],
+  groups: [group],
+  lags: [{ group: 'billing', topic: 'orders', messages: 12 }],
+  standing: [],
+  receiptsOverdue: [
+    { topic: 'orders', messages: 2, oldestMs: 1 },
+    { topic: 'bills', messages: 3, oldestMs: 1 },
+  ],
+  archive: { behindMs: 3_600_000, leaves: 1 },
+  drift: null,
+  servers: [],
+  relays: 2,
+  clockOffsetMs: 1_500,
+};
+
+function metered() {
+  const watched = new Map<string, () => readonly Observation[]>();
+  const meter: Meter = {
+    add: () => undefined,
+    record: () => undefined,
+    watch(metric, observe) {
+      watched.set(metric, observe);
+      return () => void watched.delete(metric);
+    },
+  };
+  const read = () => Object.fromEntries([...watched].map(([metric, observe]) => [metric, observe()]));
+  return { exported: new FigureMetrics(meter), read, watched };
+}
+
+test('every figure of the database is exported in its unit, by group, topic and state', () => {
+  const { exported, read } = metered();
+  exported.seen({ figures, agoMs: 0 });
+  const billing = { group: 'billing' };
+  expect(read()).toEqual({
+    oldestDue: [{ value: 61 }],
+    messages: [{ value: 7, attributes: { topic: 'orders', state: 'failed' } }],
+    parkedMessages: [{ value: 3, attributes: billing }],
+    parkedKeys: [{ value: 2, attributes: billing }],
+    parkedFailed: [{ value: 4, attributes: billing }],
+    parkedOldest: [{ value: 90, attributes: billing }],
+    lag: [{ value: 12, attributes: { ...billing, topic: 'orders' } }],
+    receiptsOverdue: [{ value: 5 }],
+    archiveBehind: [{ value: 3_600 }],
+    // The database's clock is ahead of the relay's.
+    clockOffset: [{ value: -1.5 }],
+    relays: [{ value: 2 }],
+  });
+});
+
+test('figures that no relay has read for a minute are not exported, and none after the stop', () => {
+  const { exported, read, watched } = metered();
+  const silent = Object.fromEntries([...watched.keys()].map((metric) => [metric, []]));
+  expect(read()).toEqual(silent);
+  exported.seen({ figures, agoMs: 10_000 });
+  vi.advanceTimersByTime(50_000);
+  expect(read()['relays']).toEqual([{ value: 2 }]);
+  vi.advanceTimersByTime(1);
+  expect(read()).toEqual(silent);
+  exported.stop();
+  expect(watched.size).toBe(0);
+});
