@@ -133,17 +133,25 @@ test('other topics, keys and refs are not told', async () => {
   expect(told).toEqual(['mine ready 0']);
 });
 
-test('more than a look tells is marked as a gap', async () => {
+test('more than a look tells, or than a tail can follow, is marked as a gap', async () => {
   const { told, gaps, looked } = await following();
-  await storeMessages(
-    fixture.database,
-    'orders',
-    Array.from({ length: 1_001 }, (_, n) => ({ payload: String(n) })),
-  );
+  const send = (count: number, options: { readonly afterMs?: number }) =>
+    storeMessages(
+      fixture.database,
+      'orders',
+      Array.from({ length: count }, (_, n) => ({ ...options, payload: String(n) })),
+    );
+  await send(1_001, { afterMs: 3_600_000 });
   await looked();
-
   expect(told).toHaveLength(1_000);
-  expect(gaps.slice(0, 2)).toEqual([true, false]);
+  expect(gaps.splice(0).indexOf(true)).toBe(0);
+
+  await send(500, {});
+  await looked();
+  expect(gaps.splice(0), 'as many as it follows').toEqual(Array.from({ length: 500 }, () => false));
+  await send(1, {});
+  await looked();
+  expect(gaps).toEqual([true]);
 });
 
 test('tail begins with the newest messages, asks at most once per interval, and ends with its signal', async () => {

@@ -49,7 +49,7 @@ export const watchingMutations: readonly Mutation[] = [
     find: 'this.#gap ||= full;',
     replace: '',
     test: 'test/integration/operations/tail.test.ts',
-    title: 'more than a look tells is marked as a gap',
+    title: 'more than a look tells, or than a tail can follow, is marked as a gap',
   },
   {
     name: 'tail-follows-nothing',
