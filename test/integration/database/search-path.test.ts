@@ -64,11 +64,13 @@ const within = [
   'claimable',
   'claimable_in_log',
   'expiry_of',
+  'expiry_refusal',
   'free_blocked',
   'rate_scope',
   'refusal',
   'refusals',
   'replaced_due',
+  'wire_expired',
 ];
 
 let fixture: LaneFixture;
