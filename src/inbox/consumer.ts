@@ -10,7 +10,7 @@ import type { ConsumerParts } from './consumer-plan.ts';
 import { type BatchHandler, type Handler, promiseMissing, watched } from './handler.ts';
 import { type HandlerOptions, resolveHandlerRules } from './handler-options.ts';
 import type { Middleware } from './middleware.ts';
-import { type Route, routeOf, routeOfBatch } from './route.ts';
+import { type Route, type RouteRules, routeOf, routeOfBatch } from './route.ts';
 import { startConsumer } from './start-consumer.ts';
 
 const notStarted: Health = { state: 'stopped', joined: false, lastProgressAt: null, failing: [] };
@@ -37,7 +37,7 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
     options: HandlerOptions = {},
   ): this {
     const called = this.#called('on', topic, handler);
-    return this.#add(routeOf(topic, called, resolveHandlerRules(topic.name, options)));
+    return this.#add(routeOf(topic, called, this.#rulesOf(topic, options)));
   }
 
   onBatch<Input, Output>(
@@ -46,7 +46,7 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
     options: HandlerOptions = {},
   ): this {
     const called = this.#called('onBatch', topic, handler);
-    return this.#add(routeOfBatch(topic, called, resolveHandlerRules(topic.name, options)));
+    return this.#add(routeOfBatch(topic, called, this.#rulesOf(topic, options)));
   }
 
   use(middleware: Middleware): this {
@@ -106,6 +106,16 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
     if (typeof handler !== 'function')
       throw invalid(caller, `The handler of "${topic.name}" is not a function.`);
     return watched(handler, () => this.#promiseMissing(topic.name));
+  }
+
+  #rulesOf(topic: Topic, options: HandlerOptions): RouteRules {
+    const { group } = this.#rules;
+    // Asked at the first message: a topic without a source is refused by the start.
+    return {
+      ...resolveHandlerRules(topic.name, options),
+      group,
+      system: () => this.#parts.sourceOf(topic).name,
+    };
   }
 
   #add(route: Route<Tx>): this {

@@ -38,7 +38,7 @@ export async function once<Result>(
   const fresh = await markProcessed(sql, group, [messageId], [null]);
   if (fresh.size === 0) return { duplicate: true };
   try {
-    return { duplicate: false, result: await begun(work) };
+    return { duplicate: false, result: await promised(work) };
   } catch (error) {
     // A caller may catch the error and commit. After a database error this fails, but then a commit fails, too.
     await forgetProcessed(sql, group, [messageId]).catch(() => undefined);
@@ -47,7 +47,7 @@ export async function once<Result>(
 }
 
 /** A consumer reports a missing promise as an event. Here nothing listens for events, so it is an error. */
-function begun<Result>(work: () => Promise<Result>): Promise<Result> {
+export function promised<Result>(work: () => Promise<Result>): Promise<Result> {
   const answer = work();
   if (!isThenable(answer)) throw promiseMissing('The work of `once`', 'is refused');
   return answer;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from '../brokers/source.ts';
 import type { Topic } from '../core/topic.ts';
-import { tracing } from '../telemetry/trace-context.ts';
+import type { Processor, TriedMessage } from '../telemetry/process-spans.ts';
+import { spans } from '../telemetry/spans.ts';
 import type { HandlerContext } from './handler.ts';
 import type { HandlerRules } from './handler-options.ts';
 import type { InboxMessage } from './reading/inbox-message.ts';
@@ -11,12 +12,14 @@ import { readMessage } from './reading/read-message.ts';
 type Called<Tx, Argument> = (tx: Tx, argument: Argument, context: HandlerContext) => unknown;
 
 /** A message that was read and is bound to its handler: only the transaction is missing. */
-export interface ReadyMessage<Tx> {
+export interface ReadyMessage<Tx> extends TriedMessage {
   readonly kind: 'ready';
   readonly id: string;
   readonly topic: string;
   /** As its handler gets it. */
   readonly message: InboxMessage<unknown>;
+  /** As it arrived. */
+  readonly incoming: IncomingMessage;
   /** Calls the handler with this message alone. */
   handle(tx: Tx, context: HandlerContext): unknown;
 }
@@ -53,49 +56,60 @@ export interface BatchRoute<Tx> extends Reader<Tx> {
 /** A topic and its handler. */
 export type Route<Tx> = SingleRoute<Tx> | BatchRoute<Tx>;
 
+/** The options of a handler, and whose it is, as its spans name them. */
+export interface RouteRules extends HandlerRules, Partial<Pick<Processor, 'group' | 'system'>> {}
+
+function processorOf(topic: string, { group = '', system = () => '' }: RouteRules): Processor {
+  return { topic, group, system };
+}
+
 /** Binds a handler to its topic; only here does the compiler know that both have the same payload. */
 export function routeOf<Tx, Input, Output>(
   topic: Topic<Input, Output>,
   handler: Called<Tx, InboxMessage<Output>>,
-  rules: HandlerRules = {},
+  rules: RouteRules = {},
 ): SingleRoute<Tx> {
-  const Ready = readyFor<Tx, Output>(handler);
-  return { batch: false, ...readerOf(topic, rules, (message) => new Ready(message)) };
+  const Ready = readyFor<Tx, Output>(processorOf(topic.name, rules), handler);
+  return { batch: false, ...readerOf(topic, rules, (...read) => new Ready(...read)) };
 }
 
 /** Binds a handler of many messages to its topic. */
 export function routeOfBatch<Tx, Input, Output>(
   topic: Topic<Input, Output>,
   handler: Called<Tx, readonly InboxMessage<Output>[]>,
-  rules: HandlerRules = {},
+  rules: RouteRules = {},
 ): BatchRoute<Tx> {
-  const Ready = readyFor<Tx, Output>((tx, message, context) => handler(tx, [message], context));
+  const processor = processorOf(topic.name, rules);
+  const Ready = readyFor<Tx, Output>(processor, (tx, message, context) => handler(tx, [message], context));
   return {
     batch: true,
-    ...readerOf(topic, { ...rules, lazy: true }, (message) => new Ready(message)),
-    handleAll: (tx, ready, context) =>
-      handler(
-        tx,
-        ready.map((one) => Ready.messageOf(one)),
-        context,
-      ),
+    ...readerOf(topic, { ...rules, lazy: true }, (...read) => new Ready(...read)),
+    handleAll: (tx, ready, context) => {
+      const messages = ready.map((one) => Ready.messageOf(one));
+      return spans.processAll(processor, ready, () => handler(tx, messages, context));
+    },
   };
 }
 
 /** The class of one route's messages: its methods are shared, because closures for each message would cost more. */
 interface ReadyClass<Tx, Output> {
-  new (message: InboxMessage<Output>): ReadyMessage<Tx>;
+  new (message: InboxMessage<Output>, incoming: IncomingMessage): ReadyMessage<Tx>;
   messageOf(ready: ReadyMessage<Tx>): InboxMessage<Output>;
 }
 
-function readyFor<Tx, Output>(handler: Called<Tx, InboxMessage<Output>>): ReadyClass<Tx, Output> {
+function readyFor<Tx, Output>(
+  processor: Processor,
+  handler: Called<Tx, InboxMessage<Output>>,
+): ReadyClass<Tx, Output> {
   return class Ready implements ReadyMessage<Tx> {
     readonly kind = 'ready';
     readonly id: string;
     readonly topic: string;
+    readonly incoming: IncomingMessage;
     readonly #message: InboxMessage<Output>;
 
-    constructor(message: InboxMessage<Output>) {
+    constructor(message: InboxMessage<Output>, incoming: IncomingMessage) {
+      this.incoming = incoming;
       this.id = message.id;
       this.topic = message.topic;
       this.#message = message;
@@ -112,10 +126,7 @@ function readyFor<Tx, Output>(handler: Called<Tx, InboxMessage<Output>>): ReadyC
     }
 
     handle(tx: Tx, context: HandlerContext): unknown {
-      return tracing.within(
-        () => this.#message.headers,
-        () => handler(tx, this.#message, context),
-      );
+      return spans.process(processor, this, () => handler(tx, this.#message, context));
     }
   };
 }
@@ -123,7 +134,7 @@ function readyFor<Tx, Output>(handler: Called<Tx, InboxMessage<Output>>): ReadyC
 function readerOf<Tx, Input, Output>(
   topic: Topic<Input, Output>,
   { id, lazy = false, quickRetriesMs, retryMs }: HandlerRules & { readonly lazy?: boolean },
-  ready: (message: InboxMessage<Output>) => ReadyMessage<Tx>,
+  ready: (message: InboxMessage<Output>, incoming: IncomingMessage) => ReadyMessage<Tx>,
 ): Reader<Tx> {
   const idOf: IdReader = idReader(topic.name, id);
   return {
@@ -134,7 +145,9 @@ function readerOf<Tx, Input, Output>(
     idOf,
     read: (incoming, attempt) => {
       const message = readMessage(topic, incoming, { id: idOf(incoming), attempt, lazy });
-      return message instanceof Promise ? message.then(ready) : ready(message);
+      return message instanceof Promise
+        ? message.then((read) => ready(read, incoming))
+        : ready(message, incoming);
     },
   };
 }

@@ -9,7 +9,7 @@ import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
 import { uuid } from '../core/uuid.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
-import { tracing } from '../telemetry/trace-context.ts';
+import { spans } from '../telemetry/spans.ts';
 import { type Expires, expiryOf } from './expiry.ts';
 import { type Replacement, replacementOf } from './replacement.ts';
 import { findUnwritable } from './unwritable-value.ts';
@@ -35,7 +35,7 @@ export type MessageOptions = Due & {
   readonly expires?: Expires;
   /**
    * Additional headers: lower-case names, string values, 32 KiB in total. `ce_…`, `outbox-…` and `content-type` are reserved.
-   * @defaultValue `traceparent` and `tracestate` of the active span, if OpenTelemetry is used
+   * @defaultValue `traceparent` and `tracestate` of the span of `send`, if OpenTelemetry is used
    */
   readonly headers?: Readonly<Record<string, string>>;
 };
@@ -91,7 +91,7 @@ export async function prepare<Input>(
 
 /** The headers with the current trace, unless they already have one or have no room for it. */
 async function traced(given: SendOptions['headers']): Promise<SendOptions['headers']> {
-  const trace = given?.['traceparent'] === undefined ? await tracing.headers() : {};
+  const trace = given?.['traceparent'] === undefined ? await spans.headers() : {};
   if (Object.keys(trace).length === 0) return given;
   const both = { ...given, ...trace };
   try {

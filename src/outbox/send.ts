@@ -7,6 +7,7 @@ import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
 import { storeMessages } from '../store/message/write.ts';
 import { countStored } from '../telemetry/sender-metrics.ts';
+import { spans } from '../telemetry/spans.ts';
 import { type MessageOptions, prepare, type SendOptions } from './prepare.ts';
 import { noteReady } from './ready-lanes.ts';
 import { warnOfUnannounced } from './unannounced.ts';
@@ -44,9 +45,16 @@ export function send<Input>(
 ): Promise<Stored> {
   return partOf(tx, async () => {
     assertTopic('send', topic);
-    const [stored] = await store(tx, topic.name, [await prepare(topic, payload, options)]);
-    if (stored === undefined) throw new Error('The database returned no row for a stored message.');
-    return stored;
+    return spans.send(
+      topic.name,
+      1,
+      async () => {
+        const [stored] = await store(tx, topic.name, [await prepare(topic, payload, options)]);
+        if (stored === undefined) throw new Error('The database returned no row for a stored message.');
+        return stored;
+      },
+      ({ id }) => id,
+    );
   });
 }
 
@@ -64,12 +72,20 @@ export function sendBatch<Input>(
     assertTopic('sendBatch', topic);
     const given: unknown = messages;
     if (!Array.isArray(given)) throw invalid('messages', 'sendBatch takes a list of messages.');
-    const prepared: NewMessage[] = [];
-    for (const [index, message] of messages.entries()) {
-      // In turn, so that the error names the first bad message.
-      prepared.push(await prepareAt(index, topic, message));
-    }
-    return prepared.length === 0 ? [] : store(tx, topic.name, prepared);
+    if (messages.length === 0) return [];
+    return spans.send(
+      topic.name,
+      messages.length,
+      async () => {
+        const prepared: NewMessage[] = [];
+        for (const [index, message] of messages.entries()) {
+          // In turn, so that the error names the first bad message.
+          prepared.push(await prepareAt(index, topic, message));
+        }
+        return store(tx, topic.name, prepared);
+      },
+      ([stored]) => stored?.id,
+    );
   });
 }
 

@@ -3,6 +3,7 @@ import { passCrashPoint } from '../core/crash-point.ts';
 import { reasonOf } from '../core/reason.ts';
 import type { Claim } from '../store/lane/claim.ts';
 import { type ClaimedMessage, hasExpired } from '../store/lane/claimed-messages.ts';
+import { spans } from '../telemetry/spans.ts';
 import { outgoing } from './outgoing.ts';
 import type { TopicRoute } from './topic-route.ts';
 
@@ -31,13 +32,22 @@ export async function publishBatch(
   const sendable = claim.messages.filter((_message, index) => kept[index] === undefined);
   passCrashPoint('relay:claimed');
   if (sendable.length === 0) return { outcomes: kept.map((each) => each?.outcome), hold: undefined };
-  const result = await publish(route, source, partitions, sendable, signal);
+  const result = await spans.publish(
+    { topic: route.name, system: route.transport.name, messages: sendable },
+    () => publish(route, source, partitions, sendable, signal),
+    failureOf,
+  );
   passCrashPoint('relay:acknowledged');
   let sent = 0;
   const outcomes = kept.map((each) =>
     each === undefined ? (result.outcomes[sent++] ?? noOutcome) : each.outcome,
   );
   return { outcomes, hold: result.hold };
+}
+
+/** The first outcome of its own that is no success; a blocked message follows from another one. */
+function failureOf({ outcomes }: PublishResult): string | undefined {
+  return outcomes.find(({ kind }) => kind !== 'acknowledged' && kind !== 'blocked')?.kind;
 }
 
 /** A transport that omits an outcome breaks its contract; whether it sent the message is unknown. */

@@ -52,11 +52,11 @@ export const layers = [
   },
   {
     folder: 'src/relay',
-    imports: ['core/', 'store/', 'bulk/'],
+    imports: ['core/', 'store/', 'bulk/', 'telemetry/'],
     types: ['brokers/transport.ts'],
     uses: ['io'],
     reason:
-      'src/relay may import src/bulk, src/store, src/core and the types of src/brokers/transport.ts: it delivers without Temporal and without knowing a broker.',
+      'src/relay may import src/bulk, src/store, src/telemetry, src/core and the types of src/brokers/transport.ts: it delivers without Temporal and without knowing a broker.',
   },
   {
     folder: 'src/brokers',

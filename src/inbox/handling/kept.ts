@@ -3,6 +3,7 @@ import type { IncomingMessage } from '../../brokers/source.ts';
 import type { KeptMessage } from '../../store/inbox/park.ts';
 import type { BegunTry } from '../../store/inbox/tries.ts';
 import { readWire, writeWire } from '../../store/inbox/wire.ts';
+import { firstTryOf, noteFirstTry } from '../../telemetry/first-tries.ts';
 import type { RefusalReason } from '../reading/unreadable.ts';
 import { withoutVerdict } from '../verdict.ts';
 import type { Arrived } from './arrived.ts';
@@ -32,7 +33,7 @@ export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, blockKey: boo
     address,
     partition,
     offset,
-    wire: writeWire(incoming),
+    wire: writeWire({ key: incoming.key, headers: incoming.headers, firstTry: firstTryOf(incoming) }),
     body,
     sentAt: storableTime(timestamp),
     state: keeping.state,
@@ -45,8 +46,10 @@ export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, blockKey: boo
 
 /** The message as it arrived. */
 export function arrivedAgain({ address, partition, offset, wire, body, sentAt }: BegunTry): IncomingMessage {
-  const { key, headers } = readWire(wire);
-  return incomingMessage({ address, partition, offset, key, headers, body, timestamp: sentAt });
+  const { key, headers, firstTry } = readWire(wire);
+  const incoming = incomingMessage({ address, partition, offset, key, headers, body, timestamp: sentAt });
+  noteFirstTry(incoming, firstTry);
+  return incoming;
 }
 
 /** A sender may write any timestamp, even microseconds; if it cannot be stored, the time of arrival is used. */

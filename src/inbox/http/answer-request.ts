@@ -2,8 +2,9 @@ import { fromHttpHeaders } from '../../brokers/http/client/http-headers.ts';
 import type { SignedHeaders } from '../../brokers/http/client/signatures.ts';
 import { isName } from '../../core/options/name.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
+import { spans } from '../../telemetry/spans.ts';
 import { refuseSwallowedError } from '../handling/swallowed-error.ts';
-import { once } from '../once.ts';
+import { once, promised } from '../once.ts';
 import { verdictOf } from '../verdict.ts';
 import { ownFaultWait } from './own-fault.ts';
 import type { ReceiveSettings } from './receive-options.ts';
@@ -88,7 +89,7 @@ async function apply<Tx extends Transaction>(
     await client.$transaction(async (tx) => {
       await once(tx, group, message.id, () => {
         begun = true;
-        return work(tx, message);
+        return traced(group, message, () => work(tx, message));
       });
       await refuseSwallowedError(sqlOf(tx));
     });
@@ -101,6 +102,16 @@ async function apply<Tx extends Transaction>(
     if (retryAfterS === undefined) return { status: 500, reason: 'The work failed.' };
     return { status: 503, reason: 'The database cannot be used now.', retryAfterS };
   }
+}
+
+/** Does the work in a span of its own. A missing promise is refused here, because a span is always awaited. */
+async function traced(
+  group: string,
+  message: ReceivedRequest,
+  work: () => Promise<unknown>,
+): Promise<unknown> {
+  const processor = { system: () => 'http', topic: message.topic, group };
+  return spans.process(processor, { message, incoming: message }, () => promised(work));
 }
 
 /** The headers as received, not decoded, because the signature covers the raw values. */

@@ -1,0 +1,38 @@
+import type { Context, Span, Tracer } from '@opentelemetry/api';
+import { errorTypeOf } from './span-attributes.ts';
+import type { Api } from './trace-context.ts';
+
+const scope = 'temporal-outbox';
+
+/** The tracer of the SDK. Without one the API would make spans that do nothing, one for each message. */
+export function tracerOf({ trace }: Api): Tracer | undefined {
+  const provider = trace.getTracerProvider();
+  // Not by its class: the process may have set it up through another copy of the package.
+  if (!('getDelegateTracer' in provider)) return provider.getTracer(scope);
+  return (provider as InstanceType<Api['ProxyTracerProvider']>).getDelegateTracer(scope);
+}
+
+/** Ends the span with the work, which runs as its child. */
+export function inside<Result>(
+  api: Api,
+  span: Span,
+  parent: Context,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return api.context.with(api.trace.setSpan(parent, span), async () => {
+    try {
+      return await work();
+    } catch (error) {
+      fail(api, span, errorTypeOf(error));
+      throw error;
+    } finally {
+      span.end();
+    }
+  });
+}
+
+/** Without the error itself, whose text may repeat values of a payload. */
+export function fail({ SpanStatusCode }: Api, span: Span, type: string): void {
+  span.setAttribute('error.type', type);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}

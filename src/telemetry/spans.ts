@@ -1,0 +1,80 @@
+import { type Processor, type TriedMessage, traceProcess, traceProcessAll } from './process-spans.ts';
+import { type PublishedBatch, tracePublish, traceSend } from './sender-spans.ts';
+import { type Api, headersOf, type TraceHeaders } from './trace-context.ts';
+
+/**
+ * Traces a message from its sender to its handler. Its context travels in the headers `traceparent` and `tracestate` of W3C
+ * Trace Context, which OpenTelemetry's instrumentations of Kafka read and write; spans are made by the conventions of
+ * messaging. Without `@opentelemetry/api` nothing happens, without an SDK set up by the process the context is only carried.
+ * Baggage is never carried.
+ */
+export interface Spans {
+  /** Stores messages in a span of the sender, whose context {@link Spans.headers} returns meanwhile. */
+  send<Result>(
+    topic: string,
+    count: number,
+    store: () => Promise<Result>,
+    idOf: (stored: Result) => string | undefined,
+  ): Promise<Result>;
+  /** The headers for the active span; none without an active span. */
+  headers(): Promise<TraceHeaders>;
+  /**
+   * Publishes a batch in a span that links to the senders, at most 128, and is a child of the sender of a single message.
+   * A batch without a recorded sender has no span.
+   */
+  publish<Result>(
+    batch: PublishedBatch,
+    publish: () => Promise<Result>,
+    failureOf: (result: Result) => string | undefined,
+  ): Promise<Result>;
+  /**
+   * Runs a handler in a span of its own: a child of the sender's, or of the active span if that belongs to the same trace. It
+   * links to the sender, to an active span of another trace, and to the first try. Without a trace it runs in the context of
+   * the caller.
+   */
+  process(processor: Processor, tried: TriedMessage, handle: () => unknown): unknown;
+  /** The same for a handler of many messages: one span with a link to each sender, at most 128. */
+  processAll(processor: Processor, tried: readonly TriedMessage[], handle: () => unknown): unknown;
+}
+
+/** @param load loads OpenTelemetry's API; if it fails, nothing is traced */
+export function createSpans(load: () => Promise<Api>): Spans {
+  /** `undefined`: not yet requested, or still loading. */
+  let found: { readonly api: Api | undefined } | undefined;
+  let finding: Promise<{ readonly api: Api | undefined }> | undefined;
+  const find = async (): Promise<{ readonly api: Api | undefined }> => {
+    finding ??= load().then(
+      (api) => ({ api }),
+      () => ({ api: undefined }),
+    );
+    found = await finding;
+    return found;
+  };
+  /** At once, but for the first time. The active context is kept across the wait: it follows the asynchronous call chain. */
+  const within = <Result>(
+    plain: () => Result,
+    traced: (api: Api) => Result,
+  ): Result | Promise<Awaited<Result>> => {
+    const run = ({ api }: { readonly api: Api | undefined }): Result =>
+      api === undefined ? plain() : traced(api);
+    return found === undefined ? (find().then(run) as Promise<Awaited<Result>>) : run(found);
+  };
+  return {
+    send: async (topic, count, store, idOf) =>
+      within(store, (api) => traceSend(api, { topic, count }, store, idOf)),
+    headers: async () =>
+      within<TraceHeaders>(
+        () => ({}),
+        (api) => headersOf(api, api.trace.getSpanContext(api.context.active())),
+      ),
+    publish: async (batch, publish, failureOf) =>
+      within(publish, (api) => tracePublish(api, batch, publish, failureOf)),
+    process: (processor, tried, handle) =>
+      within(handle, (api) => traceProcess(api, processor, tried, handle)),
+    processAll: (processor, tried, handle) =>
+      within(handle, (api) => traceProcessAll(api, processor, tried, handle)),
+  };
+}
+
+/** Uses the package `@opentelemetry/api` if installed, which finds the SDK set up by the process, if any. */
+export const spans = createSpans(() => import('@opentelemetry/api'));
