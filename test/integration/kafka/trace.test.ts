@@ -37,7 +37,7 @@ function inSpan<Result>(name: string, work: (span: Span) => Promise<Result>): Pr
   return tracer.startActiveSpan(name, (span) => work(span).finally(() => span.end()));
 }
 
-test('one trace leads from the sender through Kafka to every try of the handler, also of parked messages', async () => {
+test('one trace leads from the sender through a delay, a failed try and a parked retry to the handled message', async () => {
   const stage = await InboxStage.create(1);
   onTestFinished(() => stage.end());
   const relay = startRelay(stage.config);
@@ -51,7 +51,7 @@ test('one trace leads from the sender through Kafka to every try of the handler,
   })
     .on(stage.topic, (tx, message) =>
       inSpan(`try ${message.attempt} of ${message.payload.n}`, async () => {
-        if (message.payload.n === 1 && message.attempt < 3) throw new Error('not yet');
+        if (message.payload.n === 1 && message.attempt < 3) throw new RangeError('not yet');
         await writeEffect(tx, 'one', message);
       }),
     )
@@ -59,24 +59,64 @@ test('one trace leads from the sender through Kafka to every try of the handler,
   onTestFinished(() => running.stop());
 
   await inSpan('order', () =>
-    stage.prisma.$transaction((tx) => send(tx, stage.topic, { n: 1 }, { key: 'a' })),
+    stage.prisma.$transaction((tx) => send(tx, stage.topic, { n: 1 }, { key: 'a', after: '1s' })),
   );
   await stage.prisma.$transaction((tx) => send(tx, stage.topic, { n: 2 }, { key: 'b' }));
 
   await until(async () => (await stage.effects()).length === 2);
-  const spans = exporter.getFinishedSpans();
-  const named = (name: string): ReadableSpan | undefined => spans.find((span) => span.name === name);
-  const order = named('order')?.spanContext();
-  for (const attempt of [1, 2, 3]) {
-    expect(named(`try ${attempt} of 1`), `try ${attempt}`).toMatchObject({
-      parentSpanContext: { traceId: order?.traceId, spanId: order?.spanId, isRemote: true },
+  const named = (name: string): readonly ReadableSpan[] =>
+    exporter.getFinishedSpans().filter((span) => span.name === name);
+  // The last span ends after the commit of its effect.
+  const { name: topicName } = stage.topic;
+  await until(async () => named(`process ${topicName}`).length === 4);
+  const [order] = named('order');
+  const trace1 = order?.spanContext().traceId;
+  const ofTrace = (name: string): readonly ReadableSpan[] =>
+    named(name).filter((span) => span.spanContext().traceId === trace1);
+
+  const [sent] = ofTrace(`send ${topicName}`);
+  expect(sent?.parentSpanContext?.spanId, 'send').toBe(order?.spanContext().spanId);
+  const sender = { traceId: trace1, spanId: sent?.spanContext().spanId, isRemote: true };
+  const id = sent?.attributes['messaging.message.id'];
+  const [published] = ofTrace(`publish ${topicName}`);
+  expect(published, 'publish').toMatchObject({
+    parentSpanContext: sender,
+    attributes: { 'messaging.system': 'kafka', 'messaging.message.id': id },
+  });
+  expect(seconds(published) - seconds(sent), 'the delay').toBeGreaterThan(0.9);
+  const tries = ofTrace(`process ${topicName}`);
+  const [first] = tries;
+  for (const [n, span] of tries.entries()) {
+    expect(span, `try ${n + 1}`).toMatchObject({
+      parentSpanContext: sender,
+      attributes: {
+        'messaging.system': 'kafka',
+        'messaging.consumer.group.name': stage.group,
+        'messaging.message.id': id,
+        'outbox.attempt': n + 1,
+      },
     });
-    expect(named(`try ${attempt} of 1`)?.spanContext().traceId).toBe(order?.traceId);
+    expect(span.attributes['error.type']).toBe(n < 2 ? 'RangeError' : undefined);
+    const ids = [sender.spanId, ...(n > 0 ? [first?.spanContext().spanId] : [])];
+    expect(
+      span.links.map(({ context }) => context.spanId),
+      `links of try ${n + 1}`,
+    ).toEqual(ids);
+    const [own] = ofTrace(`try ${n + 1} of 1`);
+    expect(own?.parentSpanContext?.spanId, "the handler's own span").toBe(span.spanContext().spanId);
   }
-  expect(named('try 1 of 2')?.parentSpanContext, 'sent outside of any trace').toBeUndefined();
+  expect(tries).toHaveLength(3);
+  const root = named(`send ${topicName}`).find((span) => span.spanContext().traceId !== trace1);
+  expect(root?.parentSpanContext, 'sent outside of any trace').toBeUndefined();
+  expect(named('try 1 of 2')[0]?.spanContext().traceId).toBe(root?.spanContext().traceId);
   const records = await readTopic(observer(inject('kafkaBrokers')), stage.topic.rules.address);
-  expect(records.map(({ headers }) => headers['traceparent'])).toEqual([
-    `00-${order?.traceId}-${order?.spanId}-01`,
-    undefined,
-  ]);
+  expect(records.map(({ headers }) => headers['traceparent'])).toEqual(
+    [root, sent].map((span) => `00-${span?.spanContext().traceId}-${span?.spanContext().spanId}-01`),
+  );
+  expect(records.flatMap(({ headers }) => Object.keys(headers))).not.toContain('baggage');
 });
+
+function seconds(span: ReadableSpan | undefined): number {
+  const [whole = 0, nanos = 0] = span?.startTime ?? [];
+  return whole + nanos / 1e9;
+}
