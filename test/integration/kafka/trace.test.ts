@@ -1,41 +1,18 @@
-import { context as contexts, type Span, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { send } from '../../../src/outbox/send.ts';
 import { InboxStage, writeEffect } from '../../support/fixtures/inbox-stage.ts';
+import { recordSpans } from '../../support/fixtures/recorded-spans.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { readTopic } from '../../support/kafka/kafka-reader.ts';
 import { observer } from '../../support/kafka/kafka-topic.ts';
 
-const exporter = new InMemorySpanExporter();
-const tracer = trace.getTracer('shop');
-let provider: BasicTracerProvider;
+const { inSpan, named } = recordSpans();
 
-beforeAll(() => {
-  quietTemporal();
-  contexts.setGlobalContextManager(new AsyncLocalStorageContextManager());
-  provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  trace.setGlobalTracerProvider(provider);
-});
-afterAll(async () => {
-  await provider.shutdown();
-  trace.disable();
-  contexts.disable();
-});
-
-/** Runs `work` in a span of its own, which is active during it. */
-function inSpan<Result>(name: string, work: (span: Span) => Promise<Result>): Promise<Result> {
-  return tracer.startActiveSpan(name, (span) => work(span).finally(() => span.end()));
-}
+beforeAll(() => quietTemporal());
 
 test('one trace leads from the sender through a delay, a failed try and a parked retry to the handled message', async () => {
   const stage = await InboxStage.create(1);
@@ -64,8 +41,6 @@ test('one trace leads from the sender through a delay, a failed try and a parked
   await stage.prisma.$transaction((tx) => send(tx, stage.topic, { n: 2 }, { key: 'b' }));
 
   await until(async () => (await stage.effects()).length === 2);
-  const named = (name: string): readonly ReadableSpan[] =>
-    exporter.getFinishedSpans().filter((span) => span.name === name);
   // The last span ends after the commit of its effect.
   const { name: topicName } = stage.topic;
   await until(async () => named(`process ${topicName}`).length === 4);
