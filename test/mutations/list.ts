@@ -20,6 +20,7 @@ import { scheduleMutations } from './list/schedules.ts';
 import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
 import { standInMutations } from './list/stand-ins.ts';
+import { traceMutations } from './list/traces.ts';
 import { transactionMutations } from './list/transactions.ts';
 import { tryMutations } from './list/tries.ts';
 import { waitingMutations } from './list/waiting.ts';
@@ -31,6 +32,7 @@ import type { Mutation } from './mutation.ts';
 /** All bugs that tests are known to catch, in the order of a message's way. */
 export const mutations: readonly Mutation[] = [
   ...writingMutations,
+  ...traceMutations,
   ...transactionMutations,
   ...scheduleMutations,
   ...waitingMutations,

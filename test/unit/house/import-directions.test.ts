@@ -77,6 +77,7 @@ const cases: readonly Case[] = [
   ...allow('src/bulk', value('../store/bulk/page.ts'), value('../core/crash-point.ts')),
 
   refuse('src/relay', value('../temporal/client.ts'), 'src/relay may import'),
+  ...allow('src/relay', value('../telemetry/spans.ts')),
   refuse('src/relay', value('../brokers/transport.ts'), 'the types of src/brokers/transport.ts'),
   refuse('src/relay', type('../brokers/kafka/transport/brokers.ts'), 'the types of src/brokers/transport.ts'),
   refuse('src/relay', type('@temporalio/client'), onlyTemporal),
