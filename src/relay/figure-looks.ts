@@ -1,6 +1,6 @@
 import { keepLooking } from '../core/keep-looking.ts';
 import type { Database } from '../store/database/database.ts';
-import type { Figures, NotedFigures } from '../store/figures/figures.ts';
+import type { NotedFigures } from '../store/figures/figures.ts';
 import { beginFiguresLook, noteFigures, readFiguresNote } from '../store/figures/figures-look.ts';
 import { type FigureRules, readFigures } from '../store/figures/read-figures.ts';
 import type { RelayReport } from './report.ts';
@@ -14,10 +14,8 @@ export interface FigureLooksInput {
   readonly everyMs?: number;
   readonly rules?: FigureRules;
   readonly report: RelayReport;
-  /** Called after every interval with what some relay noted last. @defaultValue nothing is done */
-  readonly seen?: (noted: NotedFigures) => void;
-  /** Called in the relay that has read new figures, once they are noted. @defaultValue nothing is done */
-  readonly read?: (figures: Figures) => Promise<void>;
+  /** Called after every interval with what some relay noted last. */
+  readonly seen: (noted: NotedFigures) => void | Promise<void>;
 }
 
 /**
@@ -55,16 +53,16 @@ export class FigureLooks {
   }
 
   async #next(): Promise<void> {
-    const { database, read, report, rules, seen } = this.#input;
+    const { database, report, rules, seen } = this.#input;
     try {
       // A little less: the rest between two looks of the only relay must not miss it.
       const number = await beginFiguresLook(database, this.#everyMs * 0.9);
       if (number !== undefined) {
         const figures = await readFigures(this.#unlessStopped(), rules);
-        if (await noteFigures(database, number, figures)) await read?.(figures);
+        await noteFigures(database, number, figures);
       }
       const noted = await readFiguresNote(database);
-      if (noted !== undefined && !this.#stopping.signal.aborted) seen?.(noted);
+      if (noted !== undefined && !this.#stopping.signal.aborted) await seen(noted);
     } catch (error) {
       if (!this.#stopping.signal.aborted) report({ type: 'error', during: 'figures', error });
     }

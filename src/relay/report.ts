@@ -24,8 +24,30 @@ export interface FailedSend extends Lane {
   readonly address: string;
 }
 
+/** What an alert says. */
+export interface AlertFacts {
+  /** Name of the rule. */
+  readonly rule: string;
+  /** What it is about, such as `topic orders`; empty: the whole installation. */
+  readonly subject: string;
+  /** The figure in a sentence; of an alert that has ended the last one that was beyond. */
+  readonly text: string;
+}
+
 /** What a relay reports. Nothing depends on a listener. */
 export type RelayEvent =
+  /** A figure is beyond the threshold of its rule: reported by the relay that found it, before anybody is told. */
+  | ({ readonly type: 'alert-began' } & AlertFacts)
+  | ({ readonly type: 'alert-ended' } & AlertFacts)
+  /** A destination was not told; it is tried again. */
+  | {
+      readonly type: 'alert-untold';
+      /** `webhook` or `email` */
+      readonly destination: string;
+      readonly failures: number;
+      readonly retryInMs: number;
+      readonly error: unknown;
+    }
   | { readonly type: 'archived'; readonly count: number }
   /** A round of the archive ran out of time: more messages are sent than it moves. The next round continues where it ended. */
   | { readonly type: 'archive-behind'; readonly count: number }
@@ -111,6 +133,7 @@ export type RelayEvent =
         | 'bulk'
         | 'settle'
         | 'tell'
+        | 'alerts'
         | 'expiry'
         | 'figures'
         | 'notices'

@@ -114,9 +114,53 @@ create table outbox.figures (
   only_one boolean primary key default true check (only_one),
   number   bigint not null,
   began_at timestamptz not null,
-  -- When the figures were noted; null: none yet.
-  read_at  timestamptz,
-  figures  jsonb
+  -- The reading that the figures are of, and when they were noted; null: none yet.
+  noted    bigint,
+  noted_at timestamptz,
+  figures  jsonb,
+  -- The reading by which alerts were judged last.
+  judged   bigint not null default 0
+);
+
+-- The alerts of relays: one row per rule and subject that fires, or has fired lately.
+create table outbox.alert (
+  rule    text collate "C" not null,
+  -- What it is about, such as "topic orders"; empty: the whole installation.
+  subject text collate "C" not null,
+  since   timestamptz not null,
+  -- The last reading of the figures in which it fired.
+  seen_at timestamptz not null,
+  -- When it ended; null: it goes on.
+  over_at timestamptz,
+  figure  float8 not null,
+  -- The figure in a sentence, and the command to run.
+  text    text not null,
+  next    text not null,
+  -- The number of its news (it has begun, goes on, is over), and when the last of them came.
+  news    bigint not null default 1,
+  news_at timestamptz not null,
+  -- {"<destination>": the number of the news that was told there last}
+  told    jsonb not null default '{}',
+  told_at timestamptz,
+  primary key (rule, subject)
+);
+
+-- Rules that tell nobody for a while.
+create table outbox.alert_silence (
+  rule   text collate "C" primary key,
+  until  timestamptz not null,
+  actor  text not null,
+  reason text
+);
+
+-- Where relays tell alerts: one relay at a time tells a destination.
+create table outbox.alert_destination (
+  name         text collate "C" primary key,
+  leased_until timestamptz not null default '-infinity',
+  told_at      timestamptz,
+  -- Failures since it was last told, and the text of the last one.
+  failures     integer not null default 0,
+  error        text
 );
 
 -- Limits and durations of the relay that was started last, for display.

@@ -20,7 +20,7 @@ export async function beginFiguresLook(sql: Sql, everyMs: number): Promise<strin
 /** Notes what a reading has found. @returns false if a later one has begun: its figures are newer */
 export async function noteFigures(sql: Sql, number: string, figures: Figures): Promise<boolean> {
   const noted = await sql.query(
-    `update outbox.figures set figures = $2::jsonb, read_at = clock_timestamp() where number = $1::bigint returning number`,
+    `update outbox.figures set figures = $2::jsonb, noted = number, noted_at = clock_timestamp() where number = $1::bigint returning number`,
     [number, JSON.stringify(figures)],
   );
   return noted.length > 0;
@@ -29,8 +29,8 @@ export async function noteFigures(sql: Sql, number: string, figures: Figures): P
 /** What was noted last, by any relay; `undefined`: nothing yet. */
 export async function readFiguresNote(sql: Sql): Promise<NotedFigures | undefined> {
   const [note] = await sql.query<NotedFigures>(
-    `select figures, (extract(epoch from clock_timestamp() - read_at) * 1000)::float8 as "agoMs"
-     from outbox.figures where read_at is not null`,
+    `select figures, noted::text as number, (extract(epoch from clock_timestamp() - noted_at) * 1000)::float8 as "agoMs"
+     from outbox.figures where noted is not null`,
   );
   return note;
 }

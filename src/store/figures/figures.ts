@@ -33,10 +33,11 @@ export interface ServerFigures extends ServerStatus {
   readonly awayMs: number | null;
 }
 
-/** A consumer group that stands still while messages wait for it. */
+/** A consumer group for which messages wait. */
 export interface StandingGroup {
   readonly group: string;
   readonly topic: string;
+  /** How long it has stood at one message of a partition; of one that moves, about the time between two looks. */
   readonly standsMs: number;
 }
 
@@ -82,6 +83,8 @@ export interface Figures {
 /** The figures that some relay has read last. */
 export interface NotedFigures {
   readonly figures: Figures;
+  /** Number of the reading: each has a higher one. */
+  readonly number: string;
   /** Milliseconds since they were noted. */
   readonly agoMs: number;
 }

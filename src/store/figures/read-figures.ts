@@ -19,6 +19,9 @@ import {
 /** Counting stops here: this is read every few seconds, for as long as a relay runs. */
 const countLimit = 10_000;
 
+/** Figures that are older say nothing about now: more than the longest interval. */
+const staleMs = 15 * 60_000;
+
 export interface FigureRules {
   /** When finished messages should move to the history. @defaultValue 24 h */
   readonly archiveAfterMs?: number;
@@ -92,7 +95,9 @@ async function readDrift(sql: Sql): Promise<Figures['drift']> {
 
 /** Relays say whether a server answers, not since when: that is counted from one reading to the next. */
 async function readServers(sql: Sql, living: Parameters<typeof serversOf>[0]): Promise<Figures['servers']> {
-  const note = await readFiguresNote(sql);
+  const noted = await readFiguresNote(sql);
+  // While no relay ran, nobody knows.
+  const note = noted !== undefined && noted.agoMs < staleMs ? noted : undefined;
   return serversOf(living).map((status) => {
     if (status.error === null) return { ...status, awayMs: null };
     const before = note?.figures.servers.find(

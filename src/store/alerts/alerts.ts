@@ -1,0 +1,127 @@
+import type { Database } from '../database/database.ts';
+
+/** A rule that fires for a subject at a reading of the figures. */
+export interface Firing {
+  readonly rule: string;
+  /** What it is about; empty: the whole installation. */
+  readonly subject: string;
+  readonly figure: number;
+  /** The figure in a sentence. */
+  readonly text: string;
+  /** The command to run. */
+  readonly next: string;
+}
+
+/** An alert that has just begun or ended. */
+export interface AlertChange extends Omit<Firing, 'figure' | 'next'> {
+  readonly change: 'began' | 'ended';
+}
+
+/** How alerts go on and end. */
+export interface AlertPace {
+  /** What goes on for so long is told again. */
+  readonly againMs: number;
+  /** What has not fired for so long is over: a figure at its threshold must not tell with every reading. */
+  readonly calmMs: number;
+}
+
+/** Rows of alerts that are over are kept for this time. */
+const keptMs = 24 * 60 * 60_000;
+
+/**
+ * Notes which alerts fire at a reading, and which are over.
+ *
+ * @param number of the reading; nothing is noted if another relay has judged by it, or there is a later one
+ */
+export async function noteAlerts(
+  database: Database,
+  number: string,
+  firing: readonly Firing[],
+  { againMs, calmMs }: AlertPace,
+): Promise<readonly AlertChange[]> {
+  return database.transaction(async (sql) => {
+    const mine = await sql.query(
+      'update outbox.figures set judged = noted where noted = $1::bigint and judged < noted returning noted',
+      [number],
+    );
+    if (mine.length === 0) return [];
+    const began = await sql.query<AlertChange>(
+      `insert into outbox.alert as a (rule, subject, since, seen_at, figure, text, next, news_at)
+       select f.rule, f.subject, outbox.clock(), outbox.clock(), f.figure, f.text, f.next, outbox.clock()
+       from jsonb_to_recordset($1::text::jsonb) as f (rule text, subject text, figure float8, text text, next text)
+       on conflict (rule, subject) do update set
+         seen_at = excluded.seen_at, figure = excluded.figure, text = excluded.text, next = excluded.next, over_at = null,
+         since = case when a.over_at is null then a.since else excluded.since end,
+         news = a.news + (a.over_at is not null or a.news_at <= outbox.clock() - $2::float8 * interval '1 ms')::integer,
+         news_at = case when a.over_at is not null or a.news_at <= outbox.clock() - $2::float8 * interval '1 ms'
+           then excluded.news_at else a.news_at end
+       returning rule, subject, text, case when since = outbox.clock() then 'began' end as change`,
+      [JSON.stringify(firing), againMs],
+    );
+    const ended = await sql.query<AlertChange>(
+      `update outbox.alert set over_at = outbox.clock(), news = news + 1, news_at = outbox.clock()
+       where over_at is null and seen_at <= outbox.clock() - $1::float8 * interval '1 ms'
+         and seen_at < outbox.clock()
+       returning rule, subject, text, 'ended' as change`,
+      [calmMs],
+    );
+    await sql.query(
+      `delete from outbox.alert a where a.over_at < outbox.clock() - $1::float8 * interval '1 ms'
+         -- Nobody was told that it had begun, because its rule is silenced.
+         or a.over_at is not null and a.told = '{}' and exists (
+           select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock())`,
+      [keptMs],
+    );
+    return [...began.filter(({ change }) => change === 'began'), ...ended];
+  });
+}
+
+/** Something about an alert that a destination does not know yet. */
+export interface AlertNews extends Omit<Firing, 'figure'> {
+  readonly figure: number;
+  readonly since: Date;
+  /** `null`: it goes on. */
+  readonly overAt: Date | null;
+  /** The destination was told of it before. */
+  readonly known: boolean;
+  /** Number of the news. */
+  readonly news: string;
+}
+
+/** News in one message; more are told in the next one. */
+const mostNews = 50;
+const unknownFor = `interval '1 hour'`;
+
+/** What a destination has not been told, of rules that are not silenced. What was over for an hour is no news. */
+export async function readNews(
+  sql: Pick<Database, 'query'>,
+  destination: string,
+): Promise<readonly AlertNews[]> {
+  return sql.query<AlertNews>(
+    `select a.rule, a.subject, a.figure, a.text, a.next, a.since, a.over_at as "overAt", a.told ? $1 as known, a.news::text
+     from outbox.alert a
+     where coalesce((a.told ->> $1)::bigint, 0) < a.news
+       and (a.told ? $1 or a.over_at is null or a.over_at > outbox.clock() - ${unknownFor})
+       and not exists (select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock())
+     order by a.over_at is not null, a.since, a.rule, a.subject limit $2`,
+    [destination, mostNews],
+  );
+}
+
+/** An alert, for operators. */
+export interface ListedAlert extends Firing {
+  /** Since when it fires, on the database's clock. */
+  readonly since: Date;
+  /** When it ended, within the last day; `null`: it fires. */
+  readonly overAt: Date | null;
+  /** When a destination was last told of it; `null`: none was. */
+  readonly toldAt: Date | null;
+}
+
+/** Alerts that fire, the oldest first, then those that have ended within a day. */
+export async function readAlerts(sql: Pick<Database, 'query'>): Promise<readonly ListedAlert[]> {
+  return sql.query<ListedAlert>(
+    `select rule, subject, figure, text, next, since, over_at as "overAt", told_at as "toldAt" from outbox.alert
+     order by over_at desc nulls first, since, rule, subject limit 1000`,
+  );
+}

@@ -1,0 +1,54 @@
+import { type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
+import type { Database, Sql } from '../database/database.ts';
+
+/** A rule that tells nobody for a while. */
+export interface AlertSilence {
+  readonly rule: string;
+  readonly until: Date;
+  /** Who silenced it. */
+  readonly actor: string;
+  readonly reason: string | null;
+}
+
+/**
+ * Silences a rule, or ends its silence, with an audit entry.
+ *
+ * @param forMs 0: it tells again from now on
+ * @returns until when; `null`: it is not silenced
+ */
+export async function silenceRule(
+  database: Database,
+  rule: string,
+  forMs: number,
+  author: Author,
+  rehearsal: boolean,
+): Promise<Date | null> {
+  return transactOrRehearse(database, rehearsal, async (sql) => {
+    await sql.query('delete from outbox.alert_silence where rule = $1 or until <= outbox.clock()', [rule]);
+    const [silence] =
+      forMs === 0
+        ? []
+        : await sql.query<{ until: Date }>(
+            `insert into outbox.alert_silence (rule, until, actor, reason)
+             values ($1, outbox.clock() + $2::float8 * interval '1 ms', $3, $4) returning until`,
+            [rule, forMs, author.actor, author.reason ?? null],
+          );
+    await writeAudit(sql, [
+      {
+        ...author,
+        action: 'silence-alert',
+        messageId: null,
+        result: 'done',
+        details: { rule, until: silence?.until.toISOString() ?? null },
+      },
+    ]);
+    return silence?.until ?? null;
+  });
+}
+
+/** The rules that are silenced now, by name. */
+export async function readSilences(sql: Sql): Promise<readonly AlertSilence[]> {
+  return sql.query<AlertSilence>(
+    'select rule, until, actor, reason from outbox.alert_silence where until > outbox.clock() order by rule',
+  );
+}
