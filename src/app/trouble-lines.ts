@@ -12,6 +12,8 @@ const maxKinds = 1_000;
 const maxKindsOfOne = 20;
 
 const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
+  'alert-began',
+  'alert-untold',
   'archive-behind',
   'attempt-failed',
   'error',
@@ -41,6 +43,7 @@ const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
 
 /** Events that need a person, whatever their error says. */
 const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
+  'alert-began',
   'failed',
   'group-stalled',
   'messages-lost',
@@ -138,6 +141,10 @@ function adviceFor(event: RelayEvent | ConsumerEvent): string | undefined {
 
 function inWords(event: RelayEvent | ConsumerEvent): string {
   switch (event.type) {
+    case 'alert-began':
+      return `alert ${event.rule}: ${event.text}`;
+    case 'alert-untold':
+      return `alerts could not be told by ${event.destination}`;
     case 'waiting-for-server':
       return `waits for ${event.server}${'address' in event ? ` at ${event.address}` : ''}${meanwhile(event)}`;
     case 'temporal-away':

@@ -1,3 +1,4 @@
+import { type AlertSettings, alertOptions } from '../alerts/settings.ts';
 import type { Transport } from '../brokers/transport.ts';
 import { OutboxError } from '../core/errors.ts';
 import { isObject, listOf, object, recordOf, type Table } from '../core/options/collections.ts';
@@ -33,8 +34,10 @@ export interface Config {
   readonly onFailed?: OnFailed;
   /** Called by the relay for each consumer group that has stalled, see {@link OnStalled}. @defaultValue nothing */
   readonly onStalled?: OnStalled;
-  /** Which consumer groups count as stalled, and after what time. @defaultValue none are watched, unless `onStalled` is set */
+  /** Which consumer groups count as stalled, and after what time. @defaultValue none are watched, unless `onStalled` or `alerts` is set */
   readonly stalled?: StalledSettings;
+  /** What relays tell when figures are beyond thresholds, and where, see {@link AlertSettings}. @defaultValue nothing is watched */
+  readonly alerts?: AlertSettings;
 }
 
 /** A configuration with everything that a relay needs. */
@@ -59,6 +62,7 @@ const configTable = {
   onFailed: optional(func<OnFailed>()),
   onStalled: optional(func<OnStalled>()),
   stalled: optional(stalledOptions),
+  alerts: optional(alertOptions),
 } satisfies Table<Config>;
 
 /** Names of all settings of a configuration. */

@@ -92,6 +92,14 @@ export const layers = [
     reason: 'src/operations may import src/store and src/core only: rows decide what an operator may do.',
   },
   {
+    folder: 'src/alerts',
+    imports: ['core/', 'store/', 'brokers/http/client/signatures.ts'],
+    types: ['relay/report.ts'],
+    uses: ['nodemailer', 'io'],
+    reason:
+      'src/alerts may import src/store, src/core, src/brokers/http/client/signatures.ts and the types of src/relay/report.ts: it judges figures and tells of them, and delivers nothing.',
+  },
+  {
     folder: 'src/temporal',
     depth: 2,
     imports: ['core/', 'relay/', 'inbox/', 'brokers/workflow/client/', '../activities/'],
@@ -104,6 +112,7 @@ export const layers = [
     folder: 'src/config',
     imports: [
       'core/',
+      'alerts/settings.ts',
       'store/database/database-address.ts',
       'relay/timings.ts',
       'brokers/workflow/client/temporal-address.ts',
@@ -126,6 +135,7 @@ export const layers = [
       'outbox/',
       'relay/',
       'inbox/',
+      'alerts/',
       'brokers/',
       'operations/',
       'temporal/',

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts';
+import type { RelayConfig } from '../../config/config.ts';
 import type { ResolvedRelaySettings } from '../../config/relay-settings.ts';
 import { rest } from '../../core/rest.ts';
 import type { RetentionRules } from '../../core/retention.ts';
@@ -12,6 +12,7 @@ import { Relay } from '../../relay/relay.ts';
 import type { TopicRoute } from '../../relay/topic-route.ts';
 import { refuseTwin } from '../../relay/twin.ts';
 import type { Database, Sql } from '../../store/database/database.ts';
+import { alertsOf } from './alerts.ts';
 import { type Confirmation, confirmationOf } from './confirmation.ts';
 import { askServers } from './relay-health.ts';
 import type { RelayMeasures } from './relay-measures.ts';
@@ -22,7 +23,7 @@ import { completeInBackground } from './unfinished-lanes.ts';
 
 /** The parts of a relay that has reached its servers. */
 export interface DeliverInput extends Omit<ResolvedRelaySettings, 'settings'> {
-  readonly config: Config;
+  readonly config: RelayConfig;
   readonly database: Database;
   readonly servers: RelayServers;
   readonly installation: string;
@@ -76,6 +77,10 @@ export async function deliver(input: DeliverInput, running: Running): Promise<Re
   const looks = figureLooksOf(input);
   if (looks !== undefined) running.add(() => looks.stop());
   looks?.start();
+  const { archiveAfterMs } = input.retention;
+  const alerts = alertsOf(input.config, { database, report, archiveAfterMs });
+  if (alerts !== undefined) running.add(() => alerts.stop());
+  alerts?.start();
   await Promise.race([relay.begun(), rest(firstWithinMs, stopping, { ref: false })]);
   stopping.throwIfAborted();
   await supervision.begin(relay, (census, repeater) =>

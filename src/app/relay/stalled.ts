@@ -11,8 +11,8 @@ export function stalledGroupsOf(
   config: Config,
   { database, report }: { readonly database: Database; readonly report: RelayReport },
 ): StalledGroups | undefined {
-  const { onStalled, stalled } = config;
-  if (stalled === undefined && onStalled === undefined) return undefined;
+  const { alerts, onStalled, stalled } = config;
+  if (stalled === undefined && onStalled === undefined && alerts === undefined) return undefined;
   const { after, groups = [] } = readConfig(stalledOptions, stalled ?? {}, 'stalled');
   return new StalledGroups({
     database,

@@ -184,6 +184,13 @@ test('every wrong setting of a configuration is named at once', () => {
 
 test('operations accept a configuration with all settings', async () => {
   const hooks = { onFailed: async () => undefined, onStalled: async () => undefined };
-  const full: Required<RelayConfig> = { ...base, relay: {}, retention: {}, stalled: {}, ...hooks };
+  const full: Required<RelayConfig> = {
+    ...base,
+    relay: {},
+    retention: {},
+    stalled: {},
+    alerts: {},
+    ...hooks,
+  };
   await operations(defineConfig(full)).close();
 });

@@ -1,0 +1,225 @@
+import type { Firing } from '../store/alerts/alerts.ts';
+import type { Figures } from '../store/figures/figures.ts';
+import { inUnit, type Unit } from './units.ts';
+
+/** One figure of a rule. */
+interface Measured {
+  /** What it is about; empty: the whole installation. */
+  readonly subject: string;
+  readonly figure: number;
+  /** Ends the sentence about it. */
+  readonly because?: string;
+}
+
+/** When relays tell something. */
+export interface AlertRule {
+  /** What its threshold is compared with, as the document says it. */
+  readonly measures: string;
+  readonly unit: Unit;
+  /** In milliseconds, messages, or a share from 0 to 1. */
+  readonly normal: number;
+  /** It fires below its threshold. @defaultValue false: above */
+  readonly below?: boolean;
+  readonly measure: (figures: Figures) => readonly Measured[];
+  /** A sentence about a figure, for people. */
+  readonly says: (figure: string, subject: string) => string;
+  /** The command to run. */
+  readonly next: (subject: string) => string;
+}
+
+const minute = 60_000;
+const hour = 60 * minute;
+/** With fewer tries, one failure is a large share. */
+const fewTries = 20;
+
+const status = (): string => 'temporal-outbox status';
+const doctor = (): string => 'temporal-outbox doctor';
+const whole = (figure: number | null, because?: string): readonly Measured[] =>
+  figure === null ? [] : [{ subject: '', figure, ...(because !== undefined && { because }) }];
+const about = (kind: string, name: string): string => `${kind} ${name}`;
+/** `billing` of `group billing`. */
+const nameIn = (subject: string): string => subject.slice(subject.indexOf(' ') + 1);
+const isGroup = (subject: string): boolean => subject.startsWith('group ');
+
+/** Every rule, by the name of its setting. */
+export const alertRules = {
+  oldestDue: {
+    measures: 'age of the oldest message that is due and not published',
+    unit: 'time',
+    normal: minute,
+    measure: ({ oldestDueMs }) => whole(oldestDueMs),
+    says: (figure) => `the oldest due message has waited for ${figure}`,
+    next: status,
+  },
+  successRate: {
+    measures: `share of the tries of the last five minutes that published, of at least ${fewTries}; below it`,
+    unit: 'share',
+    normal: 0.99,
+    below: true,
+    measure({ tries: { failed, published } }) {
+      const tries = failed + published;
+      return tries < fewTries ? [] : whole(published / tries, `${failed} of ${tries} tries failed`);
+    },
+    says: (figure) => `${figure} of the tries of the last five minutes succeeded`,
+    next: () => 'temporal-outbox list --state retrying,failed',
+  },
+  lateness: {
+    measures: 'how late a delayed message, or the next try of one, is released',
+    unit: 'time',
+    normal: minute,
+    measure: ({ unreleasedMs }) => whole(unreleasedMs),
+    says: (figure) => `a delayed message is ${figure} late`,
+    next: doctor,
+  },
+  failed: {
+    measures: 'messages of a topic, or kept by a group, that have failed for good',
+    unit: 'messages',
+    normal: 0,
+    measure: ({ groups, messages }) => [
+      ...messages
+        .filter(({ state }) => state === 'failed')
+        .map(({ messages: figure, topic }) => ({ subject: about('topic', topic), figure })),
+      ...groups.map(({ failed: figure, group }) => ({ subject: about('group', group), figure })),
+    ],
+    says: (figure, subject) => `${figure} of ${subject} failed and wait for a person`,
+    next: (subject) =>
+      isGroup(subject)
+        ? `temporal-outbox inbox list --group ${nameIn(subject)} --state failed`
+        : `temporal-outbox list --topic ${nameIn(subject)} --state failed`,
+  },
+  hold: {
+    measures: 'how long a topic has waited for its broker or address',
+    unit: 'time',
+    normal: minute,
+    measure: ({ holds }) =>
+      holds.map(({ heldMs, reason, topic }) => ({
+        subject: about('topic', topic),
+        figure: heldMs,
+        because: reason,
+      })),
+    says: (figure, subject) => `${subject} has been on hold for ${figure}`,
+    next: status,
+  },
+  parked: {
+    measures: 'how long a message has been parked by a group',
+    unit: 'time',
+    normal: 15 * minute,
+    measure: ({ groups }) =>
+      groups.map(({ blockedKeys, group, oldestParkedMs, parked }) => ({
+        subject: about('group', group),
+        figure: oldestParkedMs ?? 0,
+        because: `${parked} are parked, and ${blockedKeys} keys wait for a person`,
+      })),
+    says: (figure, subject) => `a message of ${subject} has been parked for ${figure}`,
+    next: (subject) => `temporal-outbox inbox list --group ${nameIn(subject)}`,
+  },
+  lag: {
+    measures: 'messages of a topic that a group has not read',
+    unit: 'messages',
+    normal: 10_000,
+    measure: ({ lags }) =>
+      lags.map(({ group, messages, topic }) => ({
+        subject: about('group', `${group} of ${topic}`),
+        figure: messages,
+      })),
+    says: (figure, subject) => `${subject} is ${figure} behind`,
+    next: status,
+  },
+  stalledGroup: {
+    measures: 'how long a group has stood at one message of a partition while others wait',
+    unit: 'time',
+    normal: 15 * minute,
+    measure: ({ standing }) =>
+      standing.map(({ group, standsMs, topic }) => ({
+        subject: about('group', `${group} of ${topic}`),
+        figure: standsMs,
+      })),
+    says: (figure, subject) => `${subject} has not moved for ${figure}, and messages wait for it`,
+    next: status,
+  },
+  drift: {
+    measures: 'workflows that the last comparison with Temporal had to start or end',
+    unit: 'workflows',
+    normal: 10,
+    measure: ({ drift }) =>
+      drift === null
+        ? []
+        : whole(drift.restarted + drift.ended, `${drift.restarted} started, ${drift.ended} ended`),
+    says: (figure) => `the last comparison with Temporal repaired ${figure}`,
+    next: () => 'temporal-outbox verify',
+  },
+  archive: {
+    measures: 'how long finished messages have been due to move to the history',
+    unit: 'time',
+    normal: 24 * hour,
+    measure: ({ archive: { behindMs, leaves } }) => whole(behindMs, `${leaves} leaves wait`),
+    says: (figure) => `the archive is ${figure} behind`,
+    next: doctor,
+  },
+  clock: {
+    measures: "difference between the clocks of a relay's host and of the database",
+    unit: 'time',
+    normal: 2_000,
+    measure: ({ clockOffsetMs }) => whole(Math.abs(clockOffsetMs)),
+    says: (figure) => `the clocks of relay and database differ by ${figure}`,
+    next: doctor,
+  },
+  serverAway: {
+    measures: 'how long Temporal or a broker has not answered some relay',
+    unit: 'time',
+    normal: minute,
+    measure: ({ servers }) =>
+      servers.map(({ address, answering, awayMs, error, relays, server }) => ({
+        subject: [server, address].filter((part) => part !== '').join(' '),
+        figure: awayMs ?? -1,
+        because: `${answering} of ${relays} relays reach it: ${error}`,
+      })),
+    says: (figure, subject) => `${subject} has been away for ${figure}`,
+    next: doctor,
+  },
+} satisfies Readonly<Record<string, AlertRule>>;
+
+/** Name of a rule, and of its setting. */
+export type AlertRuleName = keyof typeof alertRules;
+
+/** All names. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of the table
+export const alertRuleNames = Object.keys(alertRules) as readonly AlertRuleName[];
+
+/** The threshold of each rule, in its unit; `false`: it is off. */
+export type AlertThresholds = Readonly<Record<AlertRuleName, number | false>>;
+
+/** What fires: each rule, and each of its subjects, whose figure is beyond the threshold. */
+export function firingRules(figures: Figures, thresholds: AlertThresholds): readonly Firing[] {
+  return alertRuleNames.flatMap((name) => {
+    const rule: AlertRule = alertRules[name];
+    const threshold = thresholds[name];
+    if (threshold === false) return [];
+    const beyond = ({ figure }: Measured): boolean =>
+      rule.below === true ? figure < threshold : figure > threshold;
+    return worst(rule, rule.measure(figures).filter(beyond)).map(({ because, figure, subject }) => ({
+      rule: name,
+      subject,
+      figure,
+      text: sentence(rule, { figure, subject, ...(because !== undefined && { because }) }, threshold),
+      next: rule.next(subject),
+    }));
+  });
+}
+
+/** One entry per subject: relays with different addresses of one server, for example, tell of it once. */
+function worst({ below = false }: AlertRule, measured: readonly Measured[]): readonly Measured[] {
+  const bySubject = new Map<string, Measured>();
+  for (const one of measured) {
+    const before = bySubject.get(one.subject);
+    if (before === undefined || (below ? one.figure < before.figure : one.figure > before.figure))
+      bySubject.set(one.subject, one);
+  }
+  return [...bySubject.values()];
+}
+
+function sentence(rule: AlertRule, { because, figure, subject }: Measured, threshold: number): string {
+  const said = rule.says(inUnit(rule.unit, figure), subject);
+  const more = because === undefined ? '' : `; ${because}`;
+  return `${said} (${rule.below === true ? 'at least' : 'at most'} ${inUnit(rule.unit, threshold)})${more}`;
+}

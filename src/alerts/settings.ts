@@ -1,0 +1,151 @@
+import { type WebhookSecret, type Webhooks, webhooks } from '../brokers/http/client/signatures.ts';
+import type { Duration } from '../core/duration.ts';
+import { listOf, object, type ReadTable, type Table } from '../core/options/collections.ts';
+import { type Lazy, lazy } from '../core/options/lazy.ts';
+import { misfit, type Reader } from '../core/options/reader.ts';
+import { defaulted, duration, either, optional, text, value, whole } from '../core/options/values.ts';
+import { type AlertRuleName, type AlertThresholds, alertRules } from './rules.ts';
+
+/** A URL that gets alerts by POST. */
+export interface AlertWebhook {
+  /**
+   * Where to post JSON with a `text` for people, as incoming webhooks of Slack and Mattermost take it, and with `alerts`, the same
+   * for programs. `https:` or `http:`; a function, such as `env('ALERTS_URL')`, is called for every message.
+   */
+  readonly url: Lazy<string>;
+  /** Signs every message according to Standard Webhooks, as the transport `http` does. @defaultValue not signed */
+  readonly secret?: Lazy<WebhookSecret>;
+}
+
+/** Who gets alerts by e-mail. */
+export interface AlertEmail {
+  /**
+   * The mail server: `smtps://user:password@mail.example:465`, or `smtp://`, which uses STARTTLS where the server offers it. A
+   * function, such as `env('SMTP_URL')`, is called for every message.
+   */
+  readonly server: Lazy<string>;
+  /** Address of the sender. */
+  readonly from: string;
+  /** Addresses of those who get it, 1 to 20. */
+  readonly to: readonly string[];
+}
+
+/** Where alerts are told. */
+export interface AlertDestinations {
+  /** @defaultValue none */
+  readonly webhook?: AlertWebhook;
+  /** Needs the package nodemailer. @defaultValue none */
+  readonly email?: AlertEmail;
+}
+
+/**
+ * What relays tell, and where. An alert is told once by one of all relays when a figure is beyond its threshold, again after `again`,
+ * and when it is over. `false` turns a rule off.
+ */
+export interface AlertSettings {
+  /** Age of the oldest message that is due and not published. @defaultValue `'1m'` */
+  readonly oldestDue?: Duration | false;
+  /** Share of the tries to publish in the last five minutes, of at least 20, that succeeded, 0 to 1. @defaultValue 0.99 */
+  readonly successRate?: number | false;
+  /** How late a delayed message, or the next try of one, is released. @defaultValue `'1m'` */
+  readonly lateness?: Duration | false;
+  /** Messages of a topic, or kept by a group, that have failed for good. @defaultValue 0: the first one is told */
+  readonly failed?: number | false;
+  /** How long a topic has waited for its broker or address. @defaultValue `'1m'` */
+  readonly hold?: Duration | false;
+  /** How long a message has been parked by a group whose inbox is in this database. @defaultValue `'15m'` */
+  readonly parked?: Duration | false;
+  /** Messages of a topic that a group has not read, where the broker tells that. @defaultValue 10,000 */
+  readonly lag?: number | false;
+  /** How long a group has stood at one message of a partition while others wait. @defaultValue `'15m'` */
+  readonly stalledGroup?: Duration | false;
+  /** Workflows that the last comparison with Temporal had to start or end. @defaultValue 10 */
+  readonly drift?: number | false;
+  /** How long finished messages have been due to move to the history. @defaultValue `'1 day'` */
+  readonly archive?: Duration | false;
+  /** Difference between the clocks of a relay's host and of the database. @defaultValue `'2s'` */
+  readonly clock?: Duration | false;
+  /** How long Temporal or a broker has not answered some relay. @defaultValue `'1m'` */
+  readonly serverAway?: Duration | false;
+  /** Where alerts are told. @defaultValue nowhere: `temporal-outbox alerts` lists them */
+  readonly to?: AlertDestinations;
+  /** What goes on is told again after this time, 1 minute or more. @defaultValue `'4h'` */
+  readonly again?: Duration;
+  /** Between readings of the figures, by one relay for all, 100 ms to 10 minutes. @defaultValue `'15s'` */
+  readonly interval?: Duration;
+}
+
+/** A URL, never repeated in an error: that of a webhook is a secret, and that of a mail server has a password. */
+function urlOf(schemes: readonly string[]): Reader<string> {
+  const wanted = `a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
+  return {
+    wanted,
+    read(given, option) {
+      const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
+      if (url === undefined || url.hostname === '' || !schemes.includes(url.protocol.slice(0, -1)))
+        throw misfit(option, `must be ${wanted}`);
+      return url.href;
+    },
+  };
+}
+
+const webhookOptions = object({
+  url: lazy(urlOf(['https', 'http'])),
+  secret: optional(lazy<Webhooks>(webhooks)),
+} satisfies Table<AlertWebhook>);
+
+const emailOptions = object({
+  server: lazy(urlOf(['smtps', 'smtp'])),
+  from: text(),
+  to: listOf(text(), 'a list of 1 to 20 addresses', { least: 1, most: 20 }),
+} satisfies Table<AlertEmail>);
+
+const destinationOptions = object({
+  webhook: optional(webhookOptions),
+  email: optional(emailOptions),
+} satisfies Table<AlertDestinations>);
+
+const off = [false] as const;
+
+const share: Reader<number> = value('a number from 0 to 1', (given) =>
+  typeof given === 'number' && given >= 0 && given <= 1 ? given : undefined,
+);
+
+/** A threshold in the unit of its rule; not given: its default. */
+function threshold(name: AlertRuleName): Reader<number | false> {
+  const { normal, unit } = alertRules[name];
+  if (unit === 'time') return either(off, duration(0, undefined, normal));
+  if (unit !== 'share') return either(off, whole(0, undefined, normal));
+  const given = either(off, share);
+  return { wanted: given.wanted, read: (set, option) => given.read(set ?? normal, option) };
+}
+
+/** The setting `alerts`. */
+export const alertOptions = object({
+  oldestDue: threshold('oldestDue'),
+  successRate: threshold('successRate'),
+  lateness: threshold('lateness'),
+  failed: threshold('failed'),
+  hold: threshold('hold'),
+  parked: threshold('parked'),
+  lag: threshold('lag'),
+  stalledGroup: threshold('stalledGroup'),
+  drift: threshold('drift'),
+  archive: threshold('archive'),
+  clock: threshold('clock'),
+  serverAway: threshold('serverAway'),
+  to: defaulted(destinationOptions),
+  again: duration('1 min', undefined, '4h'),
+  interval: duration('100ms', '10 min', '15s'),
+} satisfies Table<AlertSettings>);
+
+/** The settings with every default filled in. */
+export type SettledAlerts = ReturnType<typeof alertOptions.read>;
+/** What the settings say about destinations. */
+export type SettledDestinations = ReadTable<{ to: typeof destinationOptions }>['to'];
+
+/** The thresholds among the settings. */
+export function thresholdsOf(settings: SettledAlerts): AlertThresholds {
+  const { again: _again, interval: _interval, to: _to, ...thresholds } = settings;
+  return thresholds;
+}

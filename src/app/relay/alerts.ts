@@ -1,0 +1,83 @@
+import { destinationsOf } from '../../alerts/destination.ts';
+import { firingRules } from '../../alerts/rules.ts';
+import { alertOptions, thresholdsOf } from '../../alerts/settings.ts';
+import { AlertTeller } from '../../alerts/teller.ts';
+import type { RelayConfig } from '../../config/config.ts';
+import { databaseOf } from '../../config/database-config.ts';
+import { readConfig } from '../../config/read-config.ts';
+import { addressOfDatabase } from '../../core/database-address.ts';
+import { FigureLooks } from '../../relay/figure-looks.ts';
+import type { RelayReport } from '../../relay/report.ts';
+import { noteAlerts } from '../../store/alerts/alerts.ts';
+import type { Database } from '../../store/database/database.ts';
+
+export interface AlertsInput {
+  readonly database: Database;
+  readonly report: RelayReport;
+  readonly archiveAfterMs: number;
+}
+
+/** What judges figures and tells alerts. */
+export interface Alerts {
+  start(): void;
+  /** Never rejects. */
+  stop(): Promise<void>;
+}
+
+/** An alert is over after this many intervals without it, and a destination gets one message in as many. */
+const calmIntervals = 4;
+/** Between looks for what is to be told, at most. */
+const tellEveryMs = 5_000;
+
+/**
+ * The alerts of a configuration; `undefined`: it has none.
+ *
+ * @throws OutboxError `OUTBOX_PACKAGE_MISSING` without the packages that its destinations need
+ */
+export function alertsOf(
+  config: RelayConfig,
+  { archiveAfterMs, database, report }: AlertsInput,
+): Alerts | undefined {
+  if (config.alerts === undefined) return undefined;
+  const settings = readConfig(alertOptions, config.alerts, 'alerts');
+  const { again: againMs, interval: everyMs } = settings;
+  const thresholds = thresholdsOf(settings);
+  const calmMs = calmIntervals * everyMs;
+  const looks = new FigureLooks({
+    database,
+    everyMs,
+    rules: { archiveAfterMs },
+    report,
+    async seen({ figures, number }) {
+      const changes = await noteAlerts(database, number, firingRules(figures, thresholds), {
+        againMs,
+        calmMs,
+      });
+      for (const { change, ...facts } of changes)
+        report({ type: change === 'began' ? 'alert-began' : 'alert-ended', ...facts });
+    },
+  });
+  const teller = new AlertTeller({
+    database,
+    destinations: destinationsOf(settings.to),
+    everyMs: Math.min(everyMs, tellEveryMs),
+    gapMs: calmMs,
+    from: installationInWords(config),
+    report,
+  });
+  return {
+    start() {
+      looks.start();
+      teller.start();
+    },
+    async stop() {
+      await Promise.all([looks.stop(), teller.stop()]);
+    },
+  };
+}
+
+/** Which installation an alert is about: where its database is, without credentials. */
+export function installationInWords({ database }: Pick<RelayConfig, 'database'>): string {
+  const { address, database: name } = addressOfDatabase(databaseOf(database).url);
+  return `${name} at ${address}`;
+}
