@@ -1,3 +1,4 @@
+export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
 export { type Config, defineConfig, type RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export { env } from './config/env.ts';

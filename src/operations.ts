@@ -1,3 +1,4 @@
+export type { AlertOperations } from './app/operations/alert-operations.ts';
 export type {
   BulkOperations,
   BulkTask,
@@ -26,6 +27,14 @@ export type { ConfirmRules, RateRules, Topic, TopicRules } from './core/topic.ts
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { State } from './core/transitions.ts';
 export type { AdoptOptions } from './operations/adopt.ts';
+export type {
+  AlertDestination,
+  AlertSilence,
+  AlertStatus,
+  ListedAlert,
+  Silenced,
+  SilenceOptions,
+} from './operations/alerts.ts';
 export type { BulkOperation, BulkProgress } from './operations/bulk.ts';
 export type { BulkOptions } from './operations/bulk-filter.ts';
 export type { BulkAnswer } from './operations/bulk-start.ts';

@@ -2,7 +2,7 @@ import { keepLooking } from '../core/keep-looking.ts';
 import { reasonOf } from '../core/reason.ts';
 import type { RelayReport } from '../relay/report.ts';
 import { readNews } from '../store/alerts/alerts.ts';
-import { freeDestination, noteTold, noteUntold, takeDestination } from '../store/alerts/destinations.ts';
+import { freeDestination, noteNewsTold, noteUntold, takeDestination } from '../store/alerts/destinations.ts';
 import type { Database } from '../store/database/database.ts';
 import type { Destination } from './destination.ts';
 import { messageOfNews } from './message.ts';
@@ -83,7 +83,7 @@ export class AlertTeller {
     } catch (error) {
       return this.#untold(name, error);
     }
-    await noteTold(database, name, news);
+    await noteNewsTold(database, name, news);
   }
 
   async #untold(name: string, error: unknown): Promise<void> {

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../operations/package-version.ts';
+import { registerAlertCommands } from './alert-commands.ts';
 import { registerBulkCommands } from './bulk-commands.ts';
 import { registerDeliveryCommands } from './delivery-commands.ts';
 import { registerInboxCommands } from './inbox-commands.ts';
@@ -18,6 +19,7 @@ const groups: readonly RegisterCommands[] = [
   registerBulkCommands,
   registerScheduleCommands,
   registerInboxCommands,
+  registerAlertCommands,
   registerUpkeepCommands,
 ];
 

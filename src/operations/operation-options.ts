@@ -33,6 +33,7 @@ const givenNames = {
   abort: [common],
   'a change of a schedule': [common],
   'pause of a bulk operation': [common],
+  silence: [[...common, 'for']],
   reschedule: [[...common, 'after', 'at']],
   edit: [[...common, 'payload', 'payloadText', 'headers', 'expectedVersion']],
   withdraw: [waiting],

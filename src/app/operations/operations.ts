@@ -49,6 +49,7 @@ import {
 import type { MessageFilter } from '../../store/message/list.ts';
 import { type Rescheduled, rescheduleChange } from '../../store/message/reschedule.ts';
 import type { EffectsQuery } from '../../store/verify/effects.ts';
+import { type AlertOperations, alertOperations } from './alert-operations.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
@@ -118,6 +119,8 @@ export interface Operations {
   readonly inbox: InboxOperations;
   /** Repeating messages. */
   readonly schedules: ScheduleOperations;
+  /** What relays tell when figures are beyond thresholds. */
+  readonly alerts: AlertOperations;
   /** Stops the delivery of a topic, or of all topics of a transport. The answer says whether relays have stopped. */
   pause(scope: PauseScope, options: PauseOptions): Promise<PauseAnswer>;
   /** Ends the pause. */
@@ -181,6 +184,7 @@ export function operations(config: OperationsConfig): Operations {
     bulk: bulkOperations(on, longestDurationMs),
     inbox: inboxOperations(on, checkPayload),
     schedules: scheduleOperations(on),
+    alerts: alertOperations(on),
     pause: (scope, options) => on((at) => pause(at, scope, options), ['a scope', scope], ['pause', options]),
     resume: (scope, options) =>
       on((at) => resume(at, scope, options), ['a scope', scope], ['resume', options]),

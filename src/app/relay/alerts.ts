@@ -1,15 +1,14 @@
-import { destinationsOf } from '../../alerts/destination.ts';
+import { destinationsOf } from '../../alerts/destinations.ts';
 import { firingRules } from '../../alerts/rules.ts';
 import { alertOptions, thresholdsOf } from '../../alerts/settings.ts';
 import { AlertTeller } from '../../alerts/teller.ts';
 import type { RelayConfig } from '../../config/config.ts';
-import { databaseOf } from '../../config/database-config.ts';
 import { readConfig } from '../../config/read-config.ts';
-import { addressOfDatabase } from '../../core/database-address.ts';
 import { FigureLooks } from '../../relay/figure-looks.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import { noteAlerts } from '../../store/alerts/alerts.ts';
 import type { Database } from '../../store/database/database.ts';
+import { installationInWords } from '../installation-in-words.ts';
 
 export interface AlertsInput {
   readonly database: Database;
@@ -74,10 +73,4 @@ export function alertsOf(
       await Promise.all([looks.stop(), teller.stop()]);
     },
   };
-}
-
-/** Which installation an alert is about: where its database is, without credentials. */
-export function installationInWords({ database }: Pick<RelayConfig, 'database'>): string {
-  const { address, database: name } = addressOfDatabase(databaseOf(database).url);
-  return `${name} at ${address}`;
 }

@@ -33,7 +33,11 @@ export async function takeDestination(
 }
 
 /** Notes what a destination was told, and gives it back. */
-export async function noteTold(database: Database, name: string, news: readonly AlertNews[]): Promise<void> {
+export async function noteNewsTold(
+  database: Database,
+  name: string,
+  news: readonly AlertNews[],
+): Promise<void> {
   await database.transaction(async (sql) => {
     // Whoever notes alerts locks this row, too: both lock several alerts, in any order.
     await sql.query('select from outbox.figures for update');

@@ -73,6 +73,19 @@ const cases: readonly Case[] = [
   refuse('src/outbox', value('@opentelemetry/api'), 'Only src/telemetry knows OpenTelemetry'),
   ...allow('src/telemetry', type('@opentelemetry/api'), value('../core/headers.ts')),
 
+  refuse('src/alerts', value('../relay/relay.ts'), 'src/alerts may import'),
+  refuse('src/alerts', value('../relay/report.ts'), 'src/alerts may import'),
+  refuse('src/alerts', value('../brokers/http/transport/http-transport.ts'), 'src/alerts may import'),
+  refuse('src/app', value('nodemailer'), 'nodemailer stays in src/alerts'),
+  ...allow(
+    'src/alerts',
+    type('nodemailer'),
+    type('../relay/report.ts'),
+    value('../store/alerts/alerts.ts'),
+    value('../brokers/http/client/signatures.ts'),
+    value('../core/packages.ts'),
+  ),
+
   refuse('src/bulk', value('../relay/starter.ts'), 'src/bulk may import src/store and src/core only'),
   ...allow('src/bulk', value('../store/bulk/page.ts'), value('../core/crash-point.ts')),
 

@@ -1,0 +1,26 @@
+import { alertRuleNames } from '../../alerts/rules.ts';
+import {
+  type AlertStatus,
+  alertStatus,
+  type Silenced,
+  type SilenceOptions,
+  silenceAlerts,
+} from '../../operations/alerts.ts';
+import type { OnDatabase } from '../../operations/operation-options.ts';
+
+/** Alerts of the relays, which have them if their configuration has the setting `alerts`. */
+export interface AlertOperations {
+  /** What fires, what is silenced, and whether it was told. */
+  list(): Promise<AlertStatus>;
+  /** A rule tells nobody for a while; with `for: 0` it tells again. Rejects with `OUTBOX_OPTION_INVALID` for an unknown rule. */
+  silence(rule: string, options: SilenceOptions): Promise<Silenced>;
+}
+
+/** @param on runs something on the migrated database */
+export function alertOperations(on: OnDatabase): AlertOperations {
+  return {
+    list: () => on(alertStatus),
+    silence: (rule, options) =>
+      on((at) => silenceAlerts(at, rule, options, alertRuleNames), ['silence', options]),
+  };
+}

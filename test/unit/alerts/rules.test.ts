@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { type AlertRule, type AlertRuleName, alertRules, firingRules } from '../../../src/alerts/rules.ts';
+import { alertOptions, thresholdsOf } from '../../../src/alerts/settings.ts';
+import { inUnit } from '../../../src/alerts/units.ts';
+import { readConfig } from '../../../src/config/read-config.ts';
+import type { Figures } from '../../../src/store/figures/figures.ts';
+import type { GroupStatus } from '../../../src/store/inbox/status.ts';
+import { quietFigures } from './quiet-figures.ts';
+
+const defaults = thresholdsOf(readConfig(alertOptions, {}));
+
+const group = (figures: Partial<GroupStatus>): GroupStatus => ({
+  group: 'billing',
+  parked: 0,
+  oldestParkedMs: null,
+  parkedKeys: 0,
+  blockedKeys: 0,
+  failed: 0,
+  oldestFailedMs: null,
+  windowMs: null,
+  seenMs: null,
+  ...figures,
+});
+const server = { server: 'kafka', address: 'kafka:9092', relays: 2, answering: 1, error: 'refused' };
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+/** By rule: figures at its default threshold, beyond it, and what is told. */
+const cases: Readonly<
+  Record<AlertRuleName, { at: Partial<Figures>; beyond: Partial<Figures>; told: readonly string[] }>
+> = {
+  oldestDue: {
+    at: { oldestDueMs: minute },
+    beyond: { oldestDueMs: minute + 1_000 },
+    told: ['', 'the oldest due message has waited for 1 minute (at most 1 minute)', 'temporal-outbox status'],
+  },
+  successRate: {
+    at: { tries: { published: 99, failed: 1 } },
+    beyond: { tries: { published: 98, failed: 2 } },
+    told: [
+      '',
+      '98 % of the tries of the last five minutes succeeded (at least 99 %); 2 of 100 tries failed',
+      'temporal-outbox list --state retrying,failed',
+    ],
+  },
+  lateness: {
+    at: { unreleasedMs: minute },
+    beyond: { unreleasedMs: 5 * minute },
+    told: ['', 'a delayed message is 5 minutes late (at most 1 minute)', 'temporal-outbox doctor'],
+  },
+  failed: {
+    at: { groups: [group({ failed: 0 })] },
+    beyond: { messages: [{ topic: 'orders', state: 'failed', messages: 2 }] },
+    told: [
+      'topic orders',
+      '2 messages of topic orders failed and wait for a person (at most 0 messages)',
+      'temporal-outbox list --topic orders --state failed',
+    ],
+  },
+  hold: {
+    at: { holds: [{ topic: 'orders', lanes: 1, heldMs: minute, scope: 'topic', reason: 'no leader' }] },
+    beyond: {
+      holds: [{ topic: 'orders', lanes: 1, heldMs: 2 * minute, scope: 'topic', reason: 'no leader' }],
+    },
+    told: [
+      'topic orders',
+      'topic orders has been on hold for 2 minutes (at most 1 minute); no leader',
+      'temporal-outbox status',
+    ],
+  },
+  parked: {
+    at: { groups: [group({ oldestParkedMs: 15 * minute })] },
+    beyond: { groups: [group({ oldestParkedMs: 20 * minute, parked: 7, blockedKeys: 2 })] },
+    told: [
+      'group billing',
+      'a message of group billing has been parked for 20 minutes (at most 15 minutes); 7 are parked, and 2 keys wait for a person',
+      'temporal-outbox inbox list --group billing',
+    ],
+  },
+  lag: {
+    at: { lags: [{ group: 'billing', topic: 'orders', messages: 10_000 }] },
+    beyond: { lags: [{ group: 'billing', topic: 'orders', messages: 10_001 }] },
+    told: [
+      'group billing of orders',
+      'group billing of orders is 10,001 messages behind (at most 10,000 messages)',
+      'temporal-outbox status',
+    ],
+  },
+  stalledGroup: {
+    at: { standing: [{ group: 'billing', topic: 'orders', standsMs: 15 * minute }] },
+    beyond: { standing: [{ group: 'billing', topic: 'orders', standsMs: 30 * minute }] },
+    told: [
+      'group billing of orders',
+      'group billing of orders has not moved for 30 minutes, and messages wait for it (at most 15 minutes)',
+      'temporal-outbox status',
+    ],
+  },
+  drift: {
+    at: { drift: { restarted: 10, ended: 0, agoMs: 1 } },
+    beyond: { drift: { restarted: 10, ended: 1, agoMs: 1 } },
+    told: [
+      '',
+      'the last comparison with Temporal repaired 11 workflows (at most 10 workflows); 10 started, 1 ended',
+      'temporal-outbox verify',
+    ],
+  },
+  archive: {
+    at: { archive: { behindMs: day, leaves: 1 } },
+    beyond: { archive: { behindMs: 2 * day, leaves: 3 } },
+    told: ['', 'the archive is 2 days behind (at most 1 day); 3 leaves wait', 'temporal-outbox doctor'],
+  },
+  clock: {
+    at: { clockOffsetMs: -2_000 },
+    beyond: { clockOffsetMs: -3_000 },
+    told: [
+      '',
+      'the clocks of relay and database differ by 3 seconds (at most 2 seconds)',
+      'temporal-outbox doctor',
+    ],
+  },
+  serverAway: {
+    at: { servers: [{ ...server, awayMs: minute }] },
+    beyond: { servers: [{ ...server, awayMs: 2 * minute }] },
+    told: [
+      'kafka kafka:9092',
+      'kafka kafka:9092 has been away for 2 minutes (at most 1 minute); 1 of 2 relays reach it: refused',
+      'temporal-outbox doctor',
+    ],
+  },
+};
+
+test.each(Object.entries(cases))(
+  'the rule %s fires beyond its default threshold, not at it, and not if it is off',
+  (rule, { at, beyond, told }) => {
+    expect(firingRules({ ...quietFigures, ...at }, defaults)).toEqual([]);
+    expect(firingRules({ ...quietFigures, ...beyond }, { ...defaults, [rule]: false })).toEqual([]);
+
+    const [subject, text, next] = told;
+    expect(firingRules({ ...quietFigures, ...beyond }, defaults)).toEqual([
+      { rule, subject, text, next, figure: expect.any(Number) },
+    ]);
+  },
+);
+
+test('no rule fires by quiet figures, or for a server that answers at the threshold 0', () => {
+  const none = Object.fromEntries(
+    Object.keys(alertRules).map((name) => [name, name === 'successRate' ? 1 : 0]),
+  );
+  const answering = { ...server, answering: 2, error: null, awayMs: null };
+
+  expect(firingRules({ ...quietFigures, servers: [answering] }, { ...defaults, ...none })).toEqual([]);
+});
+
+test('failures of a few tries are no success rate', () => {
+  expect(firingRules({ ...quietFigures, tries: { published: 0, failed: 19 } }, defaults)).toEqual([]);
+  expect(firingRules({ ...quietFigures, tries: { published: 0, failed: 20 } }, defaults)).toHaveLength(1);
+});
+
+test('kept messages that failed have the command of their group', () => {
+  expect(firingRules({ ...quietFigures, groups: [group({ failed: 1 })] }, defaults)).toMatchObject([
+    { subject: 'group billing', next: 'temporal-outbox inbox list --group billing --state failed' },
+  ]);
+});
+
+test('a server that relays reach at one address, and not at another, is told once, by the longer time', () => {
+  const servers = [
+    { ...server, awayMs: 3 * minute },
+    { ...server, awayMs: 2 * minute },
+  ];
+  expect(firingRules({ ...quietFigures, servers }, defaults)).toMatchObject([{ figure: 3 * minute }]);
+});
+
+test('the document has every rule with its default', () => {
+  const text = readFileSync(new URL('../../../docs/alerts.md', import.meta.url), 'utf8');
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+  const wanted = Object.entries<AlertRule>(alertRules).map(
+    ([name, { below, measures, next, normal, unit }]) => {
+      const command = next('group <name>').replaceAll('|', '\\|');
+      return `| \`${name}\` | ${measures} | ${below === true ? 'below ' : ''}${inUnit(unit, normal)} | \`${command}\` |`;
+    },
+  );
+  expect(rows).toEqual(wanted);
+});
