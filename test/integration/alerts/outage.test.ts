@@ -1,0 +1,63 @@
+import { expect, inject, test, vi } from 'vitest';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import { send } from '../../../src/outbox/send.ts';
+import type { RelayEvent } from '../../../src/relay/report.ts';
+import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
+import { journalTransport } from '../../support/fixtures/journal.ts';
+import { numbered, openStage } from '../../support/fixtures/stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { hookServer } from './receivers.ts';
+
+// A relay looks at its servers every five seconds.
+vi.setConfig({ testTimeout: 240_000 });
+
+test('an outage of Temporal is told once by two relays, which deliver meanwhile, and told when it is over', async (context) => {
+  const orders = numbered('orders');
+  const stage = await openStage(context, { topics: [orders] });
+  const temporal = await startFaultProxy(inject('temporalAddress'));
+  context.onTestFinished(() => temporal.close());
+  const hook = await hookServer(context);
+  const events: RelayEvent[] = [];
+  const relays = [0, 1].map(() =>
+    startRelay(
+      {
+        database: { url: stage.url },
+        temporal: { address: temporal.address },
+        topics: [orders],
+        transports: { journal: journalTransport(stage.url) },
+        alerts: { serverAway: '1ms', interval: 500, to: { webhook: { url: hook.url } } },
+      },
+      { logger: false, report: (event) => events.push(event) },
+    ),
+  );
+  context.onTestFinished(async () => {
+    await Promise.all(relays.map((relay) => relay.stop()));
+  });
+  await Promise.all(relays.map((relay) => relay.searchAttributes));
+  const told = () => hook.posted.flatMap(({ json }) => json.alerts);
+
+  temporal.inject({ kind: 'reset' });
+  await until(() => told().length > 0, 60_000);
+  await stage.commit((tx) => send(tx, orders, { n: 1 }));
+  await stage.untilArrived(1);
+  expect(temporal.fired('reset')).toBeGreaterThan(0);
+  expect(told()).toMatchObject([
+    {
+      rule: 'serverAway',
+      subject: `Temporal ${temporal.address}`,
+      state: 'firing',
+      next: 'temporal-outbox doctor',
+    },
+  ]);
+  temporal.heal();
+  await until(() => told().length > 1, 60_000);
+
+  expect(told().map(({ rule, state }) => `${rule} ${state}`)).toEqual([
+    'serverAway firing',
+    'serverAway over',
+  ]);
+  expect(events.map(({ type }) => type).filter((type) => type.startsWith('alert'))).toEqual([
+    'alert-began',
+    'alert-ended',
+  ]);
+});
