@@ -6,11 +6,11 @@ import { type FigureRules, readFigures } from '../store/figures/read-figures.ts'
 import type { RelayReport } from './report.ts';
 
 /** How often the figures of the database are read, by one relay for all. */
-export const figuresEveryMs = 15_000;
+const figuresEveryMs = 15_000;
 
 export interface FigureLooksInput {
   readonly database: Database;
-  /** @defaultValue {@link figuresEveryMs} */
+  /** @defaultValue 15 s */
   readonly everyMs?: number;
   readonly rules?: FigureRules;
   readonly report: RelayReport;

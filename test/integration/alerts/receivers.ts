@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import type { AlertInMessage } from '../../../src/alerts/message.ts';
 
 interface TestEnd {
   readonly onTestFinished: (work: () => Promise<void>) => void;
@@ -10,7 +11,7 @@ interface TestEnd {
 /** A request as a receiver got it. */
 export interface Posted {
   readonly body: string;
-  readonly json: { readonly text: string; readonly alerts: readonly Readonly<Record<string, unknown>>[] };
+  readonly json: { readonly text: string; readonly alerts: readonly AlertInMessage[] };
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 

@@ -41,7 +41,7 @@ async function watch(context: TestContext, lanes: LaneFixture, { alerts, relays 
   );
   for (const one of running) one?.start();
   const stop = async (): Promise<void> => {
-    await Promise.all(running.map((one) => one?.stop()));
+    await Promise.all(running.flatMap((one) => one?.stop() ?? []));
   };
   context.onTestFinished(stop);
   return { events, stop };
@@ -241,5 +241,5 @@ test('characters that begin links and mentions in Slack are written as text', as
   await until(() => hook.posted.length === 1);
 
   expect(hook.posted[0]?.json.text).toContain('see &lt;!channel&gt; &amp; more');
-  expect(hook.posted[0]?.json.alerts[0]?.['text']).toContain('see <!channel> & more');
+  expect(hook.posted[0]?.json.alerts[0]?.text).toContain('see <!channel> & more');
 });
