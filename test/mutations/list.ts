@@ -1,3 +1,4 @@
+import { alertMutations } from './list/alerts.ts';
 import { developmentMutations } from './list/development.ts';
 import { expiryMutations } from './list/expiry.ts';
 import { faceMutations } from './list/faces.ts';
@@ -31,6 +32,7 @@ import type { Mutation } from './mutation.ts';
 
 /** All bugs that tests are known to catch, in the order of a message's way. */
 export const mutations: readonly Mutation[] = [
+  ...alertMutations,
   ...writingMutations,
   ...traceMutations,
   ...transactionMutations,

@@ -26,15 +26,17 @@ export interface HookServer {
 /** Starts it; it ends with the test. */
 export async function hookServer({ onTestFinished }: TestEnd): Promise<HookServer> {
   const posted: Posted[] = [];
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (hook.answer === 'silent') return;
-    if (hook.answer < 300) {
-      const body = Buffer.concat(chunks).toString('utf8');
-      posted.push({ body, json: JSON.parse(body) as Posted['json'], headers: request.headers });
-    }
-    response.writeHead(hook.answer).end();
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      if (hook.answer === 'silent') return;
+      if (hook.answer < 300) {
+        const body = Buffer.concat(chunks).toString('utf8');
+        posted.push({ body, json: JSON.parse(body) as Posted['json'], headers: request.headers });
+      }
+      response.writeHead(hook.answer).end();
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
