@@ -6,7 +6,7 @@ import { type FigureRules, readFigures } from '../store/figures/read-figures.ts'
 import type { RelayReport } from './report.ts';
 
 /** How often the figures of the database are read, by one relay for all. */
-const figuresEveryMs = 15_000;
+export const figuresEveryMs = 15_000;
 
 export interface FigureLooksInput {
   readonly database: Database;

@@ -4,20 +4,23 @@ import { alertOptions, thresholdsOf } from '../../alerts/settings.ts';
 import { AlertTeller } from '../../alerts/teller.ts';
 import type { RelayConfig } from '../../config/config.ts';
 import { readConfig } from '../../config/read-config.ts';
-import { FigureLooks } from '../../relay/figure-looks.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import { noteAlerts } from '../../store/alerts/alerts.ts';
 import type { Database } from '../../store/database/database.ts';
+import type { NotedFigures } from '../../store/figures/figures.ts';
 import { installationInWords } from '../installation-in-words.ts';
 
 export interface AlertsInput {
   readonly database: Database;
   readonly report: RelayReport;
-  readonly archiveAfterMs: number;
 }
 
 /** What judges figures and tells alerts. */
 export interface Alerts {
+  /** How often figures are to be read. */
+  readonly everyMs: number;
+  /** Some relay has read the figures of the database. */
+  seen(noted: NotedFigures): Promise<void>;
   start(): void;
   /** Never rejects. */
   stop(): Promise<void>;
@@ -33,29 +36,12 @@ const tellEveryMs = 5_000;
  *
  * @throws OutboxError `OUTBOX_PACKAGE_MISSING` without the packages that its destinations need
  */
-export function alertsOf(
-  config: RelayConfig,
-  { archiveAfterMs, database, report }: AlertsInput,
-): Alerts | undefined {
+export function alertsOf(config: RelayConfig, { database, report }: AlertsInput): Alerts | undefined {
   if (config.alerts === undefined) return undefined;
   const settings = readConfig(alertOptions, config.alerts, 'alerts');
   const { again: againMs, interval: everyMs } = settings;
   const thresholds = thresholdsOf(settings);
   const calmMs = calmIntervals * everyMs;
-  const looks = new FigureLooks({
-    database,
-    everyMs,
-    rules: { archiveAfterMs },
-    report,
-    async seen({ figures, number }) {
-      const changes = await noteAlerts(database, number, firingRules(figures, thresholds), {
-        againMs,
-        calmMs,
-      });
-      for (const { change, ...facts } of changes)
-        report({ type: change === 'began' ? 'alert-began' : 'alert-ended', ...facts });
-    },
-  });
   const teller = new AlertTeller({
     database,
     destinations: destinationsOf(settings.to),
@@ -65,12 +51,16 @@ export function alertsOf(
     report,
   });
   return {
-    start() {
-      looks.start();
-      teller.start();
+    everyMs,
+    async seen({ figures, number }) {
+      const changes = await noteAlerts(database, number, firingRules(figures, thresholds), {
+        againMs,
+        calmMs,
+      });
+      for (const { change, ...facts } of changes)
+        report({ type: change === 'began' ? 'alert-began' : 'alert-ended', ...facts });
     },
-    async stop() {
-      await Promise.all([looks.stop(), teller.stop()]);
-    },
+    start: () => teller.start(),
+    stop: () => teller.stop(),
   };
 }

@@ -5,14 +5,14 @@ import type { RetentionRules } from '../../core/retention.ts';
 import type { Running } from '../../core/running.ts';
 import { withdrawIds } from '../../operations/withdraw.ts';
 import { FailureNotices } from '../../relay/failure-notices.ts';
-import { FigureLooks } from '../../relay/figure-looks.ts';
+import { FigureLooks, figuresEveryMs } from '../../relay/figure-looks.ts';
 import { createMaintenance, type Maintenance } from '../../relay/maintenance.ts';
 import type { AskPlace, Repeater, WorkflowCensus } from '../../relay/ports.ts';
 import { Relay } from '../../relay/relay.ts';
 import type { TopicRoute } from '../../relay/topic-route.ts';
 import { refuseTwin } from '../../relay/twin.ts';
 import type { Database, Sql } from '../../store/database/database.ts';
-import { alertsOf } from './alerts.ts';
+import { type Alerts, alertsOf } from './alerts.ts';
 import { type Confirmation, confirmationOf } from './confirmation.ts';
 import { askServers } from './relay-health.ts';
 import type { RelayMeasures } from './relay-measures.ts';
@@ -74,13 +74,12 @@ export async function deliver(input: DeliverInput, running: Running): Promise<Re
   const stalledGroups = stalledGroupsOf(input.config, { database, report });
   if (stalledGroups !== undefined) running.add(() => stalledGroups.stop());
   stalledGroups?.start();
-  const looks = figureLooksOf(input);
-  if (looks !== undefined) running.add(() => looks.stop());
-  looks?.start();
-  const { archiveAfterMs } = input.retention;
-  const alerts = alertsOf(input.config, { database, report, archiveAfterMs });
+  const alerts = alertsOf(input.config, { database, report });
   if (alerts !== undefined) running.add(() => alerts.stop());
   alerts?.start();
+  const looks = figureLooksOf(input, alerts);
+  if (looks !== undefined) running.add(() => looks.stop());
+  looks?.start();
   await Promise.race([relay.begun(), rest(firstWithinMs, stopping, { ref: false })]);
   stopping.throwIfAborted();
   await supervision.begin(relay, (census, repeater) =>
@@ -116,11 +115,23 @@ function relayOf(
   });
 }
 
-/** Reads the figures of the database for those who want them; `undefined`: nobody does. */
-function figureLooksOf({ database, measures, retention, servers }: DeliverInput): FigureLooks | undefined {
-  if (measures === undefined) return undefined;
-  const rules = { archiveAfterMs: retention.archiveAfterMs };
-  return new FigureLooks({ database, rules, report: servers.report, seen: (noted) => measures.seen(noted) });
+/** Reads the figures of the database for metrics and alerts; `undefined`: nobody wants them. */
+function figureLooksOf(
+  { database, measures, retention, servers }: DeliverInput,
+  alerts: Alerts | undefined,
+): FigureLooks | undefined {
+  if (measures === undefined && alerts === undefined) return undefined;
+  const forMetricsMs = measures === undefined ? Number.POSITIVE_INFINITY : figuresEveryMs;
+  return new FigureLooks({
+    database,
+    everyMs: Math.min(forMetricsMs, alerts?.everyMs ?? figuresEveryMs),
+    rules: { archiveAfterMs: retention.archiveAfterMs },
+    report: servers.report,
+    async seen(noted) {
+      measures?.seen(noted);
+      await alerts?.seen(noted);
+    },
+  });
 }
 
 /** Calls `onFailed`, if there is one, for what has failed already and what fails from now on. */

@@ -25,10 +25,12 @@ export async function readTries(sql: Sql, limit: number): Promise<Figures['tries
   return row ?? { published: 0, failed: 0 };
 }
 
-/** The groups for which messages wait, as the look at where groups stand noted them, those that stand longest first. */
+/** The groups for which messages wait, by a topic of their address, as the look at where groups stand noted them, those that stand longest first. */
 export async function readStandingGroups(sql: Sql): Promise<readonly StandingGroup[]> {
   return sql.query<StandingGroup>(
-    `select p.consumer_group as "group", p.topic, extract(epoch from outbox.clock())::float8 * 1000 - s.since as "standsMs"
+    `select p.consumer_group as "group",
+       coalesce((select min(t.name) from outbox.topic t where t.transport = p.transport and t.address = p.address), p.address) as topic,
+       extract(epoch from outbox.clock())::float8 * 1000 - s.since as "standsMs"
      from outbox.group_place p cross join lateral (
        select min((e.value ->> 'sinceMs')::float8) as since from jsonb_each(p.places) e) s
      where s.since is not null order by 3 desc limit 1000`,

@@ -3,6 +3,7 @@ import { expect, type TestContext, test, vi } from 'vitest';
 import type { AlertSettings } from '../../../src/alerts/settings.ts';
 import { alertsOf } from '../../../src/app/relay/alerts.ts';
 import { defineConfig } from '../../../src/config/config.ts';
+import { FigureLooks } from '../../../src/relay/figure-looks.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { silenceRule } from '../../../src/store/alerts/silences.ts';
 import type { Database } from '../../../src/store/database/database.ts';
@@ -32,16 +33,20 @@ async function watch(context: TestContext, lanes: LaneFixture, { alerts, relays 
     transports: { scripted: lanes.broker },
     alerts: { interval: intervalMs, ...alerts },
   });
-  const running = Array.from({ length: relays }, () =>
-    alertsOf(config, {
-      database: database ?? lanes.database,
-      report: (event) => events.push(event),
-      archiveAfterMs: 60_000,
-    }),
-  );
-  for (const one of running) one?.start();
+  const input = {
+    database: database ?? lanes.database,
+    report: (event: RelayEvent) => void events.push(event),
+  };
+  const running = Array.from({ length: relays }, () => {
+    const watching = alertsOf(config, input);
+    if (watching === undefined) throw new Error('The configuration has alerts.');
+    const { everyMs } = watching;
+    const rules = { archiveAfterMs: 60_000 };
+    return [watching, new FigureLooks({ ...input, rules, everyMs, seen: (noted) => watching.seen(noted) })];
+  }).flat();
+  for (const one of running) one.start();
   const stop = async (): Promise<void> => {
-    await Promise.all(running.flatMap((one) => one?.stop() ?? []));
+    await Promise.all(running.map((one) => one.stop()));
   };
   context.onTestFinished(stop);
   return { events, stop };
@@ -216,12 +221,12 @@ test('alerts that begin soon after another are told in one message', async (cont
   await watch(context, lanes, { alerts: { interval: 500, to: { webhook: { url: hook.url } } } });
   await until(() => hook.posted.length === 1);
   await lanes.database.query(
-    `insert into outbox.group_place (topic, consumer_group, places) select 'orders', g, '{"0": {"at": "5", "sinceMs": 1, "told": true}}'
+    `insert into outbox.group_place (transport, address, consumer_group, places) select 'memory', 'orders', g, '{"0": {"at": "5", "sinceMs": 1, "told": true}}'
      from unnest(array['billing', 'mail']) g`,
   );
   await judged(lanes, 1);
   await lanes.database.query(
-    `insert into outbox.group_place (topic, consumer_group, places) values ('orders', 'stock', '{"0": {"at": "5", "sinceMs": 1, "told": true}}')`,
+    `insert into outbox.group_place (transport, address, consumer_group, places) values ('memory', 'orders', 'stock', '{"0": {"at": "5", "sinceMs": 1, "told": true}}')`,
   );
   await until(() => hook.posted.length === 2);
 

@@ -61,10 +61,10 @@ test('figures count messages, tries, holds, stalls, overdue receipts, leaves, dr
     JSON.stringify({ scope: 'topic', reason: 'no leader', since: heldSince }),
   ]);
   await database.query(
-    `insert into outbox.group_place (topic, consumer_group, places) values
-       ('orders', 'billing', jsonb_build_object('0', jsonb_build_object('at', '5', 'told', false,
+    `insert into outbox.group_place (transport, address, consumer_group, places) values
+       ('memory', 'orders', 'billing', jsonb_build_object('0', jsonb_build_object('at', '5', 'told', false,
           'sinceMs', extract(epoch from outbox.clock()) * 1000 - 120000))),
-       ('orders', 'at the end', '{}')`,
+       ('memory', 'orders', 'at the end', '{}')`,
   );
   await database.query(
     `update outbox.leaf set closed_at = outbox.clock() - interval '2 days', messages = 1, newest_at = outbox.clock() - interval '2 days'`,

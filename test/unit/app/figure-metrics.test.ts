@@ -54,7 +54,7 @@ function metered() {
 
 test('every figure of the database is exported in its unit, by group, topic and state', () => {
   const { exported, read } = metered();
-  exported.seen({ figures, agoMs: 0 });
+  exported.seen({ figures, agoMs: 0, number: '1' });
   const billing = { group: 'billing' };
   expect(read()).toEqual({
     oldestDue: [{ value: 61 }],
@@ -76,7 +76,7 @@ test('figures that no relay has read for a minute are not exported, and none aft
   const { exported, read, watched } = metered();
   const silent = Object.fromEntries([...watched.keys()].map((metric) => [metric, []]));
   expect(read()).toEqual(silent);
-  exported.seen({ figures, agoMs: 10_000 });
+  exported.seen({ figures, agoMs: 10_000, number: '1' });
   vi.advanceTimersByTime(50_000);
   expect(read()['relays']).toEqual([{ value: 2 }]);
   vi.advanceTimersByTime(1);
