@@ -90,8 +90,10 @@ const send = (...payloads: readonly string[]) =>
 test('every line of a relay has the schema of logs, on one stream: start, failure, hold and stop', async (context) => {
   const { config, folder } = await scriptedConfig(context);
   const relay = startCli(context, ['relay', '--config', config, '--json', '--health', '127.0.0.1:0']);
-  const told = (event: string, times = 1) =>
-    until(() => eventsOf(relay).filter((one) => one === event).length >= times, 120_000);
+  const told = async (event: string) => {
+    await until(() => relay.stderr() !== '' || eventsOf(relay).includes(event), 120_000);
+    expect(relay.stderr(), 'everything is on one stream').toBe('');
+  };
   await told('ready');
   const port = portOf(relay);
   const ask = (name: string) => fetch(`http://127.0.0.1:${port}${name}`);
@@ -104,22 +106,22 @@ test('every line of a relay has the schema of logs, on one stream: start, failur
   await writeFile(`${folder}/away`, '');
   await send('four', 'five');
   await told('hold-began');
-  expect(await (await ask('/ready')).json()).toMatchObject({
-    state: 'running',
-    failing: expect.arrayContaining([expect.objectContaining({ what: 'lane orders/0' })]) as unknown[],
-  });
+  // A lane that is given up and taken again fails nothing in between.
+  await until(async () => /"state":"running".*"lane orders\/0"/.test(await (await ask('/ready')).text()));
   await rm(`${folder}/away`);
   await told('hold-ended');
   relay.signal('SIGTERM');
   expect(await relay.exited).toBe(0);
 
-  expect(relay.stderr(), 'everything is on one stream').toBe('');
+  expect(relay.stderr()).toBe('');
   const lines = linesOf(relay);
+  const events = lines.map(({ event }) => event);
   const story = ['health-served', 'ready', 'failed', 'hold-began', 'hold-ended', 'stopping', 'stopped'];
-  expect(
-    lines.filter(({ event }) => story.includes(event)).map(({ event }) => event),
-    'one line per change of state',
-  ).toEqual(story);
+  expect([...new Set(events)].filter((event) => story.includes(event))).toEqual(story);
+  // Once for each hold: its lane may be given up and taken again meanwhile.
+  const count = (event: string) => events.filter((one) => one === event).length;
+  expect(count('hold-began')).toBe(count('hold-ended'));
+  expect(count('failed')).toBe(1);
   const levels = new Map(lines.map(({ event, level }) => [event, level]));
   expect(['ready', 'failed', 'hold-began', 'hold-ended'].map((event) => levels.get(event))).toEqual([
     'info',
@@ -133,7 +135,8 @@ test('every line of a relay has the schema of logs, on one stream: start, failur
     error: 'refused by the script',
     next: expect.stringContaining('temporal-outbox show ') as string,
   });
-  expect(lines.length, 'none per message').toBeLessThan(story.length + 6);
+  const others = lines.filter(({ level, event }) => level === 'info' && !story.includes(event));
+  expect(others.length, 'none for each of six messages').toBeLessThan(4);
   expect(lines.map(({ time }) => time)).toEqual(lines.map(({ time }) => time).toSorted());
   await expect(ask('/live'), 'the probes end with the relay').rejects.toThrow('fetch failed');
 });
