@@ -1,3 +1,4 @@
+export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
 export { type ConsumerOptions, consumer } from './app/consumer/consumer.ts';
 export { type HealthServer, type HealthServerOptions, healthServer } from './app/health-server.ts';
 export type { SeenFilter } from './brokers/seen-filter.ts';

@@ -1,3 +1,4 @@
+export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
 export type { ConsumerOptions } from './app/consumer/consumer.ts';
 export type { SeenFilter } from './brokers/seen-filter.ts';
 export type { IncomingMessage, Lag, Partition, SourceNotice } from './brokers/source.ts';

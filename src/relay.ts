@@ -1,4 +1,5 @@
 export { type HealthServer, type HealthServerOptions, healthServer } from './app/health-server.ts';
+export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
 export { type RelayOptions, type RunningRelay, startRelay } from './app/relay/start-relay.ts';
 export type { Hold } from './brokers/transport.ts';
 export type { Config, RelayConfig } from './config/config.ts';
@@ -19,7 +20,7 @@ export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { BatchDelays } from './relay/batch-delays.ts';
 export type { OnFailed } from './relay/on-failed.ts';
 export type { OnStalled, StalledGroup } from './relay/on-stalled.ts';
-export type { FailedSend, RelayEvent, RelayReport } from './relay/report.ts';
+export type { AlertFacts, FailedSend, RelayEvent, RelayReport } from './relay/report.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export type { FailedMessage } from './store/message/unnotified.ts';
 export type { WorkerExtras } from './temporal/relay/workers.ts';

@@ -32,9 +32,9 @@ export interface AlertEmail {
 
 /** Where alerts are told. */
 export interface AlertDestinations {
-  /** @defaultValue none */
+  /** A URL that gets them by POST. @defaultValue none */
   readonly webhook?: AlertWebhook;
-  /** Needs the package nodemailer. @defaultValue none */
+  /** Mail to people; needs the package nodemailer. @defaultValue none */
   readonly email?: AlertEmail;
 }
 

@@ -109,7 +109,17 @@ export async function readNews(
 }
 
 /** An alert, for operators. */
-export interface ListedAlert extends Firing {
+export interface ListedAlert {
+  /** Name of its rule, as in the setting `alerts`. */
+  readonly rule: string;
+  /** What it is about, such as `topic orders`; empty: the whole installation. */
+  readonly subject: string;
+  /** In milliseconds, messages, or a share from 0 to 1, as its rule measures; the last one beyond the threshold. */
+  readonly figure: number;
+  /** The figure in a sentence. */
+  readonly text: string;
+  /** The command to run. */
+  readonly next: string;
   /** Since when it fires, on the database's clock. */
   readonly since: Date;
   /** When it ended, within the last day; `null`: it fires. */

@@ -3,6 +3,7 @@ import type { AlertNews } from './alerts.ts';
 
 /** State of a destination, for operators. */
 export interface AlertDestination {
+  /** `webhook` or `email` */
   readonly name: string;
   /** When it was last told something; `null`: never. */
   readonly toldAt: Date | null;

@@ -3,10 +3,13 @@ import type { Database, Sql } from '../database/database.ts';
 
 /** A rule that tells nobody for a while. */
 export interface AlertSilence {
+  /** Name of the rule. */
   readonly rule: string;
+  /** On the database's clock. */
   readonly until: Date;
   /** Who silenced it. */
   readonly actor: string;
+  /** Why; `null`: that was not said. */
   readonly reason: string | null;
 }
 
