@@ -1,4 +1,4 @@
-import type { Context, Span, Tracer } from '@opentelemetry/api';
+import type { Context, ProxyTracerProvider, Span, Tracer, TracerProvider } from '@opentelemetry/api';
 import { errorTypeOf } from './span-attributes.ts';
 import type { Api } from './trace-context.ts';
 
@@ -7,9 +7,12 @@ const scope = 'temporal-outbox';
 /** The tracer of the SDK. Without one the API would make spans that do nothing, one for each message. */
 export function tracerOf({ trace }: Api): Tracer | undefined {
   const provider = trace.getTracerProvider();
-  // Not by its class: the process may have set it up through another copy of the package.
-  if (!('getDelegateTracer' in provider)) return provider.getTracer(scope);
-  return (provider as InstanceType<Api['ProxyTracerProvider']>).getDelegateTracer(scope);
+  return isProxy(provider) ? provider.getDelegateTracer(scope) : provider.getTracer(scope);
+}
+
+/** Not asked by its class: the process may have set it up through another copy of the package. */
+function isProxy(provider: TracerProvider): provider is ProxyTracerProvider {
+  return 'getDelegateTracer' in provider;
 }
 
 /** Ends the span with the work, which runs as its child. */

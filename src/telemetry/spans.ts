@@ -51,24 +51,24 @@ export function createSpans(load: () => Promise<Api>): Spans {
     return found;
   };
   /** At once, but for the first time. The active context is kept across the wait: it follows the asynchronous call chain. */
-  const within = <Result>(
-    plain: () => Result,
-    traced: (api: Api) => Result,
-  ): Result | Promise<Awaited<Result>> => {
-    const run = ({ api }: { readonly api: Api | undefined }): Result =>
-      api === undefined ? plain() : traced(api);
-    return found === undefined ? (find().then(run) as Promise<Awaited<Result>>) : run(found);
+  const within = (handle: () => unknown, traced: (api: Api) => unknown): unknown => {
+    const run = ({ api }: { readonly api: Api | undefined }): unknown =>
+      api === undefined ? handle() : traced(api);
+    return found === undefined ? find().then(run) : run(found);
   };
   return {
-    send: async (topic, count, store, idOf) =>
-      within(store, (api) => traceSend(api, { topic, count }, store, idOf)),
-    headers: async () =>
-      within<TraceHeaders>(
-        () => ({}),
-        (api) => headersOf(api, api.trace.getSpanContext(api.context.active())),
-      ),
-    publish: async (batch, publish, failureOf) =>
-      within(publish, (api) => tracePublish(api, batch, publish, failureOf)),
+    async send(topic, count, store, idOf) {
+      const { api } = found ?? (await find());
+      return api === undefined ? store() : traceSend(api, { topic, count }, store, idOf);
+    },
+    async headers() {
+      const { api } = found ?? (await find());
+      return api === undefined ? {} : headersOf(api, api.trace.getSpanContext(api.context.active()));
+    },
+    async publish(batch, publish, failureOf) {
+      const { api } = found ?? (await find());
+      return api === undefined ? publish() : tracePublish(api, batch, publish, failureOf);
+    },
     process: (processor, tried, handle) =>
       within(handle, (api) => traceProcess(api, processor, tried, handle)),
     processAll: (processor, tried, handle) =>

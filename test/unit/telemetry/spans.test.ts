@@ -6,7 +6,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { OutboxError } from '../../../src/core/errors.ts';
 import { createSpans } from '../../../src/telemetry/spans.ts';
 
@@ -142,7 +142,7 @@ test('what is not published is an error with its outcome as its type', async () 
 
 test('a batch without a recorded sender is published without a span', async () => {
   await publish([false, false]);
-  const messages = [{ id: 'm-1', headers: headersOf(1, '00') }];
+  const messages = [1, 2].map((n) => ({ id: `m-${n}`, headers: headersOf(n, '00') }));
   await spans.publish(
     { topic: 'orders', system: 'kafka', messages },
     async () => undefined,
@@ -243,11 +243,10 @@ test('a message of an unknown topic, and one without a trace', async () => {
 test('without an SDK no span is made, not even one that does nothing', async () => {
   api.trace.disable();
   const made: string[] = [];
-  const { startSpan } = api.ProxyTracer.prototype;
-  api.ProxyTracer.prototype.startSpan = (name) => {
+  const started = vi.spyOn(api.ProxyTracer.prototype, 'startSpan').mockImplementation((name) => {
     made.push(name);
     return api.trace.wrapSpanContext(api.INVALID_SPAN_CONTEXT);
-  };
+  });
   try {
     const headers = await spans.send(
       'orders',
@@ -260,7 +259,7 @@ test('without an SDK no span is made, not even one that does nothing', async () 
     await spans.processAll(processor, [tried(1), tried(2)], () => undefined);
     expect(headers).toEqual({});
   } finally {
-    api.ProxyTracer.prototype.startSpan = startSpan;
+    started.mockRestore();
   }
 
   expect(made).toEqual([]);
