@@ -1,7 +1,7 @@
 import type { IncomingMessage } from '../brokers/source.ts';
 import type { Topic } from '../core/topic.ts';
-import type { Processor, TriedMessage } from '../telemetry/process-spans.ts';
 import { spans } from '../telemetry/spans.ts';
+import type { Processor, TriedMessage } from '../telemetry/traced-message.ts';
 import type { HandlerContext } from './handler.ts';
 import type { HandlerRules } from './handler-options.ts';
 import type { InboxMessage } from './reading/inbox-message.ts';

@@ -2,23 +2,8 @@ import type { Context, Link, Span, Tracer } from '@opentelemetry/api';
 import { firstTryOf, noteFirstTry } from './first-tries.ts';
 import { inside, tracerOf } from './span.ts';
 import { described, linkTo, senderLinks } from './span-attributes.ts';
-import { type Api, headersOf, spanOf, type TraceHeaders } from './trace-context.ts';
-
-/** Who processes messages. */
-export interface Processor {
-  /** Name of the source. */
-  readonly system: () => string;
-  /** `null`: unknown. */
-  readonly topic: string | null;
-  readonly group: string;
-}
-
-/** A message at one of its tries. */
-export interface TriedMessage {
-  readonly message: { readonly id: string; readonly headers: TraceHeaders; readonly attempt?: number };
-  /** As it arrived: the same object at every try of this process. */
-  readonly incoming: object;
-}
+import { type Api, headersOf, spanOf } from './trace-context.ts';
+import type { Processor, TriedMessage } from './traced-message.ts';
 
 export function traceProcess(
   api: Api,

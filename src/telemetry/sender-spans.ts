@@ -1,6 +1,7 @@
 import { fail, inside, tracerOf } from './span.ts';
 import { described, senderLinks } from './span-attributes.ts';
-import type { Api, TraceHeaders } from './trace-context.ts';
+import type { Api } from './trace-context.ts';
+import type { TraceHeaders } from './traced-message.ts';
 
 /** Messages on their way to a broker. */
 export interface PublishedBatch {

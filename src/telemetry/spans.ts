@@ -1,6 +1,7 @@
-import { type Processor, type TriedMessage, traceProcess, traceProcessAll } from './process-spans.ts';
+import { traceProcess, traceProcessAll } from './process-spans.ts';
 import { type PublishedBatch, tracePublish, traceSend } from './sender-spans.ts';
-import { type Api, headersOf, type TraceHeaders } from './trace-context.ts';
+import { type Api, headersOf } from './trace-context.ts';
+import type { Processor, TraceHeaders, TriedMessage } from './traced-message.ts';
 
 /**
  * Traces a message from its sender to its handler. Its context travels in the headers `traceparent` and `tracestate` of W3C

@@ -1,10 +1,8 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
+import type { TraceHeaders } from './traced-message.ts';
 
 /** The package `@opentelemetry/api`. */
 export type Api = typeof OpenTelemetry;
-
-/** The headers of a message; those of its trace are `traceparent` and `tracestate`. */
-export type TraceHeaders = Readonly<Record<string, string>>;
 
 /** The headers of W3C Trace Context for a span; none for an invalid one. */
 export function headersOf(

@@ -35,10 +35,12 @@ test('one trace leads from the sender through a delay, a failed try and a parked
     .start();
   onTestFinished(() => running.stop());
 
+  await stage.prisma.$transaction((tx) => send(tx, stage.topic, { n: 2 }, { key: 'b' }));
+  // Otherwise a relay that starts slowly may publish both in one batch.
+  await until(async () => (await stage.effects()).length === 1);
   await inSpan('order', () =>
     stage.prisma.$transaction((tx) => send(tx, stage.topic, { n: 1 }, { key: 'a', after: '1s' })),
   );
-  await stage.prisma.$transaction((tx) => send(tx, stage.topic, { n: 2 }, { key: 'b' }));
 
   await until(async () => (await stage.effects()).length === 2);
   // The last span ends after the commit of its effect.
