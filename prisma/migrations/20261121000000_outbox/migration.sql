@@ -2315,6 +2315,22 @@ create index audit_inbox on outbox.audit (consumer_group, inbox_id, id) where in
 create unique index audit_bulk on outbox.audit (bulk_id, message_id) where bulk_id is not null;
 create unique index audit_bulk_kept on outbox.audit (bulk_id, inbox_id) where bulk_id is not null and inbox_id is not null;
 
+-- A request to the HTTP API whose caller may repeat it, with the first answer; kept for a day.
+create table outbox.request (
+  actor      text collate "C" not null,
+  -- As the caller chose it.
+  key        text collate "C" not null,
+  -- Of everything that it asks for: another request with the key is refused.
+  digest     text not null,
+  -- Null: it is being answered, or its process has ended before.
+  status     integer,
+  -- Never a payload.
+  answer     text,
+  created_at timestamptz not null default now(),
+  primary key (actor, key)
+);
+create index request_created on outbox.request (created_at);
+
 -- A change of all messages that match a filter, made page by page by a workflow.
 create table outbox.bulk_operation (
   id              uuid primary key,

@@ -153,13 +153,22 @@ export interface Operations {
 export function operations(config: OperationsConfig): Operations {
   // A full configuration is fine.
   assertOptions('operations()', config, configNames);
-  const checkPayload = payloadCheck(new Map((config.topics ?? []).map((topic) => [topic.name, topic])));
   let opened: OperatorDatabase | undefined;
   const on: OnDatabase = async (work, ...given) => {
     for (const [what, names] of given) assertNames(what, names);
     opened ??= operatorDatabase(addressOf(config));
     return opened.on(work);
   };
+  return { ...operationsOn(on, config), close: async () => opened?.close() };
+}
+
+/**
+ * The operations without the connections.
+ *
+ * @param on runs something on the migrated database
+ */
+export function operationsOn(on: OnDatabase, config: OperationsConfig): Omit<Operations, 'close'> {
+  const checkPayload = payloadCheck(new Map((config.topics ?? []).map((topic) => [topic.name, topic])));
   const change =
     <Result extends string>(of: MessageChange<Result>, what: Given) =>
     (target: Target, options: OperationOptions): Promise<readonly MessageAnswer<Result>[]> =>
@@ -203,7 +212,6 @@ export function operations(config: OperationsConfig): Operations {
         ['changePartitions', options],
       ),
     adopt: (options) => on((at) => adopt(at, options), ['adopt', options]),
-    close: async () => opened?.close(),
   };
 }
 
@@ -216,7 +224,7 @@ function payloadCheck(topics: ReadonlyMap<string, Topic>): CheckPayload {
 }
 
 /** @throws OutboxError `OUTBOX_CONFIG_MISSING`, `OUTBOX_CONFIG_INVALID` */
-function addressOf({ database }: { readonly database?: DatabaseConfig }): DatabaseAddress {
+export function addressOf({ database }: { readonly database?: DatabaseConfig }): DatabaseAddress {
   if (database !== undefined) return databaseOf(database);
   throw new OutboxError(
     'OUTBOX_CONFIG_MISSING',

@@ -1,0 +1,115 @@
+import { OutboxError } from '../../core/errors.ts';
+import { assertNames, type OnDatabase } from '../../operations/operation-options.ts';
+import { type AuditEntry, writeAudit } from '../../store/audit/audit.ts';
+import type { Database } from '../../store/database/database.ts';
+import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
+import { withinOne } from '../../store/database/within-one.ts';
+import { readKeptTopicsOf, readTopicsOf } from '../../store/message/topics-of.ts';
+import {
+  answerRequest,
+  type EarlierRequest,
+  noteRequest,
+  type RepeatableRequest,
+  type StoredAnswer,
+} from '../../store/request/request.ts';
+import { addressOf, type Operations, type OperationsConfig, operationsOn } from './operations.ts';
+
+export type { AuditEntry, RepeatableRequest, StoredAnswer };
+
+/** The operations within one request. */
+export interface RequestOperations extends Omit<Operations, 'close'> {
+  /** Topics of messages by id, without unknown ones. */
+  topicsOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The same for messages that a group keeps. */
+  keptTopicsOf(group: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Writes an entry of the audit, in the transaction of the request if it has one. */
+  note(entry: AuditEntry): Promise<void>;
+}
+
+/**
+ * - `read`: one transaction, in which the server refuses every write.
+ * - `change`: one transaction, with everything that belongs to it.
+ * - `wait`: as many as it needs, because it waits for relays. What it does may be repeated.
+ */
+export type RequestWay = 'read' | 'change' | 'wait';
+
+/** The operations for a server of many callers: bounded, and with answers that are given once. */
+export interface ServedOperations {
+  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` also for a statement that took too long */
+  run<Result>(way: RequestWay, work: (at: RequestOperations) => Promise<Result>): Promise<Result>;
+  /**
+   * The answer of the first such request; if there was none, that of `work`, stored in the transaction of what it changes. One
+   * that waits is answered again if its process ended before its answer was stored.
+   *
+   * @throws OutboxError `OUTBOX_REQUEST_REPEATED` if the key was used for another request
+   */
+  once(
+    request: RepeatableRequest,
+    way: RequestWay,
+    work: (at: RequestOperations) => Promise<StoredAnswer>,
+  ): Promise<StoredAnswer>;
+  close(): Promise<void>;
+}
+
+/** The server ends statements that take longer. A bulk operation counts for ten seconds. */
+const statementMs = { read: 5_000, change: 15_000 } as const;
+
+/** Opens them; connections are opened when first needed. */
+export function servedOperations(config: OperationsConfig): ServedOperations {
+  let opened: OperatorDatabase | undefined;
+  const on = <Result>(work: (database: Database) => Promise<Result>): Promise<Result> => {
+    opened ??= operatorDatabase(addressOf(config));
+    return opened.on(work).catch((error: unknown) => {
+      throw tookTooLong(error) ?? error;
+    });
+  };
+  const within = <Result>(way: RequestWay, work: (at: Database) => Promise<Result>): Promise<Result> =>
+    on((database) =>
+      way === 'wait'
+        ? work(database)
+        : withinOne(database, { readOnly: way === 'read', statementMs: statementMs[way] }, work),
+    );
+  return {
+    run: (way, work) => within(way, (at) => work(operationsAt(at, config))),
+    once: (request, way, work) =>
+      within(way, async (at) => {
+        const earlier = await noteRequest(at, request);
+        const first = firstAnswer(earlier);
+        if (first !== undefined) return first;
+        const answer = await work(operationsAt(at, config));
+        await answerRequest(at, request, answer);
+        return answer;
+      }),
+    close: async () => opened?.close(),
+  };
+}
+
+function operationsAt(at: Database, config: OperationsConfig): RequestOperations {
+  const on: OnDatabase = async (work, ...given) => {
+    for (const [what, names] of given) assertNames(what, names);
+    return work(at);
+  };
+  return {
+    ...operationsOn(on, config),
+    topicsOf: (ids) => readTopicsOf(at, ids),
+    keptTopicsOf: (group, ids) => readKeptTopicsOf(at, group, ids),
+    note: async (entry) => void (await writeAudit(at, [entry])),
+  };
+}
+
+function firstAnswer(earlier: EarlierRequest): StoredAnswer | undefined {
+  if (earlier.kind === 'answered') return earlier.answer;
+  if (earlier.kind !== 'other') return undefined;
+  throw new OutboxError(
+    'OUTBOX_REQUEST_REPEATED',
+    'The Idempotency-Key was used for another request within the last day.',
+  );
+}
+
+/** The server has canceled a statement at its limit. */
+function tookTooLong(error: unknown): OutboxError | undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === '57014')) return undefined;
+  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'A statement took too long and was ended.', {
+    cause: error,
+  });
+}
