@@ -122,6 +122,7 @@ export const layers = [
       'relay/on-failed.ts',
       'relay/on-stalled.ts',
       'store/installation/settings.ts',
+      'api/authentication.ts',
     ],
     uses: ['process', 'io'],
     reason: 'src/config reads and checks settings and composes nothing: src/app does.',
@@ -147,11 +148,19 @@ export const layers = [
       'src/app composes the parts of the library, but none of its faces: cli and testing stand above it.',
   },
   {
-    folder: 'src/cli',
+    folder: 'src/api',
+    depth: 2,
     imports: ['core/', 'config/', 'app/', 'operations/'],
+    uses: ['hono', 'zod', 'io'],
+    reason:
+      'src/api may import src/app, src/config, src/operations and src/core: it is a face over HTTP, which proves callers and shows what operations answer.',
+  },
+  {
+    folder: 'src/cli',
+    imports: ['core/', 'config/', 'app/', 'operations/', 'api/'],
     uses: ['process', 'io'],
     reason:
-      'src/cli may import src/app, src/config, src/operations and src/core: a face shows what operations answer and decides nothing.',
+      'src/cli may import src/app, src/config, src/operations, src/api and src/core: a face shows what operations answer and decides nothing.',
   },
   {
     folder: 'src/testing',

@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { states } from '../../core/transitions.ts';
+import {
+  authored,
+  bigInteger,
+  component,
+  condition,
+  count,
+  givenTime,
+  time,
+  topicName,
+  uuid,
+  words,
+} from './values.ts';
+
+const state = z.enum(states);
+
+/** Conditions of a list, as query parameters. */
+export const messageQuery = {
+  topic: z.exactOptional(topicName),
+  states: z.exactOptional(words(states)).describe('States, separated by commas.'),
+  key: z.exactOptional(condition),
+  ref: z.exactOptional(condition),
+  error: z.exactOptional(condition).describe('Part of the last error.'),
+  createdFrom: z.exactOptional(givenTime),
+  createdTo: z.exactOptional(givenTime),
+  dueFrom: z.exactOptional(givenTime),
+  dueTo: z.exactOptional(givenTime),
+};
+
+/** The same in a body. */
+export const messageFilter = component(
+  'MessageFilter',
+  z.strictObject({ ...messageQuery, states: z.exactOptional(z.array(state).min(1)) }),
+);
+
+const listed = {
+  id: uuid,
+  topic: z.string(),
+  lane: count,
+  position: bigInteger,
+  key: z.string().nullable(),
+  ref: z.string().nullable(),
+  state,
+  workflowId: z.string(),
+  dueAt: time.nullable(),
+  attempts: count,
+  lastError: z.string().nullable(),
+  createdAt: time,
+  updatedAt: time,
+  archivedAt: time.nullable(),
+};
+
+/** A message in a list. */
+export const listedMessage = component('ListedMessage', z.object(listed));
+
+/** A page of a list. */
+export const messageList = component(
+  'MessageList',
+  z.object({
+    messages: z.array(listedMessage),
+    next: z.string().nullable().describe('For `after` of the next page; null: this was the last.'),
+  }),
+);
+
+/** What operators did, or were refused. */
+export const auditEntry = component(
+  'AuditEntry',
+  z.object({
+    at: time,
+    actor: z.string(),
+    action: z.string(),
+    result: z.string(),
+    reason: z.string().nullable(),
+    details: z.unknown(),
+  }),
+);
+
+/** Everything about a message but its payload and headers. */
+export const messageDetails = component(
+  'MessageDetails',
+  z.object({
+    message: z.object({
+      ...listed,
+      contentType: z.string(),
+      expiresAt: time.nullable(),
+      sends: count,
+      maybePublished: z.boolean(),
+      partition: count.nullable(),
+      offset: z.string().nullable(),
+      confirmBy: time.nullable(),
+      publishedAt: time.nullable(),
+      supersedes: uuid.nullable(),
+      supersededBy: uuid.nullable(),
+      version: z.string(),
+    }),
+    why: z.object({ code: z.string(), text: z.string() }),
+    workflowUrl: z.string().nullable(),
+    keptBy: z.array(z.looseObject({})),
+    delivery: z.looseObject({}).nullable(),
+    attempts: z.array(
+      z.object({
+        at: time,
+        outcome: z.enum(['acknowledged', 'rejected', 'ambiguous', 'permanent']),
+        error: z.string().nullable(),
+        partition: count.nullable(),
+        offset: z.string().nullable(),
+      }),
+    ),
+    audit: z.array(auditEntry),
+  }),
+);
+
+/** A payload and its headers. */
+export const revealed = component(
+  'Revealed',
+  z.object({
+    id: z.string(),
+    contentType: z.string().nullable(),
+    payload: z.string().nullable().describe('As stored; for JSON exactly its text.'),
+    base64: z.string().nullable().describe('A payload that is not text.'),
+    headers: z.record(z.string(), z.string()).nullable(),
+  }),
+);
+
+/** The answer for one message of a change. */
+export const messageAnswer = component(
+  'MessageAnswer',
+  z.object({
+    id: uuid,
+    topic: z.string().nullable(),
+    lane: count.nullable(),
+    result: z.string().describe('What was done, or `too-late`, `unknown`, `busy`.'),
+    state: state.nullable(),
+  }),
+);
+
+/** The answers of a change of several messages. */
+export const messageAnswers = component(
+  'MessageAnswers',
+  z.object({ answers: z.array(messageAnswer).describe('One per message, in the order of the ids.') }),
+);
+
+/** Messages of a change: by ids, or by topic and ref. */
+export const namedMessages = {
+  ids: z.exactOptional(z.array(uuid).min(1).max(200)),
+  topic: z.exactOptional(topicName),
+  ref: z.exactOptional(condition),
+};
+
+/** Corrections to a failed message. */
+export const edit = component(
+  'Edit',
+  z.strictObject({
+    ...authored,
+    payload: z.exactOptional(z.unknown()).describe('The new payload, as JSON.'),
+    payloadText: z
+      .exactOptional(z.string())
+      .describe('The new payload as the text of JSON, stored exactly so: for integers above 2^53.'),
+    headers: z
+      .exactOptional(z.record(z.string(), z.string().nullable()))
+      .describe('Headers to set, or with null to remove.'),
+  }),
+);
+
+/** The answer to an edit. */
+export const edited = component('Edited', z.object({ id: z.string(), supersedes: z.string() }));

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { type Duration, durationMs } from '../../core/duration.ts';
+
+/** Schemas with a name of their own in the OpenAPI document. */
+export const components = z.registry<{ readonly id: string }>();
+
+/** Gives a schema a name of its own. */
+export function component<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
+  components.add(schema, { id });
+  return schema;
+}
+
+const storable = (longest: number) =>
+  z
+    .string()
+    .min(1)
+    .max(longest)
+    .refine((text) => !/\0|\p{Surrogate}/u.test(text) && text.trim() !== '', 'must be a text without NUL');
+
+/** A UUID of a message or bulk operation. */
+export const uuid = z.uuid();
+/** Name of a topic. */
+export const topicName = z.string().regex(/^[\w.-]{1,200}$/, 'must be the name of a topic');
+/** Name of a consumer group, or a message id within it. */
+export const keptText = storable(1_000);
+/** A condition of a filter. */
+export const condition = storable(1_000);
+/** Name of a schedule or transport. */
+export const shortName = storable(200);
+
+/** A duration: `'90s'`, or milliseconds. Read as milliseconds. */
+export const span = z
+  .union([z.string().regex(/^-?\d{1,9}(?:\.\d{1,3})? ?[a-z]{0,12}$/i), z.number()])
+  .transform((given, context) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is no duration has no milliseconds
+    const inMs = durationMs(given as Duration);
+    if (inMs === undefined) context.addIssue({ code: 'custom', message: 'must be a duration such as "90s"' });
+    return inMs ?? z.NEVER;
+  });
+/** How long one request may wait, in milliseconds. */
+export const patience = z.number().int().min(0).max(20_000).default(15_000);
+
+/** A time of a request, as a Date. */
+export const givenTime = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+/** A time of an answer. */
+export const time = z.iso.datetime();
+/** A 64-bit integer. */
+export const bigInteger = z.string().regex(/^-?\d{1,19}$/);
+/** Not negative. */
+export const count = z.number().int().min(0);
+
+/** What every change may be given. */
+export const authored = {
+  reason: z.exactOptional(storable(2_000)).describe('Why, for the audit.'),
+  dryRun: z
+    .exactOptional(z.boolean())
+    .describe('True: nothing is written, and the answer says what would happen.'),
+};
+
+/** Query parameters of a page. */
+export const page = {
+  limit: z
+    .exactOptional(z.coerce.number().int().min(1).max(200))
+    .describe('Entries of the page, 50 if not given.'),
+  after: z.exactOptional(z.string().max(3_000)).describe('`next` of the page before.'),
+};
+
+/** Several words, separated by commas. */
+export const words = <const Word extends string>(known: readonly Word[]) =>
+  z
+    .string()
+    .max(200)
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(known)).min(1));
+
+/** The answer to a change of something that is or is not so already. */
+export const changed = component(
+  'Changed',
+  z.object({ changed: z.boolean().describe('False: it was so already, or its state did not allow it.') }),
+);

@@ -1,0 +1,65 @@
+import { OutboxError } from '../core/errors.ts';
+import { Denied } from './denied.ts';
+
+/** The topics to which a caller is limited. What is not of these does not exist for it. */
+export class Scope {
+  readonly #topics: ReadonlySet<string> | undefined;
+
+  /** @param topics `undefined`: all */
+  constructor(topics: readonly string[] | undefined) {
+    this.#topics = topics && new Set(topics);
+  }
+
+  /** True if there are topics that it does not see. */
+  get limited(): boolean {
+    return this.#topics !== undefined;
+  }
+
+  sees(topic: string | null | undefined): boolean {
+    return this.#topics === undefined || (typeof topic === 'string' && this.#topics.has(topic));
+  }
+
+  /**
+   * @param unknown the error for what does not exist, which is told for what is of another topic
+   * @throws Denied
+   */
+  require(topic: string | null | undefined, unknown: OutboxError): void {
+    if (!this.sees(topic)) throw new Denied('topic', unknown, topic ?? null);
+  }
+
+  /** @throws Denied for callers that are limited: what is asked for is of all topics */
+  requireAll(): void {
+    if (this.limited)
+      throw new Denied(
+        'all-topics',
+        new OutboxError('OUTBOX_REQUEST_DENIED', 'Only for callers that are not limited to topics.'),
+      );
+  }
+
+  /**
+   * A filter within the limit. A caller of one topic need not name it.
+   *
+   * @throws Denied for another topic; OutboxError `OUTBOX_REQUEST_INVALID` if one of several must be named
+   */
+  filter<Filter extends { readonly topic?: string }>(filter: Filter): Filter {
+    if (this.#topics === undefined) return filter;
+    const { topic } = filter;
+    if (topic !== undefined) {
+      this.require(topic, topicUnknown(topic));
+      return filter;
+    }
+    const [only, ...others] = this.#topics;
+    if (only !== undefined && others.length === 0) return { ...filter, topic: only };
+    throw new OutboxError(
+      'OUTBOX_REQUEST_INVALID',
+      'You are limited to several topics: name one of them as "topic".',
+    );
+  }
+}
+
+/** The error for a topic that there is not. */
+export function topicUnknown(topic: string): OutboxError {
+  return new OutboxError('OUTBOX_TOPIC_UNKNOWN', `No relay has announced the topic "${topic}".`, {
+    details: { topic },
+  });
+}
