@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import type { BulkTask } from '../../app/operations/bulk-operations.ts';
+import type { RequestOperations } from '../../app/operations/served-operations.ts';
+import { OutboxError } from '../../core/errors.ts';
+import type { BulkOperation } from '../../operations/bulk.ts';
+import type { BulkOptions } from '../../operations/bulk-filter.ts';
+import type { OperationOptions } from '../../operations/operation-options.ts';
+import { type Call, type Operation, operation } from '../operation.ts';
+import { bulkAnswer, bulkList, bulkOperation, bulkStart, bulkStep, keptBulkStart } from '../schemas/bulk.ts';
+import { authored, page, uuid } from '../schemas/values.ts';
+import { topicUnknown } from '../scope.ts';
+
+const byId = z.strictObject({ id: uuid });
+
+/** Changes to all messages that match a filter. */
+export const bulkOperations: readonly Operation[] = [
+  operation({
+    name: 'startBulk',
+    method: 'POST',
+    path: '/bulk',
+    summary:
+      'Starts a change of all messages that match a filter, which relays make; `dryRun` only counts them.',
+    role: 'operator',
+    way: 'change',
+    once: true,
+    body: bulkStart,
+    answer: bulkAnswer,
+    run({ at, author, scope }, { body: { filter, task, ...options } }) {
+      const seen = scope.filter(filter);
+      if (task.action === 'replay' && task.to !== undefined) scope.require(task.to, topicUnknown(task.to));
+      return at.bulk.start(seen, taskOf(task), bulkOptions(author(options), options));
+    },
+  }),
+  operation({
+    name: 'startKeptBulk',
+    method: 'POST',
+    path: '/kept-bulk',
+    summary: 'The same for messages that a group keeps, made by its consumers.',
+    role: 'operator',
+    way: 'change',
+    once: true,
+    body: keptBulkStart,
+    answer: bulkAnswer,
+    run: ({ at, author, scope }, { body: { filter, task, ...options } }) =>
+      at.inbox.bulk.start(scope.filter(filter), task, bulkOptions(author(options), options)),
+  }),
+  ...listed('listBulk', '/bulk', 'Bulk operations on messages, newest first.', (at) => at.bulk),
+  ...listed(
+    'listKeptBulk',
+    '/kept-bulk',
+    'Bulk operations on kept messages, newest first.',
+    (at) => at.inbox.bulk,
+  ),
+  operation({
+    name: 'showBulk',
+    method: 'GET',
+    path: '/bulk/{id}',
+    summary: 'One bulk operation of either kind, and its progress.',
+    role: 'viewer',
+    way: 'read',
+    params: byId,
+    answer: bulkOperation,
+    run: (call, { path: { id } }) => seenBulk(call, id),
+  }),
+  ...(['pause', 'resume', 'abort'] as const).map((step) =>
+    operation({
+      name: `${step}Bulk`,
+      method: 'POST',
+      path: `/bulk/{id}/${step}`,
+      summary: {
+        pause: 'Pauses a bulk operation of either kind after its current page.',
+        resume: 'Resumes one that is paused or has failed.',
+        abort: 'Ends one after its current page; changes that were made stay.',
+      }[step],
+      role: 'operator',
+      way: 'change',
+      once: true,
+      params: byId,
+      body: z.strictObject(authored),
+      answer: bulkStep,
+      async run(call, { body, path: { id } }) {
+        if (call.scope.limited) await seenBulk(call, id);
+        return call.at.bulk[step](id, call.author(body));
+      },
+    }),
+  ),
+];
+
+function listed(
+  name: string,
+  path: string,
+  summary: string,
+  of: (at: RequestOperations) => { list(limit?: number): Promise<readonly BulkOperation[]> },
+): readonly Operation[] {
+  return [
+    operation({
+      name,
+      method: 'GET',
+      path,
+      summary,
+      role: 'viewer',
+      way: 'read',
+      query: z.strictObject({ limit: page.limit }),
+      answer: bulkList,
+      async run({ at, scope }, { query: { limit } }) {
+        const operations = await of(at).list(limit);
+        return { operations: operations.filter((one) => isSeen(one, scope)) };
+      },
+    }),
+  ];
+}
+
+async function seenBulk({ at, scope }: Call, id: string): Promise<BulkOperation> {
+  const found = await at.bulk.show(id);
+  if (isSeen(found, scope)) return found;
+  scope.require(
+    null,
+    new OutboxError('OUTBOX_BULK_UNKNOWN', `There is no bulk operation ${id}.`, { details: { id } }),
+  );
+  return found;
+}
+
+/** A replay has two topics. */
+function isSeen({ arguments: given, filter }: BulkOperation, scope: Call['scope']): boolean {
+  return scope.sees(filter.topic) && (!('to' in given) || scope.sees(given.to));
+}
+
+function bulkOptions(
+  author: OperationOptions,
+  {
+    reason,
+    ratePerSecond,
+    expect,
+  }: { readonly reason: string; readonly ratePerSecond?: number; readonly expect?: number },
+): BulkOptions {
+  return {
+    ...author,
+    reason,
+    ...(ratePerSecond !== undefined && { ratePerSecond }),
+    ...(expect !== undefined && { expect }),
+  };
+}
+
+function taskOf(task: z.output<typeof bulkStart>['task']): BulkTask {
+  return task;
+}

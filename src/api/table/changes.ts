@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import type { RequestOperations, RequestWay } from '../../app/operations/served-operations.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { type MessageAnswer, refusals, type Target } from '../../operations/change.ts';
+import type { OperationOptions } from '../../operations/operation-options.ts';
+import { type AuthoredBody, type Call, type Operation, operation } from '../operation.ts';
+import { messageAnswer, messageAnswers, namedMessages } from '../schemas/messages.ts';
+import { authored, uuid } from '../schemas/values.ts';
+
+/** A change that is made to several messages, or to one. */
+interface SpokenChange<More extends z.ZodRawShape> {
+  readonly verb: string;
+  readonly does: string;
+  readonly way: RequestWay;
+  /** What its body has beside the reason. */
+  readonly more: More;
+  readonly change: (
+    at: RequestOperations,
+    target: Target,
+    options: OperationOptions,
+    more: z.output<z.ZodObject<More>>,
+  ) => Promise<readonly MessageAnswer<string>[]>;
+}
+
+/** The operation on several messages, and that on one, which answers a refusal with an error. */
+export function changes<More extends z.ZodRawShape>({
+  verb,
+  does,
+  way,
+  more,
+  change,
+}: SpokenChange<More>): readonly Operation[] {
+  const shared = { method: 'POST', role: 'operator', way, once: true } as const;
+  const made = (call: Call, target: Target, body: AuthoredBody) =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both bodies have these options
+    change(call.at, target, call.author(body), body as z.output<z.ZodObject<More>>);
+  const several = z.strictObject({ ...authored, ...namedMessages, ...more });
+  const one = z.strictObject({ ...authored, ...more });
+  return [
+    operation({
+      ...shared,
+      name: `${verb}Messages`,
+      path: `/messages/${verb}`,
+      summary: `${does}: by ids, or the one of a topic and ref.`,
+      body: several,
+      answer: messageAnswers,
+      run: async (call, { body }) => ({
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has been parsed by `several`
+        answers: await changeSeen(call, body as Named, (target) => made(call, target, body as AuthoredBody)),
+      }),
+    }),
+    operation({
+      ...shared,
+      name: `${verb}Message`,
+      path: `/messages/{id}/${verb}`,
+      summary: `${does}: one message.`,
+      params: z.strictObject({ id: uuid }),
+      body: one,
+      answer: messageAnswer,
+      async run(call, { body, path: { id } }) {
+        await requireSeen(call, id);
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has been parsed by `one`
+        const [answer] = await made(call, { ids: [id] }, body as AuthoredBody);
+        if (answer === undefined || answer.result === 'unknown') throw messageUnknown(id);
+        if (refusals.has(answer.result)) throw refused(id, answer);
+        return answer;
+      },
+    }),
+  ];
+}
+
+type Named = z.output<z.ZodObject<typeof namedMessages>>;
+
+/** Changes the messages that the caller sees. The others do not exist for it, and the audit has that it named them. */
+async function changeSeen(
+  { at, author, scope }: Call,
+  { ids, ref, topic }: Named,
+  change: (target: Target) => Promise<readonly MessageAnswer<string>[]>,
+): Promise<readonly MessageAnswer<string>[]> {
+  if (ids !== undefined && (topic !== undefined || ref !== undefined))
+    throw new OutboxError('OUTBOX_REQUEST_INVALID', 'Name messages by "ids", or by "topic" and "ref".');
+  if (ids === undefined) {
+    if (topic === undefined || ref === undefined)
+      throw new OutboxError('OUTBOX_REQUEST_INVALID', 'Name messages by "ids", or by "topic" and "ref".');
+    // For an unknown topic and ref there is no answer, and so for those of another topic.
+    return scope.sees(topic) ? change({ topic, ref }) : [];
+  }
+  if (!scope.limited) return change({ ids });
+  const topics = await at.topicsOf(ids);
+  const seen = ids.filter((id) => scope.sees(topics.get(id)));
+  const answers = seen.length === 0 ? [] : await change({ ids: seen });
+  const answered = new Map(answers.map((answer) => [answer.id, answer]));
+  for (const id of new Set(ids.filter((each) => topics.has(each) && !seen.includes(each))))
+    await at.note({
+      ...author({}),
+      action: 'request',
+      messageId: id,
+      topic: topics.get(id) ?? null,
+      result: 'denied',
+    });
+  return [...new Set(ids)].map(
+    (id) => answered.get(id) ?? { id, topic: null, lane: null, result: 'unknown', state: null },
+  );
+}
+
+/** @throws Denied if it is of a topic that the caller does not see */
+export async function requireSeen({ at, scope }: Call, id: string): Promise<void> {
+  if (scope.limited) scope.require((await at.topicsOf([id])).get(id), messageUnknown(id));
+}
+
+/** The error for a message that there is not. */
+export function messageUnknown(id: string): OutboxError {
+  return new OutboxError('OUTBOX_MESSAGE_UNKNOWN', `There is no message ${id}.`, { details: { id } });
+}
+
+function refused(id: string, { result, state }: MessageAnswer<string>): OutboxError {
+  const why =
+    result === 'busy' ? 'another transaction or relay has it in hand' : 'its state does not allow it';
+  return new OutboxError(
+    'OUTBOX_CONFLICT',
+    `Nothing was done to the message ${id}: ${why}. It is ${state}.`,
+    {
+      details: { id, state, result },
+    },
+  );
+}

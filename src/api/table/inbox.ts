@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { OutboxError } from '../../core/errors.ts';
+import { type Call, type Operation, operation } from '../operation.ts';
+import { keptAnswers, keptDetails, keptList, keptQuery } from '../schemas/inbox.ts';
+import { edit, edited, revealed } from '../schemas/messages.ts';
+import { authored, keptText, page } from '../schemas/values.ts';
+
+const byName = z.strictObject({ group: keptText, id: keptText });
+const byGroup = z.strictObject({ group: keptText });
+const editBytes = 2 * 1_024 * 1_024;
+const named = z.strictObject({ ...authored, ids: z.array(keptText).min(1).max(200) });
+
+/** Operations on messages that consumers keep. */
+export const inboxOperations: readonly Operation[] = [
+  operation({
+    name: 'listKept',
+    method: 'GET',
+    path: '/kept',
+    summary: 'Messages that consumers keep, latest first.',
+    role: 'viewer',
+    way: 'read',
+    query: z.strictObject({ group: z.exactOptional(keptText), ...keptQuery, ...page }),
+    answer: keptList,
+    run: ({ at, scope }, { query: { after, limit, ...filter } }) =>
+      at.inbox.list(scope.filter(filter), {
+        ...(after !== undefined && { after }),
+        ...(limit !== undefined && { limit }),
+      }),
+  }),
+  operation({
+    name: 'showKept',
+    versioned: true,
+    method: 'GET',
+    path: '/groups/{group}/kept/{id}',
+    summary:
+      'Everything about one kept message but its body and headers; or whether the group has handled it.',
+    role: 'viewer',
+    // It looks at locks, so it cannot be read only.
+    way: 'change',
+    params: byName,
+    answer: keptDetails,
+    async run({ at, scope }, { path }) {
+      const found = await at.inbox.show(path);
+      scope.require(found.message?.topic, keptUnknown(path));
+      if (found.message === null) return found;
+      const { body: _body, headers: _headers, ...message } = found.message;
+      return { ...found, message };
+    },
+  }),
+  operation({
+    name: 'revealKept',
+    method: 'POST',
+    path: '/groups/{group}/kept/{id}/reveal',
+    summary: 'Body and headers of one kept message. The audit records who has read them.',
+    role: 'viewer',
+    payloads: true,
+    way: 'change',
+    params: byName,
+    body: z.strictObject({}),
+    answer: revealed,
+    async run({ at, author, scope }, { path }) {
+      const { message } = await at.inbox.show(path);
+      scope.require(message?.topic, keptUnknown(path));
+      if (message === null) throw keptUnknown(path);
+      const { body, headers, topic } = message;
+      await at.note({
+        ...author({}),
+        action: 'reveal',
+        messageId: null,
+        kept: path,
+        topic,
+        result: 'revealed',
+      });
+      const text = body !== null && 'text' in body ? body.text : null;
+      const base64 = body !== null && 'base64' in body ? body.base64 : null;
+      return { id: path.id, contentType: null, payload: text, base64, headers };
+    },
+  }),
+  operation({
+    name: 'retryKept',
+    method: 'POST',
+    path: '/groups/{group}/kept/retry',
+    summary: 'Retries failed messages in their old position, and parked ones at once.',
+    role: 'operator',
+    way: 'change',
+    once: true,
+    params: byGroup,
+    body: named,
+    answer: keptAnswers,
+    run: (call, { body, path: { group } }) =>
+      changeSeenKept(call, group, body.ids, (ids) => call.at.inbox.retry({ group, ids }, call.author(body))),
+  }),
+  operation({
+    name: 'discardKept',
+    method: 'POST',
+    path: '/groups/{group}/kept/discard',
+    summary: 'Ends failed and parked messages for good.',
+    role: 'operator',
+    way: 'change',
+    once: true,
+    params: byGroup,
+    body: named,
+    answer: keptAnswers,
+    run: (call, { body, path: { group } }) =>
+      changeSeenKept(call, group, body.ids, (ids) =>
+        call.at.inbox.discard({ group, ids }, call.author(body)),
+      ),
+  }),
+  operation({
+    name: 'editKept',
+    method: 'POST',
+    path: '/groups/{group}/kept/{id}/edit',
+    summary:
+      'Replaces a failed message, or the first of a parked key, by a corrected copy. `If-Match`: its `version`.',
+    role: 'operator',
+    payloads: true,
+    way: 'change',
+    once: true,
+    bodyBytes: editBytes,
+    params: byName,
+    body: edit,
+    answer: edited,
+    async run({ at, author, scope, version }, { body, path }) {
+      if (scope.limited)
+        scope.require((await at.keptTopicsOf(path.group, [path.id])).get(path.id), keptUnknown(path));
+      const { dryRun: _dryRun, reason: _reason, ...corrections } = body;
+      return at.inbox.edit(path, {
+        ...author(body),
+        ...corrections,
+        ...(version !== undefined && { expectedVersion: version }),
+      });
+    },
+  }),
+];
+
+/** As for messages of the outbox: those of other topics do not exist. */
+async function changeSeenKept<Answer extends { readonly id: string }>(
+  { at, author, scope }: Call,
+  group: string,
+  ids: readonly string[],
+  change: (ids: readonly string[]) => Promise<readonly Answer[]>,
+): Promise<object> {
+  if (!scope.limited) return { answers: await change(ids) };
+  const topics = await at.keptTopicsOf(group, ids);
+  const seen = ids.filter((id) => scope.sees(topics.get(id)));
+  const answers = seen.length === 0 ? [] : await change(seen);
+  const answered = new Map(answers.map((answer) => [answer.id, answer]));
+  for (const id of new Set(ids.filter((each) => topics.has(each) && !seen.includes(each))))
+    await at.note({
+      ...author({}),
+      action: 'request',
+      messageId: null,
+      kept: { group, id },
+      topic: topics.get(id) ?? null,
+      result: 'denied',
+    });
+  return {
+    answers: [...new Set(ids)].map(
+      (id) => answered.get(id) ?? { id, topic: null, key: null, result: 'unknown', state: null },
+    ),
+  };
+}
+
+function keptUnknown({ group, id }: { readonly group: string; readonly id: string }): OutboxError {
+  return new OutboxError('OUTBOX_MESSAGE_UNKNOWN', `The group "${group}" keeps no message ${id}.`, {
+    details: { group, id },
+  });
+}

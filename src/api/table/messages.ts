@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { type Operation, operation } from '../operation.ts';
+import { edit, edited, messageDetails, messageList, messageQuery, revealed } from '../schemas/messages.ts';
+import { givenTime, page, patience, span, uuid } from '../schemas/values.ts';
+import { changes, messageUnknown, requireSeen } from './changes.ts';
+
+const byId = z.strictObject({ id: uuid });
+/** As large as the greatest payload of a topic, in JSON. */
+const editBytes = 2 * 1_024 * 1_024;
+
+const due = { after: z.exactOptional(span), at: z.exactOptional(givenTime) };
+
+/** Operations on messages of the outbox. */
+export const messageOperations: readonly Operation[] = [
+  operation({
+    name: 'listMessages',
+    method: 'GET',
+    path: '/messages',
+    summary: 'Live messages, newest first; by topic and ref archived ones, too.',
+    role: 'viewer',
+    way: 'read',
+    query: z.strictObject({ ...messageQuery, ...page }),
+    answer: messageList,
+    run: ({ at, scope }, { query: { after, limit, ...filter } }) =>
+      at.list(scope.filter(filter), {
+        ...(after !== undefined && { after }),
+        ...(limit !== undefined && { limit }),
+      }),
+  }),
+  operation({
+    name: 'showMessage',
+    versioned: true,
+    method: 'GET',
+    path: '/messages/{id}',
+    summary: 'Everything about one message but its payload and headers, and why it is not delivered.',
+    role: 'viewer',
+    way: 'read',
+    params: byId,
+    answer: messageDetails,
+    async run({ at, scope }, { path: { id } }) {
+      const found = await at.show(id);
+      scope.require(found?.message.topic, messageUnknown(id));
+      if (found === undefined) throw messageUnknown(id);
+      const { headers: _headers, payload: _payload, ...message } = found.message;
+      return { ...found, message };
+    },
+  }),
+  operation({
+    name: 'revealMessage',
+    method: 'POST',
+    path: '/messages/{id}/reveal',
+    summary: 'Payload and headers of one message. The audit records who has read them.',
+    role: 'viewer',
+    payloads: true,
+    way: 'change',
+    params: byId,
+    body: z.strictObject({}),
+    answer: revealed,
+    async run({ at, author, scope }, { path: { id } }) {
+      const found = await at.show(id);
+      scope.require(found?.message.topic, messageUnknown(id));
+      if (found === undefined) throw messageUnknown(id);
+      const { contentType, headers, payload, topic } = found.message;
+      await at.note({ ...author({}), action: 'reveal', messageId: id, topic, result: 'revealed' });
+      return { id, contentType, payload, base64: null, headers };
+    },
+  }),
+  ...changes({
+    verb: 'cancel',
+    does: 'Cancels messages that are waiting, retrying or blocked',
+    way: 'change',
+    more: {},
+    change: (at, target, options) => at.cancel(target, options),
+  }),
+  ...changes({
+    verb: 'reschedule',
+    does: 'Moves the due time of waiting messages; `after: 0` means now',
+    way: 'change',
+    more: due,
+    change: (at, target, options, { after, at: time }) =>
+      at.reschedule(target, { ...options, ...dueOf(after, time) }),
+  }),
+  ...changes({
+    verb: 'retry',
+    does: 'Makes failed and retrying messages ready now',
+    way: 'change',
+    more: {},
+    change: (at, target, options) => at.retry(target, options),
+  }),
+  ...changes({
+    verb: 'discard',
+    does: 'Ends failed messages for good',
+    way: 'change',
+    more: {},
+    change: (at, target, options) => at.discard(target, options),
+  }),
+  ...changes({
+    verb: 'withdraw',
+    does: 'Also cancels ready messages that were certainly not published; pauses the topic if a relay owns the lane',
+    way: 'wait',
+    more: { timeout: patience },
+    change: (at, target, options, { timeout }) => at.withdraw(target, { ...options, timeout }),
+  }),
+  operation({
+    name: 'editMessage',
+    method: 'POST',
+    path: '/messages/{id}/edit',
+    summary:
+      'Replaces a failed message by a corrected copy with a new id. `If-Match`: its `version` as it was shown.',
+    role: 'operator',
+    payloads: true,
+    way: 'change',
+    once: true,
+    bodyBytes: editBytes,
+    params: byId,
+    body: edit,
+    answer: edited,
+    async run(call, { body, path: { id } }) {
+      await requireSeen(call, id);
+      const { at, author, version } = call;
+      const { dryRun: _dryRun, reason: _reason, ...corrections } = body;
+      return at.edit(id, {
+        ...author(body),
+        ...corrections,
+        ...(version !== undefined && { expectedVersion: version }),
+      });
+    },
+  }),
+];
+
+/** Both are left to the operation, which refuses none and two. */
+function dueOf(after: number | undefined, at: Date | undefined): { readonly after?: number } {
+  return { ...(after !== undefined && { after }), ...(at !== undefined && { at }) };
+}

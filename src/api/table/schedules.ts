@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { OutboxError } from '../../core/errors.ts';
+import type { OperationOptions } from '../../operations/operation-options.ts';
+import { type Call, type Operation, operation } from '../operation.ts';
+import { scheduleRun, schedules } from '../schemas/delivery.ts';
+import { authored, changed, shortName } from '../schemas/values.ts';
+
+const byName = z.strictObject({ name: shortName });
+
+/** Operations on repeating messages. */
+export const scheduleOperations: readonly Operation[] = [
+  operation({
+    name: 'listSchedules',
+    method: 'GET',
+    path: '/schedules',
+    summary: 'All schedules, by name.',
+    role: 'viewer',
+    way: 'read',
+    answer: schedules,
+    run: async ({ at, scope }) => ({
+      schedules: (await at.schedules.list()).filter(({ topic }) => scope.sees(topic)),
+    }),
+  }),
+  ...(
+    [
+      ['pause', 'Its times write no message until it is resumed.', changed],
+      ['resume', 'Ends the pause; times that were missed are not caught up.', changed],
+      ['run', 'Writes a message now.', scheduleRun],
+      ['remove', 'Ends it; a service that schedules it again brings it back.', changed],
+    ] as const
+  ).map(([step, summary, answer]) =>
+    operation({
+      name: `${step}Schedule`,
+      method: 'POST',
+      path: `/schedules/{name}/${step}`,
+      summary,
+      role: 'operator',
+      way: 'change',
+      once: true,
+      params: byName,
+      body: z.strictObject(authored),
+      answer,
+      async run(call, { body, path: { name } }): Promise<object> {
+        await requireSeenSchedule(call, name);
+        const options: OperationOptions = call.author(body);
+        return call.at.schedules[step](name, options);
+      },
+    }),
+  ),
+];
+
+async function requireSeenSchedule({ at, scope }: Call, name: string): Promise<void> {
+  if (!scope.limited) return;
+  const found = (await at.schedules.list()).find((one) => one.name === name);
+  scope.require(
+    found?.topic,
+    new OutboxError('OUTBOX_SCHEDULE_UNKNOWN', `There is no schedule "${name}".`, {
+      details: { schedule: name },
+    }),
+  );
+}

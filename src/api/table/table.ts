@@ -1,0 +1,40 @@
+import { mayAct } from '../caller.ts';
+import { type Operation, operation } from '../operation.ts';
+import { me } from '../schemas/delivery.ts';
+import { bulkOperations } from './bulk.ts';
+import { deliveryOperations } from './delivery.ts';
+import { inboxOperations } from './inbox.ts';
+import { messageOperations } from './messages.ts';
+import { scheduleOperations } from './schedules.ts';
+
+const showMe = operation({
+  name: 'showMe',
+  method: 'GET',
+  path: '/me',
+  summary: 'Who you are, and what you may do.',
+  role: 'viewer',
+  way: 'read',
+  answer: me,
+  run: async ({ caller: { name, payloads, role, topics } }) => ({
+    name,
+    role,
+    payloads,
+    topics: topics ?? null,
+    operations: operationTable
+      .filter((one) => mayAct(role, one.role) && (one.payloads !== true || payloads))
+      .map((one) => one.name),
+  }),
+});
+
+/**
+ * Every operation of the API. Its routes, checks, rights, OpenAPI document and page are made of this table, so what is not in it
+ * does not exist.
+ */
+export const operationTable: readonly Operation[] = [
+  showMe,
+  ...deliveryOperations,
+  ...messageOperations,
+  ...bulkOperations,
+  ...inboxOperations,
+  ...scheduleOperations,
+];
