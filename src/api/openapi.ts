@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { errorRules } from '../core/errors.ts';
+import type { Stream } from './live/streams.ts';
+import type { Operation } from './operation.ts';
+import { problemType } from './problem.ts';
+import { components } from './schemas/values.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The OpenAPI 3.1 document of the operations and streams. */
+export function openApiOf(table: readonly Operation[], streams: readonly Stream[], version: string): Json {
+  const schemas: Record<string, unknown> = { Problem: problemSchema };
+  const refer = (schema: z.ZodType, io: 'input' | 'output'): unknown => jsonSchema(schema, io, schemas);
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of table) {
+    const path = (paths[operation.path] ??= {});
+    path[operation.method.toLowerCase()] = describe(operation, refer);
+  }
+  for (const stream of streams) paths[stream.path] = { get: describeStream(stream, refer) };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'temporal-outbox', version, description: 'What an operator may do, over HTTP.' },
+    paths,
+    components: { schemas },
+  };
+}
+
+type Refer = (schema: z.ZodType, io: 'input' | 'output') => unknown;
+
+function describe(
+  { answer, body, name, once, params, payloads, query, role, summary }: Operation,
+  refer: Refer,
+): Json {
+  return {
+    operationId: name,
+    summary,
+    'x-role': role,
+    ...(payloads === true && { 'x-payloads': true }),
+    parameters: [
+      ...parametersOf(params, 'path', refer),
+      ...parametersOf(query, 'query', refer),
+      ...(once === true ? [idempotencyKey] : []),
+    ],
+    ...(body !== undefined && {
+      requestBody: { required: true, content: { 'application/json': { schema: refer(body, 'input') } } },
+    }),
+    responses: {
+      200: { description: 'Done.', content: { 'application/json': { schema: refer(answer, 'output') } } },
+      default: notDone,
+    },
+  };
+}
+
+function describeStream({ name, query, role, summary }: Stream, refer: Refer): Json {
+  return {
+    operationId: name,
+    summary,
+    'x-role': role,
+    parameters: parametersOf(query, 'query', refer),
+    responses: { 200: { description: 'Goes on.', content: { 'text/event-stream': {} } }, default: notDone },
+  };
+}
+
+const notDone = {
+  description: 'Not done.',
+  content: { [problemType]: { schema: { $ref: '#/components/schemas/Problem' } } },
+};
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'A repeat with the same key gets the first answer, for a day.',
+  schema: { type: 'string', minLength: 1, maxLength: 200 },
+};
+
+function parametersOf(object: z.ZodObject, place: 'path' | 'query', refer: Refer): readonly Json[] {
+  return Object.entries(object.shape).map(([name, schema]) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- zod types a shape by its core's types
+    const { description, ...described } = refer(schema as z.ZodType, 'input') as Json;
+    return {
+      name,
+      in: place,
+      required: place === 'path',
+      ...(description !== undefined && { description }),
+      schema: described,
+    };
+  });
+}
+
+/** The schema; those with a name of their own become components, to which it refers. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, unknown>): unknown {
+  const id = components.get(schema)?.id;
+  const made = z.toJSONSchema(schema, { metadata: components, io, unrepresentable: 'any' });
+  const { $defs = {}, $schema: _dialect, id: _id, ...own } = referred(made);
+  for (const [name, { id: _name, ...definition }] of Object.entries($defs)) schemas[name] = definition;
+  if (id === undefined) return own;
+  schemas[id] = own;
+  return { $ref: `#/components/schemas/${id}` };
+}
+
+interface Made {
+  readonly $defs?: Readonly<Record<string, { readonly id?: string }>>;
+  readonly $schema?: string;
+  readonly id?: string;
+}
+
+function referred(made: object): Made {
+  const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a JSON Schema has no other types there
+  return JSON.parse(text) as Made;
+}
+
+const problemSchema = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'next', 'instance', 'requestId'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(errorRules) },
+    next: { type: 'string' },
+    details: { type: 'object' },
+    instance: { type: 'string' },
+    requestId: { type: 'string', format: 'uuid' },
+  },
+};

@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { type Context, Hono } from 'hono';
+import type { ServedOperations } from '../app/operations/served-operations.ts';
+import type { Trouble } from '../config/logger.ts';
+import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
+import { packageVersion } from '../operations/package-version.ts';
+import { type Answer, answerOf, assertRights, noteDenied } from './answer.ts';
+import type { Authentication, Caller } from './authentication.ts';
+import { isCaller } from './caller.ts';
+import { Denied } from './denied.ts';
+import { assertBounds, queryOf, Refused } from './input.ts';
+import { OpenStreams } from './live/event-stream.ts';
+import { LiveStatus } from './live/live-status.ts';
+import { type Stream, streamTable } from './live/streams.ts';
+import { openApiOf } from './openapi.ts';
+import { problemOf, problemType } from './problem.ts';
+import { Scope } from './scope.ts';
+import { withSecurityHeaders } from './security-headers.ts';
+import { operationTable } from './table/table.ts';
+
+/** What the routes are made of. */
+export interface RouterParts {
+  readonly served: ServedOperations;
+  readonly authentication: Authentication;
+  readonly basePath: string;
+  readonly report: ((trouble: Trouble) => void) | undefined;
+}
+
+/** The routes of the API. */
+export interface Router {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Ends the streams. */
+  readonly close: () => void;
+}
+
+interface Env {
+  readonly Variables: { requestId: string; caller: Caller; operation: string };
+}
+
+type Asking = Context<Env>;
+
+/** Makes a route of every operation and stream; each request is proved before it is looked at. */
+export function createRouter(parts: RouterParts): Router {
+  const { authentication, basePath, served } = parts;
+  const streams = new OpenStreams();
+  const live = new LiveStatus(() => served.run('read', (at) => at.status()));
+  const app = new Hono<Env>().basePath(basePath === '' ? '/' : basePath);
+  app.onError((error, context) => refusal(parts, error, context));
+  app.notFound((context) =>
+    problem(
+      new Refused(404, new OutboxError('OUTBOX_REQUEST_INVALID', 'There is no such operation.')),
+      context,
+    ),
+  );
+  app.use('*', async (context, next) => {
+    context.set('requestId', randomUUID());
+    context.set('operation', 'request');
+    assertBounds(context.req.raw);
+    const own = await authentication.handle?.(context.req.raw);
+    if (own !== undefined) return own;
+    context.set('caller', await proved(authentication, context.req.raw));
+    await next();
+    return undefined;
+  });
+  for (const operation of operationTable) {
+    app.on(operation.method, routeOf(operation.path), async (context) => {
+      context.set('operation', operation.name);
+      return respond(await answerOf(served, operation, askedIn(context)));
+    });
+  }
+  for (const stream of streamTable) {
+    app.get(routeOf(stream.path), (context) => {
+      context.set('operation', stream.name);
+      return follow(stream, context, streams, live);
+    });
+  }
+  const document = JSON.stringify(openApiOf(operationTable, streamTable, packageVersion()));
+  app.get('/openapi.json', () => respond({ status: 200, body: document }));
+  return {
+    fetch: async (request) => withSecurityHeaders(await app.fetch(request)),
+    close: () => streams.close(),
+  };
+}
+
+/** `/messages/:id` of `/messages/{id}`. */
+function routeOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** @throws Refused if it proves nobody, or if that cannot be known */
+async function proved(authentication: Authentication, request: Request): Promise<Caller> {
+  const caller = await authentication.caller(request).catch((cause: unknown) => {
+    throw new Refused(
+      503,
+      new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'The caller cannot be proved now.', { cause }),
+    );
+  });
+  if (caller === undefined)
+    throw new Refused(401, new OutboxError('OUTBOX_REQUEST_UNPROVED', 'The request proves no caller.'));
+  if (isCaller(caller)) return caller;
+  throw new Refused(503, new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'Authentication returned no caller.'));
+}
+
+function follow(stream: Stream, context: Asking, streams: OpenStreams, live: LiveStatus): Response {
+  const { caller } = context.var;
+  assertRights(stream, caller);
+  stream.query.parse(queryOf(context.req.raw));
+  const scope = new Scope(caller.topics);
+  return streams.respond(caller.name, context.req.raw.signal, (send) => stream.open({ scope, live, send }));
+}
+
+function askedIn(context: Asking) {
+  const { caller, requestId } = context.var;
+  return { request: context.req.raw, requestId, caller, params: context.req.param() };
+}
+
+function respond({ body, etag, status }: Answer): Response {
+  return new Response(body, {
+    status,
+    headers: {
+      'content-type': status < 400 ? 'application/json' : problemType,
+      ...(etag !== undefined && { etag }),
+    },
+  });
+}
+
+/** The answer to what was thrown. Denials are noted first: without the note there is no answer but that the server failed. */
+async function refusal(parts: RouterParts, error: unknown, context: Asking): Promise<Response> {
+  const { operation, requestId } = context.var;
+  try {
+    if (error instanceof Denied) await noteDenied(parts.served, { name: operation }, askedIn(context), error);
+  } catch (failure) {
+    return refusal(parts, failure, context);
+  }
+  const response = problem(error, context);
+  if (response.status >= 500) {
+    parts.report?.({
+      level: 'error',
+      facts: {
+        component: 'temporal-outbox api',
+        event: 'request-failed',
+        requestId,
+        operation,
+        status: response.status,
+        error: reasonOf(rootOf(error)),
+      },
+      message: `A request to the API failed: ${operation}.`,
+    });
+  }
+  const challenge = parts.authentication.challenge;
+  if (response.status === 401 && challenge !== undefined) response.headers.set('www-authenticate', challenge);
+  return response;
+}
+
+function problem(error: unknown, { var: { requestId } }: Asking): Response {
+  if (error instanceof Refused) return respond(problemOf(error.told, requestId, error.status));
+  return respond(problemOf(error instanceof Denied ? error.told : error, requestId));
+}
+
+function rootOf(error: unknown): unknown {
+  if (!(error instanceof Refused)) return error;
+  return error.told.cause ?? error.told;
+}

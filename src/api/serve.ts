@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { requirePackages } from '../core/packages.ts';
+import type { ApiHandler } from './handler.ts';
+
+/** Milliseconds. */
+const times = { head: 10_000, request: 30_000, idle: 5_000, goodbye: 5_000 };
+const mostConnections = 500;
+
+/** Where a server listens. */
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A server that runs. */
+export interface RunningApi {
+  readonly port: number;
+  /** Ends streams, finishes what is being answered within five seconds, then closes. */
+  stop(): Promise<void>;
+}
+
+/** Serves the API over HTTP. @param port 0 for a free one */
+export async function serveApi(handler: ApiHandler, { host, port }: Listening): Promise<RunningApi> {
+  requirePackages('api');
+  const { createAdaptorServer } = await import('@hono/node-server');
+  const { createServer } = await import('node:http');
+  const server = createAdaptorServer({
+    fetch: handler,
+    overrideGlobalObjects: false,
+    createServer,
+    serverOptions: {
+      maxHeaderSize: 32_768,
+      headersTimeout: times.head,
+      requestTimeout: times.request,
+      keepAliveTimeout: times.idle,
+    },
+  });
+  server.maxConnections = mostConnections;
+  server.listen(port, host);
+  await once(server, 'listening');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on TCP
+  const address = server.address() as AddressInfo;
+  return {
+    port: address.port,
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      handler.endStreams();
+      const timer = setTimeout(
+        () => 'closeAllConnections' in server && server.closeAllConnections(),
+        times.goodbye,
+      );
+      await closed;
+      clearTimeout(timer);
+      await handler.close();
+    },
+  };
+}
