@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../operations/package-version.ts';
 import { registerAlertCommands } from './alert-commands.ts';
+import { registerApiCommands } from './api-commands.ts';
 import { registerBulkCommands } from './bulk-commands.ts';
 import { registerDeliveryCommands } from './delivery-commands.ts';
 import { registerInboxCommands } from './inbox-commands.ts';
@@ -21,6 +22,7 @@ const groups: readonly RegisterCommands[] = [
   registerInboxCommands,
   registerAlertCommands,
   registerUpkeepCommands,
+  registerApiCommands,
 ];
 
 /**

@@ -1,4 +1,5 @@
 import { type AlertSettings, alertOptions } from '../alerts/settings.ts';
+import type { Authentication } from '../api/authentication.ts';
 import type { Transport } from '../brokers/transport.ts';
 import { OutboxError } from '../core/errors.ts';
 import { isObject, listOf, object, recordOf, type Table } from '../core/options/collections.ts';
@@ -38,6 +39,14 @@ export interface Config {
   readonly stalled?: StalledSettings;
   /** What relays tell when figures are beyond thresholds, and where, see {@link AlertSettings}. @defaultValue nothing is watched */
   readonly alerts?: AlertSettings;
+  /** The HTTP API that `temporal-outbox api` serves. @defaultValue it is not served */
+  readonly api?: ApiSettings;
+}
+
+/** Settings of the HTTP API. */
+export interface ApiSettings {
+  /** Proves who makes a request. */
+  readonly authentication: Authentication;
 }
 
 /** A configuration with everything that a relay needs. */
@@ -52,6 +61,11 @@ const transportShape = shaped(
     isObject(given) && 'publish' in given && 'probe' in given && 'close' in given,
 );
 
+const authenticationShape = shaped(
+  'what proves who makes a request',
+  (given): given is Authentication => isObject(given) && typeof Reflect.get(given, 'caller') === 'function',
+);
+
 const configTable = {
   database: optional(databaseOptions),
   temporal: optional(temporalSettings),
@@ -63,6 +77,7 @@ const configTable = {
   onStalled: optional(func<OnStalled>()),
   stalled: optional(stalledOptions),
   alerts: optional(alertOptions),
+  api: optional(object({ authentication: authenticationShape } satisfies Table<ApiSettings>)),
 } satisfies Table<Config>;
 
 /** Names of all settings of a configuration. */

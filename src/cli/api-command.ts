@@ -1,0 +1,55 @@
+import type { Authentication } from '../api/authentication.ts';
+import { apiHandler } from '../api/handler.ts';
+import { isLoopback, loopbackAuthentication } from '../api/loopback.ts';
+import { serveApi } from '../api/serve.ts';
+import { type Config, requireDatabase } from '../config/config.ts';
+import { OutboxError } from '../core/errors.ts';
+import type { ApiFlags } from './api-commands.ts';
+import { loadConfig } from './load-config.ts';
+import { exitCodes, type Output } from './output.ts';
+import { systemUser } from './system-user.ts';
+
+/** Serves the HTTP API until the signal fires. */
+export async function apiCommand(
+  flags: ApiFlags & { readonly config: string },
+  output: Output,
+  signal: AbortSignal,
+): Promise<number> {
+  const port = portOf(flags.port);
+  const config = requireDatabase(await loadConfig(flags.config), 'The HTTP API');
+  const handler = apiHandler(config, { authentication: authenticationOf(config, flags) });
+  const running = await serveApi(handler, { host: flags.host, port });
+  const url = `http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${running.port}`;
+  output.line(`The API answers at ${url}, described by ${url}/openapi.json. Stop with Ctrl-C.`);
+  output.value({ event: 'ready', url });
+  if (!signal.aborted) {
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+  await running.stop();
+  return exitCodes.ok;
+}
+
+/** @throws OutboxError `OUTBOX_CONFIG_MISSING`, `OUTBOX_COMMAND_INVALID`: nothing is served without authentication by mistake */
+function authenticationOf({ api }: Config, { host, withoutSignIn = false }: ApiFlags): Authentication {
+  if (!withoutSignIn) {
+    if (api !== undefined) return api.authentication;
+    throw new OutboxError(
+      'OUTBOX_CONFIG_MISSING',
+      'The HTTP API needs the setting "api.authentication"; on your own machine, --without-sign-in.',
+      { details: { setting: 'api.authentication' } },
+    );
+  }
+  if (isLoopback(host)) return loopbackAuthentication(systemUser());
+  throw new OutboxError(
+    'OUTBOX_COMMAND_INVALID',
+    '--without-sign-in is for a loopback address only: --host 127.0.0.1.',
+  );
+}
+
+function portOf(given: string): number {
+  const port = Number(given);
+  if (/^\d{1,5}$/.test(given) && port <= 65_535) return port;
+  throw new OutboxError('OUTBOX_COMMAND_INVALID', 'The option --port is not a port, 0 to 65535.');
+}
