@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { auditOf } from '../../support/fixtures/operator.ts';
+import { type ApiBench, expectProblem, olga, openApi, rita, vera } from './api-bench.ts';
+
+let bench: ApiBench;
+beforeEach(async () => {
+  bench = await openApi();
+});
+afterEach(async () => {
+  await bench.drop();
+});
+
+const later = { afterMs: 3_600_000 };
+
+test('a repeat with the same key gets the first answer, and changes nothing again', async () => {
+  const id = await bench.lane.send('A', later);
+  const ask = { body: { after: '2h' }, headers: { 'idempotency-key': 'k1' } };
+  const first = await bench.post(`/messages/${id}/reschedule`, ask);
+  expect(first.body).toMatchObject({ result: 'rescheduled' });
+  await bench.post(`/messages/${id}/cancel`);
+
+  const again = await bench.post(`/messages/${id}/reschedule`, ask);
+  expect([again.status, again.text]).toEqual([200, first.text]);
+  expect((await auditOf(bench.lane)).map(({ action }) => action)).toEqual(['reschedule', 'cancel']);
+  const other = await bench.post(`/messages/${id}/reschedule`, { ...ask, body: { after: '3h' } });
+  expectProblem(other, 422, 'OUTBOX_REQUEST_REPEATED');
+  // The key is the caller's own.
+  const late = await bench.post(`/messages/${id}/reschedule`, { ...ask, as: { ...olga, name: 'oscar' } });
+  expectProblem(late, 409, 'OUTBOX_CONFLICT');
+});
+
+test('of ten equal requests at once, one acts, and all get its answer', async () => {
+  const { database } = bench.lane;
+  await bench.lane.send('A', later);
+  const body = { filter: { topic: 'orders' }, task: { action: 'cancel' }, reason: 'once' };
+  const ask = { body, headers: { 'idempotency-key': 'bulk-1' } };
+  const answers = await Promise.all(Array.from({ length: 10 }, () => bench.post('/bulk', ask)));
+
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(answers[0]?.body).toMatchObject({ state: 'running', count: 1 });
+  expect(await database.query('select 1 from outbox.bulk_operation')).toHaveLength(1);
+});
+
+test('a refusal is the answer of its key, too; a failure of the server is not, and leaves nothing', async () => {
+  const id = await bench.lane.send('A', later);
+  const { database } = bench.lane;
+  await database.query(`alter table outbox.audit add check (reason <> 'broken')`);
+  const ask = { body: { reason: 'broken' }, headers: { 'idempotency-key': 'k' } };
+  expectProblem(await bench.post(`/messages/${id}/cancel`, ask), 500, 'OUTBOX_REQUEST_FAILED');
+  expect(await bench.lane.states('A'), 'without its audit entry nothing is done').toEqual(['waiting']);
+  expect(await database.query('select 1 from outbox.request')).toEqual([]);
+
+  await database.query('alter table outbox.audit drop constraint audit_reason_check');
+  expect((await bench.post(`/messages/${id}/cancel`, ask)).status).toBe(200);
+});
+
+test('a dry run changes nothing and uses up no key', async () => {
+  const id = await bench.lane.send('A', later);
+  const headers = { 'idempotency-key': 'k' };
+  const dry = await bench.post(`/messages/${id}/cancel`, { body: { dryRun: true }, headers });
+  expect(dry.body).toMatchObject({ result: 'canceled' });
+  expect(await bench.lane.states('A')).toEqual(['waiting']);
+  expect(await auditOf(bench.lane)).toEqual([]);
+  expect((await bench.post(`/messages/${id}/cancel`, { headers })).status).toBe(200);
+  expect(await bench.lane.states('A')).toEqual(['canceled']);
+});
+
+test('answers are kept for a day', async () => {
+  const id = await bench.lane.send('A', later);
+  await bench.lane.database.query(
+    `insert into outbox.request (actor, key, digest, status, answer, created_at)
+     values ('olga', 'old', '', 200, '{}', now() - interval '25 hours'), ('olga', 'new', '', 200, '{}', now() - interval '23 hours')`,
+  );
+  await bench.post(`/messages/${id}/cancel`, { headers: { 'idempotency-key': 'k' } });
+  expect(await bench.lane.database.query('select key from outbox.request order by key')).toEqual([
+    { key: 'k' },
+    { key: 'new' },
+  ]);
+});
+
+const ambient = { ...olga, ambient: true };
+
+test.each([
+  { from: 'another site', headers: { 'sec-fetch-site': 'cross-site', origin: 'http://api.test' } },
+  { from: 'a subdomain', headers: { origin: 'http://shop.api.test' } },
+  { from: 'the same site, but another address', headers: { 'sec-fetch-site': 'same-site' } },
+  { from: 'a place that it does not tell', headers: {} },
+  { from: 'a sandbox', headers: { origin: 'null' } },
+])('a change by a cookie from $from is refused, and noted', async ({ headers }) => {
+  const id = await bench.lane.send('A', later);
+  const told = await bench.post(`/messages/${id}/cancel`, { as: ambient, headers });
+  expectProblem(told, 403, 'OUTBOX_REQUEST_CROSS_SITE');
+  expect(await bench.lane.states('A')).toEqual(['waiting']);
+  expect(await auditOf(bench.lane)).toMatchObject([
+    { actor: 'olga', action: 'cancelMessage', result: 'denied', details: { why: 'cross-site' } },
+  ]);
+});
+
+test.each([{ 'sec-fetch-site': 'same-origin' }, { origin: 'http://api.test' }])(
+  'a change by a cookie from the same address is made: %o',
+  async (headers) => {
+    const id = await bench.lane.send('A', later);
+    const told = await bench.post(`/messages/${id}/cancel`, { as: ambient, headers });
+    expect(told.body).toMatchObject({ result: 'canceled' });
+  },
+);
+
+test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', ''])(
+  'a body of the type "%s" is refused: a form of another site could send it',
+  async (type) => {
+    const id = await bench.lane.send('A', later);
+    const told = await bench.post(`/messages/${id}/cancel`, { headers: { 'content-type': type } });
+    expectProblem(told, 415, 'OUTBOX_REQUEST_INVALID');
+    expect(await bench.lane.states('A')).toEqual(['waiting']);
+  },
+);
+
+const some = '0'.repeat(36);
+
+test.each([
+  { what: 'a page of 201', path: '/messages?limit=201', status: 400 },
+  { what: 'a huge number', path: '/messages?limit=1e9', status: 400 },
+  { what: 'an unknown parameter', path: '/messages?topics=orders', status: 400 },
+  { what: 'a parameter that is given twice', path: '/messages?topic=a&topic=b', status: 400 },
+  { what: 'a cursor that is none', path: '/messages?after=1', status: 400 },
+  { what: 'a state that is none', path: '/messages?states=lost', status: 400 },
+  { what: 'an id that is none', path: `/messages/${some}`, status: 400 },
+  { what: 'SQL', path: `/messages?key=${encodeURIComponent("' or 1=1 --")}`, status: 200 },
+  { what: 'NUL', path: '/messages?key=%00', status: 400 },
+  { what: 'a long URL', path: `/messages?key=${'a'.repeat(9_000)}`, status: 414 },
+])('$what is answered with $status', async ({ path, status }) => {
+  const told = await bench.get(path);
+  expect(told.status, told.text).toBe(status);
+  if (status === 200) expect(told.body).toEqual({ messages: [], next: null });
+});
+
+test.each([
+  { what: 'a misspelt option', body: { dryrun: true }, status: 400 },
+  { what: 'a text for a flag', body: { dryRun: 'true' }, status: 400 },
+  { what: '__proto__', body: '{"__proto__":{"dryRun":true}}', status: 400 },
+  { what: 'no JSON', body: '{', status: 400 },
+  { what: 'deep nesting', body: `${'['.repeat(65)}${']'.repeat(65)}`, status: 400 },
+  { what: 'a long reason', body: { reason: 'a'.repeat(2_001) }, status: 400 },
+  { what: 'too many bytes', body: { reason: 'a'.repeat(70_000) }, status: 413 },
+])('a body with $what is refused with $status, and nothing is done', async ({ body, status }) => {
+  const id = await bench.lane.send('A', later);
+  const told = await bench.post(`/messages/${id}/cancel`, { body });
+  expect(told.status, told.text).toBe(status);
+  expect(told.body).toHaveProperty('next');
+  expect(await bench.lane.states('A')).toEqual(['waiting']);
+});
+
+test('a large head is refused', async () => {
+  const told = await bench.get('/me', { headers: { 'x-long': 'a'.repeat(33_000) } });
+  expectProblem(told, 431, 'OUTBOX_REQUEST_TOO_LARGE');
+});
+
+test('every answer has the security headers, and a problem has a request id and no stack', async () => {
+  const missing = await bench.get(`/messages/${crypto.randomUUID()}`);
+  const unproved = await bench.get('/me', { as: null });
+  for (const { headers } of [missing, unproved, await bench.get('/me')]) {
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  }
+  expect(unproved.headers.get('www-authenticate')).toBe('Test realm="outbox"');
+  expectProblem(missing, 404, 'OUTBOX_MESSAGE_UNKNOWN');
+  expect(missing.body['instance']).toBe(`urn:uuid:${String(missing.body['requestId'])}`);
+  expect(missing.text).not.toMatch(/\bat .*\.ts|stack/);
+});
+
+test('while callers cannot be proved, nobody gets in', async () => {
+  const told = await bench.get('/me', { as: null, headers: { 'x-test': 'broken' } });
+  expectProblem(told, 503, 'OUTBOX_SERVER_UNAVAILABLE');
+  expect(told.text).not.toContain('identity provider');
+  for (const wrong of [
+    { role: 'root' },
+    { name: '' },
+    { name: 'a\r\nb' },
+    { ambient: 'no' },
+    { topics: 'orders' },
+  ])
+    expectProblem(
+      await bench.get('/me', { as: null, headers: { 'x-test': JSON.stringify({ ...olga, ...wrong }) } }),
+      503,
+      'OUTBOX_SERVER_UNAVAILABLE',
+    );
+});
+
+test('a caller of several topics has to name one of them', async () => {
+  const both = { ...vera, topics: ['orders', 'refunds'] };
+  const id = await bench.lane.send('A', later);
+  expectProblem(await bench.get('/messages', { as: both }), 400, 'OUTBOX_REQUEST_INVALID');
+  expect((await bench.get('/messages?topic=orders', { as: both })).body).toMatchObject({
+    messages: [{ id }],
+  });
+  expectProblem(await bench.get('/messages?topic=orders', { as: rita }), 404, 'OUTBOX_TOPIC_UNKNOWN');
+});

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Caller } from '../../../src/api/authentication.ts';
+import { mayAct } from '../../../src/api/caller.ts';
+import { operationTable } from '../../../src/api/table/table.ts';
+import { auditOf } from '../../support/fixtures/operator.ts';
+import { type ApiBench, adam, expectProblem, olga, openApi, rita, type Told, vera } from './api-bench.ts';
+import { fill, type Sample, samplesOf, type World } from './samples.ts';
+
+let bench: ApiBench;
+let world: World;
+let samples: Readonly<Record<string, Sample>>;
+beforeAll(async () => {
+  bench = await openApi();
+  world = await fill(bench);
+  samples = samplesOf(world);
+});
+afterAll(async () => {
+  await bench.drop();
+});
+
+function ask(name: string, method: string, as: Caller | null): Promise<Told> {
+  const { body, path } = samples[name] ?? { path: `/no-sample-of/${name}` };
+  return method === 'GET' ? bench.get(path, { as }) : bench.post(path, { as, body });
+}
+
+test('there is a sample of every operation', () => {
+  expect(Object.keys(samples).toSorted()).toEqual(operationTable.map(({ name }) => name).toSorted());
+});
+
+// In this order, so that what one operation ends is not needed by a later one.
+const inOrder = [...operationTable].toSorted(
+  (a, b) =>
+    Number(/adopt|discard|cancel|remove/.test(a.name)) - Number(/adopt|discard|cancel|remove/.test(b.name)),
+);
+
+test.each(inOrder)(
+  '$name: nobody, and who lacks the right, is refused before anything is read',
+  async (operation) => {
+    const { method, name, payloads, role } = operation;
+    expectProblem(await ask(name, method, null), 401, 'OUTBOX_REQUEST_UNPROVED');
+    for (const caller of [vera, olga, adam].filter((each) => !mayAct(each.role, role)))
+      expectProblem(await ask(name, method, caller), 403, 'OUTBOX_REQUEST_DENIED');
+    if (payloads === true)
+      expectProblem(await ask(name, method, { ...adam, payloads: false }), 403, 'OUTBOX_REQUEST_DENIED');
+  },
+);
+
+test.each(inOrder)('$name: a caller of another topic finds nothing of this one', async ({ method, name }) => {
+  const told = await ask(name, method, rita);
+  // A list is shorter, and of several messages the others are changed; what names one thing finds nothing.
+  const several = /^(?:list\w+|show(?:Me|Status)|\w+Messages|(?:retry|discard)Kept)$/.test(name);
+  expect(several ? [200] : [403, 404]).toContain(told.status);
+  const { next: _next, ...body } = told.body;
+  const said = JSON.stringify(told.status === 200 ? body : { ...body, instance: '', requestId: '' });
+  const asked = JSON.stringify(samples[name]);
+  const hidden = [world.waiting, world.failed, world.kept, world.bulk, 'orders', 'nightly', 'billing'];
+  // What the request names may be repeated; nothing else may be said.
+  expect(hidden.filter((word) => said.includes(word) && !asked.includes(word))).toEqual([]);
+  if (told.status === 200) expect(said).not.toMatch(/"(?:state|result)":"(?!unknown)/);
+});
+
+test('what a caller of another topic asked for has had no effect', async () => {
+  expect(await bench.lane.states('waiting', 'failed')).toEqual(['waiting', 'failed']);
+  const audit = (await auditOf(bench.lane)).filter(({ actor }) => actor === 'rita');
+  expect(audit.length).toBeGreaterThan(20);
+  expect(audit.filter(({ result }) => result !== 'denied')).toEqual([]);
+});
+
+test.each(inOrder)(
+  '$name: who has the right and sees the topic is answered as described',
+  async (operation) => {
+    const caller = [vera, olga, adam].find(({ role }) => mayAct(role, operation.role)) ?? adam;
+    const told = await ask(operation.name, operation.method, { ...caller, payloads: true });
+    // Without a broker there are no partitions to count.
+    if (operation.name === 'changePartitions') expectProblem(told, 404, 'OUTBOX_TRANSPORT_UNKNOWN');
+    else expect(told.body, told.text).not.toHaveProperty('code');
+    if (told.status === 200) operation.answer.parse(told.body);
+  },
+);
+
+test('what the table does not name is not there, and not even that is told to nobody', async () => {
+  expectProblem(await bench.get('/metrics'), 404, 'OUTBOX_REQUEST_INVALID');
+  expectProblem(await bench.get('/metrics', { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
+  expectProblem(await bench.get('/openapi.json', { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
+  expectProblem(await bench.get('/events', { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
+});
