@@ -2,7 +2,8 @@ import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { requireConfigFile } from '../../src/cli/load-config.ts';
 import { exitCodes, type Output } from '../../src/cli/output.ts';
-import { type Environment, keptData, type ServerAddresses, withServers } from '../servers/index.ts';
+import { requirePackages } from '../../src/core/packages.ts';
+import { type Environment, freePort, keptData, type ServerAddresses, withServers } from '../servers/index.ts';
 import { consumerProgram } from './consumer-program.ts';
 import { type KeptFlags, keptOptions } from './kept-flags.ts';
 import { optionalNames } from './servers-command.ts';
@@ -83,6 +84,11 @@ async function runAll(
     const prepared = await Promise.race([preparing.exited, stopped]);
     if (prepared !== 0) return signal.aborted ? exitCodes.ok : exitCodes.failed;
     const relay = start('relay', [...watched, main, 'dev-relay', '--config', config]);
+    // It is not worth an end of the others: it may lack its packages or its port.
+    if (isInstalled('api')) {
+      const port = String(await freePort(usualApiPort));
+      start('api', [...watched, main, 'api', '--without-sign-in', '--port', port, '--config', config]);
+    }
     const others = consumer === undefined ? [] : [start('consumer', [...watched, ...consumer])];
     await Promise.race([stopped, ...[relay, ...others].map(({ exited }) => exited)]);
     // They end by a signal only.
@@ -92,8 +98,19 @@ async function runAll(
   }
 }
 
-/** Cyan, green, magenta. */
-const colours = [36, 32, 35];
+const usualApiPort = 7_676;
+
+function isInstalled(part: 'api'): boolean {
+  try {
+    requirePackages(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Cyan, green, magenta, yellow. */
+const colours = [36, 32, 35, 33];
 const nameWidth = 'consumer'.length;
 
 /** Shows lines behind the name of their process, which has a colour on a terminal. With `--json` they go to standard error. */

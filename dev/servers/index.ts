@@ -3,6 +3,7 @@ export { deleteKept, keptData, projectName, requireFreePorts, usualPorts } from 
 export type { Environment, LocalNode, LocalPorts } from './local-options.ts';
 export { type OptionalServer, optionalServers } from './optional-servers.ts';
 export { startPostgres } from './postgres/postgres.ts';
+export { freePort } from './process/free-port.ts';
 export { startRabbitmq } from './rabbitmq/rabbitmq.ts';
 export { type LocalRedis, startRedis } from './redis/redis.ts';
 export { startRocketmq } from './rocketmq/rocketmq.ts';

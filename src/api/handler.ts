@@ -61,11 +61,13 @@ export function apiHandler(config: OperationsConfig, given: ApiOptions): ApiHand
     return made;
   };
   const endStreams = (): void => made?.close();
+  let closed: Promise<void> | undefined;
   return Object.assign(async (request: Request) => (await routes()).fetch(request), {
     endStreams,
-    async close() {
+    close() {
       endStreams();
-      await served.close();
+      closed ??= served.close();
+      return closed;
     },
   });
 }

@@ -2,7 +2,7 @@ import { OutboxError } from '../core/errors.ts';
 import type { Operation } from './operation.ts';
 
 /** Bounds of a request. */
-const most = { headerBytes: 32_768, urlBytes: 8_192, bodyBytes: 65_536, depth: 64, bodyMs: 15_000 };
+const most = { headerBytes: 32_768, urlBytes: 8_192, bodyBytes: 65_536, depth: 64, bodyMs: 10_000 };
 
 /** A request that is refused before anything is asked of the database, with its status. */
 export class Refused extends Error {

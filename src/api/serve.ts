@@ -41,19 +41,18 @@ export async function serveApi(handler: ApiHandler, { host, port }: Listening): 
   await once(server, 'listening');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on TCP
   const address = server.address() as AddressInfo;
-  return {
-    port: address.port,
-    async stop() {
-      const closed = once(server, 'close');
-      server.close();
-      handler.endStreams();
-      const timer = setTimeout(
-        () => 'closeAllConnections' in server && server.closeAllConnections(),
-        times.goodbye,
-      );
-      await closed;
-      clearTimeout(timer);
-      await handler.close();
-    },
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    const closed = once(server, 'close');
+    server.close();
+    handler.endStreams();
+    const timer = setTimeout(
+      () => 'closeAllConnections' in server && server.closeAllConnections(),
+      times.goodbye,
+    );
+    await closed;
+    clearTimeout(timer);
+    await handler.close();
   };
+  return { port: address.port, stop: () => (stopped ??= stop()) };
 }

@@ -41,7 +41,7 @@ export function changes<More extends z.ZodRawShape>({
       ...shared,
       name: `${verb}Messages`,
       path: `/messages/${verb}`,
-      summary: `${does}: by ids, or the one of a topic and ref.`,
+      summary: `${does}. By ids, or the one of a topic and ref.`,
       body: several,
       answer: messageAnswers,
       run: async (call, { body }) => ({
@@ -53,7 +53,7 @@ export function changes<More extends z.ZodRawShape>({
       ...shared,
       name: `${verb}Message`,
       path: `/messages/{id}/${verb}`,
-      summary: `${does}: one message.`,
+      summary: `${does}. One message.`,
       params: z.strictObject({ id: uuid }),
       body: one,
       answer: messageAnswer,
@@ -114,6 +114,12 @@ export function messageUnknown(id: string): OutboxError {
 }
 
 function refused(id: string, { result, state }: MessageAnswer<string>): OutboxError {
+  if (result === 'out-of-range')
+    return new OutboxError(
+      'OUTBOX_DELAY_OUT_OF_RANGE',
+      `Nothing was done to the message ${id}: the time is beyond the longest delay of its topic.`,
+      { details: { id } },
+    );
   const why =
     result === 'busy' ? 'another transaction or relay has it in hand' : 'its state does not allow it';
   return new OutboxError(

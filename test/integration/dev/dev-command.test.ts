@@ -96,6 +96,9 @@ test('dev prepares database and topics, delivers to the consumer, restarts what 
   expect(dev.stdout().match(/^DATABASE_URL=.*$/gm)).toEqual([`DATABASE_URL='${url}'`]);
   expect(dev.stdout()).toMatch(/^Temporal UI: http/m);
   expect(dev.stdout()).toMatch(/^migrate {2}\| Applied /m);
+  await saysUntil(dev, /^api {6}\| The API answers at http:\/\/127\.0\.0\.1:\d+/m);
+  const address = /^api {6}\| The API answers at (?<url>http:[^,]+),/m.exec(dev.stdout())?.groups?.['url'];
+  expect(await (await fetch(`${address}/me`)).json()).toMatchObject({ role: 'admin' });
   expect(dev.stdout()).not.toContain('\u001b');
   await send(1);
   await saysUntil(dev, /^consumer \| handled 1$/m);

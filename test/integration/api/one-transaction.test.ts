@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { servedOperations } from '../../../src/app/operations/served-operations.ts';
+import { withinOne } from '../../../src/store/database/within-one.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ada, auditOf } from '../../support/fixtures/operator.ts';
+
+let lane: LaneFixture;
+beforeEach(async () => {
+  lane = await laneFixture();
+});
+afterEach(async () => {
+  await lane.drop();
+});
+
+const change = { readOnly: false, statementMs: 5_000 };
+const insert = (key: string) =>
+  `insert into outbox.request (actor, key, digest) values ('ada', '${key}', '') returning key`;
+const keys = async (): Promise<readonly string[]> =>
+  (await lane.database.query<{ key: string }>('select key from outbox.request order by key')).map(
+    ({ key }) => key,
+  );
+
+test('a read cannot write: the server refuses it', async () => {
+  const served = servedOperations({ database: { url: lane.url } });
+  await lane.send('A', { afterMs: 3_600_000 });
+  const ids = [lane.idOf('A')];
+  await expect(served.run('read', (at) => at.cancel({ ids }, ada))).rejects.toThrow(/read-only transaction/);
+  expect(await lane.states('A')).toEqual(['waiting']);
+  await served.close();
+});
+
+test('what fails or is rehearsed is undone alone, and the rest is committed together', async () => {
+  const served = servedOperations({ database: { url: lane.url } });
+  await lane.send('A', { afterMs: 3_600_000 });
+  await lane.send('B', { afterMs: 3_600_000 });
+  const [a, b] = [{ ids: [lane.idOf('A')] }, { ids: [lane.idOf('B')] }];
+  await served.run('change', async (at) => {
+    expect(await at.cancel(a, { ...ada, dryRun: true })).toMatchObject([{ result: 'canceled' }]);
+    await at.cancel(b, ada);
+    await expect(at.schedules.run('none', ada)).rejects.toMatchObject({ code: 'OUTBOX_SCHEDULE_UNKNOWN' });
+  });
+  expect(await lane.states('A', 'B')).toEqual(['waiting', 'canceled']);
+  expect(await auditOf(lane)).toHaveLength(1);
+
+  const broken = served.run('change', async (at) => {
+    await at.cancel(a, ada);
+    throw new Error('the process had to stop');
+  });
+  await expect(broken).rejects.toThrow('had to stop');
+  expect(await lane.states('A')).toEqual(['waiting']);
+  await served.close();
+});
+
+test('statements between the parts of a transaction are not undone with a part', async () => {
+  await withinOne(lane.database, change, async (at) => {
+    const part = at.transaction(async (sql) => {
+      await sql.query(insert('undone'));
+      await sql.query('select pg_sleep(0.05)');
+      throw new Error('undo');
+    });
+    const beside = at.query(insert('kept'));
+    await Promise.allSettled([part, beside]);
+  });
+  expect(await keys()).toEqual(['kept']);
+});
+
+test('a failure that the work ignores commits nothing and is not taken for success', async () => {
+  const ignored = withinOne(lane.database, change, async (at) => {
+    await at.query(insert('lost'));
+    await at.query('select 1 / 0').catch(() => undefined);
+    return 'done';
+  });
+  await expect(ignored).rejects.toMatchObject({ code: '25P02' });
+  expect(await keys()).toEqual([]);
+});
+
+test('the server ends a statement at its limit', async () => {
+  const slow = withinOne(lane.database, { readOnly: true, statementMs: 50 }, (at) =>
+    at.query('select pg_sleep(30)'),
+  );
+  await expect(slow).rejects.toMatchObject({ code: '57014' });
+});

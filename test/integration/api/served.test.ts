@@ -1,0 +1,108 @@
+import { connect } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loopbackAuthentication } from '../../../src/api/loopback.ts';
+import { type RunningApi, serveApi } from '../../../src/api/serve.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { type ApiBench, olga, openApi, rita } from './api-bench.ts';
+
+let bench: ApiBench;
+let running: RunningApi;
+let url: string;
+beforeEach(async () => {
+  bench = await openApi();
+  running = await serveApi(bench.api, { host: '127.0.0.1', port: 0 });
+  url = `http://127.0.0.1:${running.port}`;
+});
+afterEach(async () => {
+  await running.stop();
+  await bench.lane.drop();
+});
+
+/** Reads events until the stream ends, or the test aborts it. */
+function follow(caller: object) {
+  const stop = new AbortController();
+  const texts: string[] = [];
+  const ended = (async () => {
+    const response = await fetch(`${url}/events`, {
+      headers: { 'x-test': JSON.stringify(caller) },
+      signal: stop.signal,
+    });
+    if (response.body === null || response.status !== 200) return response.status;
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body) texts.push(decoder.decode(chunk));
+    return 'ended';
+  })().catch(() => 'aborted');
+  const statuses = (): readonly { readonly lanes: readonly object[] }[] =>
+    texts
+      .join('')
+      .split('\n\n')
+      .filter((event) => event.startsWith('event: status'))
+      .map((event) => JSON.parse(event.slice(event.indexOf('{'))) as { lanes: object[] });
+  return { stop: () => stop.abort(), ended, statuses };
+}
+
+test('live figures come at once and then every two seconds, once for all, and each caller sees its topics', async () => {
+  await bench.lane.send('A', { afterMs: 3_600_000 });
+  const everything = follow(olga);
+  const others = [follow(olga), follow(olga)];
+  const limited = follow(rita);
+  await until(() => [everything, limited, ...others].every(({ statuses }) => statuses().length >= 3), 15_000);
+
+  expect(everything.statuses()[0]).toMatchObject({ lanes: [{ topic: 'orders', waiting: 1 }] });
+  expect(limited.statuses()[0]).toMatchObject({ lanes: [], topics: [], relays: [] });
+  for (const one of [everything, limited, ...others]) one.stop();
+});
+
+test('a caller has at most five streams, and one that ends makes room', async () => {
+  const five = Array.from({ length: 5 }, () => follow(olga));
+  await until(() => five.every(({ statuses }) => statuses().length > 0));
+  expect(await follow(olga).ended).toBe(429);
+  const other = follow({ ...olga, name: 'oscar' });
+  await until(() => other.statuses().length > 0);
+  five[0]?.stop();
+  await until(async () => {
+    const again = follow(olga);
+    const first = await Promise.race([
+      again.ended,
+      until(() => again.statuses().length > 0).then(() => 'open'),
+    ]);
+    again.stop();
+    return first === 'open';
+  });
+  for (const one of [...five, other]) one.stop();
+});
+
+test('a stop ends streams, and finishes', async () => {
+  const stream = follow(olga);
+  await until(() => stream.statuses().length > 0);
+  await running.stop();
+  expect(await stream.ended).toBe('ended');
+  await expect(fetch(`${url}/me`)).rejects.toThrow();
+});
+
+test('a body that does not arrive is given up', { timeout: 60_000 }, async () => {
+  const socket = connect(running.port, '127.0.0.1');
+  const said: string[] = [];
+  socket.on('data', (data: Buffer) => said.push(data.toString()));
+  socket.write(
+    `POST /pause HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 50\r\nX-Test: ${JSON.stringify(olga)}\r\n\r\n{`,
+  );
+  await until(() => said.join('').includes('408'), 40_000);
+  expect(said.join('')).toContain('HTTP/1.1 408');
+  socket.destroy();
+});
+
+test('without sign-in only localhost is answered, whatever a proxy header says', async () => {
+  const own = await openApi(loopbackAuthentication('ada'));
+  expect((await own.get('/me', { headers: { host: '127.0.0.1:7676' } })).body).toMatchObject({
+    name: 'ada',
+    role: 'admin',
+  });
+  for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80', '10.0.0.1']) {
+    const told = await own.get('/me', { headers: { host, 'x-forwarded-for': '127.0.0.1' } });
+    expect([host, told.status]).toEqual([host, 421]);
+  }
+  const headers = { host: 'localhost:7676', 'sec-fetch-site': 'cross-site' };
+  expect((await own.post('/pause', { headers, body: { topic: 'orders' } })).status).toBe(403);
+  await own.drop();
+});

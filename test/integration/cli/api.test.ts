@@ -1,0 +1,53 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { configFile, startCli } from '../../support/fixtures/cli-process.ts';
+import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+async function configOf(context: TestContext, authentication = false): Promise<string> {
+  const made = await createTestDatabase();
+  context.onTestFinished(() => made.drop());
+  const config = await configFile(context, { url: made.url, temporal: inject('temporalAddress') });
+  if (!authentication) return config;
+  const text = await readFile(config, 'utf8');
+  const api = `{ authentication: { caller: async (request) => request.headers.get('authorization') === 'Bearer right'
+    ? { name: 'ada', role: 'viewer', payloads: false, ambient: false } : undefined } }`;
+  await writeFile(config, text.replace('topics: [', `api: ${api},\n  topics: [`));
+  return config;
+}
+
+test('without authentication the API is not served', async (context) => {
+  const config = await configOf(context);
+  const refused = startCli(context, ['api', '--port', '0', '--config', config]);
+  expect(await refused.exited).toBe(1);
+  expect(refused.stderr()).toContain('OUTBOX_CONFIG_MISSING');
+  const public_ = startCli(context, ['api', '--without-sign-in', '--host', '0.0.0.0', '--config', config]);
+  expect(await public_.exited).toBe(2);
+  expect(public_.stderr()).toContain('--without-sign-in is for a loopback address only');
+});
+
+test('without sign-in it answers on the loopback address, and stops on SIGTERM', async (context) => {
+  const config = await configOf(context);
+  const api = startCli(context, ['api', '--without-sign-in', '--port', '0', '--json', '--config', config]);
+  await until(() => api.stdout().includes('"ready"'), 30_000);
+  const { url } = JSON.parse(api.stdout()) as { url: string };
+  expect(await (await fetch(`${url}/me`)).json()).toMatchObject({ role: 'admin', payloads: true });
+  expect((await fetch(`${url}/status`)).status).toBe(200);
+
+  const live = await fetch(`${url}/events`);
+  api.signal('SIGTERM');
+  expect(await api.exited).toBe(0);
+  expect(await live.text()).toContain('retry: 2000');
+});
+
+test('with authentication of the configuration it answers to whom that proves', async (context) => {
+  const config = await configOf(context, true);
+  const api = startCli(context, ['api', '--port', '0', '--json', '--config', config]);
+  await until(() => api.stdout().includes('"ready"'), 30_000);
+  const { url } = JSON.parse(api.stdout()) as { url: string };
+  expect((await fetch(`${url}/me`)).status).toBe(401);
+  const right = await fetch(`${url}/me`, { headers: { authorization: 'Bearer right' } });
+  expect(await right.json()).toMatchObject({ name: 'ada', role: 'viewer' });
+});

@@ -1,0 +1,48 @@
+/** Generates docs/http-api.md from the tables of src/api. */
+import { writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+const intro = `# HTTP API
+
+Generated from \`src/api/table\` by \`npm run http-api\`; do not edit. What an operator may do, over HTTP: \`temporal-outbox api\` serves it,
+and \`apiHandler(config, { authentication })\` of \`temporal-outbox/api\` is a fetch handler to mount in Hono, or by an adapter in Express,
+Fastify and NestJS. It needs \`npm install hono @hono/node-server zod\`. \`GET /openapi.json\` is its OpenAPI 3.1 document.
+
+\`\`\`sh
+temporal-outbox api --without-sign-in &   # on your own machine: whoever reaches the loopback address is an admin
+curl localhost:7676/messages?states=failed
+curl -X POST -H 'Origin: http://localhost:7676' -H 'Content-Type: application/json' -d '{"reason":"fixed"}' \\
+  localhost:7676/messages/<id>/retry
+\`\`\`
+
+- **Nobody is anonymous.** Without the setting \`api: { authentication }\` nothing is served, except by \`--without-sign-in\` on a loopback
+  address, which \`temporal-outbox dev\` uses. Behind a proxy, listen where only the proxy reaches it, and let that speak TLS.
+- **Rights.** A viewer reads, an operator changes messages, an admin changes topics and the installation. Reading payloads and headers is a
+  right of its own. A caller that is limited to topics finds nothing of others; with several topics, lists and bulk operations have to
+  name one.
+- **Audit.** Changes, revealed payloads and denied requests are in \`outbox.audit\` with the caller's name.
+- **Repeats.** With an \`Idempotency-Key\`, a repeat of a change gets the first answer, for a day. \`If-Match\` with the \`ETag\` of a
+  message makes its edit fail if another was faster.
+- **Errors** are \`application/problem+json\` with a \`code\` of [errors.md](errors.md), \`next\` and \`requestId\`. Failures of the server
+  are logged with that id, and tell no cause.
+- **Bounds.** Bodies of 64 KiB (edits 2 MiB), pages of 200, statements of five seconds, changes of fifteen, five streams per caller. A change by a
+  cookie or by Basic must come from the same origin, and every change needs \`Content-Type: application/json\`. There is no CORS.
+`;
+
+/** The page: every operation and stream. */
+export function httpApiPage(operations, streams) {
+  const rights = ({ payloads, role }) => `${role}${payloads === true ? ', payloads' : ''}`;
+  const row = (method, one) =>
+    `| \`${method} ${one.path}\` | ${one.summary.replaceAll('|', String.raw`\|`)} | ${rights(one)} |`;
+  return `${intro}
+| request | what it does | needs |
+| --- | --- | --- |
+${[...operations.map((one) => row(one.method, one)), ...streams.map((one) => row('GET', one))].join('\n')}
+`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { operationTable } = await import('../dist/src/api/table/table.js');
+  const { streamTable } = await import('../dist/src/api/live/streams.js');
+  writeFileSync(new URL('../docs/http-api.md', import.meta.url), httpApiPage(operationTable, streamTable));
+}
