@@ -1,10 +1,11 @@
 export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
-export { type Config, defineConfig, type RelayConfig } from './config/config.ts';
+export { type ApiSettings, type Config, defineConfig, type RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export { env } from './config/env.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
+export type { Authentication, Caller, Role } from './core/authentication.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lazy } from './core/options/lazy.ts';

@@ -2,12 +2,13 @@ export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from 
 export type { ConsumerOptions } from './app/consumer/consumer.ts';
 export type { SeenFilter } from './brokers/seen-filter.ts';
 export type { IncomingMessage, Lag, Partition, SourceNotice } from './brokers/source.ts';
-export type { Config } from './config/config.ts';
+export type { ApiSettings, Config } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
+export type { Authentication, Caller, Role } from './core/authentication.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Failing, Health } from './core/health.ts';

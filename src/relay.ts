@@ -2,12 +2,13 @@ export { type HealthServer, type HealthServerOptions, healthServer } from './app
 export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
 export { type RelayOptions, type RunningRelay, startRelay } from './app/relay/start-relay.ts';
 export type { Hold } from './brokers/transport.ts';
-export type { Config, RelayConfig } from './config/config.ts';
+export type { ApiSettings, Config, RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
+export type { Authentication, Caller, Role } from './core/authentication.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Failing, Health } from './core/health.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RepeatableRequest } from '../app/operations/served-operations.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Caller } from './authentication.ts';
-import type { Given, Operation } from './operation.ts';
+import type { Operation, RequestParts } from './operation.ts';
 
 /**
  * The request as it may be repeated; `undefined`: it has no `Idempotency-Key`, or changes nothing.
@@ -13,7 +13,7 @@ export function repeatable(
   request: Request,
   { name, once }: Operation,
   caller: Caller,
-  given: Given,
+  given: RequestParts,
 ): RepeatableRequest | undefined {
   const key = request.headers.get('idempotency-key');
   if (key === null || once !== true || isDryRun(given.body)) return undefined;

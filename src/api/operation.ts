@@ -22,7 +22,7 @@ export interface AuthoredBody {
 }
 
 /** What a request gives, before and after it is checked. */
-export interface Given {
+export interface RequestParts {
   readonly path: unknown;
   readonly query: unknown;
   readonly body: unknown;
@@ -62,7 +62,7 @@ export interface Operation extends Described {
    * @returns carries it out
    * @throws ZodError for what does not fit the schemas
    */
-  prepare(given: Given): (call: Call) => Promise<object>;
+  prepare(given: RequestParts): (call: Call) => Promise<object>;
 }
 
 interface Typed<Params extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>

@@ -44,7 +44,7 @@ const unknownCause: Readonly<Record<number, string>> = {
 };
 
 /** An answer to a request that was not carried out. */
-export interface Problem extends StoredAnswer {
+export interface ProblemAnswer extends StoredAnswer {
   readonly code: OutboxErrorCode;
 }
 
@@ -53,7 +53,7 @@ export interface Problem extends StoredAnswer {
  *
  * @param status another one than that of the code
  */
-export function problemOf(error: unknown, requestId: string, status?: number): Problem {
+export function problemOf(error: unknown, requestId: string, status?: number): ProblemAnswer {
   const known = knownError(error);
   const at = status ?? (known && statuses[known.code]) ?? 500;
   const code = known === undefined || at === 500 ? 'OUTBOX_REQUEST_FAILED' : known.code;

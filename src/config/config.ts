@@ -1,6 +1,6 @@
 import { type AlertSettings, alertOptions } from '../alerts/settings.ts';
-import type { Authentication } from '../api/authentication.ts';
 import type { Transport } from '../brokers/transport.ts';
+import type { Authentication } from '../core/authentication.ts';
 import { OutboxError } from '../core/errors.ts';
 import { isObject, listOf, object, recordOf, type Table } from '../core/options/collections.ts';
 import { defaulted, func, optional, shaped } from '../core/options/values.ts';

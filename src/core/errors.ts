@@ -188,10 +188,7 @@ export const errorRules = {
     retryable: false,
     next: 'Ask for the right that the message names; GET /me lists your own.',
   },
-  OUTBOX_REQUEST_FAILED: {
-    retryable: false,
-    next: 'Look for the request id in the log of the API.',
-  },
+  OUTBOX_REQUEST_FAILED: { retryable: false, next: 'Look for the request id in the log of the API.' },
   OUTBOX_REQUEST_INVALID: {
     retryable: false,
     next: 'Correct what is named; GET /openapi.json describes every request.',

@@ -122,7 +122,6 @@ export const layers = [
       'relay/on-failed.ts',
       'relay/on-stalled.ts',
       'store/installation/settings.ts',
-      'api/authentication.ts',
     ],
     uses: ['process', 'io'],
     reason: 'src/config reads and checks settings and composes nothing: src/app does.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { keptFilter, listedKept } from './inbox.ts';
 import { listedMessage, messageFilter } from './messages.ts';
-import { component, count, givenTime, span, time, topicName, uuid } from './values.ts';
+import { component, count, givenTime, messageId, span, time, topicName } from './values.ts';
 
 const options = {
   reason: z.string().min(1).max(2_000).describe('Why, for the audit of every message.'),
@@ -17,7 +17,7 @@ const task = z.union([
   z.strictObject({
     action: z.literal('replay'),
     to: z.exactOptional(topicName),
-    ids: z.exactOptional(z.array(uuid).min(1).max(1_000)),
+    ids: z.exactOptional(z.array(messageId).min(1).max(1_000)),
   }),
   z.strictObject({ action: z.literal('reschedule'), after: span }),
   z.strictObject({ action: z.literal('reschedule'), at: givenTime }),
@@ -43,7 +43,7 @@ const bulkState = z.enum(['running', 'paused', 'aborted', 'done', 'failed']);
 export const bulkAnswer = component(
   'BulkAnswer',
   z.object({
-    id: uuid.nullable().describe('Null after a dry run.'),
+    id: messageId.nullable().describe('Null after a dry run.'),
     state: bulkState.nullable(),
     count,
     exact: z.boolean(),
@@ -52,10 +52,10 @@ export const bulkAnswer = component(
 );
 
 /** A bulk operation and its progress. */
-export const bulkOperation = component(
+export const shownBulk = component(
   'BulkOperation',
   z.looseObject({
-    id: uuid,
+    id: messageId,
     group: z.string().nullable(),
     action: z.string(),
     filter: z.looseObject({}),
@@ -78,7 +78,7 @@ export const bulkOperation = component(
 );
 
 /** Bulk operations, newest first. */
-export const bulkList = component('BulkList', z.object({ operations: z.array(bulkOperation) }));
+export const bulkList = component('BulkList', z.object({ operations: z.array(shownBulk) }));
 
 /** The answer to a pause, resume or abort. */
 export const bulkStep = component('BulkStep', z.object({ changed: z.boolean(), state: bulkState }));

@@ -7,9 +7,9 @@ import {
   condition,
   count,
   givenTime,
+  messageId,
   time,
   topicName,
-  uuid,
   words,
 } from './values.ts';
 
@@ -35,7 +35,7 @@ export const messageFilter = component(
 );
 
 const listed = {
-  id: uuid,
+  id: messageId,
   topic: z.string(),
   lane: count,
   position: bigInteger,
@@ -90,8 +90,8 @@ export const messageDetails = component(
       offset: z.string().nullable(),
       confirmBy: time.nullable(),
       publishedAt: time.nullable(),
-      supersedes: uuid.nullable(),
-      supersededBy: uuid.nullable(),
+      supersedes: messageId.nullable(),
+      supersededBy: messageId.nullable(),
       version: z.string(),
     }),
     why: z.object({ code: z.string(), text: z.string() }),
@@ -127,7 +127,7 @@ export const revealed = component(
 export const messageAnswer = component(
   'MessageAnswer',
   z.object({
-    id: uuid,
+    id: messageId,
     topic: z.string().nullable(),
     lane: count.nullable(),
     result: z.string().describe('What was done, or `too-late`, `unknown`, `busy`.'),
@@ -143,7 +143,7 @@ export const messageAnswers = component(
 
 /** Messages of a change: by ids, or by topic and ref. */
 export const namedMessages = {
-  ids: z.exactOptional(z.array(uuid).min(1).max(200)),
+  ids: z.exactOptional(z.array(messageId).min(1).max(200)),
   topic: z.exactOptional(topicName),
   ref: z.exactOptional(condition),
 };

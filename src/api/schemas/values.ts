@@ -18,7 +18,7 @@ const storable = (longest: number) =>
     .refine((text) => !/\0|\p{Surrogate}/u.test(text) && text.trim() !== '', 'must be a text without NUL');
 
 /** A UUID of a message or bulk operation. */
-export const uuid = z.uuid();
+export const messageId = z.guid().toLowerCase();
 /** Name of a topic. */
 export const topicName = z.string().regex(/^[\w.-]{1,200}$/, 'must be the name of a topic');
 /** Name of a consumer group, or a message id within it. */

@@ -6,14 +6,14 @@ import type { BulkOperation } from '../../operations/bulk.ts';
 import type { BulkOptions } from '../../operations/bulk-filter.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
-import { bulkAnswer, bulkList, bulkOperation, bulkStart, bulkStep, keptBulkStart } from '../schemas/bulk.ts';
-import { authored, page, uuid } from '../schemas/values.ts';
+import { bulkAnswer, bulkList, bulkStart, bulkStep, keptBulkStart, shownBulk } from '../schemas/bulk.ts';
+import { authored, messageId, page } from '../schemas/values.ts';
 import { topicUnknown } from '../scope.ts';
 
-const byId = z.strictObject({ id: uuid });
+const byId = z.strictObject({ id: messageId });
 
 /** Changes to all messages that match a filter. */
-export const bulkOperations: readonly Operation[] = [
+export const bulkRoutes: readonly Operation[] = [
   operation({
     name: 'startBulk',
     method: 'POST',
@@ -59,7 +59,7 @@ export const bulkOperations: readonly Operation[] = [
     role: 'viewer',
     way: 'read',
     params: byId,
-    answer: bulkOperation,
+    answer: shownBulk,
     run: (call, { path: { id } }) => seenBulk(call, id),
   }),
   ...(['pause', 'resume', 'abort'] as const).map((step) =>

@@ -5,7 +5,7 @@ import { type MessageAnswer, refusals, type Target } from '../../operations/chan
 import type { OperationOptions } from '../../operations/operation-options.ts';
 import { type AuthoredBody, type Call, type Operation, operation } from '../operation.ts';
 import { messageAnswer, messageAnswers, namedMessages } from '../schemas/messages.ts';
-import { authored, uuid } from '../schemas/values.ts';
+import { authored, messageId } from '../schemas/values.ts';
 
 /** A change that is made to several messages, or to one. */
 interface SpokenChange<More extends z.ZodRawShape> {
@@ -54,7 +54,7 @@ export function changes<More extends z.ZodRawShape>({
       name: `${verb}Message`,
       path: `/messages/{id}/${verb}`,
       summary: `${does}. One message.`,
-      params: z.strictObject({ id: uuid }),
+      params: z.strictObject({ id: messageId }),
       body: one,
       answer: messageAnswer,
       async run(call, { body, path: { id } }) {

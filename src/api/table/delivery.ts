@@ -13,7 +13,7 @@ const longestVerifiedMs = 7 * 24 * 60 * 60 * 1_000;
 const usuallyVerifiedMs = 60 * 60 * 1_000;
 
 /** Operations on the delivery as a whole. */
-export const deliveryOperations: readonly Operation[] = [
+export const deliveryRoutes: readonly Operation[] = [
   operation({
     name: 'showStatus',
     method: 'GET',

@@ -11,7 +11,7 @@ const editBytes = 2 * 1_024 * 1_024;
 const named = z.strictObject({ ...authored, ids: z.array(keptText).min(1).max(200) });
 
 /** Operations on messages that consumers keep. */
-export const inboxOperations: readonly Operation[] = [
+export const inboxRoutes: readonly Operation[] = [
   operation({
     name: 'listKept',
     method: 'GET',

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../operation.ts';
 import { edit, edited, messageDetails, messageList, messageQuery, revealed } from '../schemas/messages.ts';
-import { givenTime, page, patience, span, uuid } from '../schemas/values.ts';
+import { givenTime, messageId, page, patience, span } from '../schemas/values.ts';
 import { changes, messageUnknown, requireSeen } from './changes.ts';
 
-const byId = z.strictObject({ id: uuid });
+const byId = z.strictObject({ id: messageId });
 /** As large as the greatest payload of a topic, in JSON. */
 const editBytes = 2 * 1_024 * 1_024;
 
 const due = { after: z.exactOptional(span), at: z.exactOptional(givenTime) };
 
 /** Operations on messages of the outbox. */
-export const messageOperations: readonly Operation[] = [
+export const messageRoutes: readonly Operation[] = [
   operation({
     name: 'listMessages',
     method: 'GET',

@@ -8,7 +8,7 @@ import { authored, changed, shortName } from '../schemas/values.ts';
 const byName = z.strictObject({ name: shortName });
 
 /** Operations on repeating messages. */
-export const scheduleOperations: readonly Operation[] = [
+export const scheduleRoutes: readonly Operation[] = [
   operation({
     name: 'listSchedules',
     method: 'GET',

@@ -1,11 +1,11 @@
 import { mayAct } from '../caller.ts';
 import { type Operation, operation } from '../operation.ts';
 import { me } from '../schemas/delivery.ts';
-import { bulkOperations } from './bulk.ts';
-import { deliveryOperations } from './delivery.ts';
-import { inboxOperations } from './inbox.ts';
-import { messageOperations } from './messages.ts';
-import { scheduleOperations } from './schedules.ts';
+import { bulkRoutes } from './bulk.ts';
+import { deliveryRoutes } from './delivery.ts';
+import { inboxRoutes } from './inbox.ts';
+import { messageRoutes } from './messages.ts';
+import { scheduleRoutes } from './schedules.ts';
 
 const showMe = operation({
   name: 'showMe',
@@ -32,9 +32,9 @@ const showMe = operation({
  */
 export const operationTable: readonly Operation[] = [
   showMe,
-  ...deliveryOperations,
-  ...messageOperations,
-  ...bulkOperations,
-  ...inboxOperations,
-  ...scheduleOperations,
+  ...deliveryRoutes,
+  ...messageRoutes,
+  ...bulkRoutes,
+  ...inboxRoutes,
+  ...scheduleRoutes,
 ];

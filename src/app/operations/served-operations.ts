@@ -6,11 +6,11 @@ import { type OperatorDatabase, operatorDatabase } from '../../store/database/vi
 import { withinOne } from '../../store/database/within-one.ts';
 import { readKeptTopicsOf, readTopicsOf } from '../../store/message/topics-of.ts';
 import {
-  answerRequest,
   type EarlierRequest,
   noteRequest,
   type RepeatableRequest,
   type StoredAnswer,
+  storeAnswer,
 } from '../../store/request/request.ts';
 import { addressOf, type Operations, type OperationsConfig, operationsOn } from './operations.ts';
 
@@ -77,7 +77,7 @@ export function servedOperations(config: OperationsConfig): ServedOperations {
         const first = firstAnswer(earlier);
         if (first !== undefined) return first;
         const answer = await work(operationsAt(at, config));
-        await answerRequest(at, request, answer);
+        await storeAnswer(at, request, answer);
         return answer;
       }),
     close: async () => opened?.close(),

@@ -59,7 +59,7 @@ export async function noteRequest(
 }
 
 /** Stores the answer to a noted request. */
-export async function answerRequest(
+export async function storeAnswer(
   sql: Sql,
   { actor, key }: RepeatableRequest,
   { body, status }: StoredAnswer,
