@@ -38,8 +38,8 @@ export interface Told {
 export interface ApiBench {
   readonly lane: LaneFixture;
   readonly api: ApiHandler;
-  get(path: string, asked?: Asked): Promise<Told>;
-  post(path: string, asked?: Asked): Promise<Told>;
+  readonly get: (path: string, asked?: Asked) => Promise<Told>;
+  readonly post: (path: string, asked?: Asked) => Promise<Told>;
   drop(): Promise<void>;
 }
 

@@ -29,7 +29,8 @@ function follow(caller: object) {
     });
     if (response.body === null || response.status !== 200) return response.status;
     const decoder = new TextDecoder();
-    for await (const chunk of response.body) texts.push(decoder.decode(chunk));
+    const body: ReadableStream<Uint8Array> = response.body;
+    for await (const chunk of body) texts.push(decoder.decode(chunk));
     return 'ended';
   })().catch(() => 'aborted');
   const statuses = (): readonly { readonly lanes: readonly object[] }[] =>
@@ -77,7 +78,7 @@ test('a stop ends streams, and finishes', async () => {
   await until(() => stream.statuses().length > 0);
   await running.stop();
   expect(await stream.ended).toBe('ended');
-  await expect(fetch(`${url}/me`)).rejects.toThrow();
+  await expect(fetch(`${url}/me`)).rejects.toThrow('fetch failed');
 });
 
 test('a body that does not arrive is given up', { timeout: 60_000 }, async () => {

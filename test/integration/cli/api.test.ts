@@ -23,9 +23,9 @@ test('without authentication the API is not served', async (context) => {
   const refused = startCli(context, ['api', '--port', '0', '--config', config]);
   expect(await refused.exited).toBe(1);
   expect(refused.stderr()).toContain('OUTBOX_CONFIG_MISSING');
-  const public_ = startCli(context, ['api', '--without-sign-in', '--host', '0.0.0.0', '--config', config]);
-  expect(await public_.exited).toBe(2);
-  expect(public_.stderr()).toContain('--without-sign-in is for a loopback address only');
+  const exposed = startCli(context, ['api', '--without-sign-in', '--host', '0.0.0.0', '--config', config]);
+  expect(await exposed.exited).toBe(2);
+  expect(exposed.stderr()).toContain('--without-sign-in is for a loopback address only');
 });
 
 test('without sign-in it answers on the loopback address, and stops on SIGTERM', async (context) => {

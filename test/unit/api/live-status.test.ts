@@ -9,7 +9,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody reads it here
 const status = { lanes: [] } as unknown as Status;
 
 test('the status is read every two seconds for any number of subscribers, and not at all for none', async () => {

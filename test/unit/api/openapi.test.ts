@@ -17,7 +17,6 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the test is about
 const document = openApiOf(operationTable, streamTable, '1.0.0') as unknown as Document;
 const described = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, one]) => ({ path, method, ...one })),
