@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { deployPath, deployText, yamlOf } from './deploy-files.ts';
+
+/** What relays, consumers and senders export, without the suffixes of histograms. */
+const exported = new Set([
+  'messaging_client_sent_messages_total',
+  'messaging_client_operation_duration_seconds',
+  'messaging_client_consumed_messages_total',
+  'messaging_process_duration_seconds',
+  'outbox_publish_delay_seconds',
+  'outbox_effect_delay_seconds',
+  'outbox_lateness_seconds',
+  'outbox_attempts_failed_total',
+  'outbox_messages_failed_total',
+  'outbox_messages_expired_total',
+  'outbox_holds',
+  'outbox_hold_duration_seconds',
+  'outbox_lanes_owned',
+  'outbox_lane_takeovers_total',
+  'outbox_duplicates_dropped_total',
+  'outbox_parked_total',
+  'outbox_receipts_total',
+  'outbox_reconciled_total',
+  'outbox_pool_connections_in_use',
+  'outbox_oldest_due_age_seconds',
+  'outbox_messages',
+  'outbox_parked_messages',
+  'outbox_parked_keys',
+  'outbox_parked_failed',
+  'outbox_parked_oldest_age_seconds',
+  'outbox_group_lag_messages',
+  'outbox_receipts_overdue',
+  'outbox_archive_behind_seconds',
+  'outbox_clock_offset_seconds',
+  'outbox_relays',
+  'outbox_server_up',
+]);
+
+const ruleFile = z.object({
+  groups: z.array(
+    z.object({
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          for: z.string(),
+          labels: z.object({ severity: z.enum(['critical', 'warning']) }),
+          annotations: z.object({ summary: z.string(), run: z.string().startsWith('temporal-outbox ') }),
+        }),
+      ),
+    }),
+  ),
+});
+const testFile = z.object({
+  tests: z.array(
+    z.object({
+      name: z.string(),
+      promql_expr_test: z.array(z.object({ expr: z.string(), exp_samples: z.array(z.unknown()) })),
+    }),
+  ),
+});
+const dashboard = z.object({
+  panels: z.array(z.object({ targets: z.array(z.object({ expr: z.string() })) })),
+});
+
+const rules = ruleFile.parse(yamlOf('prometheus/rules.yaml')[0]).groups.flatMap((group) => group.rules);
+
+/** The metrics in an expression. */
+function metricsIn(expression: string): readonly string[] {
+  const names = expression.replaceAll(/by \([^)]*\)/g, '').match(/\b(?:outbox|messaging)_\w+/g) ?? [];
+  return names.map((name) => name.replace(/_(?:bucket|sum|count)$/, ''));
+}
+
+test('each Prometheus rule fires after its time, and is over when its cause is', () => {
+  const answer = execFileSync('promtool', ['test', 'rules', deployPath('prometheus/rules.test.yaml')], {
+    encoding: 'utf8',
+  });
+  expect(answer).toContain('SUCCESS');
+});
+
+test('each Prometheus rule has a test in which it is silent, fires, and is silent again', () => {
+  const tests = testFile.parse(yamlOf('prometheus/rules.test.yaml')[0]).tests;
+  expect(tests.map(({ name }) => name)).toEqual(rules.map(({ alert }) => alert));
+  for (const { name, promql_expr_test: steps } of tests) {
+    expect(new Set(steps.map(({ expr }) => expr))).toEqual(
+      new Set([`count(ALERTS{alertname="${name}", alertstate="firing"})`]),
+    );
+    expect(steps.map(({ exp_samples: samples }) => samples.length)).toEqual([0, 1, 0]);
+  }
+});
+
+test('rules and dashboard use only metrics that are exported, and the dashboard shows each of them', () => {
+  const shown = dashboard
+    .parse(JSON.parse(deployText('grafana/dashboard.json')))
+    .panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr)));
+  const used = [...rules.flatMap(({ expr }) => metricsIn(expr)), ...shown];
+  expect(used.filter((name) => !exported.has(name))).toEqual([]);
+  expect(rules.map(({ expr }) => metricsIn(expr).length)).not.toContain(0);
+  expect([...exported].filter((name) => !shown.includes(name))).toEqual([]);
+});
