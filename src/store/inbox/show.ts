@@ -67,7 +67,7 @@ export async function readKeptMessage(sql: Sql, { group, id }: KeptName): Promis
           'first', (select jsonb_build_object('id', f.message_id, 'state', f.state) from outbox.parked f
             where f.key_id = k.id order by f.position limit 1),
           'before', (select count(*) from outbox.parked b where b.key_id = k.id and b.position < p.position),
-          'inHand', not exists (select from outbox.parked_key l where l.id = k.id for share skip locked),
+          'inHand', outbox.key_in_hand(k.id),
           'workflowStarted', coalesce(k.told_at > '-infinity', false))
         from outbox.parked_key k where k.id = p.key_id) as "parkedKey"
      from outbox.parked p where consumer_group = $1 and message_id = $2`,

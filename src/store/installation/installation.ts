@@ -19,7 +19,7 @@ export const laneOfAnotherCluster = `greatest(pg_snapshot_xmax(l.snapshot), pg_s
  * becomes ready here.
  */
 export const rowsOfAnotherCluster = `(exists (select from outbox.lane l where ${laneOfAnotherCluster})
-  or coalesce((select m.xid from (select * from only outbox.message union all select * from outbox.log) m where m.position > 0 order by m.xid desc limit 1)
+  or coalesce((select m.xid from (select o.position, o.xid from only outbox.message o union all select l.position, l.xid from outbox.log l) m where m.position > 0 order by m.xid desc limit 1)
     >= pg_snapshot_xmax(pg_current_snapshot()), false))`;
 
 /**
