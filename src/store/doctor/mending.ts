@@ -1,3 +1,5 @@
+import { consumerTables, type RoleTables, senderTables } from './role-tables.ts';
+
 /** Statements that mend what the doctor finds, for people to run: nothing here is executed. */
 export const mending = {
   set: (setting: string, value: string) => `alter system set ${setting} = ${value}; select pg_reload_conf()`,
@@ -17,24 +19,32 @@ export const mending = {
   own: (table: string, owner: string) => `alter table outbox.${table} owner to ${name(owner)}`,
   member: (role: string, owner: string) =>
     `grant ${name(owner)} to ${name(role)}, or connect as ${name(owner)}`,
-  /** As docs/production.md has them. */
+  /** As deploy/roles.sql has them. */
   letSend: (role: string) =>
     [
-      `grant usage on schema outbox to ${name(role)}`,
-      `grant usage on all sequences in schema outbox to ${name(role)}`,
-      `grant select on all tables in schema outbox to ${name(role)}`,
-      `grant insert, update, delete on outbox.message, outbox.schedule to ${name(role)}`,
+      ...letUse(role, senderTables),
+      `grant usage on sequence outbox.message_position to ${name(role)}`,
       'select outbox.grant_log()',
     ].join('; '),
   letConsume: (role: string) =>
     [
-      `grant usage on schema outbox to ${name(role)}`,
-      `grant usage on all sequences in schema outbox to ${name(role)}`,
-      `grant select, insert, update, delete on all tables in schema outbox to ${name(role)}`,
+      ...letUse(role, consumerTables),
+      `grant select (id, created_at, position, xid) on outbox.message, outbox.log to ${name(role)}`,
+      `grant update on outbox.bulk_operation, outbox.processed_epoch to ${name(role)}`,
+      `grant insert on outbox.audit to ${name(role)}`,
     ].join('; '),
   letKeepIds: (role: string) =>
     `grant execute on function outbox.roll_processed, outbox.drop_processed to ${name(role)}`,
 } as const;
+
+function letUse(role: string, { read, write }: RoleTables): readonly string[] {
+  const tables = (names: readonly string[]) => names.map((table) => `outbox.${table}`).join(', ');
+  return [
+    `grant usage on schema outbox to ${name(role)}`,
+    `grant select on ${tables(read)} to ${name(role)}`,
+    `grant select, insert, update, delete on ${tables(write)} to ${name(role)}`,
+  ];
+}
 
 function name(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;

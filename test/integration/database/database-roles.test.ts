@@ -1,6 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
@@ -13,19 +10,12 @@ import { noteWindow } from '../../../src/store/inbox/window.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
 import { dayMs, EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
+import { applyRoles, type RoleName, type Roles } from '../../support/fixtures/roles.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { type FedConsumer, feed, startFed } from '../../support/processes/fed-consumer.ts';
 
-/** The names that docs/production.md uses; roles belong to the whole server, so here each test has its own. */
-const documented = ['shop', 'billing'] as const;
-type Role = (typeof documented)[number];
-
-const grants = /^```sql\n(?<sql>.*?roll_processed.*?)^```$/ms.exec(
-  readFileSync(path.resolve(import.meta.dirname, '../../../docs/production.md'), 'utf8'),
-)?.groups?.['sql'];
-
 let fixture: EpochFixture;
-let suffix: string;
+let roles: Roles;
 let source: MemorySource;
 const ends: (() => Promise<void>)[] = [];
 
@@ -33,33 +23,24 @@ beforeEach(async () => {
   fixture = await EpochFixture.create();
   // Of its own, because a new group begins with the oldest message.
   source = memorySource();
-  suffix = randomBytes(4).toString('hex');
   await fixture.database.query('create table effect (seq bigserial, n int, consumer text, at timestamptz)');
-  for (const role of documented)
-    await fixture.database.query(`create role ${role}_${suffix} login password 'first'`);
-  for (const statement of (grants ?? '').split(';').filter((text) => text.trim() !== ''))
-    await fixture.database.query(statement.replaceAll(/\bto (\w+)$/g, (_, role) => `to ${role}_${suffix}`));
-  await fixture.database.query(`grant all on effect, effect_seq_seq to billing_${suffix}`);
+  roles = await applyRoles(fixture);
+  await fixture.database.query(`grant all on effect, effect_seq_seq to ${roles.nameOf('consumer')}`);
 });
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
-  for (const role of documented) await fixture.database.query(`drop owned by ${role}_${suffix}`);
-  for (const role of documented) await fixture.database.query(`drop role ${role}_${suffix}`);
   await fixture.drop();
 });
 
-function clientOf(role: Role): PrismaClient {
-  const url = new URL(fixture.url);
-  url.username = `${role}_${suffix}`;
-  url.password = 'first';
-  const prisma = openPrisma(url.href);
+function clientOf(role: RoleName): PrismaClient {
+  const prisma = openPrisma(roles.urlOf(role));
   ends.push(() => prisma.$disconnect());
   return prisma;
 }
 
 async function consume(): Promise<FedConsumer> {
-  const running = await startFed(clientOf('billing'), source, {
-    group: `billing-${suffix}`,
+  const running = await startFed(clientOf('consumer'), source, {
+    group: roles.nameOf('consumer'),
     quickRetries: [],
     retry: [10],
     window: '30 days',
@@ -79,8 +60,8 @@ async function effects(): Promise<readonly number[]> {
 
 const troubles = ({ events }: FedConsumer) => events.filter(({ type }) => type.endsWith('-failing'));
 
-test('with the documented grants a service sends, cancels and reschedules', async () => {
-  const prisma = clientOf('shop');
+test('with the grants of its role a service sends, cancels and reschedules', async () => {
+  const prisma = clientOf('sender');
   const orders = topic('orders', z.object({ n: z.number() }));
   const stored = await transaction(prisma, async (tx) => {
     const { id } = await send(tx, orders, { n: 1 }, { key: 'a' });
@@ -106,8 +87,8 @@ test('with the documented grants a service sends, cancels and reschedules', asyn
   await expect(prisma.$queryRaw`select outbox.roll_processed(0, 1, 0)`).rejects.toThrow(/permission denied/);
 });
 
-test('with the documented grants a service in another language sends, cancels and reschedules by SQL', async () => {
-  const prisma = clientOf('shop');
+test('with the grants of its role a service in another language sends, cancels and reschedules by SQL', async () => {
+  const prisma = clientOf('sender');
   const [answer] = await prisma.$queryRaw<unknown[]>`
     with one as (select * from outbox.send('orders', '1', key => 'a')),
          two as (select * from outbox.send_batch('orders', '[{"payload":"2","ref":"two","afterMs":60000}]'))
@@ -122,8 +103,8 @@ test('with the documented grants a service in another language sends, cancels an
   ]);
 });
 
-test('with the documented grants a service cancels a retrying message, and cannot record freed keys otherwise', async () => {
-  const prisma = clientOf('shop');
+test('with the grants of its role a service cancels a retrying message, and cannot record freed keys otherwise', async () => {
+  const prisma = clientOf('sender');
   const orders = topic('orders', z.object({ n: z.number() }));
   const { id } = await transaction(prisma, (tx) => send(tx, orders, { n: 1 }, { key: 'a' }));
   await takeOut(fixture.database, [id]);
@@ -135,7 +116,7 @@ test('with the documented grants a service cancels a retrying message, and canno
   expect(await transaction(prisma, (tx) => cancel(tx, orders, { id }))).toBe('canceled');
   expect(await fixture.database.query('select key from outbox.freed_key')).toEqual([{ key: 'a' }]);
 
-  const name = `shop_${suffix}`;
+  const name = roles.nameOf('sender');
   await fixture.database.query(`create schema ${name} authorization ${name}`);
   await prisma.$executeRawUnsafe(`create table ${name}.own (topic text, lane integer, key text, state text)`);
   await expect(
@@ -148,7 +129,7 @@ test('with the documented grants a service cancels a retrying message, and canno
   ).rejects.toThrow(/permission denied/);
 });
 
-test('with the documented grants a consumer handles and parks, and begins, uses and drops epochs', async () => {
+test('with the grants of its role a consumer handles and parks, and begins, uses and drops epochs', async () => {
   feed(source, { n: 1 }, { n: 2, key: 'a' }, { n: 3, key: 'a' });
   const first = await consume();
   await until(async () => (await effects()).length === 3);
@@ -166,13 +147,13 @@ test('with the documented grants a consumer handles and parks, and begins, uses 
   const third = await consume();
   feed(source, { n: 6 });
   await until(async () => (await effects()).includes(6));
-  expect(await fixture.epochs()).toEqual([2, 3]);
   expect([first, second, third].flatMap(troubles)).toEqual([]);
+  expect(await fixture.epochs()).toEqual([2, 3]);
 });
 
 test('a consumer that may not change epochs reports the missing grants at start and handles messages', async () => {
   await fixture.database.query(
-    `revoke execute on function outbox.roll_processed, outbox.drop_processed from billing_${suffix}`,
+    `revoke execute on function outbox.roll_processed, outbox.drop_processed from ${roles.nameOf('consumer')}`,
   );
   const running = await consume();
 
@@ -181,7 +162,7 @@ test('a consumer that may not change epochs reports the missing grants at start 
       type: 'window-failing',
       error: {
         code: 'OUTBOX_PRIVILEGE_MISSING',
-        message: expect.stringContaining(`"billing_${suffix}"`),
+        message: expect.stringContaining(`"${roles.nameOf('consumer')}"`),
         next: expect.stringContaining('docs/production.md'),
       },
     },
@@ -192,7 +173,7 @@ test('a consumer that may not change epochs reports the missing grants at start 
 
 test('a consumer that may not change epochs leaves them to the relay of its database', async () => {
   await fixture.database.query(
-    `revoke execute on function outbox.roll_processed, outbox.drop_processed from billing_${suffix}`,
+    `revoke execute on function outbox.roll_processed, outbox.drop_processed from ${roles.nameOf('consumer')}`,
   );
   await noteWindow(fixture.database, { group: '', windowMs: 30 * dayMs });
   await fixture.mark(['a']);

@@ -111,15 +111,15 @@ test('roles that lack a right that sender, consumer or relay needs are named wit
   await database.query(
     `grant execute on function outbox.roll_processed, outbox.drop_processed to ${billing}`,
   );
-  await database.query(`revoke select on outbox.topic from ${shop}, ${billing}`);
+  await database.query(`revoke select on outbox.installation from ${shop}, ${billing}`);
   const revoked = await look();
   expect(revoked.get('sending roles')).toMatchObject({
     state: 'problem',
-    message: expect.stringContaining('it lacks select on outbox.topic.'),
+    message: expect.stringContaining('it lacks select on outbox.installation.'),
   });
   expect(revoked.get('consuming roles')).toMatchObject({
     state: 'problem',
-    message: expect.stringContaining('it lacks select on outbox.topic.'),
+    message: expect.stringContaining('it lacks select on outbox.installation.'),
   });
   for (const check of ['sending roles', 'consuming roles'])
     for (const grant of revoked.get(check)?.next?.split('; ') ?? []) await database.query(grant);
