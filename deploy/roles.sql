@@ -67,7 +67,7 @@ begin
   grant select (id, created_at, position, xid) on outbox.message, outbox.log to outbox_consumer;
   -- A bulk operation on what a group keeps is run by its consumers, which also note what of an epoch they have carried on.
   grant update on outbox.bulk_operation, outbox.processed_epoch to outbox_consumer;
-  grant insert on outbox.audit to outbox_consumer;
+  grant select, insert on outbox.audit to outbox_consumer;
   grant select, insert, update, delete on outbox.consumer_group, outbox.consumer, outbox.processed, outbox.parked_key,
     outbox.parked, outbox.mark, outbox.breaker, outbox.letter_turn to outbox_consumer;
   grant execute on function outbox.roll_processed, outbox.drop_processed to outbox_consumer;

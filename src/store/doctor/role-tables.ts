@@ -27,7 +27,7 @@ export const senderTables: RoleTables = {
 
 /** Of a role that consumes. */
 export const consumerTables: RoleTables = {
-  read: ['migration', 'installation', 'lane', 'bulk_operation', 'processed_epoch'],
+  read: ['migration', 'installation', 'lane', 'audit', 'bulk_operation', 'processed_epoch'],
   write: [
     'consumer_group',
     'consumer',

@@ -3,12 +3,14 @@ import { z } from 'zod';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { type MemorySource, memorySource } from '../../../src/brokers/memory/memory-source.ts';
 import { topic } from '../../../src/core/topic.ts';
+import { operations } from '../../../src/operations.ts';
 import { cancel, reschedule } from '../../../src/outbox/change.ts';
 import { send } from '../../../src/outbox/send.ts';
 import { transaction } from '../../../src/outbox/transact.ts';
 import { noteWindow } from '../../../src/store/inbox/window.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
 import { dayMs, EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
+import { ada } from '../../support/fixtures/operator.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { applyRoles, type RoleName, type Roles } from '../../support/fixtures/roles.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -187,4 +189,25 @@ test('a consumer that may not change epochs leaves them to the relay of its data
   // The relay has not been there for more than a day.
   await fixture.pass(dayMs);
   expect(troubles(await consume())).toMatchObject([{ error: { code: 'OUTBOX_PRIVILEGE_MISSING' } }]);
+});
+
+test('with the grants of its role a consumer runs the bulk operations that an operator starts on what its group keeps', async () => {
+  const group = roles.nameOf('consumer');
+  await fixture.database.query(
+    `insert into outbox.parked (consumer_group, message_id, state, topic, key, address, partition, "offset", wire, body, sent_at, reason)
+     select $1, 'kept-' || g, 'failed', 'numbers', 'k', 'numbers', 0, g,
+       json_build_object('key', 'k', 'headers', json_build_object('ce_id', 'kept-' || g, 'ce_type', 'numbers')),
+       convert_to('{"n":' || g || '}', 'UTF8'), now(), 'error'
+     from generate_series(4, 6) g`,
+    [group],
+  );
+  await consume();
+  const at = operations({ database: { url: roles.urlOf('operator') } });
+  ends.push(() => at.close());
+  const { id } = await at.inbox.bulk.start({ group, states: ['failed'] }, { action: 'retry' }, ada);
+
+  const state = () => at.inbox.bulk.show(id ?? '');
+  await until(async () => (await state()).state !== 'running', 30_000);
+  expect(await state()).toMatchObject({ state: 'done', counts: { retried: 3 } });
+  await until(async () => (await effects()).length === 3);
 });

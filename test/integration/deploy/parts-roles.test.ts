@@ -101,7 +101,7 @@ const rightsTo: Readonly<Record<string, readonly RoleName[]>> = {
   'select payload from outbox.message': ['sender', 'viewer', 'operator', 'relay', 'owner'],
   'select body from outbox.parked': ['consumer', 'viewer', 'operator', 'relay', 'owner'],
   'select xid, position from outbox.message': ['sender', 'consumer', 'viewer', 'operator', 'relay', 'owner'],
-  'select * from outbox.audit': ['viewer', 'operator', 'relay', 'owner'],
+  'select * from outbox.audit': ['consumer', 'viewer', 'operator', 'relay', 'owner'],
   'update outbox.message set payload = payload': ['sender', 'operator', 'relay', 'owner'],
   'update outbox.lane set cursor = 0': ['operator', 'relay', 'owner'],
   'update outbox.topic set paused = true': ['operator', 'relay', 'owner'],
