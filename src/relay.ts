@@ -1,5 +1,5 @@
-export { type HealthServer, type HealthServerOptions, healthServer } from './app/health-server.ts';
 export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
+export { type HealthServer, type HealthServerOptions, healthServer } from './app/health-server.ts';
 export { type RelayOptions, type RunningRelay, startRelay } from './app/relay/start-relay.ts';
 export type { Hold } from './brokers/transport.ts';
 export type { ApiSettings, Config, RelayConfig } from './config/config.ts';

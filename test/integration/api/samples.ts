@@ -38,6 +38,7 @@ export async function fill({ lane, post }: ApiBench): Promise<World> {
     everyMs: 3_600_000,
     timeZone: 'UTC',
     overlap: 'skip',
+    expiresAfterMs: null,
     catchUpMs: 60_000,
   });
   const started = await post('/bulk', {
