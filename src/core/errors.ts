@@ -1,10 +1,5 @@
-/** What to do about an error: whether the same call may succeed later, and the next step for the reader. */
-interface ErrorRule {
-  /** True when the same call may succeed later without a change by the caller. */
-  readonly retryable: boolean;
-  /** What to do next, as an instruction. */
-  readonly next: string;
-}
+import type { ErrorRule } from './error-rule.ts';
+import { requestErrorRules } from './request-errors.ts';
 
 /** Every error of the library, as data. The code is stable; the texts are for people and may change. */
 export const errorRules = {
@@ -180,29 +175,7 @@ export const errorRules = {
     retryable: false,
     next: 'Cancel or reschedule the waiting message of this ref, or choose another ref.',
   },
-  OUTBOX_REQUEST_CROSS_SITE: {
-    retryable: false,
-    next: 'Make the request from a page of the same address; outside of a browser, send the header Origin with the address of the API.',
-  },
-  OUTBOX_REQUEST_DENIED: {
-    retryable: false,
-    next: 'Ask for the right that the message names; GET /me lists your own.',
-  },
-  OUTBOX_REQUEST_FAILED: { retryable: false, next: 'Look for the request id in the log of the API.' },
-  OUTBOX_REQUEST_INVALID: {
-    retryable: false,
-    next: 'Correct what is named; GET /openapi.json describes every request.',
-  },
-  OUTBOX_REQUEST_LIMITED: { retryable: true, next: 'Wait, or end what is open, and try again.' },
-  OUTBOX_REQUEST_REPEATED: {
-    retryable: false,
-    next: 'Use a new Idempotency-Key for every request that asks for something else.',
-  },
-  OUTBOX_REQUEST_TOO_LARGE: { retryable: false, next: 'Send less at once.' },
-  OUTBOX_REQUEST_UNPROVED: {
-    retryable: false,
-    next: 'Sign in, or send the credentials that the header WWW-Authenticate asks for.',
-  },
+  ...requestErrorRules,
   OUTBOX_SCHEDULE_REFUSED: {
     retryable: true,
     next: 'Schedule the message again with what the reason asks for, or start a relay that raises the limit.',

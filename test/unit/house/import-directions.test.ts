@@ -61,11 +61,7 @@ const cases: readonly Case[] = [
   ...allow('src/store', value('../core/errors.ts'), value('./inbox/processed.ts'), value('pg')),
   ...allow('src/store/inbox', value('../database/pool.ts'), value('../../core/errors.ts'), value('pg')),
 
-  refuse(
-    'src/outbox',
-    value('../relay/starter.ts'),
-    'src/outbox may import src/store, src/telemetry and src/core only',
-  ),
+  refuse('src/outbox', value('../relay/starter.ts'), 'src/outbox may import src/store'),
   refuse('src/outbox', value('pg'), onlyStore),
   ...allow('src/outbox', value('../store/message/write.ts'), value('../core/topic.ts')),
 
