@@ -61,6 +61,39 @@ create sequence outbox.parked_position_seq as bigint start 1 increment 1 minvalu
 
 create sequence outbox.reconciliation_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+create table outbox.alert (
+  rule text collate "C" not null,
+  subject text collate "C" not null,
+  since timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  over_at timestamp with time zone,
+  figure double precision not null,
+  text text not null,
+  next text not null,
+  news bigint not null default 1,
+  news_at timestamp with time zone not null,
+  told jsonb not null default '{}'::jsonb,
+  told_at timestamp with time zone
+);
+constraint alert_pkey PRIMARY KEY (rule, subject);
+
+create table outbox.alert_destination (
+  name text collate "C" not null,
+  leased_until timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  told_at timestamp with time zone,
+  failures integer not null default 0,
+  error text
+);
+constraint alert_destination_pkey PRIMARY KEY (name);
+
+create table outbox.alert_silence (
+  rule text collate "C" not null,
+  until timestamp with time zone not null,
+  actor text not null,
+  reason text
+);
+constraint alert_silence_pkey PRIMARY KEY (rule);
+
 create table outbox.attempt (
   id bigint not null generated always as identity,
   message_id uuid not null,
@@ -185,8 +218,10 @@ create table outbox.figures (
   only_one boolean not null default true,
   number bigint not null,
   began_at timestamp with time zone not null,
-  read_at timestamp with time zone,
-  figures jsonb
+  noted bigint,
+  noted_at timestamp with time zone,
+  figures jsonb,
+  judged bigint not null default 0
 );
 constraint figures_only_one_check CHECK (only_one);
 constraint figures_pkey PRIMARY KEY (only_one);
@@ -201,17 +236,20 @@ constraint freed_key_pkey PRIMARY KEY (topic, lane, key, id);
 
 create table outbox.group_look (
   transport text collate "C" not null,
+  address text collate "C" not null,
   number bigint not null,
   began_at timestamp with time zone not null
 );
-constraint group_look_pkey PRIMARY KEY (transport);
+constraint group_look_pkey PRIMARY KEY (transport, address);
 
 create table outbox.group_place (
-  topic text collate "C" not null,
+  transport text collate "C" not null,
+  address text collate "C" not null,
   consumer_group text collate "C" not null,
+  look bigint not null default 0,
   places jsonb not null default '{}'::jsonb
 );
-constraint group_place_pkey PRIMARY KEY (topic, consumer_group);
+constraint group_place_pkey PRIMARY KEY (transport, address, consumer_group);
 
 create table outbox.installation (
   only_one boolean not null default true,
@@ -482,8 +520,10 @@ create table outbox.processed (
   consumer_group text collate "C" not null,
   message_id text collate "C" not null,
   topic text collate "C",
-  processed_at timestamp with time zone not null default now()
+  processed_at timestamp with time zone not null default now(),
+  expired boolean
 ) partition by LIST (epoch);
+constraint processed_expired_check CHECK (expired);
 constraint processed_pkey PRIMARY KEY (consumer_group, message_id, epoch);
 
 create table outbox.processed_1 (
@@ -491,9 +531,11 @@ create table outbox.processed_1 (
   consumer_group text collate "C" not null,
   message_id text collate "C" not null,
   topic text collate "C",
-  processed_at timestamp with time zone not null default now()
+  processed_at timestamp with time zone not null default now(),
+  expired boolean
 ) partition of outbox.processed FOR VALUES IN ('1');
 constraint processed_1_pkey PRIMARY KEY (consumer_group, message_id, epoch);
+constraint processed_expired_check CHECK (expired);
 
 create table outbox.processed_epoch (
   epoch bigint not null,
@@ -544,6 +586,17 @@ create table outbox.relay (
 );
 constraint relay_pkey PRIMARY KEY (id);
 
+create table outbox.request (
+  actor text collate "C" not null,
+  key text collate "C" not null,
+  digest text not null,
+  status integer,
+  answer text,
+  created_at timestamp with time zone not null default now()
+);
+constraint request_pkey PRIMARY KEY (actor, key);
+CREATE INDEX request_created ON outbox.request USING btree (created_at);
+
 create table outbox.schedule (
   name text collate "C" not null,
   topic text collate "C" not null,
@@ -556,6 +609,7 @@ create table outbox.schedule (
   time_zone text not null default 'UTC'::text,
   overlap text not null default 'allow'::text,
   catch_up_ms bigint not null,
+  expires_after_ms bigint,
   paused boolean not null default false,
   removed boolean not null default false,
   version bigint not null default 1,
@@ -569,6 +623,7 @@ create table outbox.schedule (
 );
 constraint schedule_catch_up_ms_check CHECK ((catch_up_ms >= 10000));
 constraint schedule_every_ms_check CHECK ((every_ms >= 1000));
+constraint schedule_expires_after_ms_check CHECK ((expires_after_ms >= 0));
 constraint schedule_overlap_check CHECK ((overlap = ANY (ARRAY['allow'::text, 'skip'::text])));
 constraint schedule_pkey PRIMARY KEY (name);
 constraint schedule_rule CHECK ((num_nonnulls(cron, every_ms) = 1));
@@ -1111,8 +1166,8 @@ begin
     where (k.consumer_group, k.message_id) > (coalesce(v_old.kept_group, ''), coalesce(v_old.kept_id, ''))
     order by k.consumer_group, k.message_id limit p_limit
   ), kept as (
-    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at)
-    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired
     from page k cross join lateral (
       select * from outbox.processed o
       where o.epoch = p_epoch and o.consumer_group = k.consumer_group and o.message_id = k.message_id offset 0) p
@@ -1164,8 +1219,8 @@ begin
     select (select p.consumer_group from outbox.processed p where p.epoch = p_epoch and p.consumer_group > g.name
       order by p.consumer_group limit 1) from present g where g.name is not null
   ), kept as (
-    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at)
-    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired
     from page m cross join present g cross join lateral (
       select * from outbox.processed o
       where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = m.id::text offset 0) p
@@ -1415,7 +1470,6 @@ AS $function$
 begin
   if new.workflow_due_at = new.due_at then new.workflow_due_at := new.expires_at; end if;
   new.due_at := new.expires_at;
-  new.first_due_at := least(new.first_due_at, new.expires_at);
   return new;
 end
 $function$;
@@ -1554,6 +1608,12 @@ CREATE OR REPLACE FUNCTION outbox.expiry_of(m jsonb, now_at timestamp with time 
  LANGUAGE sql
  STABLE
 AS $function$ select coalesce((m ->> 'expiresAt')::timestamptz, now_at + (m ->> 'expiresAfterMs')::float8 * interval '1 ms') $function$;
+
+CREATE OR REPLACE FUNCTION outbox.expiry_refusal(expires timestamp with time zone, due timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$ select jsonb_build_object('code', 'OUTBOX_EXPIRY_BEFORE_DUE', 'message', format('The message would expire %s, and be due %s.', expires, due)) $function$;
 
 CREATE OR REPLACE FUNCTION outbox.fail_try(p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean, p_retry_ms double precision[], p_block boolean)
  RETURNS outbox.try_answer
@@ -1837,6 +1897,13 @@ begin
     where p.consumer_group = p_group and p.message_id = any(p_ids) and p.key_id = p_id and p.state = 'parked');
 end $function$;
 
+CREATE OR REPLACE FUNCTION outbox.key_in_hand(p_id uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$ select not exists (select from outbox.parked_key k where k.id = p_id for share skip locked) $function$;
+
 CREATE OR REPLACE FUNCTION outbox.lane_of(key text, id uuid, lanes integer)
  RETURNS integer
  LANGUAGE sql
@@ -2057,8 +2124,10 @@ begin
   update only outbox.message m set due_at = greatest(due, now_at), updated_at = outbox.clock(),
     first_due_at = case when m.first_due_at is not null then greatest(due, now_at) end,
     workflow_due_at = case when m.workflow_id = outbox.message_workflow_id(m.id) then m.workflow_due_at else greatest(due, now_at) end
-  where m.id = target and m.topic = p_topic and m.state = 'waiting';
+  where m.id = target and m.topic = p_topic and m.state = 'waiting' and (due <= now_at or m.expires_at > due) is not false;
   if found then return 'rescheduled'; end if;
+  perform from only outbox.message m where m.id = target and m.topic = p_topic and m.state = 'waiting' and m.expires_at <= due;
+  if found then return 'past-expiry'; end if;
   perform from outbox.message m where m.id = target and m.topic = p_topic;
   if found then return 'too-late'; end if;
   perform from outbox.message_all a where a.id = target and a.topic = p_topic;
@@ -2104,6 +2173,20 @@ begin
     select distinct m.key, (select t.exhausted = 'block-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
     from only outbox.message m where m.id = any(p_ids) and m.state::text = 'blocked' and m.key is not null offset 0
   ) k cross join lateral outbox.free_blocked(p_topic, p_lane, k.key, k.failed_blocks);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.note_expired(p_group text, p_ids text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  update outbox.processed o set expired = true where o.consumer_group = p_group and o.message_id = any(p_ids);
 end
 $function$;
 
@@ -2348,8 +2431,7 @@ AS $function$
         'message', format('The message would be due %s; the database allows a delay of %s for the topic "%s".',
           due, policy.delay_limit, policy.name))
     when due > now_at and outbox.expiry_of(m, now_at) <= due
-      then jsonb_build_object('code', 'OUTBOX_EXPIRY_BEFORE_DUE',
-        'message', format('The message would expire %s, and be due %s.', outbox.expiry_of(m, now_at), due))
+      then outbox.expiry_refusal(outbox.expiry_of(m, now_at), due)
   end
 $function$;
 
@@ -2504,16 +2586,23 @@ CREATE OR REPLACE FUNCTION outbox.replace_waiting(p_topic text, m jsonb, p_due t
 AS $function$
 declare
   answer outbox.store_result;
+  waiting uuid;
+  due timestamptz;
+  expires timestamptz := outbox.expiry_of(m, p_now);
 begin
-  update only outbox.message t set payload = m ->> 'payload', headers = nullif(m -> 'headers', 'null'),
-    expires_at = outbox.expiry_of(m, p_now), content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = w.due_at, updated_at = outbox.clock(),
-    workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else w.due_at end
-  from (
-    select x.id, case when m ->> 'keepDue' = 'true' then x.due_at
-      else outbox.replaced_due(x.due_at, p_due, x.first_due_at + (m ->> 'atMostMs')::float8 * interval '1 ms', p_now) end as due_at
-    from only outbox.message x where x.topic = p_topic and x.ref = m ->> 'ref' and x.state = 'waiting' for update
-  ) w
-  where t.id = w.id and t.topic = p_topic and t.ref = m ->> 'ref' and t.state = 'waiting' and t.key is not distinct from m ->> 'key'
+  select x.id, case when m ->> 'keepDue' = 'true' then x.due_at
+    else outbox.replaced_due(x.due_at, p_due, x.first_due_at + (m ->> 'atMostMs')::float8 * interval '1 ms', p_now) end
+  into waiting, due
+  from only outbox.message x
+  where x.topic = p_topic and x.ref = m ->> 'ref' and x.state = 'waiting' and x.key is not distinct from m ->> 'key' for update;
+  if not found then return null; end if;
+  if due > p_now and expires <= due then
+    return (1, null, null, null, null, false, outbox.expiry_refusal(expires, due))::outbox.store_result;
+  end if;
+  update only outbox.message t set payload = m ->> 'payload', headers = nullif(m -> 'headers', 'null'), expires_at = expires,
+    content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = due, updated_at = outbox.clock(),
+    workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else due end
+  where t.id = waiting
   returning 1, t.id, t.workflow_id, t.state, t.due_at, false, null::jsonb into answer;
   return answer;
 end
@@ -2562,6 +2651,9 @@ begin
       'message', format('%s is negative, or beyond the longest delay of the topic "%s", %s.', coalesce(after::text, at::text), topic,
         (outbox.policy(topic)).delay_limit)));
   end if;
+  if answer = 'past-expiry' then
+    perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_EXPIRY_BEFORE_DUE', 'message', 'The message will have expired by the new due time.'));
+  end if;
   return answer;
 end
 $function$;
@@ -2609,6 +2701,7 @@ begin
     when l.answer is not null then l.answer
     when (l.message).state not in ('parked', 'failed') then 'too-late'
     when not outbox.is_asked_for(l.message, p_states, p_reason) then 'too-late'
+    when outbox.wire_expired((l.message).wire) then 'expired'
     when (l.message).state = 'parked' and not l.is_first then 'behind-key' end;
   if result is not null then return; end if;
   v_home := coalesce(l.home, outbox.bring_back_key(l.message));
@@ -2850,7 +2943,7 @@ begin
   if replaces then
     replaced := outbox.replace_waiting(p_topic, single,
       coalesce((single ->> 'at')::timestamptz, now_at + (single ->> 'afterMs')::float8 * interval '1 ms'), now_at);
-    if replaced.id is not null then
+    if replaced.n is not null then
       return next replaced;
       return;
     end if;
@@ -3168,6 +3261,12 @@ begin
   returning l.topic, l.n, w.replace;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION outbox.wire_expired(p_wire text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$ select coalesce(outbox.instant_of(substring(p_wire from '[{,]"ce_expirytime":"([0-9][^"\\]*)"')) <= outbox.clock(), false) $function$;
 
 CREATE OR REPLACE FUNCTION outbox.write_claim()
  RETURNS void
