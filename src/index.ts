@@ -2,6 +2,7 @@ export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from 
 export { type ApiSettings, type Config, defineConfig, type RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export { env } from './config/env.ts';
+export type { GroupConfig } from './config/groups-config.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';

@@ -4,6 +4,7 @@ export type { SeenFilter } from './brokers/seen-filter.ts';
 export type { IncomingMessage, Lag, Partition, SourceNotice } from './brokers/source.ts';
 export type { ApiSettings, Config } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
+export type { GroupConfig } from './config/groups-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { StalledSettings } from './config/stalled-settings.ts';

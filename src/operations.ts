@@ -17,6 +17,7 @@ export {
 } from './app/operations/operations.ts';
 export type { ScheduleOperations } from './app/operations/schedule-operations.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
+export type { GroupConfig } from './config/groups-config.ts';
 export type { TemporalConfig } from './config/temporal-config.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
@@ -64,6 +65,7 @@ export type {
   TopicPolicyRow,
 } from './operations/status.ts';
 export type { TailedMessage, TailOptions } from './operations/tail.ts';
+export type { TimelineEntry } from './operations/timeline/entry.ts';
 export type { Invariant, InvariantResult, VerifyReport } from './operations/verify/report.ts';
 export type { VerifyBounds } from './operations/verify/verify.ts';
 export type { Why } from './operations/why.ts';

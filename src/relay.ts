@@ -4,6 +4,7 @@ export { type RelayOptions, type RunningRelay, startRelay } from './app/relay/st
 export type { Hold } from './brokers/transport.ts';
 export type { ApiSettings, Config, RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
+export type { GroupConfig } from './config/groups-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { StalledSettings } from './config/stalled-settings.ts';

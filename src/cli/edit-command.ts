@@ -71,7 +71,7 @@ async function replace(
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(expectedVersion !== undefined && { expectedVersion }),
   };
-  const edited = await withOperations(flags, (at) => edit(at, options), topics);
+  const edited = await withOperations(flags, (at) => edit(at, options), { topics });
   const dryRun = flags.dryRun ?? false;
   output.line(
     dryRun ? `Nothing was changed. ${shown} could be replaced.` : `${edited.id} replaces ${shown}.`,

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { type Operations, operations } from '../app/operations/operations.ts';
+import { type Operations, type OperationsConfig, operations } from '../app/operations/operations.ts';
 import { type DatabaseAddress, databaseOf, isDatabaseUrl } from '../config/database-config.ts';
 import { environment } from '../config/env.ts';
 import { OutboxError } from '../core/errors.ts';
-import type { Topic } from '../core/topic.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { loadConfig } from './load-config.ts';
 import { exitCodes, explain, type Output } from './output.ts';
@@ -48,6 +47,12 @@ export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddre
   );
 }
 
+/** The consumer groups of the configuration; none where `--database` or `DATABASE_URL` stands in for a configuration. */
+export async function groupsOf(flags: CommonFlags): Promise<NonNullable<OperationsConfig['groups']>> {
+  if (flags.config === undefined && (flags.database !== undefined || !existsSync(configOf(flags)))) return {};
+  return (await loadConfig(configOf(flags))).groups ?? {};
+}
+
 /** The error does not repeat another text, which may contain a password. */
 function addressIn(source: string, text: string): string {
   if (isDatabaseUrl(text)) return text;
@@ -71,10 +76,10 @@ export function optionsOf({ actor, reason, dryRun }: OperatorFlags): OperationOp
 export async function withOperations<Result>(
   flags: CommonFlags,
   work: (at: Operations, url: string) => Promise<Result>,
-  topics: readonly Topic[] = [],
+  rest: Pick<OperationsConfig, 'groups' | 'topics'> = {},
 ): Promise<Result> {
   const database = await databaseAddress(flags);
-  const at = operations({ database, topics });
+  const at = operations({ database, ...rest });
   try {
     return await work(at, database.url);
   } finally {

@@ -1,6 +1,6 @@
 import { causeIn } from '../core/cause.ts';
 import type { MessageDetails } from '../operations/show.ts';
-import { usageError, withOperations } from './operator-flags.ts';
+import { groupsOf, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { printable } from './printable.ts';
 import type { CommonFlags } from './register.ts';
@@ -11,28 +11,42 @@ export interface ShowFlags extends CommonFlags {
   readonly payload?: boolean;
 }
 
+type Shown = NonNullable<MessageDetails['message']>;
+
 /** Shows one message, what happened to it, and why it is not delivered. */
 export async function showCommand(id: string | undefined, flags: ShowFlags, output: Output): Promise<number> {
   if (id === undefined) return usageError('Name the message by its id.', output);
-  const details = await withOperations(flags, (at) => at.show(id));
+  const groups = await groupsOf(flags);
+  const details = await withOperations(flags, (at) => at.show(id), { groups });
   if (details === undefined) {
     output.trouble(`There is no message ${id}.`);
     output.value({ ok: false, message: `There is no message ${id}.` });
     return exitCodes.failed;
   }
-  const { payload, ...message } = details.message;
   for (const line of lines(details, flags.payload ?? false)) output.line(line);
   output.value({
     ok: true,
     ...details,
-    message:
-      flags.payload === true ? details.message : { ...message, payloadBytes: Buffer.byteLength(payload) },
+    message: flags.payload === true ? details.message : withoutPayload(details.message),
   });
   return exitCodes.ok;
 }
 
+function withoutPayload(message: MessageDetails['message']): object | null {
+  if (message === null) return null;
+  const { payload, ...rest } = message;
+  return { ...rest, payloadBytes: Buffer.byteLength(payload) };
+}
+
 function lines(details: MessageDetails, withPayload: boolean): readonly string[] {
-  const { message, why, keptBy, attempts, audit } = details;
+  const { message, why } = details;
+  const fields: readonly Field[] =
+    message === null ? [['state', why.text]] : fieldsOf(details, message, withPayload);
+  return [...fieldLines([...fields, ['next', why.next]]), ...timelineLines(details.timeline)];
+}
+
+function fieldsOf(details: MessageDetails, message: Shown, withPayload: boolean): readonly Field[] {
+  const { keptBy, why } = details;
   const fields: readonly Field[] = [
     ['message', message.id],
     ['topic', `${message.topic}, lane ${message.lane}, position ${message.position}`],
@@ -48,7 +62,7 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
       'may be out',
       message.maybePublished ? 'yes: it may be published and can no longer be canceled' : undefined,
     ],
-    ['broker', whereabouts(details)],
+    ['broker', whereabouts(message, details)],
     ...keptBy.map(({ group, state }) => ['kept', keptIn(group, state, message.id)] as const),
     ['workflow', message.workflowId],
     ['in its UI', details.workflowUrl],
@@ -62,14 +76,19 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
       withPayload ? message.payload : `${Buffer.byteLength(message.payload)} bytes (--payload shows them)`,
     ],
   ];
-  return [
-    ...fieldLines(fields),
-    ...section(
-      ['ATTEMPT', 'OUTCOME', 'ERROR'],
-      attempts.map(({ at, outcome, error }) => [at.toISOString(), outcome, causeIn(error ?? '')]),
-    ),
-    ...auditLines(audit),
-  ];
+  return fields;
+}
+
+function timelineLines(timeline: MessageDetails['timeline']): readonly string[] {
+  return section(
+    ['TIME', 'WHAT', 'WHERE', 'DETAIL'],
+    timeline.map(({ at, detail, what, where }) => [
+      at?.toISOString() ?? '-',
+      what === 'gap' ? 'not known' : what,
+      where,
+      causeIn(detail),
+    ]),
+  );
 }
 
 /** A line of details; one without a value is left out. */
@@ -103,7 +122,7 @@ function keptIn(group: string, state: string, id: string): string {
   return `by the group ${group}, ${state}: temporal-outbox inbox show ${id} --group ${group}`;
 }
 
-function whereabouts({ message, delivery }: MessageDetails): string | undefined {
+function whereabouts(message: Shown, { delivery }: MessageDetails): string | undefined {
   if (message.partition !== null && message.offset !== null)
     return `partition ${message.partition}, offset ${message.offset}`;
   if (delivery === null) return undefined;

@@ -9,6 +9,7 @@ import { isTopic, type Topic } from '../core/topic.ts';
 import type { OnFailed } from '../relay/on-failed.ts';
 import type { OnStalled } from '../relay/on-stalled.ts';
 import { type DatabaseConfig, databaseOptions } from './database-config.ts';
+import { type GroupConfig, groupsOptions } from './groups-config.ts';
 import { readConfig } from './read-config.ts';
 import { type RelaySettings, relayOptions } from './relay-settings.ts';
 import { type StalledSettings, stalledOptions } from './stalled-settings.ts';
@@ -41,6 +42,11 @@ export interface Config {
   readonly alerts?: AlertSettings;
   /** The HTTP API that `temporal-outbox api` serves. @defaultValue it is not served */
   readonly api?: ApiSettings;
+  /**
+   * Consumer groups whose inbox is in another database, by name: the operation `show` reads there what became of a message.
+   * @defaultValue only groups of `database` are shown
+   */
+  readonly groups?: Readonly<Record<string, GroupConfig>>;
 }
 
 /** Settings of the HTTP API. */
@@ -78,6 +84,7 @@ const configTable = {
   stalled: optional(stalledOptions),
   alerts: optional(alertOptions),
   api: optional(object({ authentication: authenticationShape } satisfies Table<ApiSettings>)),
+  groups: optional(groupsOptions),
 } satisfies Table<Config>;
 
 /** Names of all settings of a configuration. */

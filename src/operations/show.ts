@@ -1,4 +1,5 @@
 import type { Database } from '../store/database/database.ts';
+import { readRelays } from '../store/installation/relays.ts';
 import { readSettings } from '../store/installation/settings.ts';
 import { type Keeper, readKeepers } from '../store/message/keepers.ts';
 import {
@@ -12,15 +13,22 @@ import {
 import { readDelivery, type ShownDelivery } from '../store/message/show-delivery.ts';
 import { readDeliveryFacts } from '../store/message/why.ts';
 import { assertId } from './operation-options.ts';
+import { type BothSides, explainAcross } from './timeline/across.ts';
+import { inOrder, type TimelineEntry } from './timeline/entry.ts';
+import { groupEntries, isNoted } from './timeline/group-entries.ts';
+import { type OtherGroup, readSides } from './timeline/group-sides.ts';
+import { messageEntries } from './timeline/message-entries.ts';
 import { explainDelivery, type Why } from './why.ts';
 import { workflowLink } from './workflow-link.ts';
 
 /** A message, what happened to it, and why it is not delivered. */
 export interface MessageDetails {
-  /** The message with its payload and headers. */
-  readonly message: ShownMessage;
-  /** Why it is not delivered, or how it ended. */
+  /** The message with its payload and headers; `null`: only groups know it, because its row is dropped or in another installation. */
+  readonly message: ShownMessage | null;
+  /** The first reason why it has no effect yet, from its row to its groups, or how it ended. */
   readonly why: Why;
+  /** What happened to it here, at the broker and in its groups, earliest first, gaps included. */
+  readonly timeline: readonly TimelineEntry[];
   /** Link to its workflow in the Temporal UI; `null` if no UI is known. */
   readonly workflowUrl: string | null;
   /** Consumer groups of this database that keep it, parked or failed, instead of having handled it. */
@@ -34,20 +42,65 @@ export interface MessageDetails {
 }
 
 /**
- * Everything about one message, live or archived.
+ * Everything about one message, live or archived, and what consumer groups did with it.
  *
- * @returns `undefined` if no message has this id
+ * @param others groups with their inbox in another database; one that does not answer within three seconds is a gap of the timeline
+ * @returns `undefined` if neither the outbox nor a group that answers has a message of this id
  * @throws OutboxError `OUTBOX_ID_INVALID`
  */
-export async function showMessage(database: Database, id: string): Promise<MessageDetails | undefined> {
+export async function showMessage(
+  database: Database,
+  id: string,
+  others: readonly OtherGroup[] = [],
+): Promise<MessageDetails | undefined> {
   const wanted = assertId(id);
+  const [own, sides, relays] = await Promise.all([
+    readOwn(database, wanted),
+    readSides(database, others, wanted),
+    readRelays(database),
+  ]);
+  const sent = own !== undefined && ['published', 'confirmed'].includes(own.message.state);
+  const lags = relays.find(({ alive }) => alive)?.lags ?? [];
+  const topic = own?.message.topic ?? null;
+  const both: BothSides = { id: wanted, why: own?.why ?? null, sent, topic, sides, lags };
+  const ofGroups = sides.map((side) => groupEntries(side, sent));
+  if (own !== undefined)
+    return {
+      ...own,
+      why: explainAcross(both) ?? own.why,
+      timeline: inOrder([messageEntries(own), ...ofGroups]),
+    };
+  const noted = sides.some((side) => side.kind === 'answered' && isNoted(side.trace));
+  const why = noted ? explainAcross(both) : null;
+  if (!noted) return undefined;
+  return {
+    message: null,
+    why: why ?? endedElsewhere,
+    timeline: inOrder(ofGroups),
+    workflowUrl: null,
+    keptBy: await readKeepers(database, wanted),
+    delivery: null,
+    attempts: [],
+    audit: [],
+  };
+}
+
+const endedElsewhere: Why = {
+  code: 'ended-by-group',
+  text: 'The outbox has no such message; a group that had it has ended it, or dropped its id.',
+};
+
+type OwnDetails = Omit<MessageDetails, 'message' | 'timeline'> & { readonly message: ShownMessage };
+
+/** What the outbox's database has of the message. */
+async function readOwn(database: Database, id: string): Promise<OwnDetails | undefined> {
   const [message, facts, keptBy, delivery, attempts, audit, settings] = await Promise.all([
-    readStoredMessage(database, wanted),
-    readDeliveryFacts(database, wanted),
-    readKeepers(database, wanted),
-    readDelivery(database, wanted),
-    readAttempts(database, wanted),
-    readAudit(database, wanted),
+    readStoredMessage(database, id),
+    readDeliveryFacts(database, id),
+    readKeepers(database, id),
+    readDelivery(database, id),
+    readAttempts(database, id),
+    readAudit(database, id),
     readSettings(database),
   ]);
   if (message === undefined || facts === undefined) return undefined;

@@ -10,8 +10,13 @@ export interface Why {
     | 'confirmed'
     | 'discarded'
     | 'due-later'
+    | 'ended-by-group'
     | 'expired'
     | 'failed'
+    | 'group-away'
+    | 'group-behind'
+    | 'handled'
+    | 'kept-by-group'
     | 'lane-hold'
     | 'lanes-changing'
     | 'next'
@@ -26,8 +31,10 @@ export interface Why {
     | 'topic-unknown'
     | 'transport-paused'
     | 'unconfirmed';
-  /** For people, one sentence. */
+  /** For people, one sentence or two. */
   readonly text: string;
+  /** What to do or to ask next; missing if there is nothing to do, or the text says it. */
+  readonly next?: string;
 }
 
 /** Explains the state of a message. The first obstacle wins: a pause before a hold, a hold before a queue. */

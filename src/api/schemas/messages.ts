@@ -80,21 +80,27 @@ export const auditEntry = component(
 export const messageDetails = component(
   'MessageDetails',
   z.object({
-    message: z.object({
-      ...listed,
-      contentType: z.string(),
-      expiresAt: time.nullable(),
-      sends: count,
-      maybePublished: z.boolean(),
-      partition: count.nullable(),
-      offset: z.string().nullable(),
-      confirmBy: time.nullable(),
-      publishedAt: time.nullable(),
-      supersedes: messageId.nullable(),
-      supersededBy: messageId.nullable(),
-      version: z.string(),
-    }),
-    why: z.object({ code: z.string(), text: z.string() }),
+    message: z
+      .object({
+        ...listed,
+        contentType: z.string(),
+        expiresAt: time.nullable(),
+        sends: count,
+        maybePublished: z.boolean(),
+        partition: count.nullable(),
+        offset: z.string().nullable(),
+        confirmBy: time.nullable(),
+        publishedAt: time.nullable(),
+        supersedes: messageId.nullable(),
+        supersededBy: messageId.nullable(),
+        version: z.string(),
+      })
+      .nullable()
+      .describe('`null`: only groups know it.'),
+    why: z.object({ code: z.string(), text: z.string(), next: z.exactOptional(z.string()) }),
+    timeline: z.array(
+      z.object({ at: time.nullable(), what: z.string(), where: z.string(), detail: z.string() }),
+    ),
     workflowUrl: z.string().nullable(),
     keptBy: z.array(z.looseObject({})),
     delivery: z.looseObject({}).nullable(),

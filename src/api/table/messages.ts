@@ -39,8 +39,9 @@ export const messageRoutes: readonly Operation[] = [
     answer: messageDetails,
     async run({ at, scope }, { path: { id } }) {
       const found = await at.show(id);
-      scope.require(found?.message.topic, messageUnknown(id));
+      scope.require(found?.message?.topic, messageUnknown(id));
       if (found === undefined) throw messageUnknown(id);
+      if (found.message === null) return { ...found, message: null };
       const { headers: _headers, payload: _payload, ...message } = found.message;
       return { ...found, message };
     },
@@ -58,8 +59,8 @@ export const messageRoutes: readonly Operation[] = [
     answer: revealed,
     async run({ at, author, scope }, { path: { id } }) {
       const found = await at.show(id);
-      scope.require(found?.message.topic, messageUnknown(id));
-      if (found === undefined) throw messageUnknown(id);
+      scope.require(found?.message?.topic, messageUnknown(id));
+      if (!found?.message) throw messageUnknown(id);
       const { contentType, headers, payload, topic } = found.message;
       await at.note({ ...author({}), action: 'reveal', messageId: id, topic, result: 'revealed' });
       return { id, contentType, payload, base64: null, headers };

@@ -1,6 +1,7 @@
 import type { Transport } from '../../brokers/transport.ts';
 import { configNames } from '../../config/config.ts';
 import { type DatabaseAddress, type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
+import type { GroupConfig } from '../../config/groups-config.ts';
 import { type TemporalConfig, temporalOf } from '../../config/temporal-config.ts';
 import { longestDurationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
@@ -52,6 +53,7 @@ import type { EffectsQuery } from '../../store/verify/effects.ts';
 import { type AlertOperations, alertOperations } from './alert-operations.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
+import { otherGroups } from './group-databases.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
 import { type ScheduleOperations, scheduleOperations } from './schedule-operations.ts';
 
@@ -65,6 +67,11 @@ export interface OperationsConfig {
   readonly transports?: Readonly<Record<string, Transport>>;
   /** Used by `verify` to compare schedules. @defaultValue they are not compared */
   readonly temporal?: TemporalConfig;
+  /**
+   * Consumer groups whose inbox is in another database, by name: `show` reads there what became of a message.
+   * @defaultValue only groups of `database` are shown
+   */
+  readonly groups?: Readonly<Record<string, GroupConfig>>;
 }
 
 /** Options of a verification. */
@@ -99,7 +106,11 @@ export interface Operations {
    * when the database is away: call it again.
    */
   tail(filter?: MessageFilter, options?: TailOptions): AsyncIterable<TailedMessage>;
-  /** Everything about one message, and why it is not delivered; `undefined` if no message has this id. */
+  /**
+   * Everything about one message, as one timeline with what groups of this database and of `groups` did with it, and why it has no
+   * effect yet. A group's database that does not answer within three seconds is a gap. `message` is `null` if only a group
+   * knows it; `undefined` if none does, of those that answer.
+   */
   show(id: string): Promise<MessageDetails | undefined>;
   /** Cancels messages that are waiting, retrying, or blocked. */
   cancel(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
@@ -177,7 +188,7 @@ export function operationsOn(on: OnDatabase, config: OperationsConfig): Omit<Ope
     status: () => on(statusOf),
     list: (filter, page) => on((at) => list(at, filter, page), ['list', page]),
     tail: (filter = {}, options = {}) => tail(on, filter, options),
-    show: (id) => on((at) => showMessage(at, id)),
+    show: (id) => on((at) => showMessage(at, id, otherGroups(config.groups))),
     cancel: change(cancelChange, 'cancel'),
     reschedule: (target, options) =>
       on(

@@ -50,7 +50,7 @@ test('an edit sends a corrected copy in place of the failed message', async () =
   const copy = await operator.show(edited.id);
   expect(copy?.message).toMatchObject({
     state: 'published',
-    position: before?.message.position,
+    position: before?.message?.position,
     supersedes: fixture.idOf('K1'),
     headers: { why: 'bug' },
   });
@@ -79,7 +79,7 @@ test('the text of an edited payload is stored byte for byte', async () => {
 
   const { id } = await operator.edit(fixture.idOf('A'), { ...ada, payloadText: text });
 
-  expect((await operator.show(id))?.message.payload).toBe(text);
+  expect((await operator.show(id))?.message?.payload).toBe(text);
 });
 
 test('when two operators edit the same version one succeeds, and the conflict of the other is in the audit', async () => {
@@ -145,7 +145,7 @@ test.each<readonly [string, Edit, string | undefined]>([
   expect(await fixture.states('A')).toEqual([code === undefined ? 'superseded' : 'failed']);
   if (answer.kind !== 'edited') return;
   const headers = edit.headers === undefined ? { old: 'yes' } : edit.headers;
-  expect((await operator.show(answer.id))?.message.headers).toEqual(headers);
+  expect((await operator.show(answer.id))?.message?.headers).toEqual(headers);
 });
 
 test('a message that does not exist or is not failed cannot be edited', async () => {

@@ -192,6 +192,7 @@ test('operations accept a configuration with all settings', async () => {
     stalled: {},
     alerts: {},
     api,
+    groups: {},
     ...hooks,
   };
   await operations(defineConfig(full)).close();

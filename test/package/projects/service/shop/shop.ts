@@ -42,7 +42,7 @@ async function play(): Promise<unknown> {
     answer,
     processed: orders.counts().handled,
     refused: refused instanceof OutboxError ? refused.code : String(refused),
-    timeout: shown?.message.state,
+    timeout: shown?.message?.state,
   };
 }
 

@@ -1,0 +1,77 @@
+import type { Sql } from '../database/database.ts';
+import type { ShownAudit } from '../message/show.ts';
+import { keepingGroups } from './keeping-groups.ts';
+import { type KeptRow, readKeptAudit, readKeptMessage } from './show.ts';
+
+/** What a consumer group's database knows of one message. */
+export interface GroupTrace {
+  /** Name of the consumer group. */
+  readonly group: string;
+  /** False: nothing here shows that the group ever consumed from this database. */
+  readonly known: boolean;
+  /** How long it keeps processed ids, in milliseconds; `null`: forever. */
+  readonly windowMs: number | null;
+  /** The stored id: handled, or kept. `null`: it never arrived, or its epoch is gone. */
+  readonly processed: {
+    /** Number of the epoch that holds it, a 64-bit integer as a string. */
+    readonly epoch: string;
+    readonly at: Date;
+  } | null;
+  readonly kept: KeptRow | null;
+  /** What operators did to it in this group; newest first. */
+  readonly audit: readonly ShownAudit[];
+}
+
+interface TraceRow {
+  readonly group: string;
+  readonly known: boolean;
+  readonly windowMs: number | null;
+  readonly epoch: string | null;
+  readonly at: Date | null;
+  readonly kept: boolean;
+  readonly audited: boolean;
+}
+
+/**
+ * What groups of this database know of a message.
+ *
+ * @param group only this one, whether the database knows it or not; `undefined`: all that it knows
+ */
+export async function readTraces(sql: Sql, id: string, group?: string): Promise<readonly GroupTrace[]> {
+  const rows = await sql.query<TraceRow>(
+    `with recursive ${keepingGroups}, names as (
+       select name from keeping where $2::text is null and name is not null
+       union select consumer_group from outbox.consumer_group where $2::text is null and consumer_group <> ''
+       union select $2::text where $2::text is not null
+     )
+     select n.name as "group", g.consumer_group is not null or k.kept or a.audited or o.epoch is not null as known,
+       g.window_ms::float8 as "windowMs", o.epoch::text as epoch, o.processed_at as at, k.kept, a.audited
+     from names n
+       left join outbox.consumer_group g on g.consumer_group = n.name
+       left join lateral (select p.epoch, p.processed_at from outbox.processed p
+         where p.consumer_group = n.name and p.message_id = $1 order by p.epoch desc limit 1) o on true
+       cross join lateral (select exists (select from outbox.parked p
+         where p.consumer_group = n.name and p.message_id = $1) as kept) k
+       cross join lateral (select exists (select from outbox.audit e
+         where e.consumer_group = n.name and e.inbox_id = $1) as audited) a
+     order by 1`,
+    [id, group ?? null],
+  );
+  return Promise.all(rows.map((row) => traceOf(sql, id, row)));
+}
+
+async function traceOf(
+  sql: Sql,
+  id: string,
+  { audited, group, kept, known, windowMs, epoch, at }: TraceRow,
+): Promise<GroupTrace> {
+  const name = { group, id };
+  return {
+    group,
+    known,
+    windowMs,
+    processed: epoch === null || at === null ? null : { epoch, at },
+    kept: (kept ? await readKeptMessage(sql, name) : undefined) ?? null,
+    audit: audited ? await readKeptAudit(sql, name) : [],
+  };
+}
