@@ -65,7 +65,7 @@ function away({ sides, why }: BothSides): Why | undefined {
   const subject = why === null ? 'The outbox has no such message' : 'It is published';
   return {
     code: 'group-away',
-    text: `${subject}; whether the group ${first.group} has handled it is not known: its database does not answer: ${first.reason}`,
+    text: `${subject}; whether the group ${first.group} has handled it is not known: ${first.reason}`,
     next: 'Repeat it when that database answers.',
   };
 }

@@ -18,7 +18,7 @@ export function isNoted({ audit, kept, processed }: GroupTrace): boolean {
 /** What a group did with a message. @param sent false: it cannot have arrived yet, so nothing is missing */
 export function groupEntries(side: GroupSide, sent: boolean): readonly TimelineEntry[] {
   if (side.kind === 'away') {
-    const detail = `Not known: its database does not answer: ${side.reason}`;
+    const detail = `Not known: ${side.reason}`;
     return [{ at: null, what: 'gap', where: `group ${side.group}`, detail }];
   }
   const { trace } = side;

@@ -46,7 +46,7 @@ async function readOther({ group, read }: OtherGroup, id: string): Promise<Group
     const side = await orLate(asked, withinMs);
     if (side !== late) return side;
     asked.catch(() => undefined);
-    return { kind: 'away', group, reason: `no answer within ${withinMs / 1_000} s.` };
+    return { kind: 'away', group, reason: `its database does not answer within ${withinMs / 1_000} s.` };
   } catch (error) {
     return { kind: 'away', group, reason: causeIn(reasonOf(error)) };
   }

@@ -25,6 +25,11 @@ function cli(...args: readonly string[]): Promise<CliEnd> {
   return runCli(args, { DATABASE_URL: fixture.url, USER: 'grace' });
 }
 
+function timelineOf(stdout: string): readonly string[] {
+  const lines = stdout.split('\n');
+  return lines.slice(lines.findIndex((line) => line.startsWith('TIME')));
+}
+
 async function json(...args: readonly string[]): Promise<unknown> {
   return JSON.parse((await cli(...args, '--json')).stdout);
 }
@@ -80,7 +85,9 @@ test('show names the groups of its database that keep a message, and the command
     );
 
   const { stdout } = await cli('show', id);
-  expect(stdout).toContain('published: It is published.');
+  expect(stdout).toContain('published: It is published, but the group audit keeps it, failed.');
+  expect(stdout).toMatch(/TIME +WHAT +WHERE +DETAIL/);
+  expect(Math.max(...timelineOf(stdout).map((line) => line.length))).toBeLessThanOrEqual(80);
   for (const group of ['billing', 'audit'])
     expect(stdout).toContain(
       `kept        by the group ${group}, failed: temporal-outbox inbox show ${id} --group ${group}`,

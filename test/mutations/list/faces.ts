@@ -275,4 +275,22 @@ export const faceMutations: readonly Mutation[] = [
     test: 'test/integration/sending/root-client.test.ts',
     title: 'every call refuses a query without an open transaction, however its client treats the error',
   },
+  {
+    name: 'timeline-by-place',
+    promise: elsewhere,
+    file: 'src/operations/timeline/entry.ts',
+    find: 'return placed.toSorted((a, b) => (a.at === b.at ? 0 : a.at - b.at)).map',
+    replace: 'return placed.map',
+    test: 'test/unit/operations/timeline.test.ts',
+    title: 'entries of several places are one list by time',
+  },
+  {
+    name: 'timeline-leaves-out-groups-elsewhere',
+    promise: elsewhere,
+    file: 'src/operations/timeline/group-sides.ts',
+    find: 'return [...mine, ...there];',
+    replace: 'return mine;',
+    test: 'test/integration/operations/timeline.test.ts',
+    title: 'a message that only a group knows is shown from there',
+  },
 ];
