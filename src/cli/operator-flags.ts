@@ -48,7 +48,7 @@ export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddre
 }
 
 /** The consumer groups of the configuration; none where `--database` or `DATABASE_URL` stands in for a configuration. */
-export async function groupsOf(flags: CommonFlags): Promise<NonNullable<OperationsConfig['groups']>> {
+export async function configuredGroups(flags: CommonFlags): Promise<NonNullable<OperationsConfig['groups']>> {
   if (flags.config === undefined && (flags.database !== undefined || !existsSync(configOf(flags)))) return {};
   return (await loadConfig(configOf(flags))).groups ?? {};
 }

@@ -1,6 +1,6 @@
 import { causeIn } from '../core/cause.ts';
 import type { MessageDetails } from '../operations/show.ts';
-import { groupsOf, usageError, withOperations } from './operator-flags.ts';
+import { configuredGroups, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { printable } from './printable.ts';
 import type { CommonFlags } from './register.ts';
@@ -16,7 +16,7 @@ type Shown = NonNullable<MessageDetails['message']>;
 /** Shows one message, what happened to it, and why it is not delivered. */
 export async function showCommand(id: string | undefined, flags: ShowFlags, output: Output): Promise<number> {
   if (id === undefined) return usageError('Name the message by its id.', output);
-  const groups = await groupsOf(flags);
+  const groups = await configuredGroups(flags);
   const details = await withOperations(flags, (at) => at.show(id), { groups });
   if (details === undefined) {
     output.trouble(`There is no message ${id}.`);

@@ -15,7 +15,7 @@ import { readDeliveryFacts } from '../store/message/why.ts';
 import { assertId } from './operation-options.ts';
 import { type BothSides, explainAcross } from './timeline/across.ts';
 import { inOrder, type TimelineEntry } from './timeline/entry.ts';
-import { groupEntries, isNoted } from './timeline/group-entries.ts';
+import { groupEntries, hasTrace } from './timeline/group-entries.ts';
 import { type OtherGroup, readSides } from './timeline/group-sides.ts';
 import { messageEntries } from './timeline/message-entries.ts';
 import { explainDelivery, type Why } from './why.ts';
@@ -70,7 +70,7 @@ export async function showMessage(
       why: explainAcross(both) ?? own.why,
       timeline: inOrder([messageEntries(own), ...ofGroups]),
     };
-  const noted = sides.some((side) => side.kind === 'answered' && isNoted(side.trace));
+  const noted = sides.some((side) => side.kind === 'answered' && hasTrace(side.trace));
   const why = noted ? explainAcross(both) : null;
   if (!noted) return undefined;
   return {

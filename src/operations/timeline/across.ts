@@ -2,7 +2,7 @@ import type { GroupTrace } from '../../store/inbox/traces.ts';
 import type { GroupLag } from '../../store/installation/relays.ts';
 import { explainKept } from '../inbox/why.ts';
 import type { Why } from '../why.ts';
-import { type GroupSide, isNoted } from './group-entries.ts';
+import { type GroupSide, hasTrace } from './group-entries.ts';
 
 /** What both sides know of a message. */
 export interface BothSides {
@@ -49,7 +49,7 @@ function isOpen(row: GroupTrace['kept']): boolean {
 function behind({ lags, sides, topic }: BothSides): Why | undefined {
   for (const { trace } of answers(sides)) {
     const lag = lags.find((one) => one.group === trace.group && one.topic === topic);
-    if (lag !== undefined && lag.messages > 0 && !isNoted(trace))
+    if (lag !== undefined && lag.messages > 0 && !hasTrace(trace))
       return {
         code: 'group-behind',
         text: `It is published, but the group ${trace.group} has not noted it: ${lag.messages} of the topic "${lag.topic}" wait for the group.`,

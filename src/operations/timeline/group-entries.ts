@@ -11,7 +11,7 @@ export type GroupSide =
   | { readonly kind: 'away'; readonly group: string; readonly reason: string };
 
 /** True if its database has anything about the message. */
-export function isNoted({ audit, kept, processed }: GroupTrace): boolean {
+export function hasTrace({ audit, kept, processed }: GroupTrace): boolean {
   return kept !== null || processed !== null || audit.length > 0;
 }
 
@@ -23,7 +23,7 @@ export function groupEntries(side: GroupSide, sent: boolean): readonly TimelineE
   }
   const { trace } = side;
   const where = `group ${trace.group}`;
-  if (!isNoted(trace)) return sent ? [{ at: null, what: 'gap', where, detail: unnoted(trace) }] : [];
+  if (!hasTrace(trace)) return sent ? [{ at: null, what: 'gap', where, detail: unnoted(trace) }] : [];
   const operators = operatorEntries(where, trace.audit);
   return trace.kept === null
     ? handled(where, trace, operators)

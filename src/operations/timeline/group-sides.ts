@@ -3,7 +3,7 @@ import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { readTraces } from '../../store/inbox/traces.ts';
-import { type GroupSide, isNoted } from './group-entries.ts';
+import { type GroupSide, hasTrace } from './group-entries.ts';
 
 /** A consumer group whose inbox is in another database. */
 export interface OtherGroup {
@@ -31,7 +31,7 @@ export async function readSides(
   const answered = new Set(there.flatMap((side) => (side.kind === 'answered' ? [side.trace.group] : [])));
   const named = new Set(others.map(({ group }) => group));
   const mine = here
-    .filter((trace) => !answered.has(trace.group) && (!named.has(trace.group) || isNoted(trace)))
+    .filter((trace) => !answered.has(trace.group) && (!named.has(trace.group) || hasTrace(trace)))
     .map((trace): GroupSide => ({ kind: 'answered', trace, elsewhere: null }));
   return [...mine, ...there];
 }

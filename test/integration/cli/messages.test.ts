@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
+import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
 
@@ -99,6 +100,34 @@ test('show names the groups of its database that keep a message, and the command
     ],
   });
   expect(await json('show', fixture.idOf('B'))).toMatchObject({ keptBy: [] });
+});
+
+test('show reads the databases of the groups of the configuration', async ({ onTestFinished }) => {
+  const inbox = await createTestDatabase();
+  onTestFinished(() => inbox.drop());
+  await fixture.send('A');
+  await fixture.drain();
+  const id = fixture.idOf('A');
+  await inbox.database.query(
+    `insert into outbox.processed (consumer_group, message_id) values ('billing', $1)`,
+    [id],
+  );
+  const sources = path.resolve(import.meta.dirname, '../../../dist/src');
+  const file = path.join(folder, 'groups.config.ts');
+  await writeFile(
+    file,
+    `import { z } from '${path.resolve(sources, '../../node_modules/zod')}';
+     import { defineConfig, topic } from '${sources}/index.js';
+     import { print } from '${sources}/transports.js';
+     export default defineConfig({ database: { url: '${fixture.url}' },
+       groups: { billing: { database: { url: '${inbox.url}' } } },
+       topics: [topic('orders', z.string())], transports: { scripted: print() } });`,
+  );
+
+  const { stdout } = await cli('show', id, '--config', file);
+
+  expect(stdout).toContain('published: It is published; the group billing committed the effect.');
+  expect(stdout).toMatch(/handled +group billing +effect committed/);
 });
 
 test('with --json, standard output is a single object', async () => {
