@@ -1,4 +1,5 @@
 export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
+export { type BearerToken, bearerTokens } from './config/bearer-tokens.ts';
 export { type ApiSettings, type Config, defineConfig, type RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export { env } from './config/env.ts';

@@ -17,6 +17,8 @@ curl -X POST -H 'Origin: http://localhost:7676' -H 'Content-Type: application/js
 
 - **Nobody is anonymous.** Without the setting \`api: { authentication }\` nothing is served, except by \`--without-sign-in\` on a loopback
   address, which \`temporal-outbox dev\` uses. Behind a proxy, listen where only the proxy reaches it, and let that speak TLS.
+- **Tokens.** \`temporal-outbox api-token\` makes one and its hash; \`authentication: bearerTokens([{ name: 'shop', hash: env('SHOP_HASH'),
+  role: 'viewer' }])\` of \`temporal-outbox\` accepts it. Another way to prove callers is an object with \`caller(request)\`.
 - **Rights.** A viewer reads, an operator changes messages, an admin changes topics and the installation. Reading payloads and headers is a
   right of its own. A caller that is limited to topics finds nothing of others; with several topics, lists and bulk operations have to
   name one.

@@ -14,7 +14,7 @@ const packageNames = {
   undici: '`undici`',
   webhooks: '`standardwebhooks`',
   opentelemetry: '`@opentelemetry/*`',
-  hono: 'Hono, `openid-client`',
+  hono: 'Hono',
   zod: '`zod`',
   nodemailer: '`nodemailer`',
   temporal: '`@temporalio/*`',

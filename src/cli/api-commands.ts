@@ -1,6 +1,7 @@
+import { createHash, randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { configOf } from './operator-flags.ts';
-import { run } from './output.ts';
+import { exitCodes, run } from './output.ts';
 import { addCommand, type CommonFlags, stopSignal, withConfig } from './register.ts';
 
 /** Flags of the command `api`. */
@@ -22,4 +23,19 @@ export function registerApiCommands(root: Command): void {
         return apiCommand({ ...flags, config: configOf(flags) }, output, stopSignal());
       }),
     );
+  addCommand(
+    root,
+    'api-token',
+    'make a token for a caller of the HTTP API, and the hash for bearerTokens()',
+  ).action(
+    run<CommonFlags>(async (_flags, output) => {
+      const token = randomBytes(32).toString('base64url');
+      const hash = createHash('sha256').update(token).digest('hex');
+      output.line(
+        `Token, for the caller; it is not shown again:\n  ${token}\nHash, for the configuration:\n  ${hash}`,
+      );
+      output.value({ ok: true, token, hash });
+      return exitCodes.ok;
+    }),
+  );
 }

@@ -13,9 +13,6 @@ import { deployPath, deployText, yamlOf } from './deploy-files.ts';
 const relayArguments = ['relay', '--config', 'dist/outbox.config.js', '--health', '8080', '--metrics'];
 const metricsAt = '0.0.0.0:9464';
 
-/** Options of `relay` that its help does not have yet. */
-const announced = new Set(['--health', '--metrics']);
-
 /** The words of a command that are neither one of the program's commands nor one of that command's options. */
 function unknownIn(words: readonly string[]): readonly string[] {
   const root = new Command();
@@ -35,7 +32,7 @@ function unknownIn(words: readonly string[]): readonly string[] {
     else if (n === 0) unknown.push(word);
     else if (word.startsWith('--') && !command.options.some(({ long }) => long === word)) unknown.push(word);
   }
-  return unknown.filter((word) => !announced.has(word));
+  return unknown;
 }
 
 const secured = z.object({

@@ -1,42 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { prometheusName } from '../../../src/telemetry/metric.ts';
+import { metrics } from '../../../src/telemetry/metrics.ts';
 import { deployPath, deployText, yamlOf } from './deploy-files.ts';
 
 /** What relays, consumers and senders export, without the suffixes of histograms. */
-const exported = new Set([
-  'messaging_client_sent_messages_total',
-  'messaging_client_operation_duration_seconds',
-  'messaging_client_consumed_messages_total',
-  'messaging_process_duration_seconds',
-  'outbox_publish_delay_seconds',
-  'outbox_effect_delay_seconds',
-  'outbox_lateness_seconds',
-  'outbox_attempts_failed_total',
-  'outbox_messages_failed_total',
-  'outbox_messages_expired_total',
-  'outbox_holds',
-  'outbox_hold_duration_seconds',
-  'outbox_lanes_owned',
-  'outbox_lane_takeovers_total',
-  'outbox_duplicates_dropped_total',
-  'outbox_parked_total',
-  'outbox_receipts_total',
-  'outbox_reconciled_total',
-  'outbox_pool_connections_in_use',
-  'outbox_oldest_due_age_seconds',
-  'outbox_messages',
-  'outbox_parked_messages',
-  'outbox_parked_keys',
-  'outbox_parked_failed',
-  'outbox_parked_oldest_age_seconds',
-  'outbox_group_lag_messages',
-  'outbox_receipts_overdue',
-  'outbox_archive_behind_seconds',
-  'outbox_clock_offset_seconds',
-  'outbox_relays',
-  'outbox_server_up',
-]);
+const exported = new Set(Object.values(metrics).map(prometheusName));
 
 const ruleFile = z.object({
   groups: z.array(
