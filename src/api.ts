@@ -1,6 +1,7 @@
 export { type ApiHandler, type ApiOptions, apiHandler } from './api/handler.ts';
 export type { OperationsConfig } from './app/operations/operations.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
+export type { GroupConfig } from './config/groups-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { TemporalConfig } from './config/temporal-config.ts';
 export type { Authentication, Caller, Role } from './core/authentication.ts';
