@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../app/listen.ts';
 import { requirePackages } from '../core/packages.ts';
 import type { ApiHandler } from './handler.ts';
 
@@ -37,10 +37,7 @@ export async function serveApi(handler: ApiHandler, { host, port }: Listening): 
     },
   });
   server.maxConnections = mostConnections;
-  server.listen(port, host);
-  await once(server, 'listening');
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on TCP
-  const address = server.address() as AddressInfo;
+  const listening = await listen(server, { host, port });
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     const closed = once(server, 'close');
@@ -54,5 +51,5 @@ export async function serveApi(handler: ApiHandler, { host, port }: Listening): 
     clearTimeout(timer);
     await handler.close();
   };
-  return { port: address.port, stop: () => (stopped ??= stop()) };
+  return { port: listening, stop: () => (stopped ??= stop()) };
 }

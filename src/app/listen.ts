@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { Server } from 'node:net';
 import { OutboxError } from '../core/errors.ts';
 import { reasonOf } from '../core/reason.ts';
 
