@@ -65,6 +65,14 @@ async function fill(): Promise<{ readonly reads: Calls; readonly changes: Calls 
         call: (at) => at.bulk.start(failed, { action: 'retry' }, { ...by, dryRun: true }),
         answer: expect.objectContaining({ count: 4 }),
       },
+      tail: {
+        call: async (at) => (await at.tail({}, { last: 1 })[Symbol.asyncIterator]().next()).value,
+        answer: expect.objectContaining({ topic: fixture.topic }),
+      },
+      'alerts.list': {
+        call: (at) => at.alerts.list(),
+        answer: expect.objectContaining({ silences: [] }),
+      },
       'schedules.list': {
         call: (at) => at.schedules.list(),
         answer: [expect.objectContaining({ name: 'hourly' })],
@@ -110,6 +118,10 @@ async function fill(): Promise<{ readonly reads: Calls; readonly changes: Calls 
       'bulk.abort': {
         call: async (at) => at.bulk.abort(await latest(at), by),
         answer: { changed: true, state: 'aborted' },
+      },
+      'alerts.silence': {
+        call: (at) => at.alerts.silence('failed', { ...by, for: '1h' }),
+        answer: { until: expect.any(Date) },
       },
       'schedules.pause': { call: (at) => at.schedules.pause('hourly', by), answer: expect.anything() },
       'schedules.resume': { call: (at) => at.schedules.resume('hourly', by), answer: expect.anything() },
