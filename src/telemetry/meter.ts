@@ -1,7 +1,6 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
+import { type Api, loadApi } from './api.ts';
 import { type MetricName, type MetricOf, metrics } from './metrics.ts';
-
-type Api = typeof OpenTelemetry;
 
 /** Values of a metric's attributes, by name. */
 export type Attributes = Readonly<Record<string, string>>;
@@ -76,9 +75,6 @@ function aboutOf(metric: MetricName): OpenTelemetry.MetricOptions {
 
 /** {@link meterFrom} of the installed package `@opentelemetry/api`; `undefined` as well without it. */
 export async function openMeter(): Promise<Meter | undefined> {
-  try {
-    return meterFrom(await import('@opentelemetry/api'));
-  } catch {
-    return undefined;
-  }
+  const api = await loadApi();
+  return api && meterFrom(api);
 }

@@ -1,8 +1,9 @@
 import type { Context, Link, Span, Tracer } from '@opentelemetry/api';
+import type { Api } from './api.ts';
 import { firstTryOf, noteFirstTry } from './first-tries.ts';
 import { inside, tracerOf } from './span.ts';
 import { described, linkTo, senderLinks } from './span-attributes.ts';
-import { type Api, headersOf, spanOf } from './trace-context.ts';
+import { headersOf, spanOf } from './trace-context.ts';
 import type { Processor, TriedMessage } from './traced-message.ts';
 
 export function traceProcess(

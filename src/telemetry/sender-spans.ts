@@ -1,6 +1,6 @@
+import type { Api } from './api.ts';
 import { fail, inside, tracerOf } from './span.ts';
 import { described, senderLinks } from './span-attributes.ts';
-import type { Api } from './trace-context.ts';
 import type { TraceHeaders } from './traced-message.ts';
 
 /** Messages on their way to a broker. */

@@ -1,6 +1,7 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api';
 import { OutboxError } from '../core/errors.ts';
-import { type Api, spanOf } from './trace-context.ts';
+import type { Api } from './api.ts';
+import { spanOf } from './trace-context.ts';
 import type { TraceHeaders } from './traced-message.ts';
 
 /** What is done to messages, by OpenTelemetry's semantic conventions of messaging. */

@@ -1,6 +1,6 @@
 import type { Context, ProxyTracerProvider, Span, Tracer, TracerProvider } from '@opentelemetry/api';
+import type { Api } from './api.ts';
 import { errorTypeOf } from './span-attributes.ts';
-import type { Api } from './trace-context.ts';
 
 const scope = 'temporal-outbox';
 

@@ -1,6 +1,7 @@
+import { type Api, loadApi } from './api.ts';
 import { traceProcess, traceProcessAll } from './process-spans.ts';
 import { type PublishedBatch, tracePublish, traceSend } from './sender-spans.ts';
-import { type Api, headersOf } from './trace-context.ts';
+import { headersOf } from './trace-context.ts';
 import type { Processor, TraceHeaders, TriedMessage } from './traced-message.ts';
 
 /**
@@ -38,8 +39,8 @@ export interface Spans {
   processAll(processor: Processor, tried: readonly TriedMessage[], handle: () => unknown): unknown;
 }
 
-/** @param load loads OpenTelemetry's API; if it fails, nothing is traced */
-export function createSpans(load: () => Promise<Api>): Spans {
+/** @param load loads OpenTelemetry's API; without it nothing is traced */
+export function createSpans(load: () => Promise<Api | undefined>): Spans {
   /** `undefined`: not yet requested, or still loading. */
   let found: { readonly api: Api | undefined } | undefined;
   let finding: Promise<{ readonly api: Api | undefined }> | undefined;
@@ -78,4 +79,4 @@ export function createSpans(load: () => Promise<Api>): Spans {
 }
 
 /** Uses the package `@opentelemetry/api` if installed, which finds the SDK set up by the process, if any. */
-export const spans = createSpans(() => import('@opentelemetry/api'));
+export const spans = createSpans(loadApi);

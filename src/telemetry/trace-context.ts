@@ -1,8 +1,6 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
+import type { Api } from './api.ts';
 import type { TraceHeaders } from './traced-message.ts';
-
-/** The package `@opentelemetry/api`. */
-export type Api = typeof OpenTelemetry;
 
 /** The headers of W3C Trace Context for a span; none for an invalid one. */
 export function headersOf(
