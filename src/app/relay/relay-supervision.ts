@@ -32,6 +32,8 @@ export class RelaySupervision {
   readonly #away = new AbortController();
   readonly #ends: (() => Promise<unknown>)[] = [];
   #connecting: Promise<Engine> | undefined;
+  /** Workers that are being created: they hold the connection. Never rejects. */
+  #creating: Promise<unknown> | undefined;
 
   constructor(input: RelaySupervisionInput) {
     this.#input = input;
@@ -46,7 +48,7 @@ export class RelaySupervision {
   async #connect(): Promise<Engine> {
     try {
       const engine = await this.#input.servers.engine(() => this.#away.abort());
-      this.#ends.push(() => engine.close());
+      this.#ends.push(() => this.#close(engine));
       return engine;
     } catch (error) {
       this.#connecting = undefined;
@@ -92,18 +94,33 @@ export class RelaySupervision {
     }
   }
 
+  /** Workers that are being created use the connection: then it is closed after them, and a stop does not wait for that. */
+  async #close(engine: Engine): Promise<void> {
+    if (this.#creating === undefined) return engine.close();
+    this.#creating.then(() => engine.close()).catch(() => undefined);
+  }
+
   async #supervise(relay: Relay, maintenance: MakeMaintenance): Promise<void> {
     const { installation, intervals, report, stopping, topics } = this.#input;
     const engine = await this.connected();
     const repeater = engine.repeater(installation);
     const parts = { relay, maintenance: maintenance(engine.census(installation), repeater) };
-    const hosted = await engine.host(parts, installation, topics, report).catch(async (error: unknown) => {
+    const hosting = engine.host(parts, installation, topics, report).catch(async (error: unknown) => {
       // The error of a worker that cannot be created does not show whether Temporal went away in the meantime.
       await engine.ping().catch(() => this.#away.abort());
       throw error;
     });
+    const created = hosting.then(async (workers) => {
+      if (!stopping.aborted) return workers;
+      // The stop may be over already.
+      await workers.stop();
+      return undefined;
+    });
+    this.#creating = created.catch(() => undefined);
+    const hosted = await created;
+    this.#creating = undefined;
+    if (hosted === undefined) return;
     this.#ends.push(() => hosted.stop());
-    if (stopping.aborted) return;
     const kept = engine.keep(hosted, installation, intervals, report);
     this.#ends.push(() => kept.stop());
     const following = parts.maintenance.schedules.keepFollowed(intervals.scheduleCheckIntervalMs);
