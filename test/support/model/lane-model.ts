@@ -92,9 +92,12 @@ export class LaneModel {
     return named.find(({ state }) => state === 'waiting') ?? named.at(-1);
   }
 
-  reschedule(message: ModelMessage, afterMinutes: number): 'rescheduled' | 'too-late' {
+  reschedule(message: ModelMessage, afterMinutes: number): 'rescheduled' | 'too-late' | 'past-expiry' {
     if (message.state !== 'waiting') return 'too-late';
-    message.due = this.#dueByExpiry(message, afterMinutes);
+    const due = this.#due(afterMinutes);
+    const { expires } = message;
+    if (afterMinutes > 0 && expires !== undefined && compareDue(due, expires) > 0) return 'past-expiry';
+    message.due = due;
     return 'rescheduled';
   }
 
