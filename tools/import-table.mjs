@@ -14,7 +14,7 @@ const packageNames = {
   undici: '`undici`',
   webhooks: '`standardwebhooks`',
   opentelemetry: '`@opentelemetry/*`',
-  hono: 'Hono',
+  hono: 'Hono, `openid-client`',
   zod: '`zod`',
   nodemailer: '`nodemailer`',
   temporal: '`@temporalio/*`',

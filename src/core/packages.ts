@@ -35,6 +35,7 @@ export const partPackages = {
   },
   email: { for: 'Alerts by e-mail', packages: ['nodemailer@10'] },
   api: { for: 'The HTTP API', packages: ['@hono/node-server@2', 'hono@4', 'zod@4'] },
+  signIn: { for: 'Signing in by OpenID Connect', packages: ['openid-client@6'] },
   demo: {
     for: 'The demo, a shop with Prisma models,',
     packages: ['@prisma/adapter-pg@7', '@prisma/client@7', 'zod@4'],

@@ -61,8 +61,9 @@ const packages = {
       'Only src/telemetry knows OpenTelemetry, and loads it where it is installed, so that nobody must install it.',
   },
   hono: {
-    regex: '^(?:@hono/|hono(?:/|$))',
-    message: 'Hono stays in src/api, so that only its users must install it.',
+    regex: '^(?:@hono/|hono(?:/|$)|openid-client(?:/|$))',
+    message:
+      'Hono and the client of OpenID Connect stay in src/api, so that only its users must install them.',
   },
   zod: {
     regex: '^zod(?:/|$)',
