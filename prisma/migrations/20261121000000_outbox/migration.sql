@@ -2331,6 +2331,21 @@ create table outbox.request (
 );
 create index request_created on outbox.request (created_at);
 
+-- A person who has signed in to the HTTP API, from the sign-in to the sign-out or the end of its times.
+create table outbox.api_session (
+  -- SHA-256, in hex, of the id in the cookie: who reads it cannot act with it.
+  id_hash  text collate "C" primary key,
+  -- Issuer and client id of the provider that proved the person.
+  provider text collate "C" not null,
+  -- For the audit.
+  name     text not null,
+  -- What the provider told; which rights it gives is in the configuration.
+  grants   text[] not null,
+  begun_at timestamptz not null default now(),
+  used_at  timestamptz not null default now()
+);
+create index api_session_used on outbox.api_session (used_at);
+
 -- A change of all messages that match a filter, made page by page by a workflow.
 create table outbox.bulk_operation (
   id              uuid primary key,

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { apiSessions } from '../../../src/app/operations/api-sessions.ts';
+import { servedOperations } from '../../../src/app/operations/served-operations.ts';
 import { schedule, topic } from '../../../src/index.ts';
 import { type Operations, operations } from '../../../src/operations.ts';
 import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
@@ -201,4 +203,24 @@ test('a viewer may call every operation that reads and is refused every change; 
 
 test('a viewer may read what a group keeps and is refused every change; an operator may do both', async () => {
   await tellApart(await applyRoles(kept), await fillKept());
+});
+
+test('the role of operators is enough for the HTTP API: repeats, a sign-in, a sign-out', async () => {
+  const at = await applyRoles({ url: fixture.url, database: fixture.database });
+  const database = { url: at.urlOf('operator') };
+  const key = { actor: 'ada', key: 'k', digest: 'd' };
+  const served = servedOperations({ database });
+  const sessions = apiSessions(database, () => 'provider', { idleMs: 60_000, longestMs: 60_000 });
+  onTestFinished(async () => {
+    await Promise.all([served.close(), sessions.close()]);
+  });
+  const answer = { status: 200, body: '{}' };
+  expect(await served.once(key, 'change', async () => answer)).toEqual(answer);
+  expect(await served.once(key, 'change', async () => ({ ...answer, status: 500 }))).toEqual(answer);
+  await sessions.begin('first', { name: 'ada', grants: ['admins'] }, undefined);
+  await sessions.begin('second', { name: 'ada', grants: ['admins'] }, 'first');
+  expect(await sessions.use('first')).toBeUndefined();
+  expect(await sessions.use('second')).toEqual({ name: 'ada', grants: ['admins'] });
+  await sessions.end('second');
+  expect(await sessions.use('second')).toBeUndefined();
 });

@@ -1,0 +1,51 @@
+import { type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
+import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
+import {
+  type ApiSessionKey,
+  type ApiSessionTimes,
+  beginApiSession,
+  endApiSession,
+  noteSignInDenied,
+  type SignedIn,
+  useApiSession,
+} from '../../store/request/api-session.ts';
+
+export type { ApiSessionTimes, SignedIn };
+
+/** Who has signed in to the HTTP API, shared by all its processes. Every call may reject with `OUTBOX_SERVER_UNAVAILABLE`. */
+export interface ApiSessions {
+  /** @param replaced hash of the id that the browser had before: that session ends */
+  begin(idHash: string, person: SignedIn, replaced: string | undefined): Promise<void>;
+  /** Who it is; nothing if it is unknown or has ended. */
+  use(idHash: string): Promise<SignedIn | undefined>;
+  end(idHash: string): Promise<void>;
+  /** Notes that a person without rights wanted to sign in. */
+  noteDenied(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens them; connections are opened when first needed.
+ *
+ * @param provider only sessions of this one are found
+ */
+export function apiSessions(
+  config: DatabaseConfig,
+  provider: () => string,
+  times: ApiSessionTimes,
+): ApiSessions {
+  let opened: OperatorDatabase | undefined;
+  const on: OperatorDatabase['on'] = async (work) => {
+    opened ??= operatorDatabase(databaseOf(config));
+    return opened.on(work);
+  };
+  const keyOf = (idHash: string): ApiSessionKey => ({ idHash, provider: provider() });
+  return {
+    begin: (idHash, person, replaced) =>
+      on((at) => beginApiSession(at, keyOf(idHash), person, times, replaced)),
+    use: (idHash) => on((at) => useApiSession(at, keyOf(idHash), times)),
+    end: (idHash) => on((at) => endApiSession(at, keyOf(idHash))),
+    noteDenied: (name) => on((at) => noteSignInDenied(at, name)),
+    close: async () => opened?.close(),
+  };
+}
