@@ -66,7 +66,7 @@ export function apiHandler(config: OperationsConfig, given: ApiOptions): ApiHand
     endStreams,
     close() {
       endStreams();
-      closed ??= served.close();
+      closed ??= Promise.all([served.close(), authentication.close?.()]).then(() => undefined);
       return closed;
     },
   });

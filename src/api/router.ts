@@ -88,9 +88,10 @@ function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** @throws Refused if it proves nobody, or if that cannot be known */
+/** @throws Refused if it proves nobody, or if that cannot be known; OutboxError `OUTBOX_REQUEST_LIMITED` */
 async function proved(authentication: Authentication, request: Request): Promise<Caller> {
   const caller = await authentication.caller(request).catch((cause: unknown) => {
+    if (cause instanceof OutboxError && cause.code === 'OUTBOX_REQUEST_LIMITED') throw cause;
     throw new Refused(
       503,
       new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'The caller cannot be proved now.', { cause }),

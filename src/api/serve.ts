@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { listen } from '../app/listen.ts';
 import { requirePackages } from '../core/packages.ts';
 import type { ApiHandler } from './handler.ts';
+import { noteAddress } from './remote-address.ts';
 
 /** Milliseconds. */
 const times = { head: 10_000, request: 30_000, idle: 5_000, goodbye: 5_000 };
@@ -26,7 +27,10 @@ export async function serveApi(handler: ApiHandler, { host, port }: Listening): 
   const { createAdaptorServer } = await import('@hono/node-server');
   const { createServer } = await import('node:http');
   const server = createAdaptorServer({
-    fetch: handler,
+    fetch: (request, { incoming }) => {
+      noteAddress(request, incoming.socket.remoteAddress);
+      return handler(request);
+    },
     overrideGlobalObjects: false,
     createServer,
     serverOptions: {

@@ -20,11 +20,17 @@ export interface Authentication {
   /**
    * Who makes the request.
    *
-   * @returns nothing if the request proves nobody (401); rejects if that cannot be known now (503)
+   * @returns nothing if the request proves nobody (401); rejects if that cannot be known now (503), or with
+   * `OUTBOX_REQUEST_LIMITED` after too many wrong tries (429)
    */
   caller(request: Request): Promise<Caller | undefined>;
-  /** Answers requests to its own paths, such as a sign-in; nothing for all others. */
+  /**
+   * Answers requests to its own paths, such as a sign-in; nothing for all others. Rejects with an OutboxError where the fault is not the
+   * caller's, of which the API makes the answer.
+   */
   handle?(request: Request): Promise<Response | undefined>;
   /** For the header `WWW-Authenticate` of a 401. */
   readonly challenge?: string;
+  /** Closes what it has opened, when the API ends. */
+  close?(): Promise<void>;
 }
