@@ -1,4 +1,14 @@
 export { type ApiHandler, type ApiOptions, apiHandler } from './api/handler.ts';
+export { anyOf } from './api/sign-in/any-of.ts';
+export { type BasicUser, type BasicUserOptions, basicUsers } from './api/sign-in/basic-users.ts';
+export { openIdConnect } from './api/sign-in/open-id-connect.ts';
+export type {
+  OpenIdConnectOptions,
+  SignInRoles,
+  SignInSession,
+} from './api/sign-in/open-id-connect-options.ts';
+export { hashPassword } from './api/sign-in/password-hash.ts';
+export type { Rights } from './api/sign-in/rights.ts';
 export type { OperationsConfig } from './app/operations/operations.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { GroupConfig } from './config/groups-config.ts';

@@ -38,4 +38,14 @@ export function registerApiCommands(root: Command): void {
       return exitCodes.ok;
     }),
   );
+  addCommand(
+    root,
+    'api-password',
+    'read a password for the HTTP API from standard input, and print the hash for basicUsers()',
+  ).action(
+    run<CommonFlags>(async (_flags, output) => {
+      const { passwordCommand } = await import('./api-password-command.ts');
+      return passwordCommand(output, process.stdin);
+    }),
+  );
 }
