@@ -37,7 +37,8 @@ const table = optionTable('bearerTokens()', {
 
 /**
  * Callers of the HTTP API prove themselves by `Authorization: Bearer …`. Only hashes are kept, so whoever reads the configuration
- * cannot call. A token is compared with all of them in the same time, whether it is known or not.
+ * cannot call. A token is compared with all of them in the same time, whether it is known or not. One of fewer than 43 characters, which cannot
+ * have 32 random bytes, proves nobody, whatever its hash.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
@@ -47,7 +48,7 @@ export function bearerTokens(tokens: readonly BearerToken[]): Authentication {
     challenge: 'Bearer',
     async caller(request) {
       const [, given] =
-        /^Bearer ([\w~+/.=-]{1,512})$/i.exec(request.headers.get('authorization') ?? '') ?? [];
+        /^Bearer ([\w~+/.=-]{43,512})$/i.exec(request.headers.get('authorization') ?? '') ?? [];
       if (given === undefined) return undefined;
       const hash = createHash('sha256').update(given).digest();
       let found: Caller | undefined;

@@ -4,10 +4,12 @@ import { type BearerToken, bearerTokens } from '../../../src/config/bearer-token
 import { OutboxError } from '../../../src/core/errors.ts';
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest('hex');
-const shop: BearerToken = { name: 'shop', hash: hashOf('token-of-the-shop'), role: 'viewer' };
+const shopToken = 'token-of-the-shop'.padEnd(43, '-');
+const nightToken = 'token-of-the-night'.padEnd(43, '-');
+const shop: BearerToken = { name: 'shop', hash: hashOf(shopToken), role: 'viewer' };
 const night: BearerToken = {
   name: 'night',
-  hash: () => hashOf('token-of-the-night').toUpperCase(),
+  hash: () => hashOf(nightToken).toUpperCase(),
   role: 'operator',
   payloads: true,
   topics: ['orders'],
@@ -18,13 +20,13 @@ const asked = (authorization?: string) =>
 
 test('a token proves its caller, with the rights of its entry and no more', async () => {
   const tokens = bearerTokens([shop, night]);
-  expect(await tokens.caller(asked('Bearer token-of-the-shop'))).toEqual({
+  expect(await tokens.caller(asked(`Bearer ${shopToken}`))).toEqual({
     name: 'shop',
     role: 'viewer',
     payloads: false,
     ambient: false,
   });
-  expect(await tokens.caller(asked('bearer token-of-the-night'))).toEqual({
+  expect(await tokens.caller(asked(`bearer ${nightToken}`))).toEqual({
     name: 'night',
     role: 'operator',
     payloads: true,
@@ -39,11 +41,11 @@ test.each([
   '',
   'Bearer',
   'Bearer ',
-  'Bearer token-of-nobody',
-  'Basic token-of-the-shop',
-  'token-of-the-shop',
+  `Bearer ${'token-of-nobody'.padEnd(43, '-')}`,
+  `Basic ${shopToken}`,
+  shopToken,
   // Who reads the configuration knows the hash.
-  `Bearer ${hashOf('token-of-the-shop')}`,
+  `Bearer ${hashOf(shopToken)}`,
   `Bearer ${'x'.repeat(100_000)}`,
 ])('authorization %j proves nobody', async (authorization) => {
   expect(await bearerTokens([shop, night]).caller(asked(authorization))).toBeUndefined();
@@ -51,9 +53,7 @@ test.each([
 
 test('a hash that is missing when it is read proves nobody, and lets nobody in', async () => {
   const missing = { ...shop, hash: () => 'not a hash' };
-  await expect(bearerTokens([missing]).caller(asked('Bearer token-of-the-shop'))).rejects.toThrow(
-    OutboxError,
-  );
+  await expect(bearerTokens([missing]).caller(asked(`Bearer ${shopToken}`))).rejects.toThrow(OutboxError);
 });
 
 test.each<[string, unknown]>([
@@ -67,4 +67,11 @@ test.each<[string, unknown]>([
   const making = () => bearerTokens(tokens as readonly BearerToken[]);
   expect(making).toThrow(path);
   expect(making).not.toThrow('token-of-the-shop');
+});
+
+test('a token that is too short to be random proves nobody, although its hash is configured', async () => {
+  const short = shopToken.slice(1);
+  expect(
+    await bearerTokens([{ ...shop, hash: hashOf(short) }]).caller(asked(`Bearer ${short}`)),
+  ).toBeUndefined();
 });
