@@ -1,5 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { basicUsers } from '../../../src/api/sign-in/basic-users.ts';
+import { bearerTokens } from '../../../src/config/bearer-tokens.ts';
 import { configFile, startCli } from '../../support/fixtures/cli-process.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -50,4 +53,36 @@ test('with authentication of the configuration it answers to whom that proves', 
   expect((await fetch(`${url}/me`)).status).toBe(401);
   const right = await fetch(`${url}/me`, { headers: { authorization: 'Bearer right' } });
   expect(await right.json()).toMatchObject({ name: 'ada', role: 'viewer' });
+});
+
+test('api-token makes another token each time, and the hash that lets it in', async (context) => {
+  const making = async () => {
+    const one = startCli(context, ['api-token', '--json']);
+    expect(await one.exited).toBe(0);
+    return JSON.parse(one.stdout()) as { token: string; hash: string };
+  };
+  const [first, second] = await Promise.all([making(), making()]);
+  const authentication = bearerTokens([{ name: 'ci', hash: first.hash, role: 'viewer' }]);
+  const who = (token: string) =>
+    authentication.caller(new Request('http://api.test', { headers: { authorization: `Bearer ${token}` } }));
+  expect(await who(first.token)).toMatchObject({ name: 'ci' });
+  expect(await who(second.token)).toBeUndefined();
+});
+
+test('api-password hashes what is typed, and refuses a short one without repeating it', async () => {
+  const typed = (input: string) =>
+    spawnSync(process.execPath, ['dist/bin/temporal-outbox.js', 'api-password'], {
+      input,
+      encoding: 'utf8',
+    });
+  const { status, stdout } = typed('correct horse battery\n');
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^scrypt\$131072\$8\$1\$/)]);
+  const made = basicUsers({ users: [{ name: 'ada', hash: stdout.trim(), role: 'viewer' }] });
+  const authorization = `Basic ${Buffer.from('ada:correct horse battery').toString('base64')}`;
+  const request = new Request('http://api.test', { headers: { authorization } });
+  expect(await made.caller(request)).toMatchObject({ name: 'ada' });
+  const refused = typed('horse\n');
+  expect([refused.status, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toContain('fewer than 12 characters');
+  expect(refused.stderr).not.toContain('horse');
 });

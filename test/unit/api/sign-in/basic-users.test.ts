@@ -1,0 +1,130 @@
+import { randomBytes, scryptSync } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { basicUsers } from '../../../../src/api/sign-in/basic-users.ts';
+import { hashPassword, parsePasswordHash } from '../../../../src/api/sign-in/password-hash.ts';
+
+/** A hash of the lowest cost that is accepted. */
+function hashOf(password: string, cost = 2 ** 14): string {
+  const salt = randomBytes(16);
+  const key = scryptSync(password, salt, 32, { N: cost, r: 8, p: 1, maxmem: 256 * cost * 8 });
+  return `scrypt$${cost}$8$1$${salt.toString('base64url')}$${key.toString('base64url')}`;
+}
+
+const password = 'correct: horse, battery ünd staple';
+const hash = hashOf(password);
+const asked = (name: string, given: string, from = '192.0.2.1'): Request =>
+  new Request('https://outbox.test/me', {
+    headers: {
+      authorization: `Basic ${Buffer.from(`${name}:${given}`).toString('base64')}`,
+      'x-from': from,
+    },
+  });
+const users = () =>
+  basicUsers({
+    users: [
+      { name: 'ada', hash, role: 'operator' },
+      { name: 'eve', hash: () => hash, role: 'viewer', topics: ['orders'] },
+    ],
+    address: (request) => request.headers.get('x-from') ?? undefined,
+  });
+const limited = { code: 'OUTBOX_REQUEST_LIMITED' };
+
+test('name and password prove a person, again and again, and nothing else does', async () => {
+  const made = users();
+  const ada = { name: 'ada', role: 'operator', payloads: false, ambient: true };
+  for (let time = 0; time < 10; time += 1) expect(await made.caller(asked('ada', password))).toEqual(ada);
+  expect(await made.caller(asked('eve', password))).toMatchObject({ name: 'eve', topics: ['orders'] });
+  expect(await made.caller(asked('ada', `${password} `))).toBeUndefined();
+  expect(await made.caller(asked('Ada', password))).toBeUndefined();
+  expect(await made.caller(asked('ada', hash))).toBeUndefined();
+  const headers = { authorization: 'Basic YWRh' };
+  expect(await made.caller(new Request('https://outbox.test/me', { headers }))).toBeUndefined();
+  expect(await made.caller(new Request('https://outbox.test/me'))).toBeUndefined();
+});
+
+test('after five wrong tries in a minute not even the right password is tried, known name or not', async () => {
+  const made = users();
+  for (const name of ['ada', 'nobody']) {
+    for (let time = 0; time < 5; time += 1)
+      expect(await made.caller(asked(name, `wrong ${time}`))).toBeUndefined();
+    await expect(made.caller(asked(name, password))).rejects.toMatchObject(limited);
+  }
+  // Others, and the same person from elsewhere, are not kept out.
+  expect(await made.caller(asked('eve', password))).toMatchObject({ name: 'eve' });
+  expect(await made.caller(asked('ada', password, '192.0.2.2'))).toMatchObject({ name: 'ada' });
+});
+
+test('tries at the same time are no way around the limit', async () => {
+  const made = users();
+  const results = await Promise.allSettled(
+    Array.from({ length: 12 }, (_, n) => made.caller(asked('ada', `wrong ${n}`))),
+  );
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+});
+
+test('an address may not try many names, nor many addresses one name', async () => {
+  const made = users();
+  const names = await Promise.allSettled(
+    Array.from({ length: 25 }, (_, n) => made.caller(asked(`name ${n}`, 'wrong'))),
+  );
+  expect(names.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
+  const addresses = await Promise.allSettled(
+    Array.from({ length: 55 }, (_, n) => made.caller(asked('ada', 'wrong', `198.51.100.${n}`))),
+  );
+  expect(addresses.filter(({ status }) => status === 'fulfilled')).toHaveLength(50);
+});
+
+test('right passwords do not count', async () => {
+  const made = users();
+  for (let time = 0; time < 4; time += 1) await made.caller(asked('ada', `wrong ${time}`));
+  expect(await made.caller(asked('ada', password))).toMatchObject({ name: 'ada' });
+  expect(await made.caller(asked('ada', 'wrong'))).toBeUndefined();
+  await expect(made.caller(asked('ada', 'wrong'))).rejects.toMatchObject(limited);
+});
+
+test('an unknown name takes as long as a known one', async () => {
+  const made = users();
+  const times: Record<'ada' | 'nobody', number[]> = { ada: [], nobody: [] };
+  // In turns, each from an address of its own.
+  for (let round = 0; round < 15; round += 1) {
+    for (const name of ['ada', 'nobody'] as const) {
+      const began = performance.now();
+      await made.caller(asked(name, 'wrong', `${name} ${round}`));
+      times[name].push(performance.now() - began);
+    }
+  }
+  const median = (all: readonly number[]): number => all.toSorted((a, b) => a - b)[7] ?? 0;
+  const ratio = median(times.nobody) / median(times.ada);
+  expect(ratio).toBeGreaterThan(0.5);
+  expect(ratio).toBeLessThan(2);
+});
+
+test('a password is hashed with 128 MiB and a salt of its own', async () => {
+  const [one, other] = [await hashPassword(password), await hashPassword(password)];
+  expect(one).toMatch(/^scrypt\$131072\$8\$1\$[\w-]{22}\$[\w-]{43}$/);
+  expect(one).not.toBe(other);
+  const made = basicUsers({ users: [{ name: 'ada', hash: one, role: 'viewer' }] });
+  expect(await made.caller(asked('ada', password))).toMatchObject({ name: 'ada' });
+});
+
+test.each([
+  { what: 'weak', given: hashOf(password, 2 ** 13) },
+  { what: 'expensive', given: hash.replace('$16384$8', '$1048576$8') },
+  { what: 'not a power of two', given: hash.replace('16384', '16385') },
+  { what: 'a password', given: password },
+  { what: 'an MD5', given: '$apr1$abc$defghijkl' },
+])('a hash that is $what is refused', ({ given }) => {
+  expect(parsePasswordHash(given)).toBeUndefined();
+  expect(() => basicUsers({ users: [{ name: 'ada', hash: given, role: 'viewer' }] })).toThrow(
+    'The option "users[0].hash" of basicUsers() must be a hash by scrypt',
+  );
+});
+
+test.each([
+  { what: 'a colon', names: ['a:b'] },
+  { what: 'the same name', names: ['ada', 'ada'] },
+  { what: 'no users', names: [] },
+])('$what is refused', ({ names }) => {
+  const all = names.map((name) => ({ name, hash, role: 'viewer' as const }));
+  expect(() => basicUsers({ users: all })).toThrow('of basicUsers() must');
+});
