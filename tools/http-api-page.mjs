@@ -18,7 +18,10 @@ curl -X POST -H 'Origin: http://localhost:7676' -H 'Content-Type: application/js
 - **Nobody is anonymous.** Without the setting \`api: { authentication }\` nothing is served, except by \`--without-sign-in\` on a loopback
   address, which \`temporal-outbox dev\` uses. Behind a proxy, listen where only the proxy reaches it, and let that speak TLS.
 - **Tokens.** \`temporal-outbox api-token\` makes one and its hash; \`authentication: bearerTokens([{ name: 'shop', hash: env('SHOP_HASH'),
-  role: 'viewer' }])\` of \`temporal-outbox\` accepts it. Another way to prove callers is an object with \`caller(request)\`.
+  role: 'viewer' }])\` of \`temporal-outbox\` accepts it.
+- **People.** \`openIdConnect()\` signs them in at your provider: open \`/sign-in\`; \`POST /sign-out\` ends it. It needs \`npm install
+  openid-client\`. Small places may use \`basicUsers()\` with hashes of \`temporal-outbox api-password\`. \`anyOf()\` joins several ways, and
+  another way is an object with \`caller(request)\`. [sign-in.md](sign-in.md)
 - **Rights.** A viewer reads, an operator changes messages, an admin changes topics and the installation. Reading payloads and headers is a
   right of its own. A caller that is limited to topics finds nothing of others; with several topics, lists and bulk operations have to
   name one.

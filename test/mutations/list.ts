@@ -21,6 +21,7 @@ import { rocketmqMutations } from './list/rocketmq.ts';
 import { scheduleMutations } from './list/schedules.ts';
 import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
+import { signInMutations } from './list/sign-in.ts';
 import { standInMutations } from './list/stand-ins.ts';
 import { traceMutations } from './list/traces.ts';
 import { transactionMutations } from './list/transactions.ts';
@@ -55,6 +56,7 @@ export const mutations: readonly Mutation[] = [
   ...serviceMutations,
   ...maintenanceMutations,
   ...httpApiMutations,
+  ...signInMutations,
   ...inboxMutations,
   ...handlerMutations,
   ...parkedMutations,

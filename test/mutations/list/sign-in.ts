@@ -1,0 +1,128 @@
+import type { Mutation } from '../mutation.ts';
+
+const promise = 'Only who has proved it is a caller of the HTTP API';
+const bySignIn = 'test/integration/api/sign-in/open-id-connect.test.ts';
+const byRefusal = 'test/integration/api/sign-in/refused-sign-ins.test.ts';
+const byUsers = 'test/unit/api/sign-in/basic-users.test.ts';
+
+/** Proving callers of the HTTP API. */
+export const signInMutations: readonly Mutation[] = [
+  {
+    name: 'sign-in-signature-not-checked',
+    promise,
+    file: 'src/api/sign-in/provider.ts',
+    find: '    client.enableNonRepudiationChecks(made);\n',
+    replace: '',
+    test: byRefusal,
+    title: 'signed by another key',
+  },
+  {
+    name: 'sign-in-any-algorithm',
+    promise,
+    file: 'src/api/sign-in/provider.ts',
+    find: 'id_token_signed_response_alg: algorithm,',
+    replace: 'id_token_signed_response_alg: algorithm === "none" ? algorithm : undefined,',
+    test: byRefusal,
+    title: 'of an algorithm that is not configured',
+  },
+  {
+    name: 'sign-in-state-not-checked',
+    promise,
+    file: 'src/api/sign-in/provider.ts',
+    find: 'expectedState: state,',
+    replace: "expectedState: state === '' ? state : client.skipStateCheck,",
+    test: byRefusal,
+    title: 'another state, or none, is refused before the code is used',
+  },
+  {
+    name: 'sign-in-beginning-of-any-secret',
+    promise,
+    file: 'src/api/sign-in/beginning.ts',
+    find: "hkdfSync('sha256', secret,",
+    replace: "hkdfSync('sha256', secret.slice(0, 1),",
+    test: byRefusal,
+    title: 'a beginning that was altered, or sealed by another secret, is refused',
+  },
+  {
+    name: 'sign-in-claim-by-its-beginning',
+    promise,
+    file: 'src/api/sign-in/granted.ts',
+    find: 'filter((value) => told.has(value))',
+    replace: 'filter((value) => [...told].some((one) => String(one).startsWith(value)))',
+    test: bySignIn,
+    title: 'a longer value',
+  },
+  {
+    name: 'sign-in-keeps-the-old-session',
+    promise,
+    file: 'src/store/request/api-session.ts',
+    find: "[replaced ?? '', provider,",
+    replace: "[replaced?.slice(1) ?? '', provider,",
+    test: bySignIn,
+    title: 'an id that was planted in the browser is not the one of its session',
+  },
+  {
+    name: 'sign-in-session-never-idle',
+    promise,
+    file: 'src/store/request/api-session.ts',
+    find: "and s.used_at > now() - $3 * interval '1 ms'\n",
+    replace: "and s.used_at > now() - 99 * $3 * interval '1 ms'\n",
+    test: bySignIn,
+    title: 'a session ends 15 minutes after its last request',
+  },
+  {
+    name: 'sign-in-session-of-another-provider',
+    promise,
+    file: 'src/store/request/api-session.ts',
+    find: 'const live = `s.id_hash = $1 and s.provider = $2 and',
+    replace: 'const live = `s.id_hash = $1 and s.provider = coalesce(s.provider, $2) and',
+    test: bySignIn,
+    title: 'a session of one provider is nobody at another',
+  },
+  {
+    name: 'sign-out-by-another-site',
+    promise,
+    file: 'src/api/sign-in/open-id-connect.ts',
+    find: '      requireSameOrigin(request);\n',
+    replace: "      if (request.method !== 'POST') requireSameOrigin(request);\n",
+    test: bySignIn,
+    title: 'other sites cannot sign a person out, and no link does',
+  },
+  {
+    name: 'sign-in-unknown-name-is-quick',
+    promise,
+    file: 'src/api/sign-in/basic-users.ts',
+    find: '(found ?? standIn(name))?.hash()',
+    replace: '(standIn(name) === undefined ? undefined : found)?.hash()',
+    test: byUsers,
+    title: 'an unknown name takes as long as a known one',
+  },
+  {
+    name: 'sign-in-tries-count-afterwards',
+    promise,
+    file: 'src/api/sign-in/wrong-tries.ts',
+    find: 'for (const { what } of all) this.#at.set(what, [...this.#recent(what, now), now]);',
+    replace:
+      'setTimeout(() => { for (const { what } of all) this.#at.set(what, [...this.#recent(what, now), now]); }, 1);',
+    test: byUsers,
+    title: 'tries at the same time are no way around the limit',
+  },
+  {
+    name: 'sign-in-limit-is-an-outage',
+    promise,
+    file: 'src/api/router.ts',
+    find: "cause.code === 'OUTBOX_REQUEST_LIMITED') throw cause;",
+    replace: "cause.code === 'OUTBOX_REQUEST_FAILED') throw cause;",
+    test: 'test/integration/api/sign-in/served.test.ts',
+    title: 'the sixth wrong password in a minute is answered with 429',
+  },
+  {
+    name: 'sign-in-failure-lets-in',
+    promise,
+    file: 'src/api/sign-in/any-of.ts',
+    find: '      if (failures.length > 0) throw failures[0];\n',
+    replace: '',
+    test: 'test/unit/api/sign-in/any-of.test.ts',
+    title: 'one that cannot decide keeps nobody out, and lets nobody in',
+  },
+];
