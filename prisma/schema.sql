@@ -94,6 +94,17 @@ create table outbox.alert_silence (
 );
 constraint alert_silence_pkey PRIMARY KEY (rule);
 
+create table outbox.api_session (
+  id_hash text collate "C" not null,
+  provider text collate "C" not null,
+  name text not null,
+  grants text[] not null,
+  begun_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone not null default now()
+);
+constraint api_session_pkey PRIMARY KEY (id_hash);
+CREATE INDEX api_session_used ON outbox.api_session USING btree (used_at);
+
 create table outbox.attempt (
   id bigint not null generated always as identity,
   message_id uuid not null,
