@@ -66,13 +66,19 @@ function listen(child: ChildProcess): { ready: () => boolean; complaint: () => s
   let complaint = '';
   if (child.stdout !== null) {
     createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line.startsWith('{"event":"ready"')) ready = true;
+      if (eventOf(line) === 'ready') ready = true;
     });
   }
   child.stderr?.on('data', (data: Buffer) => {
     complaint = (complaint + data.toString()).slice(-2_000);
   });
   return { ready: () => ready, complaint: () => complaint };
+}
+
+/** Each line of a relay's log is an object in JSON, which names its event. */
+function eventOf(line: string): unknown {
+  const facts: unknown = JSON.parse(line);
+  return typeof facts === 'object' && facts !== null && 'event' in facts ? facts.event : undefined;
 }
 
 async function stop(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
