@@ -32,7 +32,7 @@ export async function playStory(stage: Stage, mails: readonly string[]): Promise
   await until(() => mails.some((mail) => mail.includes(id)));
   const payload = { orderId: first, sku: 'apple', quantity: 2 };
   const copy = await operator.edit(id, { payload, actor: 'ada', reason: 'Was it deducted?' });
-  await until(async () => (await operator.show(copy.id))?.message.state === 'published');
+  await until(async () => (await operator.show(copy.id))?.message?.state === 'published');
 
   // There are not that many.
   const second = await placeOrder(shop, 'apple', 100);

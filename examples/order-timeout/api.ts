@@ -34,9 +34,9 @@ export function api({ prisma, outbox, payWithin }: Shop): FastifyInstance {
     const timeout = messages[0] && (await outbox.show(messages[0].id));
     return {
       status: order.status,
-      timeout: timeout?.message.state,
-      dueAt: timeout?.message.dueAt,
-      workflowId: timeout?.message.workflowId,
+      timeout: timeout?.message?.state,
+      dueAt: timeout?.message?.dueAt,
+      workflowId: timeout?.message?.workflowId,
       workflow: timeout?.workflowUrl,
     };
   });

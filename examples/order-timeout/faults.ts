@@ -35,10 +35,10 @@ export async function refuse({ prisma, outbox, broker }: Stage): Promise<number>
     broker.refuseOnce(id);
     return (await send(tx, orderTimeout, { orderId: id })).id;
   });
-  const stateIs = (state: string) => async () => (await outbox.show(refused))?.message.state === state;
+  const stateIs = (state: string) => async () => (await outbox.show(refused))?.message?.state === state;
   await until('it is refused', stateIs('retrying'));
   const shown = await outbox.show(refused);
-  const inMs = Number(shown?.message.dueAt) - Number(shown?.attempts[0]?.at);
+  const inMs = Number(shown?.message?.dueAt) - Number(shown?.attempts[0]?.at);
   await outbox.retry({ ids: [refused] }, { actor: 'story' });
   await until('it is sent', stateIs('published'));
   return Math.round(inMs / 1_000);

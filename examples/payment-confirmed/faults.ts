@@ -14,9 +14,12 @@ export interface Stage {
 }
 
 /** The row of the message, which is the stub of its payment. */
-export async function stubOf(outbox: Operations, { messageId }: Payment): Promise<MessageDetails['message']> {
+export async function stubOf(
+  outbox: Operations,
+  { messageId }: Payment,
+): Promise<NonNullable<MessageDetails['message']>> {
   const shown = await outbox.show(messageId);
-  assert.ok(shown);
+  assert.ok(shown?.message);
   return shown.message;
 }
 

@@ -30,8 +30,8 @@ export async function playStory(
   // Nobody has a queue yet: RabbitMQ returns the message, its tries are used up, and a person gets a mail.
   const ladder = await placeOrder(prisma, 'ladder');
   const shown = (id: string) => operator.show(id);
-  await until(async () => (await shown(ladder.messageId))?.message.state === 'failed');
-  assert.equal((await shown(ladder.messageId))?.message.attempts, 3);
+  await until(async () => (await shown(ladder.messageId))?.message?.state === 'failed');
+  assert.equal((await shown(ladder.messageId))?.message?.attempts, 3);
   await until(() => office.mails.some((mail) => mail.includes(ladder.messageId)));
 
   // Now there is a warehouse, so the person retries. It dies before its work is committed, the next one before it acknowledges.
@@ -64,7 +64,7 @@ export async function playStory(
   await until(async () => (await operator.status()).lanes.some(({ hold }) => hold !== null));
   await network.mend();
   if (nails.status === 'fulfilled') {
-    assert.equal((await shown(nails.value.messageId))?.message.attempts, 0);
+    assert.equal((await shown(nails.value.messageId))?.message?.attempts, 0);
     await until(() => picked(prisma, nails.value.messageId));
     await until(() => sent.includes(nails.value.messageId));
   }
