@@ -6,7 +6,7 @@ import { inUnit } from '../../../src/alerts/units.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 import type { Figures } from '../../../src/store/figures/figures.ts';
 import type { GroupStatus } from '../../../src/store/inbox/status.ts';
-import { quietFigures } from './quiet-figures.ts';
+import { quietFigures } from '../../support/fixtures/quiet-figures.ts';
 
 const defaults = thresholdsOf(readConfig(alertOptions, {}));
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FigureMetrics } from '../../../src/app/relay/figure-metrics.ts';
 import type { Figures } from '../../../src/store/figures/figures.ts';
 import type { Meter, Observation } from '../../../src/telemetry/meter.ts';
+import { quietFigures } from '../../support/fixtures/quiet-figures.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
@@ -19,21 +20,16 @@ const group = {
 };
 
 const figures: Figures = {
+  ...quietFigures,
   oldestDueMs: 61_000,
-  unreleasedMs: null,
   messages: [{ topic: 'orders', state: 'failed', messages: 7 }],
-  tries: { published: 1, failed: 0 },
-  holds: [],
   groups: [group],
   lags: [{ group: 'billing', topic: 'orders', messages: 12 }],
-  standing: [],
   receiptsOverdue: [
     { topic: 'orders', messages: 2, oldestMs: 1 },
     { topic: 'bills', messages: 3, oldestMs: 1 },
   ],
   archive: { behindMs: 3_600_000, leaves: 1 },
-  drift: null,
-  servers: [],
   relays: 2,
   clockOffsetMs: 1_500,
 };
