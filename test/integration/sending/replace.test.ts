@@ -27,7 +27,7 @@ const run = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => byPrisma(p
 
 async function rowsOf(ref: string): Promise<readonly Record<string, unknown>[]> {
   return made.database.query(
-    `select id, payload, headers, state, key, round(extract(epoch from due_at - now()))::int as seconds
+    `select id, payload, headers, state, key, round(extract(epoch from due_at - now()) / 60)::int as minutes
      from outbox.message where ref = $1 order by position`,
     [ref],
   );
@@ -52,7 +52,7 @@ test('a replacing message takes the place of the waiting one of its ref: content
     duplicate: false,
   });
   expect(await rowsOf('r')).toMatchObject([
-    { id: first.id, payload: '{"text":"ab"}', headers: { tenant: 'blue' }, state: 'waiting', seconds: 7_200 },
+    { id: first.id, payload: '{"text":"ab"}', headers: { tenant: 'blue' }, state: 'waiting', minutes: 120 },
   ]);
 });
 
@@ -75,7 +75,7 @@ test('a replacing message without a delay makes the waiting one due', async () =
   const second = await run((tx) => send(tx, searches, { text: 'b' }, { ref: 'due', replace: true }));
 
   expect(second.id).toBe(first.id);
-  expect(await rowsOf('due')).toMatchObject([{ payload: '{"text":"b"}', seconds: 0 }]);
+  expect(await rowsOf('due')).toMatchObject([{ payload: '{"text":"b"}', minutes: 0 }]);
 });
 
 test('a replacement that is rolled back leaves the waiting message unchanged', async () => {
@@ -86,7 +86,7 @@ test('a replacement that is rolled back leaves the waiting message unchanged', a
   });
 
   await expect(undone).rejects.toThrow('rolled back');
-  expect(await rowsOf('back')).toMatchObject([{ payload: '{"text":"kept"}', seconds: 3_600 }]);
+  expect(await rowsOf('back')).toMatchObject([{ payload: '{"text":"kept"}', minutes: 60 }]);
 });
 
 test('a ref waiting with another key is refused, and the transaction stays usable', async () => {
@@ -132,24 +132,24 @@ test('a replacement that keeps the due time changes the content alone', async ()
   const third = await run((tx) => send(tx, searches, { text: 'c' }, options));
 
   expect([second, third]).toMatchObject([first, first].map(({ id, dueAt }) => ({ id, dueAt })));
-  expect(await rowsOf('kept-due')).toMatchObject([{ payload: '{"text":"c"}', seconds: 3_600 }]);
+  expect(await rowsOf('kept-due')).toMatchObject([{ payload: '{"text":"c"}', minutes: 60 }]);
 });
 
 test('however often a message is replaced, it is due at most the longest wait after its first due time', async () => {
   const options = { ref: 'bounded', replace: { atMost: '90 minutes' } } as const;
   const after = async (minutes: number) => {
     await run((tx) => send(tx, searches, { text: String(minutes) }, { ...options, after: minutes * 60_000 }));
-    return (await rowsOf('bounded'))[0]?.['seconds'];
+    return (await rowsOf('bounded'))[0]?.['minutes'];
   };
 
-  expect(await after(60)).toBe(3_600);
-  expect(await after(120)).toBe(7_200);
-  expect(await after(200)).toBe(9_000);
-  expect(await after(30)).toBe(1_800);
-  expect(await after(600)).toBe(9_000);
+  expect(await after(60)).toBe(60);
+  expect(await after(120)).toBe(120);
+  expect(await after(200)).toBe(150);
+  expect(await after(30)).toBe(30);
+  expect(await after(600)).toBe(150);
 
   await run((tx) => reschedule(tx, searches, 'bounded', { after: '10 minutes' }));
-  expect(await after(600)).toBe(6_000);
+  expect(await after(600)).toBe(100);
 });
 
 test('a message that is due by its longest wait stays due, however often it is replaced', async () => {
@@ -163,7 +163,7 @@ test('a message that is due by its longest wait stays due, however often it is r
   const second = await run((tx) => send(tx, searches, { text: 'c' }, options));
 
   expect(second.dueAt).toEqual(first.dueAt);
-  expect(await rowsOf('due-stays')).toMatchObject([{ payload: '{"text":"c"}', seconds: -3_540 }]);
+  expect(await rowsOf('due-stays')).toMatchObject([{ payload: '{"text":"c"}', minutes: -59 }]);
 });
 
 test('a longest wait that has passed moves a later due time to now', async () => {
@@ -175,7 +175,7 @@ test('a longest wait that has passed moves a later due time to now', async () =>
   );
   await run((tx) => send(tx, searches, { text: 'b' }, { ...steps, replace: { atMost: '1 minute' } }));
 
-  expect(await rowsOf('now-due')).toMatchObject([{ payload: '{"text":"b"}', seconds: 0 }]);
+  expect(await rowsOf('now-due')).toMatchObject([{ payload: '{"text":"b"}', minutes: 0 }]);
 });
 
 test.each<unknown>([
@@ -198,9 +198,9 @@ test('plain SQL keeps and bounds the due time, and refuses both at once', async 
     made.database.query(`select id from outbox.send('searches', '1', ref => 'sql-due', ${text})`);
   await sql(`after => '1 hour'`);
   await sql(`after => '5 hours', replace => true, keep_due => true`);
-  expect(await rowsOf('sql-due')).toMatchObject([{ seconds: 3_600 }]);
+  expect(await rowsOf('sql-due')).toMatchObject([{ minutes: 60 }]);
   await sql(`after => '5 hours', replace => true, at_most => '30 minutes'`);
-  expect(await rowsOf('sql-due')).toMatchObject([{ seconds: 5_400 }]);
+  expect(await rowsOf('sql-due')).toMatchObject([{ minutes: 90 }]);
   for (const wrong of [
     `replace => true, keep_due => true, at_most => '1 hour'`,
     'keep_due => true',
