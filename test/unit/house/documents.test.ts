@@ -47,6 +47,25 @@ test('docs/README.md lists every document of the folder', () => {
   expect(there.filter((path) => !listed.has(path))).toEqual([]);
 });
 
+test('the page of each transport links to an example that runs on it', () => {
+  const pages = documents.filter(({ path }) => /^docs\/transports\/(?!README|own)/.test(path));
+  expect(pages).toHaveLength(6);
+  for (const { path } of pages) {
+    const maker = new RegExp(`\\b${posix.basename(path, '.md')}\\w*\\(\\{`);
+    const linked = links.filter((link) => link.path === path && /^examples\/[\w-]+\//.test(link.target));
+    expect(linked, path).not.toEqual([]);
+    for (const { target } of linked) {
+      const own = paths.filter(
+        (file) => file.startsWith(`${posix.dirname(target)}/`) && file.endsWith('.ts'),
+      );
+      expect(
+        own.some((file) => maker.test(textOf(file) ?? '')),
+        `${path}: ${target}`,
+      ).toBe(true);
+    }
+  }
+});
+
 test('every document that a published one links to is published', () => {
   const { files = [] } = JSON.parse(textOf('package.json') ?? '{}') as { files?: readonly string[] };
   // npm packs these whatever `files` says.
