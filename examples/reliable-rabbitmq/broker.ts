@@ -1,18 +1,18 @@
 import type { ChannelModel } from 'amqplib';
 import { orderPlaced, personTold } from './topics.ts';
 
-/** What this example uses on RabbitMQ. Exchanges are made by whoever owns the broker; relays and consumers make none. */
+/** What this example uses on RabbitMQ. `temporal-outbox migrate --create` has made the exchanges of its topics. */
 export const ours = { exchange: orderPlaced.rules.address, queue: `${orderPlaced.rules.address}.warehouse` };
 export const byHand = { exchange: 'reliable-rabbitmq.by-hand', queue: 'reliable-rabbitmq.by-hand.warehouse' };
 
 const persons = { exchange: personTold.rules.address, queue: `${personTold.rules.address}.mailer` };
 const all = [ours, byHand, persons];
 
-/** Makes all exchanges anew, without a queue: nobody has ever received anything. */
+/** Removes what an earlier run has left, so that nobody has a queue, and makes the exchange of the way by hand. */
 export async function prepareBroker(connection: ChannelModel): Promise<void> {
-  await removeFromBroker(connection);
   const channel = await connection.createChannel();
-  for (const { exchange } of all) await channel.assertExchange(exchange, 'topic', { durable: true });
+  for (const { queue } of all) await channel.deleteQueue(queue);
+  await channel.assertExchange(byHand.exchange, 'topic', { durable: true });
   await channel.close();
 }
 
