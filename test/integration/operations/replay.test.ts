@@ -147,7 +147,7 @@ test('a replay of named messages sends these in their order, once each, and leav
     });
 });
 
-test('the command replays named messages, and refuses an address by name', async () => {
+test('the command replays named messages, and refuses an address and equal ids by name', async () => {
   await deliver('K1', 'L1', 'K2');
   relay = await startTestRelay(fixture);
   const env = { DATABASE_URL: fixture.url };
@@ -155,6 +155,9 @@ test('the command replays named messages, and refuses an address by name', async
 
   const refused = await runCli([...common, '--address', 'elsewhere'], env);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Give a topic that address') });
+  const same = await runCli([...common, '--same-ids'], env);
+  expect(same).toMatchObject({ code: 2, stderr: expect.stringContaining('find one message by its id') });
+  expect(fixture.broker.log).toHaveLength(3);
 
   const end = await runCli([...common, '--id', fixture.idOf('K2'), '--id', fixture.idOf('K1')], env);
   expect(end.stdout).toContain('2 messages match; action: replay to orders.');
