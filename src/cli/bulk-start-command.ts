@@ -46,7 +46,8 @@ export async function startManyCommand<Sample>(
   output: Output,
 ): Promise<number> {
   const { reason = flags.dryRun === true ? 'dry run' : undefined } = flags;
-  if (reason === undefined) return usageError('A bulk operation needs a --reason.', output);
+  if (reason === undefined)
+    return usageError('A change by a filter needs a --reason; --dry-run shows what matches.', output);
   const [rate, expected] = [countOf(flags.rate), countOf(flags.expect)];
   if (rate === 'invalid' || expected === 'invalid')
     return usageError('--rate and --expect take a number of messages.', output);
@@ -57,6 +58,9 @@ export async function startManyCommand<Sample>(
     if (unknown !== undefined) return explain(unknown, output);
     output.line(describe(asked, found));
     if (flags.dryRun === true) {
+      output.line(
+        `Nothing was changed. ${found.count === 0 ? '' : 'To do it: --reason and --yes in place of --dry-run.'}`.trimEnd(),
+      );
       output.value({ ok: true, dryRun: true, count: found.count, exact: found.exact, sample: found.sample });
       return exitCodes.ok;
     }

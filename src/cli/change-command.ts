@@ -9,6 +9,7 @@ import { unknownNames } from './known-names.ts';
 import { keptTable } from './list-command.ts';
 import { optionsOf, refusedConsent, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output, run } from './output.ts';
+import { refusalLines } from './refusals-in-words.ts';
 import { table } from './table.ts';
 
 /** Flags of a command that changes the messages with given ids, or all that match a filter. */
@@ -155,6 +156,7 @@ function tell(
           answers.map((answer) => [answer.id, rowOf(answer)[1] ?? '-', answer.result, answer.state ?? '-']),
         ),
   );
+  for (const line of refusalLines(answers.map(({ result }) => result))) output.trouble(line);
   output.value({ ok: done === answers.length && done > 0, dryRun, messages: answers });
   if (done === 0) return exitCodes.failed;
   return done === answers.length ? exitCodes.ok : exitCodes.partial;

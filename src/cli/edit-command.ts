@@ -59,6 +59,11 @@ async function replace(
   if (edit === undefined) return usageError(howToName, output);
   const headers = headersOf(flags);
   if (headers === undefined) return usageError('A header is written as name=value.', output);
+  if (flags.payloadFile === undefined && Object.keys(headers).length === 0)
+    return usageError(
+      'Give the new payload as --payload-file, or headers as --header or --remove-header; to send it unchanged, use retry.',
+      output,
+    );
   const payloadText = await payloadTextOf(flags);
   const shown = printable(id ?? '');
   const refused = await refusedConsent(flags, `Replace the message ${shown} by a copy?`, output);

@@ -4,7 +4,7 @@ import { OutboxError } from '../core/errors.ts';
 import { keptStates } from '../core/parked-states.ts';
 import { states } from '../core/transitions.ts';
 import type { KeptFilter, MessageFilter } from '../operations/list.ts';
-import { timeOfFlag } from './flag-values.ts';
+import { nearTimeOfFlag } from './flag-values.ts';
 
 /** Flags of a filter of messages, of the outbox or kept ones. All given conditions must hold. */
 export interface FilterFlags {
@@ -34,10 +34,10 @@ export function withFilter(command: Command): Command {
   return withCommon(command, states)
     .option('--ref <ref>', 'with this ref')
     .option('--error <text>', 'whose last error contains this text')
-    .option('--created-from <time>', 'stored at this ISO time or later')
-    .option('--created-to <time>', 'stored before this ISO time')
-    .option('--due-from <time>', 'due at this ISO time or later')
-    .option('--due-to <time>', 'due before this ISO time');
+    .option('--created-from <time>', 'stored at this time or later; 2h: in the last two hours')
+    .option('--created-to <time>', 'stored before this time')
+    .option('--due-from <time>', 'due at this time or later')
+    .option('--due-to <time>', 'due before this time; 2h: within two hours');
 }
 
 /** Adds the flags of a filter of kept messages, besides its group. */
@@ -59,10 +59,10 @@ export function filterOf(flags: FilterFlags): MessageFilter {
     key,
     ref,
     error,
-    createdFrom: timeOf('created-from', createdFrom),
-    createdTo: timeOf('created-to', createdTo),
-    dueFrom: timeOf('due-from', dueFrom),
-    dueTo: timeOf('due-to', dueTo),
+    createdFrom: timeOf('created-from', createdFrom, 'ago'),
+    createdTo: timeOf('created-to', createdTo, 'ago'),
+    dueFrom: timeOf('due-from', dueFrom, 'from now'),
+    dueTo: timeOf('due-to', dueTo, 'from now'),
   });
 }
 
@@ -86,8 +86,8 @@ function given<Filter extends object>(
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Filter;
 }
 
-function timeOf(option: string, text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : timeOfFlag(option, text);
+function timeOf(option: string, text: string | undefined, from: 'ago' | 'from now'): Date | undefined {
+  return text === undefined ? undefined : nearTimeOfFlag(option, text, from);
 }
 
 function statesOf<State extends string>(

@@ -5,9 +5,24 @@ import { OutboxError } from '../core/errors.ts';
 export function timeOfFlag(option: string, text: string): Date {
   const time = new Date(text);
   if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time.getTime())) return time;
-  throw new OutboxError('OUTBOX_OPTION_INVALID', `--${option} takes an ISO time, and "${text}" is none.`, {
-    details: { option },
-  });
+  throw new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    `--${option} takes an ISO time such as 2026-11-27T08:14Z, and "${text}" is none.`,
+    { details: { option } },
+  );
+}
+
+/** An ISO time, or a duration before or after now, by the clock of this machine. */
+export function nearTimeOfFlag(option: string, text: string, from: 'ago' | 'from now'): Date {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
+  const ms = durationMs(text as Duration);
+  if (ms !== undefined) return new Date(Date.now() + (from === 'ago' ? -ms : ms));
+  if (/^\d{4}-/.test(text)) return timeOfFlag(option, text);
+  throw new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    `--${option} takes an ISO time such as 2026-11-27T08:14Z or a duration such as 2h, and "${text}" is neither.`,
+    { details: { option } },
+  );
 }
 
 /** Where a server of this process listens. */

@@ -11,7 +11,9 @@ import { addCommand, addOperatorCommand, withDatabase } from './register.ts';
 /** Commands for messages that consumers keep: parked and failed ones. */
 export function registerInboxCommands(root: Command): void {
   const inbox = root.command('inbox').description('messages that consumers keep: parked and failed ones');
-  withKeptFilter(withGroup(withDatabase(addCommand(inbox, 'list', 'list kept messages, latest first'))))
+  withKeptFilter(
+    withGroup(withDatabase(addCommand(inbox, 'list', 'list kept messages, latest first')), false),
+  )
     .option('--limit <count>', 'how many, 1 to 200', '50')
     .option('--after <next>', 'continue where the previous list ended')
     .action(run<ListFlags>(keptListCommand));
@@ -38,8 +40,8 @@ export function registerInboxCommands(root: Command): void {
   );
 }
 
-function withGroup(command: Command): Command {
-  return command.option('--group <name>', 'of this consumer group');
+function withGroup(command: Command, needed = true): Command {
+  return command.option('--group <name>', `of this consumer group${needed ? ' (required)' : ''}`);
 }
 
 /** A change of messages named by ids, or of all that match a filter. */

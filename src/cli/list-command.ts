@@ -63,13 +63,13 @@ async function listAll<One>(
   return exitCodes.ok;
 }
 
-/** The key, the tries and the last error are below their message. */
+/** What {@link factsOf} says is below its message. */
 function listTable(messages: readonly Listed[]): string {
   return tableWith(['ID', 'TOPIC', 'STATE', 'STORED'], messages, row, below);
 }
 
 function row(message: Listed): string[] {
-  return [message.id, message.topic, message.state, storedAt(message.createdAt)];
+  return [message.id, message.topic, message.state, minuteOf(message.createdAt)];
 }
 
 function below(message: Listed): readonly string[] {
@@ -77,12 +77,17 @@ function below(message: Listed): readonly string[] {
   return facts === '' ? [] : [`  ${clip(facts, screenColumns() - 2)}`];
 }
 
-/** The key, the tries and the last error of a message. */
-export function factsOf({ key, attempts, lastError, state }: Listed): string {
+/** States that end when the message is due. */
+const pending: ReadonlySet<string> = new Set(['waiting', 'retrying']);
+
+/** The key, the ref, the due time, the tries and the last error of a message. */
+export function factsOf({ key, ref, attempts, dueAt, lastError, state }: Listed): string {
   // An error of a delivered message is history: `show` prints it.
   const delivered = state === 'published' || state === 'confirmed';
   const facts = [
     ...(key === null ? [] : [`key ${clip(key, 24)}`]),
+    ...(ref === null ? [] : [`ref ${clip(ref, 40)}`]),
+    ...(dueAt !== null && pending.has(state) ? [`due ${minuteOf(dueAt)}`] : []),
     ...(attempts === 0 ? [] : [attempts === 1 ? '1 try' : `${attempts} tries`]),
     ...(lastError === null || delivered ? [] : [causeIn(lastError)]),
   ];
@@ -90,7 +95,7 @@ export function factsOf({ key, attempts, lastError, state }: Listed): string {
 }
 
 /** Omits the current year. */
-function storedAt(at: Date): string {
+function minuteOf(at: Date): string {
   const text = `${at.toISOString().slice(0, 16)}Z`;
   return text.slice(0, 4) === new Date().toISOString().slice(0, 4) ? text.slice(5) : text;
 }

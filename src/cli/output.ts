@@ -4,6 +4,16 @@ import { reasonOf } from '../core/reason.ts';
 /** Exit codes of every command. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, partial: 4, broken: 5 } as const;
 
+/** What each says, for the help. */
+export const exitMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  ok: 'done',
+  failed: 'failed',
+  usage: 'usage',
+  unreachable: 'a server does not answer or refuses',
+  partial: 'partly done',
+  broken: 'a promise is broken',
+};
+
 /** Where a command writes: text or one JSON object to standard output, errors to standard error. */
 export interface Output {
   readonly json: boolean;

@@ -4,9 +4,10 @@ import { registerAlertCommands } from './alert-commands.ts';
 import { registerApiCommands } from './api-commands.ts';
 import { registerBulkCommands } from './bulk-commands.ts';
 import { registerDeliveryCommands } from './delivery-commands.ts';
+import { addExamples } from './help-text.ts';
 import { registerInboxCommands } from './inbox-commands.ts';
 import { registerMessageCommands } from './message-commands.ts';
-import { createOutput, exitCodes, explain } from './output.ts';
+import { createOutput, exitCodes, exitMeanings, explain } from './output.ts';
 import type { RegisterCommands } from './register.ts';
 import { registerScheduleCommands } from './schedule-commands.ts';
 import { registerSchemaCommands } from './schema-commands.ts';
@@ -26,18 +27,38 @@ const groups: readonly RegisterCommands[] = [
 ];
 
 /**
- * Runs the command that the arguments of this process name, and sets its exit code.
+ * Every command, with its help.
  *
  * @param more groups of commands that stand after those of the library
  */
-export function runProgram(more: readonly RegisterCommands[]): void {
+export function commandTree(more: readonly RegisterCommands[]): Command {
   const root = new Command('temporal-outbox')
     .description('Transactional outbox, delayed messages and inbox, supervised by Temporal.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .exitOverride()
-    .showHelpAfterError();
+    .showHelpAfterError()
+    .addHelpText('after', `\n${exitCodeHelp()}`);
   for (const register of [...groups, ...more]) register(root);
+  addExamples(root);
+  return root;
+}
 
+/** What the exit codes mean. */
+function exitCodeHelp(): string {
+  const meanings = Object.entries(exitMeanings).map(
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of the table
+    ([name, meaning]) => `${exitCodes[name as keyof typeof exitCodes]} ${meaning}`,
+  );
+  return `The help of a command shows examples: temporal-outbox list --help\nExit codes: ${meanings.join(', ')}.`;
+}
+
+/**
+ * Runs the command that the arguments of this process name, and sets its exit code.
+ *
+ * @param more as for {@link commandTree}
+ */
+export function runProgram(more: readonly RegisterCommands[]): void {
+  const root = commandTree(more);
   // A reader such as `head` may close the pipe: that is not an error, and a relay continues.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {

@@ -8,6 +8,8 @@ import {
 } from '../../operations/alerts.ts';
 import type { OnDatabase } from '../../operations/operation-options.ts';
 
+export { alertRuleNames };
+
 /** Alerts of the relays, which have them if their configuration has the setting `alerts`. */
 export interface AlertOperations {
   /** What fires, what is silenced, and whether it was told. */

@@ -46,7 +46,7 @@ test('a filter without --yes and without a terminal is shown but changes nothing
   expect(JSON.parse(dry.stdout)).toMatchObject({ ok: true, dryRun: true, count: 2, exact: true });
   expect(unreasoned).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('A bulk operation needs a --reason.\n'),
+    stderr: expect.stringContaining('A change by a filter needs a --reason; --dry-run shows what matches.\n'),
   });
   expect(both).toMatchObject({
     code: 2,

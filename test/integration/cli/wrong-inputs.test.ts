@@ -73,7 +73,19 @@ const wrong: readonly (readonly [what: string, args: readonly string[], code: st
     'an invalid time',
     ['reschedule', id, '--at', 'tomorrow', '--yes'],
     'OUTBOX_OPTION_INVALID',
-    '--at takes an ISO time, and "tomorrow" is none',
+    '--at takes an ISO time such as 2026-11-27T08:14Z, and "tomorrow" is none',
+  ],
+  [
+    'a list since an invalid time',
+    ['list', '--created-from', 'yesterday'],
+    'OUTBOX_OPTION_INVALID',
+    'or a duration such as 2h, and "yesterday" is neither',
+  ],
+  [
+    'an edit without a payload',
+    ['edit', id, '--yes'],
+    'OUTBOX_COMMAND_INVALID',
+    'Give the new payload as --payload-file',
   ],
   [
     'a missing payload file',
