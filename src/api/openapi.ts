@@ -7,6 +7,9 @@ import { components } from './schemas/values.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+const about =
+  'What an operator may do, over HTTP. A change needs the header `Content-Type: application/json`, and without a bearer token also `Origin` with the address of the API.';
+
 /** The OpenAPI 3.1 document of the operations and streams. */
 export function openApiOf(table: readonly Operation[], streams: readonly Stream[], version: string): Json {
   const schemas: Record<string, unknown> = { Problem: problemSchema };
@@ -19,7 +22,7 @@ export function openApiOf(table: readonly Operation[], streams: readonly Stream[
   for (const stream of streams) paths[stream.path] = { get: describeStream(stream, refer) };
   return {
     openapi: '3.1.0',
-    info: { title: 'temporal-outbox', version, description: 'What an operator may do, over HTTP.' },
+    info: { title: 'temporal-outbox', version, description: about },
     paths,
     components: { schemas },
   };
@@ -91,7 +94,16 @@ function parametersOf(object: z.ZodObject, place: 'path' | 'query', refer: Refer
 /** The schema; those with a name of their own become components, to which it refers. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, unknown>): unknown {
   const id = components.get(schema)?.id;
-  const made = z.toJSONSchema(schema, { metadata: components, io, unrepresentable: 'any' });
+  const made = z.toJSONSchema(schema, {
+    metadata: components,
+    io,
+    unrepresentable: 'any',
+    // The names are in a registry of their own, descriptions in that of zod.
+    override({ jsonSchema: json, zodSchema }) {
+      const description = z.globalRegistry.get(zodSchema)?.description;
+      if (description !== undefined) json.description = description;
+    },
+  });
   const { $defs = {}, $schema: _dialect, id: _id, ...own } = referred(made);
   for (const [name, { id: _name, ...definition }] of Object.entries($defs)) schemas[name] = definition;
   if (id === undefined) return own;

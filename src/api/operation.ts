@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RequestOperations, RequestWay } from '../app/operations/served-operations.ts';
+import { OutboxError } from '../core/errors.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import type { Caller, Role } from './authentication.ts';
 import type { Scope } from './scope.ts';
@@ -96,6 +97,8 @@ export function operation<
     query,
     body,
     prepare(given) {
+      assertKnown('query parameter', query, given.query);
+      if (body !== undefined) assertKnown('field', body, given.body);
       const checked = {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of these very types has parsed it
         path: params.parse(given.path) as z.output<Params>,
@@ -107,4 +110,18 @@ export function operation<
       return (call) => run(call, checked);
     },
   };
+}
+
+/** Names what there is: a misspelt name is not told by a schema. @throws OutboxError `OUTBOX_REQUEST_INVALID` */
+function assertKnown(kind: string, schema: z.ZodType, given: unknown): void {
+  if (!(schema instanceof z.ZodObject) || typeof given !== 'object' || given === null || Array.isArray(given))
+    return;
+  const known = Object.keys(schema.shape);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const among = known.length === 0 ? 'there is none' : `there are ${known.join(', ')}`;
+  throw new OutboxError(
+    'OUTBOX_REQUEST_INVALID',
+    `There is no ${kind} ${JSON.stringify(unknown.slice(0, 100))}: ${among}.`,
+  );
 }

@@ -5,24 +5,29 @@ import { component, count, givenTime, messageId, span, time, topicName } from '.
 
 const options = {
   reason: z.string().min(1).max(2_000).describe('Why, for the audit of every message.'),
-  dryRun: z.exactOptional(z.boolean()),
-  ratePerSecond: z.exactOptional(z.number().int().min(1).max(10_000)),
+  dryRun: z.exactOptional(z.boolean()).describe('True: only counts, and shows the first messages.'),
+  ratePerSecond: z
+    .exactOptional(z.number().int().min(1).max(10_000))
+    .describe('Messages per second at most, 500 if not given.'),
   expect: z
     .exactOptional(count)
     .describe('The count of a dry run: if another number matches, nothing is started.'),
 };
 
-const task = z.union([
-  z.strictObject({ action: z.enum(['cancel', 'discard', 'retry', 'withdraw']) }),
-  z.strictObject({
-    action: z.literal('replay'),
-    to: z.exactOptional(topicName),
-    ids: z.exactOptional(z.array(messageId).min(1).max(1_000)),
-  }),
-  z.strictObject({ action: z.literal('reschedule'), after: span }),
-  z.strictObject({ action: z.literal('reschedule'), at: givenTime }),
-  z.strictObject({ action: z.literal('reschedule'), shift: span }),
-]);
+const task = z.union(
+  [
+    z.strictObject({ action: z.enum(['cancel', 'discard', 'retry', 'withdraw']) }),
+    z.strictObject({
+      action: z.literal('replay'),
+      to: z.exactOptional(topicName),
+      ids: z.exactOptional(z.array(messageId).min(1).max(1_000)),
+    }),
+    z.strictObject({ action: z.literal('reschedule'), after: span }),
+    z.strictObject({ action: z.literal('reschedule'), at: givenTime }),
+    z.strictObject({ action: z.literal('reschedule'), shift: span }),
+  ],
+  'must be an object with "action": cancel, discard, retry, withdraw, replay, or reschedule with "after", "at" or "shift"',
+);
 
 /** A change of all messages that match a filter. */
 export const bulkStart = component('BulkStart', z.strictObject({ filter: messageFilter, task, ...options }));

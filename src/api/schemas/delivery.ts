@@ -54,7 +54,7 @@ export const me = component(
 /** What a pause or resume is of. */
 export const scopeBody = {
   topic: z.exactOptional(topicName),
-  transport: z.exactOptional(z.string().min(1).max(200)),
+  transport: z.exactOptional(z.string().min(1).max(200)).describe('All topics of this transport.'),
 };
 
 /** The answer to a pause. */

@@ -8,10 +8,12 @@ const state = z.enum(keptStates);
 /** Conditions of a list of kept messages, as query parameters. */
 export const keptQuery = {
   topic: z.exactOptional(topicName),
-  states: z.exactOptional(words(keptStates)).describe('States, separated by commas.'),
+  states: z.exactOptional(words(keptStates)).describe(`Separated by commas: ${keptStates.join(', ')}.`),
   key: z.exactOptional(condition),
-  reason: z.exactOptional(condition),
-  olderThan: z.exactOptional(span),
+  reason: z
+    .exactOptional(condition)
+    .describe('Why it is kept: `error`, `permanent`, `killed`, `invalid`, `unreadable`, …'),
+  olderThan: z.exactOptional(span).describe('Arrived at least this long ago: `2h`, or milliseconds.'),
 };
 
 /** The same in a body, for one group. */

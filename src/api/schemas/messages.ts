@@ -18,7 +18,7 @@ const state = z.enum(states);
 /** Conditions of a list, as query parameters. */
 export const messageQuery = {
   topic: z.exactOptional(topicName),
-  states: z.exactOptional(words(states)).describe('States, separated by commas.'),
+  states: z.exactOptional(words(states)).describe(`Separated by commas: ${states.join(', ')}.`),
   key: z.exactOptional(condition),
   ref: z.exactOptional(condition),
   error: z.exactOptional(condition).describe('Part of the last error.'),
@@ -149,9 +149,9 @@ export const messageAnswers = component(
 
 /** Messages of a change: by ids, or by topic and ref. */
 export const namedMessages = {
-  ids: z.exactOptional(z.array(messageId).min(1).max(200)),
+  ids: z.exactOptional(z.array(messageId).min(1).max(200)).describe('Or `topic` and `ref`.'),
   topic: z.exactOptional(topicName),
-  ref: z.exactOptional(condition),
+  ref: z.exactOptional(condition).describe('With `topic`: the waiting message of it, else the newest.'),
 };
 
 /** Corrections to a failed message. */

@@ -18,30 +18,42 @@ const storable = (longest: number) =>
     .refine((text) => !/\0|\p{Surrogate}/u.test(text) && text.trim() !== '', 'must be a text without NUL');
 
 /** A UUID of a message or bulk operation. */
-export const messageId = z.guid().toLowerCase();
+export const messageId = z.guid('must be a UUID').toLowerCase();
 /** Name of a topic. */
 export const topicName = z.string().regex(/^[\w.-]{1,200}$/, 'must be the name of a topic');
 /** Name of a consumer group, or a message id within it. */
 export const keptText = storable(1_000);
 /** A condition of a filter. */
-export const condition = storable(1_000);
+export const condition = storable(1_000).describe('The whole text, not a part.');
 /** Name of a schedule or transport. */
 export const shortName = storable(200);
 
+const noSpan = 'must be a duration such as "90s", or milliseconds';
+
 /** A duration: `'90s'`, or milliseconds. Read as milliseconds. */
 export const span = z
-  .union([z.string().regex(/^-?\d{1,9}(?:\.\d{1,3})? ?[a-z]{0,12}$/i), z.number()])
+  .union([z.string().regex(/^-?\d{1,9}(?:\.\d{1,3})? ?[a-z]{0,12}$/i, noSpan), z.number()], noSpan)
   .transform((given, context) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is no duration has no milliseconds
     const inMs = durationMs(given as Duration);
-    if (inMs === undefined) context.addIssue({ code: 'custom', message: 'must be a duration such as "90s"' });
+    if (inMs === undefined) context.addIssue({ code: 'custom', message: noSpan });
     return inMs ?? z.NEVER;
-  });
-/** How long one request may wait, in milliseconds. */
-export const patience = z.number().int().min(0).max(20_000).default(15_000);
+  })
+  .describe('A duration such as "90s" or "2 hours", or milliseconds.');
+/** How long one request may wait. */
+export const patience = z
+  .number()
+  .int()
+  .min(0)
+  .max(20_000)
+  .default(15_000)
+  .describe('How long the request may wait, in milliseconds.');
 
 /** A time of a request, as a Date. */
-export const givenTime = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+export const givenTime = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-11-27T08:14:00Z' })
+  .transform((text) => new Date(text))
+  .describe('Such as 2026-11-27T08:14:00Z.');
 /** A time of an answer. */
 export const time = z.iso.datetime();
 /** A 64-bit integer. */

@@ -62,7 +62,7 @@ export const deliveryRoutes: readonly Operation[] = [
     params: byTopic,
     body: z.strictObject({
       reason: authored.reason,
-      lanes: z.number().int().min(1).max(1_024),
+      lanes: z.number().int().min(1).max(1_024).describe('How many there shall be.'),
       timeout: patience,
     }),
     answer: topicChange,
@@ -83,8 +83,12 @@ export const deliveryRoutes: readonly Operation[] = [
     params: byTopic,
     body: z.strictObject({
       reason: authored.reason,
-      partitions: z.number().int().min(1).max(100_000),
-      groups: z.array(keptText).max(100).default([]),
+      partitions: z.number().int().min(1).max(100_000).describe('How many the topic has in its broker.'),
+      groups: z
+        .array(keptText)
+        .max(100)
+        .default([])
+        .describe('Consumer groups that must have passed the existing messages.'),
       timeout: patience,
     }),
     answer: topicChange,
@@ -106,7 +110,9 @@ export const deliveryRoutes: readonly Operation[] = [
       grace: z.exactOptional(span),
       tolerance: z.exactOptional(span),
       maxTransaction: z.exactOptional(span),
-      maxDuplicates: z.exactOptional(z.number().min(0).max(1)),
+      maxDuplicates: z
+        .exactOptional(z.number().min(0).max(1))
+        .describe('Allowed share of duplicates; any if not given.'),
     }),
     answer: verified,
     run({ at, scope }, { body }) {
@@ -128,7 +134,11 @@ export const deliveryRoutes: readonly Operation[] = [
     role: 'admin',
     way: 'wait',
     once: true,
-    body: z.strictObject({ newInstallation: z.exactOptional(z.boolean()) }),
+    body: z.strictObject({
+      newInstallation: z
+        .exactOptional(z.boolean())
+        .describe('True: the original goes on as well, so this one gets an id of its own.'),
+    }),
     answer: adopted,
     run({ at, author, scope }, { body }) {
       scope.requireAll();

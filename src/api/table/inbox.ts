@@ -8,7 +8,10 @@ import { authored, keptText, page } from '../schemas/values.ts';
 const byName = z.strictObject({ group: keptText, id: keptText });
 const byGroup = z.strictObject({ group: keptText });
 const editBytes = 2 * 1_024 * 1_024;
-const named = z.strictObject({ ...authored, ids: z.array(keptText).min(1).max(200) });
+const named = z.strictObject({
+  ...authored,
+  ids: z.array(keptText).min(1).max(200).describe('Ids of the messages within the group.'),
+});
 
 /** Operations on messages that consumers keep. */
 export const inboxRoutes: readonly Operation[] = [
