@@ -1,6 +1,7 @@
 import { mayAct } from '../caller.ts';
 import { type Operation, operation } from '../operation.ts';
 import { me } from '../schemas/delivery.ts';
+import { alertRoutes } from './alerts.ts';
 import { bulkRoutes } from './bulk.ts';
 import { deliveryRoutes } from './delivery.ts';
 import { inboxRoutes } from './inbox.ts';
@@ -37,4 +38,5 @@ export const operationTable: readonly Operation[] = [
   ...bulkRoutes,
   ...inboxRoutes,
   ...scheduleRoutes,
+  ...alertRoutes,
 ];

@@ -1,6 +1,9 @@
 import { Hono } from 'hono';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { apiHandler } from '../../../src/api/handler.ts';
+import { noteAlerts } from '../../../src/store/alerts/alerts.ts';
+import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
+import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { type ApiBench, adam, byHeader, expectProblem, openApi, vera } from './api-bench.ts';
 import { fill, type World } from './samples.ts';
 
@@ -170,6 +173,32 @@ test('a schedule is paused, resumed, run and removed', async () => {
   expect((await bench.post('/schedules/nightly/remove')).body).toEqual({ changed: true });
   expect((await bench.get('/schedules')).body).toEqual({ schedules: [] });
   expectProblem(await bench.post('/schedules/nightly/run'), 404, 'OUTBOX_SCHEDULE_UNKNOWN');
+});
+
+test('alerts are listed, to a limited caller those of its topics, and a rule is silenced', async () => {
+  const { database } = bench.lane;
+  const number = (await beginFiguresLook(database, 0)) ?? '';
+  await noteFigures(database, number, await readFigures(database));
+  const firing = { rule: 'failed', figure: 1, text: '1 message failed', next: 'temporal-outbox list' };
+  const subjects = ['topic orders', 'topic parcels', 'group orders'].map((subject) => ({
+    ...firing,
+    subject,
+  }));
+  await noteAlerts(database, number, subjects, { againMs: 60_000, calmMs: 60_000 });
+  const told = await bench.post('/alerts/failed/silence', { body: { for: '2h', reason: 'known' } });
+  expect(told).toMatchObject({ status: 200, body: { until: expect.stringMatching(/^20/) } });
+
+  const all = (await bench.get('/alerts')).body;
+  expect(all['alerts']).toHaveLength(3);
+  expect(all['silences']).toMatchObject([{ rule: 'failed', actor: 'olga', reason: 'known' }]);
+  const seen = (await bench.get('/alerts', { as: { ...vera, topics: ['orders'] } })).body;
+  expect(seen).toMatchObject({ alerts: [{ ...firing, subject: 'topic orders' }], silences: [] });
+  expect((await bench.post('/alerts/failed/silence', { body: { for: 0 } })).body).toEqual({ until: null });
+  expectProblem(
+    await bench.post('/alerts/none/silence', { body: { for: '2h' } }),
+    400,
+    'OUTBOX_OPTION_INVALID',
+  );
 });
 
 test('it is mounted under a path of another application', async () => {

@@ -105,5 +105,7 @@ export function samplesOf({ bulk, failed, group, kept, waiting }: World): Readon
     resumeSchedule: { path: '/schedules/nightly/resume', body: {} },
     runSchedule: { path: '/schedules/nightly/run', body: {} },
     removeSchedule: { path: '/schedules/nightly/remove', body: {} },
+    listAlerts: { path: '/alerts' },
+    silenceAlert: { path: '/alerts/lag/silence', body: { for: '1h' } },
   };
 }

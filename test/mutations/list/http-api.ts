@@ -36,6 +36,15 @@ export const httpApiMutations: readonly Mutation[] = [
     title: foreignTopic,
   },
   {
+    name: 'api-alerts-of-other-topics',
+    promise: rights,
+    file: 'src/api/table/alerts.ts',
+    find: 'const seen = status.alerts.filter(({ subject }) => scope.sees(topicIn(subject)));',
+    replace: 'const seen = status.alerts;',
+    test: 'test/integration/api/effects.test.ts',
+    title: 'alerts are listed, to a limited caller those of its topics',
+  },
+  {
     name: 'api-counts-of-other-topics',
     promise: rights,
     file: 'src/api/live/seen-status.ts',

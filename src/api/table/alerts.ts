@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { type Operation, operation } from '../operation.ts';
+import { alertStatusAnswer, silencedAnswer } from '../schemas/alerts.ts';
+import { authored, shortName, span } from '../schemas/values.ts';
+
+/** `orders` of `topic orders`. */
+function topicIn(subject: string): string | undefined {
+  return subject.startsWith('topic ') ? subject.slice('topic '.length) : undefined;
+}
+
+/** Operations on the alerts of relays. */
+export const alertRoutes: readonly Operation[] = [
+  operation({
+    name: 'listAlerts',
+    method: 'GET',
+    path: '/alerts',
+    summary:
+      'What fires, what is silenced, and whether it was told; for a caller that is limited, only what fires of its topics.',
+    role: 'viewer',
+    way: 'read',
+    answer: alertStatusAnswer,
+    async run({ at, scope }) {
+      const status = await at.alerts.list();
+      if (!scope.limited) return status;
+      const seen = status.alerts.filter(({ subject }) => scope.sees(topicIn(subject)));
+      return { ...status, alerts: seen, silences: [], destinations: [] };
+    },
+  }),
+  operation({
+    name: 'silenceAlert',
+    method: 'POST',
+    path: '/alerts/{rule}/silence',
+    summary: 'Lets a rule tell nobody for a while. Not for callers that are limited.',
+    role: 'operator',
+    way: 'change',
+    once: true,
+    params: z.strictObject({ rule: shortName.describe('Its name, as in the setting `alerts`.') }),
+    body: z.strictObject({
+      ...authored,
+      for: span.describe('For how long, such as `2h`, at most 30 days; 0 ends a silence.'),
+    }),
+    answer: silencedAnswer,
+    run({ at, author, scope }, { body, path: { rule } }) {
+      scope.requireAll();
+      return at.alerts.silence(rule, { ...author(body), for: body.for });
+    },
+  }),
+];
