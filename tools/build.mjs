@@ -4,7 +4,7 @@
  * builds.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { exclusively } from './exclusively.mjs';
 
 const sources = [
@@ -49,6 +49,12 @@ function succeeds(command, ...args) {
   return status === 0;
 }
 
+/** So that `npx temporal-outbox` runs it in a clone, too; npm does the same when it installs a package. */
+function executable(program) {
+  chmodSync(program, 0o755);
+  return true;
+}
+
 function build() {
   rmSync('dist', { recursive: true, force: true });
   // The library is CommonJS: one build that every project can load, so that no process has two copies of its state.
@@ -61,7 +67,8 @@ function build() {
     succeeds('npx', '--no-install', 'tsc', '-p', 'tsconfig.build.json') &&
     succeeds('npx', '--no-install', 'tsc', '-p', 'tsconfig.programs.json') &&
     succeeds(process.execPath, 'tools/prune-types.mjs') &&
-    succeeds(process.execPath, 'tools/bundle-workflows.mjs')
+    succeeds(process.execPath, 'tools/bundle-workflows.mjs') &&
+    executable('dist/bin/temporal-outbox.js')
   );
 }
 

@@ -70,6 +70,8 @@ async function stay({ addresses, servers, tell }: Scene, signal: AbortSignal): P
   tell(`   Temporal      ${addresses.temporalAddress}, namespace ${addresses.temporalNamespace}`);
   tell(`   PostgreSQL    ${addresses.databaseUrl}`);
   tell(`   Kafka         ${addresses.kafkaBrokers}`);
+  tell('Look at it from another terminal, with status, list, tail or show <id>:');
+  tell(`   npx temporal-outbox list --database '${addresses.databaseUrl}'`);
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
