@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
+import { OutboxError } from '../../../core/errors.ts';
 import type { BrokerTopics } from '../../capabilities.ts';
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
@@ -15,11 +16,14 @@ export function kafkaTopics(connection: KafkaConnection): BrokerTopics {
     create: (topic, partitions = asBrokersDo) =>
       askBrokers(connection, (admin) => createUntilShown(admin, topic, partitions)).catch(
         (error: unknown) => {
-          throw unavailable(connection, error);
+          throw error instanceof OutboxError ? error : unavailable(connection, error);
         },
       ),
   };
 }
+
+/** Names that brokers take, but for `.` and `..`. */
+const lawful = /^[\w.-]{1,249}$/;
 
 /** Between looks for a topic that was created. */
 const lookEveryMs = 100;
@@ -30,12 +34,19 @@ const shownWithinMs = 5_000;
  * client's own wait for leaders takes that for a failure.
  *
  * @returns `false` if it exists already
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for a name that brokers refuse, with an error that does not say why
  */
 export async function createUntilShown(
   admin: Pick<Admin, 'createTopics' | 'listTopics'>,
   topic: string,
   partitions: number,
 ): Promise<boolean> {
+  if (!lawful.test(topic))
+    throw new OutboxError(
+      'OUTBOX_OPTION_INVALID',
+      `Kafka can have no topic "${topic}": a name has up to 249 of the characters a-z, A-Z, 0-9, ".", "_" and "-". Is the setting "transport" of its topic missing?`,
+      { details: { option: 'address', address: topic } },
+    );
   const created = await admin.createTopics({
     topics: [{ topic, numPartitions: partitions, replicationFactor: asBrokersDo }],
     waitForLeaders: false,

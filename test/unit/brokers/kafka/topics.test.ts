@@ -35,3 +35,12 @@ test('a topic that exists is not waited for', async () => {
   await expect(createUntilShown(brokers, 'orders', 4)).resolves.toBe(false);
   expect(brokers.looks()).toBe(0);
 });
+
+test('an address that is no name of a topic is refused, and the forgotten transport is named', async () => {
+  const brokers = slowBrokers();
+  await expect(createUntilShown(brokers, 'http://127.0.0.1:8080/in', 1)).rejects.toMatchObject({
+    code: 'OUTBOX_OPTION_INVALID',
+    message: expect.stringContaining('Is the setting "transport" of its topic missing?'),
+  });
+  expect(brokers.looks()).toBe(0);
+});
