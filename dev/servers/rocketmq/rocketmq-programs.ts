@@ -7,17 +7,7 @@ import { javaProgram } from '../providers/java-program.ts';
 import { mavenPackage } from '../providers/maven-jars.ts';
 import { pinned } from '../providers/pinned-versions.ts';
 import type { Candidate } from '../providers/source-order.ts';
-
-/** TLS and access control of a local proxy, to test such settings. */
-export interface SecureProxy {
-  /** PEM text: the certificate of the proxy, for 127.0.0.1. */
-  readonly cert: string;
-  /** PEM text: its key, PKCS #8 and not encrypted. */
-  readonly key: string;
-  /** The only user. Both keys consist of letters and digits. */
-  readonly accessKey: string;
-  readonly secretKey: string;
-}
+import { brokerUsers, proxySecurity, type SecureProxy, secureFiles, tlsFlags } from './rocketmq-secure.ts';
 
 /** Settings of a proxy, named as in `rmq-proxy.json`. */
 export type ProxySettings = Readonly<Record<string, string | number | boolean>>;
@@ -41,16 +31,15 @@ export interface RocketmqPorts {
 /** RocketMQ's programs: a name server, and a proxy with an embedded broker, which saves a process. */
 export interface RocketmqPrograms {
   prepare(data: DataFolder, ports: RocketmqPorts, wanted: WantedProxy): Promise<void>;
-  names(data: DataFolder): ServerCommand;
-  proxy(data: DataFolder, ports: RocketmqPorts): ServerCommand;
+  names(data: DataFolder, wanted: WantedProxy): ServerCommand;
+  proxy(data: DataFolder, ports: RocketmqPorts, wanted: WantedProxy): ServerCommand;
 }
 
 const files = {
   names: 'names.conf',
   broker: 'broker.conf',
   proxy: 'rmq-proxy.json',
-  cert: 'cert.pem',
-  key: 'key.pem',
+  ...secureFiles,
 };
 
 /** The pinned jars, run by Java. */
@@ -65,9 +54,21 @@ export async function rocketmqFromRegistry(context: LocalContext): Promise<Candi
     artifacts: [`${group}:rocketmq-namesrv:${pinned.rocketmq}`, `${group}:rocketmq-proxy:${pinned.rocketmq}`],
   });
   if ('missing' in folder) return folder;
-  const run = (data: DataFolder, mainClass: string, args: readonly string[]): ServerCommand => ({
+  const run = (
+    data: DataFolder,
+    { secure }: WantedProxy,
+    mainClass: string,
+    args: readonly string[],
+  ): ServerCommand => ({
     file: java.found,
-    args: [...jvmFlags(data.path), '-cp', join(folder.found, 'jars', '*'), mainClass, ...args],
+    args: [
+      ...jvmFlags(data.path),
+      ...tlsFlags(data.path, secure),
+      '-cp',
+      join(folder.found, 'jars', '*'),
+      mainClass,
+      ...args,
+    ],
     env: { ...context.env, ROCKETMQ_HOME: data.path },
     cwd: data.path,
   });
@@ -75,9 +76,10 @@ export async function rocketmqFromRegistry(context: LocalContext): Promise<Candi
   return {
     found: {
       prepare: writeSettings,
-      names: (data) => run(data, `${group}.namesrv.NamesrvStartup`, ['-c', at(data, 'names')]),
-      proxy: (data, ports) =>
-        run(data, `${group}.proxy.ProxyStartup`, [
+      names: (data, wanted) =>
+        run(data, wanted, `${group}.namesrv.NamesrvStartup`, ['-c', at(data, 'names')]),
+      proxy: (data, ports, wanted) =>
+        run(data, wanted, `${group}.proxy.ProxyStartup`, [
           '--proxyMode=local',
           `--proxyConfigPath=${at(data, 'proxy')}`,
           `--brokerConfigPath=${at(data, 'broker')}`,
@@ -152,31 +154,6 @@ function proxySettings(folder: string, ports: RocketmqPorts): ProxySettings {
     brokerConfigPath: join(folder, files.broker),
     grpcServerPort: ports.proxy,
     remotingListenPort: ports.remoting,
-  };
-}
-
-const authentication = 'org.apache.rocketmq.auth.authentication.provider';
-
-function brokerUsers(secure: SecureProxy | undefined): Readonly<Record<string, string>> {
-  if (secure === undefined) return {};
-  return {
-    authenticationProvider: `${authentication}.DefaultAuthenticationProvider`,
-    authenticationMetadataProvider: `${authentication}.LocalAuthenticationMetadataProvider`,
-    initAuthenticationUser: JSON.stringify({ username: secure.accessKey, password: secure.secretKey }),
-  };
-}
-
-function proxySecurity(folder: string, secure: SecureProxy | undefined): ProxySettings {
-  if (secure === undefined) return {};
-  const { accessKey, secretKey } = secure;
-  return {
-    tlsTestModeEnable: false,
-    tlsCertPath: join(folder, files.cert),
-    tlsKeyPath: join(folder, files.key),
-    authenticationEnabled: true,
-    authenticationProvider: `${authentication}.DefaultAuthenticationProvider`,
-    authenticationMetadataProvider: 'org.apache.rocketmq.proxy.auth.ProxyAuthenticationMetadataProvider',
-    innerClientAuthenticationCredentials: JSON.stringify({ accessKey, secretKey }),
   };
 }
 

@@ -15,9 +15,9 @@ import {
   type RocketmqPorts,
   type RocketmqPrograms,
   rocketmqFromRegistry,
-  type SecureProxy,
   type WantedProxy,
 } from './rocketmq-programs.ts';
+import type { SecureProxy } from './rocketmq-secure.ts';
 
 /** A RocketMQ installation for development and tests. */
 export interface LocalRocketmq {
@@ -82,12 +82,7 @@ async function startBoth(
 ): Promise<Omit<Required<LocalRocketmq>, 'source'>> {
   const namesData = await makeDataFolder(context, 'rocketmq-names');
   const data = await makeDataFolder(context, 'rocketmq');
-  const ports: RocketmqPorts = {
-    names: await freePort(),
-    broker: await freePort(),
-    proxy: await freePort(),
-    remoting: await freePort(),
-  };
+  const ports = await freePorts();
   await programs.prepare(data, ports, wanted);
   await programs.prepare(namesData, ports, wanted);
   const common = { stopSignal: 'SIGTERM', discardSignal: 'SIGKILL', readyWithinMs } as const;
@@ -108,15 +103,19 @@ async function startBoth(
   return progressStep(context.tell, `RocketMQ: starting on port ${ports.proxy}`, async () => {
     // A broker that finds no name server at its start registers only half a minute later.
     const names = await start(
-      { data: namesData, name: 'RocketMQ name server', nodeId: 1, command: programs.names(namesData) },
+      {
+        data: namesData,
+        name: 'RocketMQ name server',
+        nodeId: 1,
+        command: programs.names(namesData, wanted),
+      },
       ports.names,
     );
     try {
       const node = await start(
-        { data, name: 'RocketMQ', nodeId: 2, command: programs.proxy(data, ports) },
+        { data, name: 'RocketMQ', nodeId: 2, command: programs.proxy(data, ports, wanted) },
         ports.proxy,
-        // The proxy may be there before the broker has registered: until then topics cannot be created.
-        () => askMasters(plain(ports), 'start', () => Promise.resolve()),
+        () => registered(ports, wanted),
       );
       const stop = async (): Promise<void> => {
         await Promise.all([names.end(), node.end()]);
@@ -135,14 +134,27 @@ async function startBoth(
   });
 }
 
-function plain({ names, proxy }: RocketmqPorts): RocketmqConnection {
+async function freePorts(): Promise<RocketmqPorts> {
   return {
+    names: await freePort(),
+    broker: await freePort(),
+    proxy: await freePort(),
+    remoting: await freePort(),
+  };
+}
+
+/** The proxy may be there before the broker has registered: until then topics cannot be created. */
+function registered({ names, proxy }: RocketmqPorts, { secure }: WantedProxy): Promise<unknown> {
+  const connection: RocketmqConnection = {
     servers: [`127.0.0.1:${proxy}`],
     nameServers: [`127.0.0.1:${names}`],
     tls: false,
-    credentials: undefined,
+    // Only whether it answers is asked.
+    brokerTls: secure?.enforced === true && { rejectUnauthorized: false },
+    credentials: secure,
     namespace: '',
     requestTimeoutMs: 2_000,
     invisibleMs: 0,
   };
+  return askMasters(connection, 'start', () => Promise.resolve());
 }

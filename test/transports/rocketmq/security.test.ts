@@ -50,44 +50,68 @@ async function listening(server: ReturnType<typeof createServer>): Promise<strin
   return typeof address === 'object' && address !== null ? `127.0.0.1:${address.port}` : '';
 }
 
-const wrong: readonly [string, () => Promise<RocketmqOptions>, RegExp][] = [
+const tls = 'OUTBOX_TLS_FAILED';
+const refused = 'OUTBOX_SERVER_REFUSED';
+
+const wrong: readonly [string, () => Promise<RocketmqOptions>, RegExp, string][] = [
   [
     'another CA',
     async () => ({ ...right, tls: { ca: own.ca } }),
     /TLS with 127.* failed: unable to verify the first certificate/,
+    tls,
   ],
-  ['the CAs of Node', async () => ({ ...right, tls: true }), /TLS with 127.* failed: unable to verify/],
+  ['the CAs of Node', async () => ({ ...right, tls: true }), /TLS with 127.* failed: unable to verify/, tls],
   [
     'a certificate that has expired',
     async () => ({ ...right, tls: { ca: own.ca }, servers: await showing(own.issueExpired('127.0.0.1')) }),
     /TLS with 127.* failed: certificate has expired/,
+    tls,
   ],
   [
     'a certificate for another name',
     async () => ({ ...right, tls: { ca: own.ca }, servers: await showing(own.issue('other.test')) }),
     /TLS with 127.* failed: .*IP: 127\.0\.0\.1 is not in the cert's list/,
+    tls,
   ],
-  ['a wrong secret', async () => ({ ...right, secretKey: 'wrong' }), /UNAUTHORIZED: check signature failed/],
-  ['an unknown user', async () => ({ ...right, accessKey: 'bob' }), /UNAUTHORIZED: User:bob is not found/],
-  ['no user', async () => ({ servers: options.servers, tls: { ca } }), /UNAUTHORIZED/],
-  ['TLS to a port without it', async () => ({ ...right, servers: await deaf() }), /127\.0\.0\.1:\d+/],
+  [
+    'a wrong secret',
+    async () => ({ ...right, secretKey: 'wrong' }),
+    /UNAUTHORIZED: check signature failed/,
+    refused,
+  ],
+  [
+    'an unknown user',
+    async () => ({ ...right, accessKey: 'bob' }),
+    /UNAUTHORIZED: User:bob is not found/,
+    refused,
+  ],
+  ['no user', async () => ({ servers: options.servers, tls: { ca } }), /UNAUTHORIZED/, refused],
+  [
+    'TLS to a port without it',
+    async () => ({ ...right, servers: await deaf() }),
+    /127\.0\.0\.1:\d+/,
+    'OUTBOX_SERVER_UNAVAILABLE',
+  ],
 ];
 
-test.each(wrong)('with %s, messages wait; probe and hold give the reason', async (_what, given, reason) => {
-  const address = await newTopic('FIFO', 1);
-  const transport = rocketmq({ requestTimeout: '2s', ...(await given()) });
-  onTestFinished(() => transport.close());
+test.each(wrong)(
+  'with %s, messages wait; probe and hold give the reason',
+  async (_what, given, reason, code) => {
+    const address = await newTopic('FIFO', 1);
+    const transport = rocketmq({ requestTimeout: '2s', ...(await given()) });
+    onTestFinished(() => transport.close());
 
-  const { outcomes, hold } = await transport.publish(batchOf(address, {}));
+    const { outcomes, hold } = await transport.publish(batchOf(address, {}));
 
-  expect(outcomes).toEqual([{ kind: 'deferred', onWire: false }]);
-  expect(hold).toMatchObject({ scope: 'transport', reason: expect.stringMatching(reason) });
-  await expect(transport.probe(address)).rejects.toMatchObject({
-    code: 'OUTBOX_SERVER_UNAVAILABLE',
-    message: expect.stringMatching(reason),
-  });
-  expect(JSON.stringify([hold, transport.endpoint])).not.toContain('wonderland');
-});
+    expect(outcomes).toEqual([{ kind: 'deferred', onWire: false }]);
+    expect(hold).toMatchObject({ scope: 'transport', reason: expect.stringMatching(reason) });
+    await expect(transport.probe(address)).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(reason),
+    });
+    expect(JSON.stringify([hold, transport.endpoint])).not.toContain('wonderland');
+  },
+);
 
 test('a consumer with a wrong secret fails at its start with the reason, before its timeout', async () => {
   const address = await newTopic('FIFO', 1);
@@ -102,7 +126,7 @@ test('a consumer with a wrong secret fails at its start with the reason, before 
       disconnected: (error) => void told.push(error),
     }),
   ).rejects.toMatchObject({
-    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    code: 'OUTBOX_SERVER_REFUSED',
     message: expect.stringContaining('UNAUTHORIZED: check signature failed'),
   });
   expect(told.length).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { reasonOf } from '../../../core/reason.ts';
 import { rest } from '../../../core/rest.ts';
 import type { RocketmqConnection } from './connection.ts';
 import { type RemotingAnswer, RemotingLink, type RemotingQuestion } from './remoting-link.ts';
-import { proxyUnavailable } from './unavailable.ts';
+import { serverFailure } from './unavailable.ts';
 
 /** Numbers of questions. */
 export const questions = {
@@ -19,7 +19,10 @@ export const questions = {
 
 const success = 0;
 const busy = 2;
+/** Also for a wrong user or secret: only {@link ofUser} tells. */
 const noPermission = 16;
+/** The words for a user who is unknown, disabled or not named, and for a wrong secret. */
+const ofUser = /^user(?:name\b|:.* is not found|:.* not found|:.* is disabled)|signature/i;
 const topicUnknown = 17;
 const groupUnknown = 26;
 /** A broker refuses what has waited for 0.2 s, and does not execute it. */
@@ -31,7 +34,7 @@ export interface Master {
   readonly name: string;
   /** `host:port`, as the name server tells it. */
   readonly address: string;
-  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_PRIVILEGE_MISSING` */
+  /** @throws OutboxError as {@link serverFailure} */
   ask(question: RemotingQuestion): Promise<RemotingAnswer>;
 }
 
@@ -39,8 +42,7 @@ export interface Master {
  * Asks every master that the name servers know, one after the other. Proxies create nothing and tell no settings.
  *
  * @param what it is asked for, for errors, such as `create the topic orders`
- * @throws OutboxError `OUTBOX_CONFIG_MISSING` without the option `nameServers`; `OUTBOX_SERVER_UNAVAILABLE`;
- * `OUTBOX_PRIVILEGE_MISSING`
+ * @throws OutboxError `OUTBOX_CONFIG_MISSING` without the option `nameServers`; as {@link serverFailure}
  */
 export async function askMasters<Answer>(
   connection: RocketmqConnection,
@@ -85,6 +87,11 @@ export function isDone({ code }: RemotingAnswer): boolean {
   return code === success;
 }
 
+/** Whether an answer says that the topic or group is not there. */
+export function isUnknown({ code }: RemotingAnswer): boolean {
+  return code === topicUnknown || code === groupUnknown;
+}
+
 /**
  * What a master has of a topic or group; `undefined`: it is not there.
  *
@@ -92,7 +99,7 @@ export function isDone({ code }: RemotingAnswer): boolean {
  */
 export async function lookUp(master: Master, what: string, question: RemotingQuestion): Promise<unknown> {
   const found = await master.ask(question);
-  if (found.code === topicUnknown || found.code === groupUnknown) return undefined;
+  if (isUnknown(found)) return undefined;
   if (!isDone(found)) throw refused(what, found);
   return jsonOf(found.body);
 }
@@ -132,14 +139,15 @@ async function mastersOf(
         return masters;
       } catch (error) {
         if (error instanceof OutboxError && error.code !== 'OUTBOX_SERVER_UNAVAILABLE') throw error;
-        reasons.push(reasonOf(error));
+        const reason = reasonOf(error instanceof OutboxError ? error.cause : error);
+        reasons.push(reason.includes(server) ? reason : `${server}: ${reason}`);
         return [];
       }
     }),
   );
   const all = told.flat();
   // Nothing would look like all that there is.
-  if (all.length === 0) throw proxyUnavailable({ servers: nameServers }, new Error(reasons.join('; ')));
+  if (all.length === 0) throw serverFailure({ servers: nameServers }, new Error(reasons.join('; ')));
   const voices = new Map<string, Map<string, number>>();
   for (const [name, address] of all) {
     const of = voices.get(name) ?? new Map<string, number>();
@@ -174,15 +182,15 @@ async function toldBy(
 }
 
 async function linked<Answer>(
-  { credentials, requestTimeoutMs }: RocketmqConnection,
+  connection: RocketmqConnection,
   server: string,
   work: (link: RemotingLink) => Promise<Answer>,
 ): Promise<Answer> {
-  const link = new RemotingLink(server, credentials, requestTimeoutMs);
+  const link = new RemotingLink(server, connection);
   try {
     return await work(link);
   } catch (error) {
-    throw error instanceof OutboxError ? error : proxyUnavailable({ servers: [server] }, error);
+    throw error instanceof OutboxError ? error : serverFailure({ servers: [server] }, error);
   } finally {
     link.close();
   }
@@ -198,15 +206,18 @@ async function insist(
   const untilMs = performance.now() + requestTimeoutMs;
   for (;;) {
     const answer = await link.ask(question);
-    if (answer.code === noPermission)
-      throw new OutboxError(
-        'OUTBOX_PRIVILEGE_MISSING',
-        `RocketMQ does not let this user ${what}: ${firstLine(answer.remark)}`,
-        { details: { what } },
-      );
+    if (answer.code === noPermission) throw notAllowed(what, answer);
     if (answer.code !== busy || performance.now() > untilMs) return answer;
     await rest(againMs, new AbortController().signal);
   }
+}
+
+function notAllowed(what: string, { remark }: RemotingAnswer): OutboxError {
+  const said = firstLine(remark);
+  const [code, how] = ofUser.test(said)
+    ? (['OUTBOX_SERVER_REFUSED', 'does not accept `accessKey` and `secretKey`, needed to'] as const)
+    : (['OUTBOX_PRIVILEGE_MISSING', 'does not let this user'] as const);
+  return new OutboxError(code, `RocketMQ ${how} ${what}: ${said}`, { details: { what } });
 }
 
 /** Without the link to the documentation that follows. */

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 
-/** The user that connects to the proxy. */
+/** The user that signs requests to proxies and brokers. */
 export interface AccessKey {
   readonly accessKey: string;
   readonly secretKey: string;
@@ -13,6 +13,8 @@ export interface RocketmqConnection {
   /** `host:port` of one name server or more; `undefined`: none is given. */
   readonly nameServers: readonly string[] | undefined;
   readonly tls: boolean | ConnectionOptions;
+  /** The same for name servers and brokers. */
+  readonly brokerTls: boolean | ConnectionOptions;
   readonly credentials: AccessKey | undefined;
   /** Empty if there is none. */
   readonly namespace: string;

@@ -1,20 +1,19 @@
 import { type Diagnosis, type DoctorFinding, fine, warning } from '../../../core/diagnosis.ts';
 import { askMasters, firstLine, isDone, questions } from './administration.ts';
 import type { RocketmqConnection } from './connection.ts';
-import { proxyUnavailable } from './unavailable.ts';
+import { serverFailure } from './unavailable.ts';
 
 /**
  * What each master keeps of acknowledged messages. Nothing without the option `nameServers`, because proxies do not tell it.
  *
- * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_PRIVILEGE_MISSING`
+ * @throws OutboxError as {@link serverFailure}
  */
 export async function flushFindings(connection: RocketmqConnection): Promise<readonly DoctorFinding[]> {
   if (connection.nameServers === undefined) return [];
   return askMasters(connection, 'read the settings of brokers', async (master) => {
     const { name } = master;
     const answer = await master.ask({ code: questions.brokerSettings });
-    if (!isDone(answer))
-      throw proxyUnavailable(connection, new Error(`${name}: ${firstLine(answer.remark)}`));
+    if (!isDone(answer)) throw serverFailure(connection, new Error(`${name}: ${firstLine(answer.remark)}`));
     return { check: `rocketmq ${name}`, ...judgeFlush(name, settingsIn(answer.body.toString())) };
   });
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { BrokerOffsets, CommittedLag } from '../../capabilities.ts';
-import { askMasters, isDone, type Master, questions } from './administration.ts';
+import { askMasters, firstLine, isDone, isUnknown, type Master, questions } from './administration.ts';
 import type { RocketmqConnection } from './connection.ts';
 import { groupSettingsAt } from './consumer-groups.ts';
 import { nameWithin } from './names.ts';
-import { addressMissing, groupUnfit } from './unavailable.ts';
+import { addressMissing, groupUnfit, serverFailure } from './unavailable.ts';
 
 /** More queues than any topic has at a broker. */
 const queuesPerBroker = 65_536;
@@ -73,7 +73,9 @@ async function queuesAt(
   { code, fields }: { readonly code: number; readonly fields: Readonly<Record<string, string>> },
 ): Promise<readonly QueueNumbers[]> {
   const answer = await master.ask({ code, fields: { ...fields, topic: nameWithin(connection, address) } });
-  if (!isDone(answer)) throw addressMissing(connection, [address]);
+  if (isUnknown(answer)) throw addressMissing(connection, [address]);
+  if (!isDone(answer))
+    throw serverFailure(connection, new Error(`${master.name}: ${firstLine(answer.remark)}`));
   return [...answer.body.toString().matchAll(entry)].map(([, key = '', value = '']) => {
     const queue = Number(/"queueId":(\d+)/.exec(key)?.[1]);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape of this answer in the protocol

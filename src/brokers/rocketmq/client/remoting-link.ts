@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
 import { late, orLate } from '../../../core/or-late.ts';
-import type { AccessKey } from './connection.ts';
+import type { AccessKey, RocketmqConnection } from './connection.ts';
 
 /** A question in the protocol that name servers and brokers speak with their own clients. */
 export interface RemotingQuestion {
@@ -26,7 +27,7 @@ interface Waiting {
 /** Version 5.4 of the protocol: servers leave out what an older client does not know. */
 const protocolVersion = 477;
 
-/** One connection to a name server or broker, without TLS; it is never reopened. */
+/** One connection to a name server or broker; it is never reopened. */
 export class RemotingLink {
   readonly #server: string;
   readonly #credentials: AccessKey | undefined;
@@ -38,16 +39,15 @@ export class RemotingLink {
   #ended: Error | undefined;
 
   /** @param server its `host:port` */
-  constructor(server: string, credentials: AccessKey | undefined, withinMs: number) {
+  constructor(server: string, { brokerTls, credentials, requestTimeoutMs }: RocketmqConnection) {
     this.#server = server;
     this.#credentials = credentials;
-    this.#withinMs = withinMs;
-    const { hostname, port } = new URL(`tcp://${server}`);
-    const host = hostname.replaceAll(/^\[|\]$/g, '');
-    this.#socket = connect({ host, port: Number(port), noDelay: true });
+    this.#withinMs = requestTimeoutMs;
+    this.#socket = open(server, brokerTls);
     this.#socket.on('data', (piece) => this.#take(piece));
     this.#socket.on('error', (error) => this.#end(error));
-    this.#socket.once('close', () => this.#end(new Error(`${server} closed the connection`)));
+    const hint = brokerTls === false ? ', as one does that wants TLS (`brokerTls`)' : '';
+    this.#socket.once('close', () => this.#end(new Error(`${server} closed the connection${hint}`)));
   }
 
   /** @throws Error if the connection ends, or there is no answer in time: then it is unknown whether the question was read */
@@ -107,6 +107,13 @@ export class RemotingLink {
       body: Buffer.from(frame.subarray(headerEnd)),
     });
   }
+}
+
+function open(server: string, tls: RocketmqConnection['brokerTls']): Socket {
+  const { hostname, port } = new URL(`tcp://${server}`);
+  const to = { host: hostname.replaceAll(/^\[|\]$/g, ''), port: Number(port), noDelay: true };
+  if (tls === false) return connect(to);
+  return connectSecurely({ ...(tls === true ? {} : tls), ...to });
 }
 
 /** Adds the user, and the signature of all fields and the body. */

@@ -1,16 +1,33 @@
-import { OutboxError } from '../../../core/errors.ts';
+import { type OutboxErrorCode, OutboxError } from '../../../core/errors.ts';
+import { isTlsFailure } from '../../../core/tls-failure.ts';
 import type { RocketmqConnection } from './connection.ts';
+import { lacksPrivilege, NoAnswer, RefusedRequest } from './failure.ts';
 
-/** The error if no proxy answers a request, or one refuses it. */
-export function proxyUnavailable(
-  { servers }: Pick<RocketmqConnection, 'servers'>,
-  cause: unknown,
-): OutboxError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `RocketMQ at ${servers.join(', ')}: ${reason}`, {
+/**
+ * The error if no proxy, name server or broker answers a request, or one refuses it: `OUTBOX_SERVER_UNAVAILABLE`,
+ * `OUTBOX_SERVER_REFUSED` for a wrong user or secret, `OUTBOX_PRIVILEGE_MISSING`, or `OUTBOX_TLS_FAILED`.
+ */
+export function serverFailure({ servers }: Pick<RocketmqConnection, 'servers'>, cause: unknown): OutboxError {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  const reason = isRemotingTls(cause) ? `TLS (\`brokerTls\`) failed: ${said}` : said;
+  return new OutboxError(codeFor(cause), `RocketMQ at ${servers.join(', ')}: ${reason}`, {
     cause,
     details: { servers: [...servers] },
   });
+}
+
+function codeFor(cause: unknown): OutboxErrorCode {
+  if (cause instanceof RefusedRequest) {
+    if (lacksPrivilege(cause)) return 'OUTBOX_PRIVILEGE_MISSING';
+    if (cause.status === 'UNAUTHORIZED') return 'OUTBOX_SERVER_REFUSED';
+  }
+  const isTls = cause instanceof NoAnswer ? cause.isTls : isRemotingTls(cause);
+  return isTls ? 'OUTBOX_TLS_FAILED' : 'OUTBOX_SERVER_UNAVAILABLE';
+}
+
+/** Node's own error, which name servers and brokers are asked with; gRPC has others. */
+function isRemotingTls(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && isTlsFailure(String(cause.code));
 }
 
 /** The error if topics are missing. */

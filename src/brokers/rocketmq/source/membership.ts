@@ -6,7 +6,7 @@ import { leastAttempts } from '../client/consumer-groups.ts';
 import { isMissing } from '../client/failure.ts';
 import { Proxies } from '../client/proxies.ts';
 import { queryRoute, type RocketmqRoute } from '../client/route.ts';
-import { addressMissing, groupUnfit, proxyUnavailable } from '../client/unavailable.ts';
+import { addressMissing, groupUnfit, serverFailure } from '../client/unavailable.ts';
 import { GroupLink } from './group-link.ts';
 import { GroupMember } from './group-member.ts';
 
@@ -28,7 +28,7 @@ export class RocketmqMembership {
   /**
    * Joins and begins to receive. Call {@link RocketmqMembership.leave} even if it throws.
    *
-   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_ADDRESS_MISSING`, `OUTBOX_GROUP_UNFIT`
+   * @throws OutboxError as {@link serverFailure}; `OUTBOX_ADDRESS_MISSING`, `OUTBOX_GROUP_UNFIT`
    */
   async join(): Promise<void> {
     const { addresses, group } = this.#subscription;
@@ -37,7 +37,7 @@ export class RocketmqMembership {
     const endpoints = new Set(brokers.map(({ endpoint }) => endpoint));
     this.#links = [...endpoints].map((endpoint) => new GroupLink(this.#proxies, endpoint, group, addresses));
     const settings = await Promise.all(this.#links.map((link) => link.open())).catch((error: unknown) => {
-      throw proxyUnavailable(this.#proxies.connection, error);
+      throw serverFailure(this.#proxies.connection, error);
     });
     const ordered = settings.every((one) => one.ordered);
     if (!ordered) this.#refuseOrder();
@@ -87,7 +87,7 @@ export class RocketmqMembership {
   }
 }
 
-/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` with all missing addresses */
+/** @throws OutboxError as {@link serverFailure}; `OUTBOX_ADDRESS_MISSING` with all missing addresses */
 export async function routesOf(proxies: Proxies, addresses: readonly string[]): Promise<Routes> {
   const routes = new Map<string, RocketmqRoute>();
   const missing: string[] = [];
@@ -97,7 +97,7 @@ export async function routesOf(proxies: Proxies, addresses: readonly string[]): 
       if (route.brokers.length === 0) missing.push(address);
       else routes.set(address, route);
     } catch (error) {
-      if (!isMissing(error)) throw proxyUnavailable(proxies.connection, error);
+      if (!isMissing(error)) throw serverFailure(proxies.connection, error);
       missing.push(address);
     }
   }

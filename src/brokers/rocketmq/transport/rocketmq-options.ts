@@ -14,7 +14,7 @@ export interface RocketmqOptions {
   /** `host:port` of proxies (gRPC), separated by commas or semicolons, or as a list. The first that answers is used. */
   readonly servers: Lazy<string | readonly string[]>;
   /**
-   * `host:port` of all name servers, for `migrate --create`, `doctor`, receipts and lags: they ask brokers what proxies cannot do, without TLS.
+   * `host:port` of all name servers, for `migrate --create`, `doctor`, receipts and lags: they ask brokers what proxies cannot do.
    * Consumers do not use them. @defaultValue none
    */
   readonly nameServers?: Lazy<string | readonly string[]>;
@@ -26,6 +26,8 @@ export interface RocketmqOptions {
   readonly namespace?: string;
   /** `true` for TLS with the certificates that Node trusts, or options of `tls.connect`. @defaultValue no TLS */
   readonly tls?: Lazy<boolean | ConnectionOptions>;
+  /** TLS with `nameServers` and brokers, as `tls`; `false`: they are asked without it. @defaultValue as `tls` */
+  readonly brokerTls?: Lazy<boolean | ConnectionOptions>;
   /**
    * How long a proxy may take to answer, 100 ms to 2 min. A message without an answer by then may have been stored.
    * @defaultValue `'5s'`
@@ -50,6 +52,7 @@ const rocketmqOptions = optionTable('rocketmq()', {
   secretKey: optional(lazy(text())),
   namespace: matching(/^/, 'a text', ''),
   tls: lazy(tls<ConnectionOptions>(), false),
+  brokerTls: optional(lazy(tls<ConnectionOptions>())),
   requestTimeout: duration('100ms', '2 min', '5s'),
   tag: optional(func<NonNullable<RocketmqOptions['tag']>>()),
   invisibleTime: duration('10s', '12h', '30s'),
@@ -63,6 +66,7 @@ const rocketmqOptions = optionTable('rocketmq()', {
 export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection {
   const {
     accessKey,
+    brokerTls,
     servers: given,
     invisibleTime,
     namespace,
@@ -88,6 +92,9 @@ export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection
     },
     get tls() {
       return secured();
+    },
+    get brokerTls() {
+      return (brokerTls ?? secured)();
     },
     get credentials() {
       return accessKey && secretKey && { accessKey: accessKey(), secretKey: secretKey() };

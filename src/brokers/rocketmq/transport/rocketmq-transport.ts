@@ -11,7 +11,7 @@ import { isMissing } from '../client/failure.ts';
 import { flushFindings } from '../client/flush.ts';
 import { groupOffsets } from '../client/group-offsets.ts';
 import { Proxies } from '../client/proxies.ts';
-import { addressMissing, proxyUnavailable } from '../client/unavailable.ts';
+import { addressMissing, serverFailure } from '../client/unavailable.ts';
 import { rocketmqSource } from '../source/rocketmq-source.ts';
 import { type RocketmqOptions, rocketmqConnection } from './rocketmq-options.ts';
 import { Routes, type SendRoute, UnfitTopic } from './routes.ts';
@@ -93,12 +93,12 @@ class Sender {
 
   async probe(address: string): Promise<void> {
     const rest = this.#rests.restOf(address);
-    if (rest !== undefined) throw proxyUnavailable(this.#proxies.connection, rest.reason);
+    if (rest !== undefined) throw serverFailure(this.#proxies.connection, rest.reason);
     try {
       await this.#routes.ask(address);
     } catch (error) {
       if (isMissing(error)) throw addressMissing(this.#proxies.connection, [address]);
-      throw proxyUnavailable(this.#proxies.connection, error);
+      throw serverFailure(this.#proxies.connection, error);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { SendOutcome } from '../../send-by-key.ts';
-import { NoAnswer, RefusedRequest } from '../client/failure.ts';
+import { lacksPrivilege, NoAnswer, RefusedRequest } from '../client/failure.ts';
 
 /**
  * What a failed send means.
@@ -77,6 +77,8 @@ export function outcomeOf(error: unknown, written: boolean): SendOutcome {
 function meaningOf(error: unknown, written: boolean): Meaning {
   if (error instanceof NoAnswer) return { kind: 'hold', scope: 'transport', stored: written };
   if (!(error instanceof RefusedRequest)) return ambiguous;
+  // A wrong user or secret, which has the same status, concerns all topics.
+  if (lacksPrivilege(error)) return topicAway;
   const meaning = statusMeanings[error.status] ?? ambiguous;
   if (meaning !== ambiguous) return meaning;
   return brokerAway.find(([words]) => words.test(error.message))?.[1] ?? ambiguous;

@@ -68,6 +68,11 @@ test.each([
   expect(outcomeOf(new RefusedRequest('INTERNAL_SERVER_ERROR', words), true)).toMatchObject(outcome);
 });
 
+test('a missing privilege, which has the status of a wrong secret, concerns its topic only', () => {
+  const said = 'User:bob has no permission to access Topic:orders from 127.0.0.1, no matched policies.';
+  expect(outcomeOf(new RefusedRequest('UNAUTHORIZED', said), true)).toMatchObject(refusedTopic);
+});
+
 test('an unknown status and an unknown error are ambiguous', () => {
   expect(outcomeOf(new RefusedRequest('status 49999', 'new'), true)).toEqual({
     kind: 'ambiguous',
@@ -98,6 +103,11 @@ test.each([
     14,
     'No connection established. Last error: Error: self-signed certificate. Resolution note: ',
     'TLS with proxy:8081 failed: self-signed certificate',
+  ],
+  [
+    14,
+    'No connection established. Last error: Failed to connect (2026-01-02T03:04:05.678Z). Resolution note: ',
+    'proxy:8081 ended the connection, as one does that wants TLS, or none (`tls`)',
   ],
 ])('gRPC error %i, "%s", is reported as %s', (code, details, reason) => {
   expect(noAnswer(code, details).message).toBe(reason);

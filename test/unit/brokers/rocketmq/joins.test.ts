@@ -42,12 +42,12 @@ test.each<[string, Spoil, object]>([
   [
     'a proxy that refuses to give the route',
     ({ refused }) => void refused.set('queryRoute', ['UNAUTHORIZED', 'no key']),
-    { code: 'OUTBOX_SERVER_UNAVAILABLE', message: expect.stringContaining('UNAUTHORIZED: no key') },
+    { code: 'OUTBOX_SERVER_REFUSED', message: expect.stringContaining('UNAUTHORIZED: no key') },
   ],
   [
     'a proxy that refuses its members',
     ({ refused }) => void refused.set('telemetry', ['FORBIDDEN', 'of this group']),
-    { code: 'OUTBOX_SERVER_UNAVAILABLE', message: expect.stringContaining('FORBIDDEN: of this group') },
+    { code: 'OUTBOX_PRIVILEGE_MISSING', message: expect.stringContaining('FORBIDDEN: of this group') },
   ],
   [
     'a group that puts messages aside after few deliveries',

@@ -13,6 +13,17 @@ test('the default request timeout is 5 s, and the default invisible time is 30 s
     namespace: '',
     requestTimeoutMs: 5_000,
     tls: false,
+    brokerTls: false,
+  });
+});
+
+test('brokers are asked as proxies are, with or without TLS, unless an option of their own tells', () => {
+  const tls = { ca: 'a' };
+  expect(rocketmqConnection({ servers: 'a:1', tls }).brokerTls).toBe(tls);
+  expect(rocketmqConnection({ servers: 'a:1', tls, brokerTls: false }).brokerTls).toBe(false);
+  expect(rocketmqConnection({ servers: 'a:1', brokerTls: () => true })).toMatchObject({
+    tls: false,
+    brokerTls: true,
   });
 });
 
@@ -56,6 +67,7 @@ test.each([
   ['namespace', { ...given, namespace: 7 }],
   ['tls', { ...given, tls: 'yes' }],
   ['tls.caa', { ...given, tls: { caa: 'x' } }],
+  ['brokerTls', { ...given, brokerTls: 'yes' }],
   ['tag', { ...given, tag: 'x' }],
   ['requestTimeout', { ...given, requestTimeout: 99 }],
   ['requestTimeout', { ...given, requestTimeout: 120_001 }],

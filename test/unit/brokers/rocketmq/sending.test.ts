@@ -13,6 +13,7 @@ async function stage(tag?: (message: OutgoingMessage, topic: string) => string |
     {
       servers: [proxy.endpoint],
       tls: false,
+      brokerTls: false,
       credentials: undefined,
       nameServers: undefined,
       namespace: 'shop',

@@ -12,6 +12,7 @@ export async function stage({ invisibleMs = 60_000, requestTimeoutMs = 10_000, l
     {
       servers: [proxy.endpoint],
       tls: false,
+      brokerTls: false,
       credentials: undefined,
       nameServers: undefined,
       namespace: 'shop',
