@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const notStored = 'Messages that a RocketMQ proxy has not acknowledged do not count as published';
+const unreachable = 'An operator sees what is unreachable';
 const inOrder = 'Over RocketMQ keys of FIFO topics keep their order, and effects happen once';
 
 /** What a server that takes time with its messages, and answers each alone, must not make of them. */
@@ -31,6 +32,33 @@ export const rocketmqMutations: readonly Mutation[] = [
     replace: '  TOPIC_NOT_FOUND: permanent,\n',
     test: 'test/unit/brokers/rocketmq/failure.test.ts',
     title: 'has the outcome that fits its meaning',
+  },
+  {
+    name: 'one-missing-privilege-stops-all-topics',
+    promise: notStored,
+    file: 'src/brokers/rocketmq/transport/send-failure.ts',
+    find: '  if (lacksPrivilege(error)) return topicAway;\n',
+    replace: '',
+    test: 'test/unit/brokers/rocketmq/failure.test.ts',
+    title: 'a missing privilege, which has the status of a wrong secret, concerns its topic only',
+  },
+  {
+    name: 'wrong-secrets-are-missing-privileges',
+    promise: unreachable,
+    file: 'src/brokers/rocketmq/client/administration.ts',
+    find: 'ofUser.test(said)',
+    replace: 'said === ofUser.source',
+    test: 'test/transports/rocketmq/enforced.test.ts',
+    title: 'every call says that the user is refused, and all topics wait',
+  },
+  {
+    name: 'brokers-are-asked-without-the-tls-of-proxies',
+    promise: unreachable,
+    file: 'src/brokers/rocketmq/transport/rocketmq-options.ts',
+    find: 'return (brokerTls ?? secured)();',
+    replace: 'return brokerTls?.() ?? false;',
+    test: 'test/transports/rocketmq/enforced.test.ts',
+    title: 'every call to servers that enforce TLS says what is wrong with it',
   },
   {
     name: 'groups-that-give-messages-up-are-joined',

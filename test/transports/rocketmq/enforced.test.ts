@@ -26,7 +26,7 @@ afterAll(() => server.stop());
 
 const sendOnce = (address: string) => batchOf(address, {});
 
-test('over TLS, a user with the privileges that the page lists can do all that the library does, and no other', async () => {
+test('over TLS, a user creates, sends, receives and reads offsets by its privileges, and is told which ones are missing elsewhere', async () => {
   const address = `bills-${randomUUID()}`;
   const group = groupOf(address);
   const options = await server.userWith({
@@ -51,6 +51,21 @@ test('over TLS, a user with the privileges that the page lists can do all that t
   const { 'read settings for doctor': _free, ...guarded } = others.toBrokers;
   expect(await outcomesOf(guarded)).toEqual(each(guarded, refused));
   expect(await outcomesOf(others.toProxies)).toEqual(each(others.toProxies, refused));
+});
+
+test('who only sends, receives or reads needs no other privilege than the page says', async () => {
+  const [topic, group] = [`Topic:${known}`, `Group:${groupOf(known)}`];
+  const allowed = async (actions: Readonly<Record<string, readonly string[]>>) =>
+    callsWith(await server.userWith(actions), known);
+  const sender = await allowed({ [topic]: ['Pub'] });
+  const receiver = await allowed({ [topic]: ['Sub'], [group]: ['Sub'] });
+  const reader = await allowed({ [topic]: ['Get'], [group]: ['Get'] });
+
+  expect(await sender.transport.publish(sendOnce(known))).toMatchObject({
+    outcomes: [{ kind: 'acknowledged' }],
+  });
+  expect(await outcomesOf(receiver.toProxies)).toEqual(each(receiver.toProxies, 'done'));
+  expect(await outcomesOf(reader.toBrokers)).toEqual(each(reader.toBrokers, 'done'));
 });
 
 const strangers: readonly [string, Partial<RocketmqOptions>, RegExp][] = [
