@@ -10,14 +10,13 @@ import { admin, newTopic, options } from './rocketmq-stage.ts';
 const sum = (offsets: ReadonlyMap<number, string>): number =>
   [...offsets.values()].reduce((total, offset) => total + Number(offset), 0);
 
-/** A name server to which only these brokers have spoken, by name. */
-async function nameServerOf(brokers: Readonly<Record<string, string>>): Promise<string> {
-  const table = Object.entries(brokers).map(([name, at]) => `"${name}":{"brokerAddrs":{0:"${at}"}}`);
+/** A name server or broker that has one answer to every question. */
+async function answering(code: number, text: string, remark = ''): Promise<string> {
   const server = createServer((socket) => {
     socket.once('data', (question) => {
       const { opaque } = JSON.parse(question.toString('utf8', 8)) as { readonly opaque: number };
-      const header = Buffer.from(JSON.stringify({ code: 0, flag: 1, opaque }));
-      const body = Buffer.from(`{"brokerAddrTable":{${table.join(',')}},"clusterAddrTable":{}}`);
+      const header = Buffer.from(JSON.stringify({ code, flag: 1, opaque, remark }));
+      const body = Buffer.from(text);
       const lengths = Buffer.alloc(8);
       lengths.writeInt32BE(4 + header.length + body.length, 0);
       lengths.writeInt32BE(header.length, 4);
@@ -29,6 +28,12 @@ async function nameServerOf(brokers: Readonly<Record<string, string>>): Promise<
   onTestFinished(() => void server.close());
   const address = server.address();
   return typeof address === 'string' || address === null ? '' : `127.0.0.1:${address.port}`;
+}
+
+/** A name server to which only these brokers have spoken, by name. */
+async function nameServerOf(brokers: Readonly<Record<string, string>>): Promise<string> {
+  const table = Object.entries(brokers).map(([name, at]) => `"${name}":{"brokerAddrs":{0:"${at}"}}`);
+  return answering(0, `{"brokerAddrTable":{${table.join(',')}},"clusterAddrTable":{}}`);
 }
 
 test('a name server that knows no broker tells nothing, and the next one is asked', async () => {
@@ -95,6 +100,17 @@ test('a broker is asked at another of its addresses if name servers differ and o
     expect(await endsBy(...nameServers)).toBe(1);
   expect(await endsBy(former, current, names)).toBe(2);
   await expect(endsBy(former)).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
+});
+
+test('a broker that refuses to tell offsets does not count as one without the topic', async () => {
+  const failing = await answering(1, '', 'the store is closed');
+  const transport = rocketmq({ ...options, nameServers: await nameServerOf({ failing }) });
+  onTestFinished(() => transport.close());
+
+  await expect(transport.offsets?.ends('orders')).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringContaining('failing: the store is closed'),
+  });
 });
 
 test('a group without order is an error: what its consumers hold would count as passed', async () => {
