@@ -1,4 +1,4 @@
-import { type OutboxErrorCode, OutboxError } from '../../../core/errors.ts';
+import { OutboxError, type OutboxErrorCode } from '../../../core/errors.ts';
 import { isTlsFailure } from '../../../core/tls-failure.ts';
 import type { RocketmqConnection } from './connection.ts';
 import { lacksPrivilege, NoAnswer, RefusedRequest } from './failure.ts';
