@@ -532,7 +532,8 @@ create table outbox.processed (
   message_id text collate "C" not null,
   topic text collate "C",
   processed_at timestamp with time zone not null default now(),
-  expired boolean
+  expired boolean,
+  ended_at timestamp with time zone
 ) partition by LIST (epoch);
 constraint processed_expired_check CHECK (expired);
 constraint processed_pkey PRIMARY KEY (consumer_group, message_id, epoch);
@@ -543,7 +544,8 @@ create table outbox.processed_1 (
   message_id text collate "C" not null,
   topic text collate "C",
   processed_at timestamp with time zone not null default now(),
-  expired boolean
+  expired boolean,
+  ended_at timestamp with time zone
 ) partition of outbox.processed FOR VALUES IN ('1');
 constraint processed_1_pkey PRIMARY KEY (consumer_group, message_id, epoch);
 constraint processed_expired_check CHECK (expired);
@@ -1177,8 +1179,8 @@ begin
     where (k.consumer_group, k.message_id) > (coalesce(v_old.kept_group, ''), coalesce(v_old.kept_id, ''))
     order by k.consumer_group, k.message_id limit p_limit
   ), kept as (
-    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
-    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired, ended_at)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired, p.ended_at
     from page k cross join lateral (
       select * from outbox.processed o
       where o.epoch = p_epoch and o.consumer_group = k.consumer_group and o.message_id = k.message_id offset 0) p
@@ -1230,8 +1232,8 @@ begin
     select (select p.consumer_group from outbox.processed p where p.epoch = p_epoch and p.consumer_group > g.name
       order by p.consumer_group limit 1) from present g where g.name is not null
   ), kept as (
-    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
-    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired, ended_at)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired, p.ended_at
     from page m cross join present g cross join lateral (
       select * from outbox.processed o
       where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = m.id::text offset 0) p
@@ -1400,7 +1402,10 @@ begin
     for update of k skip locked
   ), gone as (
     delete from outbox.parked k using free f where k.consumer_group = f.consumer_group and k.message_id = f.message_id
-    returning 1
+    returning k.consumer_group, k.message_id
+  ), noted as (
+    update outbox.processed o set ended_at = 'infinity' from gone g
+    where o.consumer_group = g.consumer_group and o.message_id = g.message_id
   ), last as (
     select g.updated_at, g.consumer_group, g.message_id from page g
     order by g.updated_at desc, g.consumer_group desc, g.message_id desc limit 1
@@ -1433,9 +1438,14 @@ begin
     where k.consumer_group = p_group and k.state = 'failed' and k.key_id is null
       and k.updated_at < outbox.clock() - p_age_ms * interval '1 ms' and (not p_copied or k.copied_at is not null)
     order by k.updated_at limit p_limit for update skip locked
+  ), gone as (
+    delete from outbox.parked k using old o where k.consumer_group = o.consumer_group and k.message_id = o.message_id
+    returning k.message_id
+  ), noted as (
+    update outbox.processed o set ended_at = 'infinity' from gone g
+    where o.consumer_group = p_group and o.message_id = g.message_id
   )
-  delete from outbox.parked k using old o where k.consumer_group = o.consumer_group and k.message_id = o.message_id;
-  get diagnostics v_deleted = row_count;
+  select count(*) into v_deleted from gone;
   return v_deleted;
 end $function$;
 
@@ -1589,6 +1599,8 @@ CREATE OR REPLACE FUNCTION outbox.end_try(p_id uuid, p_group text, p_ids text[])
 AS $function$
 begin
   delete from outbox.parked p where p.consumer_group = p_group and p.message_id = any(p_ids);
+  -- The current time, not that of the transaction's beginning: a handler may have taken long.
+  perform outbox.note_ended(p_group, p_ids, outbox.clock() + (clock_timestamp() - now()));
   -- Unless an operator has brought back a message meanwhile.
   update outbox.parked_key k set worker = null, next_at = outbox.clock(),
     ended = case when k.ended = k.begun_from - 1 then k.begun_to else k.ended end
@@ -2184,6 +2196,20 @@ begin
     select distinct m.key, (select t.exhausted = 'block-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
     from only outbox.message m where m.id = any(p_ids) and m.state::text = 'blocked' and m.key is not null offset 0
   ) k cross join lateral outbox.free_blocked(p_topic, p_lane, k.key, k.failed_blocks);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.note_ended(p_group text, p_ids text[], p_at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  update outbox.processed o set ended_at = p_at where o.consumer_group = p_group and o.message_id = any(p_ids);
 end
 $function$;
 

@@ -23,6 +23,7 @@ import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
 import { signInMutations } from './list/sign-in.ts';
 import { standInMutations } from './list/stand-ins.ts';
+import { timelineMutations } from './list/timeline.ts';
 import { traceMutations } from './list/traces.ts';
 import { transactionMutations } from './list/transactions.ts';
 import { tryMutations } from './list/tries.ts';
@@ -62,6 +63,7 @@ export const mutations: readonly Mutation[] = [
   ...parkedMutations,
   ...tryMutations,
   ...faceMutations,
+  ...timelineMutations,
   ...metricMutations,
   ...watchingMutations,
   ...wiringMutations,

@@ -2470,6 +2470,9 @@ create table outbox.processed (
   processed_at   timestamptz not null default now(),
   -- True: it had expired, and no handler was called. Else null, which takes no room.
   expired        boolean check (expired),
+  -- Of a message that was kept (outbox.parked) and is no longer: when a try ended it, by its effect or its expiry; infinity:
+  -- it was removed without an effect, as failed, discarded, or superseded. Else null.
+  ended_at       timestamptz,
   primary key (consumer_group, message_id, epoch)
 ) partition by list (epoch);
 create table outbox.processed_1 partition of outbox.processed for values in (1);
@@ -2529,6 +2532,21 @@ set jit = off
 as $$
 begin
   update outbox.processed o set expired = true where o.consumer_group = p_group and o.message_id = any(p_ids);
+end
+$$;
+
+-- Notes that these messages, which were kept, are no longer, in the transaction that ends them. An id that is carried over to
+-- another epoch at this moment may miss it there.
+create function outbox.note_ended(p_group text, p_ids text[], p_at timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+begin
+  update outbox.processed o set ended_at = p_at where o.consumer_group = p_group and o.message_id = any(p_ids);
 end
 $$;
 
@@ -2975,8 +2993,8 @@ begin
     select (select p.consumer_group from outbox.processed p where p.epoch = p_epoch and p.consumer_group > g.name
       order by p.consumer_group limit 1) from present g where g.name is not null
   ), kept as (
-    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
-    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired, ended_at)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired, p.ended_at
     from page m cross join present g cross join lateral (
       select * from outbox.processed o
       where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = m.id::text offset 0) p
@@ -3021,8 +3039,8 @@ begin
     where (k.consumer_group, k.message_id) > (coalesce(v_old.kept_group, ''), coalesce(v_old.kept_id, ''))
     order by k.consumer_group, k.message_id limit p_limit
   ), kept as (
-    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
-    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired, ended_at)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired, p.ended_at
     from page k cross join lateral (
       select * from outbox.processed o
       where o.epoch = p_epoch and o.consumer_group = k.consumer_group and o.message_id = k.message_id offset 0) p
@@ -3333,6 +3351,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from outbox.parked p where p.consumer_group = p_group and p.message_id = any(p_ids);
+  -- The current time, not that of the transaction's beginning: a handler may have taken long.
+  perform outbox.note_ended(p_group, p_ids, outbox.clock() + (clock_timestamp() - now()));
   -- Unless an operator has brought back a message meanwhile.
   update outbox.parked_key k set worker = null, next_at = outbox.clock(),
     ended = case when k.ended = k.begun_from - 1 then k.begun_to else k.ended end
@@ -3689,7 +3709,10 @@ begin
     for update of k skip locked
   ), gone as (
     delete from outbox.parked k using free f where k.consumer_group = f.consumer_group and k.message_id = f.message_id
-    returning 1
+    returning k.consumer_group, k.message_id
+  ), noted as (
+    update outbox.processed o set ended_at = 'infinity' from gone g
+    where o.consumer_group = g.consumer_group and o.message_id = g.message_id
   ), last as (
     select g.updated_at, g.consumer_group, g.message_id from page g
     order by g.updated_at desc, g.consumer_group desc, g.message_id desc limit 1
@@ -3723,9 +3746,14 @@ begin
     where k.consumer_group = p_group and k.state = 'failed' and k.key_id is null
       and k.updated_at < outbox.clock() - p_age_ms * interval '1 ms' and (not p_copied or k.copied_at is not null)
     order by k.updated_at limit p_limit for update skip locked
+  ), gone as (
+    delete from outbox.parked k using old o where k.consumer_group = o.consumer_group and k.message_id = o.message_id
+    returning k.message_id
+  ), noted as (
+    update outbox.processed o set ended_at = 'infinity' from gone g
+    where o.consumer_group = p_group and o.message_id = g.message_id
   )
-  delete from outbox.parked k using old o where k.consumer_group = o.consumer_group and k.message_id = o.message_id;
-  get diagnostics v_deleted = row_count;
+  select count(*) into v_deleted from gone;
   return v_deleted;
 end $$;
 

@@ -35,7 +35,7 @@ export interface CheckedServer extends ServerView {
 
 export interface PresenceInput {
   readonly database: Database;
-  readonly config: Pick<Config, 'topics' | 'transports'>;
+  readonly config: Pick<Config, 'topics' | 'transports' | 'groups'>;
   readonly temporal: AskedServer;
   /** Called after each check, with or without an answer. */
   readonly asked: (checked: CheckedServer) => void;
@@ -108,7 +108,9 @@ class Presence {
   async #askLags(): Promise<void> {
     const { config, database } = this.#input;
     try {
-      const groups = await readGroupNames(database);
+      // Groups with an inbox elsewhere are known by the configuration only.
+      const named = Object.keys(config.groups ?? {});
+      const groups = [...new Set([...(await readGroupNames(database)), ...named])];
       const lags = await Promise.all(
         // The checks of the servers show which broker does not answer; an old lag would mislead.
         Object.values(config.transports).map((transport) =>

@@ -21,7 +21,7 @@ export interface BothSides {
 export function explainAcross(both: BothSides): Why | null {
   const { why, sent, sides } = both;
   if (why !== null && !sent) return why;
-  return kept(both) ?? behind(both) ?? away(both) ?? handled(sides, why) ?? why;
+  return kept(both) ?? behind(both) ?? away(both) ?? handled(sides, why) ?? ended(both) ?? why;
 }
 
 const beginning = ({ why }: BothSides): string =>
@@ -72,13 +72,34 @@ function away({ sides, why }: BothSides): Why | undefined {
 
 function handled(sides: readonly GroupSide[], why: Why | null): Why | undefined {
   const groups = answers(sides)
-    .filter(({ trace }) => trace.processed !== null && trace.kept === null)
+    .filter(({ trace }) => trace.processed?.effect === 'committed' && trace.kept === null)
     .map(({ trace }) => trace.group);
   if (groups.length === 0) return undefined;
   const who = `${groups.length === 1 ? 'the group' : 'the groups'} ${groups.join(', ')}`;
   const text = why === null ? 'The outbox has no such message' : why.text.replace(/\.$/, '');
   const code = why === null || why.code === 'published' ? 'handled' : why.code;
   return { code, text: `${text}; ${who} committed the effect.` };
+}
+
+/** Only where no group had an effect: of several groups, one may be meant to drop it. */
+function ended(both: BothSides): Why | undefined {
+  for (const { trace } of answers(both.sides)) {
+    const how = endOf(trace);
+    if (how !== undefined)
+      return {
+        code: 'ended-by-group',
+        text: `${beginning(both)}, but the group ${trace.group} has ended it without an effect: ${how}.`,
+      };
+  }
+  return undefined;
+}
+
+function endOf({ kept: row, processed }: GroupTrace): string | undefined {
+  if (row?.state === 'superseded') return `it was edited and replaced by ${row.supersededBy ?? 'a copy'}`;
+  if (row?.state === 'discarded') return 'an operator discarded it';
+  if (row !== null || processed === null) return undefined;
+  if (processed.effect === 'expired') return 'it had expired';
+  return processed.effect === 'none' ? 'it was kept, and then removed' : undefined;
 }
 
 function answers(sides: readonly GroupSide[]): readonly Extract<GroupSide, { kind: 'answered' }>[] {

@@ -27,7 +27,8 @@ export function groupEntries(side: GroupSide, sent: boolean): readonly TimelineE
   const operators = operatorEntries(where, trace.audit);
   return trace.kept === null
     ? handled(where, trace, operators)
-    : [...keptEntries(where, trace.kept), ...operators];
+    : // An operator's discard comes before the end that it caused, at the same time.
+      [...operators, ...keptEntries(where, trace.kept)];
 }
 
 function unnoted({ known, windowMs }: GroupTrace): string {
@@ -39,33 +40,37 @@ function unnoted({ known, windowMs }: GroupTrace): string {
   return `It has no trace of the message: it has not arrived, was dropped as expired, is of no topic of the group${window}.`;
 }
 
-/** Parking stores the id as well, so its time is that of the effect only for a message that was never parked. */
+/** Parking stores the id as well, so that its time is that of the effect only for a message that was never kept. */
 function handled(
   where: string,
   { processed, windowMs }: GroupTrace,
   operators: readonly TimelineEntry[],
 ): readonly TimelineEntry[] {
   if (processed === null) return [...operators, { at: null, what: 'gap', where, detail: dropped(windowMs) }];
-  const { at, epoch } = processed;
-  if (operators.length === 0)
-    return [
-      {
-        at,
-        what: 'handled',
+  const { at, effect, endedAt, epoch } = processed;
+  const stored = `its id is in epoch ${epoch}`;
+  const ending = ended(where, effect);
+  if (endedAt === null && effect !== 'none')
+    return [{ ...ending, at, detail: `${ending.detail}; ${stored}` }, ...operators];
+  return [{ at, what: 'parked', where, detail: stored }, ...operators, { ...ending, at: endedAt }];
+}
+
+function ended(
+  where: string,
+  effect: NonNullable<GroupTrace['processed']>['effect'],
+): Omit<TimelineEntry, 'at'> {
+  switch (effect) {
+    case 'committed':
+      return { what: 'handled', where, detail: 'effect committed' };
+    case 'expired':
+      return { what: 'ended', where, detail: 'expired: its handler was not called' };
+    case 'none':
+      return {
+        what: 'ended',
         where,
-        detail: `effect committed; its id is in epoch ${epoch}. If it was parked, it was so then, and the effect is later`,
-      },
-    ];
-  return [
-    { at, what: 'parked', where, detail: `its id was stored in epoch ${epoch}` },
-    ...operators,
-    {
-      at: null,
-      what: 'handled',
-      where,
-      detail: 'effect committed; of a message that was parked, the time is not recorded',
-    },
-  ];
+        detail: 'removed without an effect, after it was kept; when is not recorded',
+      };
+  }
 }
 
 function dropped(windowMs: number | null): string {

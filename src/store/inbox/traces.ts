@@ -15,7 +15,12 @@ export interface GroupTrace {
   readonly processed: {
     /** Number of the epoch that holds it, a 64-bit integer as a string. */
     readonly epoch: string;
+    /** When the id was stored: with the effect, or when the message was kept. */
     readonly at: Date;
+    /** `expired`: its handler was not called. `none`: it was kept, and removed without an effect. */
+    readonly effect: 'committed' | 'expired' | 'none';
+    /** When that was, of a message that was kept before; `null`: with its id, or not known. */
+    readonly endedAt: Date | null;
   } | null;
   readonly kept: KeptRow | null;
   /** What operators did to it in this group; newest first. */
@@ -28,6 +33,8 @@ interface TraceRow {
   readonly windowMs: number | null;
   readonly epoch: string | null;
   readonly at: Date | null;
+  readonly effect: 'committed' | 'expired' | 'none';
+  readonly endedAt: Date | null;
   readonly kept: boolean;
   readonly audited: boolean;
 }
@@ -45,10 +52,13 @@ export async function readTraces(sql: Sql, id: string, group?: string): Promise<
        union select $2::text where $2::text is not null
      )
      select n.name as "group", g.consumer_group is not null or k.kept or a.audited or o.epoch is not null as known,
-       g.window_ms::float8 as "windowMs", o.epoch::text as epoch, o.processed_at as at, k.kept, a.audited
+       g.window_ms::float8 as "windowMs", o.epoch::text as epoch, o.processed_at as at, o.effect,
+       case when o.ended_at < 'infinity' then o.ended_at end as "endedAt", k.kept, a.audited
      from names n
        left join outbox.consumer_group g on g.consumer_group = n.name
-       left join lateral (select p.epoch, p.processed_at from outbox.processed p
+       left join lateral (select p.epoch, p.processed_at, p.ended_at,
+           case when p.ended_at = 'infinity' then 'none' when p.expired then 'expired' else 'committed' end as effect
+         from outbox.processed p
          where p.consumer_group = n.name and p.message_id = $1 order by p.epoch desc limit 1) o on true
        cross join lateral (select exists (select from outbox.parked p
          where p.consumer_group = n.name and p.message_id = $1) as kept) k
@@ -63,14 +73,14 @@ export async function readTraces(sql: Sql, id: string, group?: string): Promise<
 async function traceOf(
   sql: Sql,
   id: string,
-  { audited, group, kept, known, windowMs, epoch, at }: TraceRow,
+  { audited, group, kept, known, windowMs, epoch, at, effect, endedAt }: TraceRow,
 ): Promise<GroupTrace> {
   const name = { group, id };
   return {
     group,
     known,
     windowMs,
-    processed: epoch === null || at === null ? null : { epoch, at },
+    processed: epoch === null || at === null ? null : { epoch, at, effect, endedAt },
     kept: (kept ? await readKeptMessage(sql, name) : undefined) ?? null,
     audit: audited ? await readKeptAudit(sql, name) : [],
   };

@@ -17,12 +17,12 @@ export interface EffectsQuery {
 const joined = ({ query }: EffectsQuery): string => `
   from (select e.id::text as id, e.effects::bigint as effects from (${query}) e) e
   full join (
-    select message_id, max(topic) as topic, max(processed_at) as processed_at, bool_or(expired) as expired from outbox.processed
+    select message_id, max(topic) as topic, max(processed_at) as processed_at, bool_or(expired or ended_at = 'infinity') as ended from outbox.processed
     where consumer_group = $1 group by message_id) p on p.message_id = e.id`;
 
 /**
  * I4, effect once: no message has two effects, none has an effect without a processed id, and none is processed without an
- * effect, unless it had expired, or its consumer keeps it (parked, failed).
+ * effect, unless it had expired, or its consumer keeps it (parked, failed), or has kept it and removed it without an effect.
  *
  * The query should omit messages older than the window of processed ids. Of the processed messages, those newer than
  * `since` are checked.
@@ -38,7 +38,7 @@ export async function verifyEffects(sql: Sql, effects: EffectsQuery, since: Date
          select case
              when e.effects > 1 then format('It had its effect %s times.', e.effects)
              when p.message_id is null and e.effects > 0 then 'It had its effect without a processed id.'
-             when coalesce(e.effects, 0) = 0 and p.expired is null and p.processed_at >= coalesce($2::timestamptz, '-infinity')
+             when coalesce(e.effects, 0) = 0 and p.ended is not true and p.processed_at >= coalesce($2::timestamptz, '-infinity')
                and not exists (select from outbox.parked k where k.consumer_group = $1 and k.message_id = p.message_id)
                then 'It is processed and had no effect.'
            end as what, p.topic, coalesce(e.id, p.message_id) as id, null as key ${joined(effects)}) x

@@ -32,7 +32,7 @@ test('an epoch is dropped only after the ids of its live and kept messages are c
   expect(await fixture.mark(['kept'])).toEqual([]);
 });
 
-test('an id that is carried over is still known as expired, of a live message and of a kept one', async ({
+test('an id that is carried over is still known as expired and has its end, of a live message and of a kept one', async ({
   onTestFinished,
 }) => {
   const fixture = await EpochFixture.create();
@@ -42,6 +42,8 @@ test('an id that is carried over is still known as expired, of a live message an
   const live = sent?.id ?? '';
   await fixture.mark([live, 'kept']);
   await noteExpired(database, 'g', [live, 'kept']);
+  const endedAt = new Date('2026-01-02T03:04:05Z');
+  await database.query(`select outbox.note_ended('g', $1, $2)`, [[live, 'kept'], endedAt]);
   await database.query(
     `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
      values ('g', 'kept', 'discarded', 'orders', 'orders', 0, '0', '{}', now())`,
@@ -52,6 +54,8 @@ test('an id that is carried over is still known as expired, of a live message an
   await carryKept(database, epoch);
   expect(await dropEpoch(database, epoch, pace)).toBe(true);
 
-  const left = await database.query('select message_id as id, expired from outbox.processed order by 1');
-  expect(left).toEqual([live, 'kept'].map((id) => ({ id, expired: true })));
+  const left = await database.query(
+    'select message_id as id, expired, ended_at as "endedAt" from outbox.processed order by 1',
+  );
+  expect(left).toEqual([live, 'kept'].map((id) => ({ id, expired: true, endedAt })));
 });

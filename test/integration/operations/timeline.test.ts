@@ -97,6 +97,9 @@ test('a timeline goes from the stored row through retries and the broker to the 
   await inbox.drain(id);
   const done = await show(end, lane, groups, id);
   expect(told(done)).toEqual([...before, `${group}: parked`, `${group}: operator`, `${group}: handled`]);
+  const [parked, , handled] = (done?.timeline ?? []).filter(({ where }) => where === group);
+  expect(handled).toMatchObject({ detail: 'effect committed', at: expect.any(Date) });
+  expect(Number(handled?.at), 'the effect has a time of its own').toBeGreaterThan(Number(parked?.at));
   expect(done?.why).toEqual({
     code: 'handled',
     text: `It is published; the group ${inbox.group} committed the effect.`,
