@@ -50,7 +50,7 @@ export type { OperationOptions } from './operations/operation-options.ts';
 export type { PartitionOptions } from './operations/partitions.ts';
 export type { PauseAnswer, PauseOptions, ResumeAnswer } from './operations/pause.ts';
 export type { ScheduleChange, ScheduleRun } from './operations/schedules.ts';
-export type { MessageDetails } from './operations/show.ts';
+export type { MessageDetails, ShowOptions } from './operations/show.ts';
 export type {
   BreakerStatus,
   GroupLag,

@@ -38,7 +38,14 @@ export type {
   Transport,
 } from './brokers/transport.ts';
 export { type CrashPoint, crashPoints } from './core/crash-point.ts';
-export type { DeliveryLog, LogRange, LogReader, LogRecord } from './core/delivery-log.ts';
+export type {
+  DeliveryLog,
+  LogExcerpt,
+  LogRange,
+  LogReader,
+  LogRecord,
+  LogStretch,
+} from './core/delivery-log.ts';
 export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';

@@ -58,7 +58,14 @@ export type {
 } from './brokers/workflow/transport/workflow-options.ts';
 export { workflow } from './brokers/workflow/transport/workflow-transport.ts';
 export type { Secret } from './core/ask-secret.ts';
-export type { DeliveryLog, LogRange, LogReader, LogRecord } from './core/delivery-log.ts';
+export type {
+  DeliveryLog,
+  LogExcerpt,
+  LogRange,
+  LogReader,
+  LogRecord,
+  LogStretch,
+} from './core/delivery-log.ts';
 export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';

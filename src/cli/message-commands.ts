@@ -33,6 +33,7 @@ export function registerMessageCommands(root: Command): void {
     );
   withDatabase(addCommand(root, 'show <id>', 'show one message, and why it is not delivered'))
     .option('--payload', 'show the payload')
+    .option('--log', 'look into the log of the broker for its record, with --config')
     .action(run<ShowFlags>((flags, output, [id]) => showCommand(id, flags, output)));
   registerChanges(root);
   addOperatorCommand(root, 'edit <id>', 'replace a failed message by a corrected copy')

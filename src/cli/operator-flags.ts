@@ -47,10 +47,13 @@ export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddre
   );
 }
 
-/** The consumer groups of the configuration; none where `--database` or `DATABASE_URL` stands in for a configuration. */
-export async function configuredGroups(flags: CommonFlags): Promise<NonNullable<OperationsConfig['groups']>> {
+/** What the configuration says of groups and brokers; nothing where `--database` or `DATABASE_URL` stands in for a configuration. */
+export async function configuredElsewhere(
+  flags: CommonFlags,
+): Promise<Pick<OperationsConfig, 'groups' | 'topics' | 'transports'>> {
   if (flags.config === undefined && (flags.database !== undefined || !existsSync(configOf(flags)))) return {};
-  return (await loadConfig(configOf(flags))).groups ?? {};
+  const { groups = {}, topics, transports } = await loadConfig(configOf(flags));
+  return { groups, topics, transports };
 }
 
 /** The error does not repeat another text, which may contain a password. */
@@ -76,7 +79,7 @@ export function optionsOf({ actor, reason, dryRun }: OperatorFlags): OperationOp
 export async function withOperations<Result>(
   flags: CommonFlags,
   work: (at: Operations, url: string) => Promise<Result>,
-  rest: Pick<OperationsConfig, 'groups' | 'topics'> = {},
+  rest: Pick<OperationsConfig, 'groups' | 'topics' | 'transports'> = {},
 ): Promise<Result> {
   const database = await databaseAddress(flags);
   const at = operations({ database, ...rest });

@@ -1,6 +1,6 @@
 import { causeIn } from '../core/cause.ts';
 import type { MessageDetails } from '../operations/show.ts';
-import { configuredGroups, usageError, withOperations } from './operator-flags.ts';
+import { configuredElsewhere, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { printable } from './printable.ts';
 import type { CommonFlags } from './register.ts';
@@ -9,6 +9,8 @@ import { table } from './table.ts';
 export interface ShowFlags extends CommonFlags {
   /** Show the payload. */
   readonly payload?: boolean;
+  /** Look into the log of the broker. */
+  readonly log?: boolean;
 }
 
 type Shown = NonNullable<MessageDetails['message']>;
@@ -16,8 +18,8 @@ type Shown = NonNullable<MessageDetails['message']>;
 /** Shows one message, what happened to it, and why it is not delivered. */
 export async function showCommand(id: string | undefined, flags: ShowFlags, output: Output): Promise<number> {
   if (id === undefined) return usageError('Name the message by its id.', output);
-  const groups = await configuredGroups(flags);
-  const details = await withOperations(flags, (at) => at.show(id), { groups });
+  const elsewhere = await configuredElsewhere(flags);
+  const details = await withOperations(flags, (at) => at.show(id, { log: flags.log === true }), elsewhere);
   if (details === undefined) {
     output.trouble(`There is no message ${id}.`);
     output.value({ ok: false, message: `There is no message ${id}.` });

@@ -42,6 +42,24 @@ export interface DeliveryLog {
   records(): AsyncIterable<readonly LogRecord[]>;
 }
 
+/** Some offsets of a partition, one after the other. */
+export interface LogStretch {
+  /** The partition, from 0. */
+  readonly partition: number;
+  /** The first offset. */
+  readonly from: string;
+  /** How many offsets, at least 1. */
+  readonly count: number;
+}
+
+/** What a broker's log has at some offsets. */
+export interface LogExcerpt {
+  /** Every partition of the address as a whole. */
+  readonly ranges: readonly LogRange[];
+  /** Records that are still at the offsets that were asked for. */
+  readonly records: readonly LogRecord[];
+}
+
 /** Reads the log of a broker without affecting its consumers. */
 export interface LogReader {
   /**
@@ -50,4 +68,10 @@ export interface LogReader {
    * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
    */
   open(addresses: readonly string[], since: Date | null): Promise<DeliveryLog>;
+  /**
+   * Reads no more than these offsets of an address, at most one stretch per partition. Absent if the log can only be read as a whole.
+   *
+   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
+   */
+  excerpt?(address: string, stretches: readonly LogStretch[]): Promise<LogExcerpt>;
 }

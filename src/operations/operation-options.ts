@@ -43,6 +43,7 @@ const givenNames = {
   changePartitions: [[...changing, 'groups']],
   adopt: [['actor', 'newInstallation']],
   list: [['limit', 'after']],
+  show: [['log']],
   verify: [['since', 'grace', 'tolerance', 'maxTransaction', 'maxDuplicates', 'effects']],
   'verify.effects': [['query', 'group', 'database']],
   'verify.effects.database': [['url', 'tls', 'password', 'connections']],

@@ -17,9 +17,28 @@ import { type BothSides, explainAcross } from './timeline/across.ts';
 import { inOrder, type TimelineEntry } from './timeline/entry.ts';
 import { groupEntries, hasTrace } from './timeline/group-entries.ts';
 import { type OtherGroup, readSides } from './timeline/group-sides.ts';
+import { lookIntoLog, type ReadLog } from './timeline/log-entry.ts';
 import { messageEntries } from './timeline/message-entries.ts';
 import { explainDelivery, type Why } from './why.ts';
 import { workflowLink } from './workflow-link.ts';
+
+/** What else to ask about a message. */
+export interface ShowOptions {
+  /**
+   * True: looks into the log of the broker, whether the record of a published message is still there, deleted, or another one. It takes
+   * seconds and reads one record, or the message's batch; a log that cannot be read, or takes longer than ten seconds, is a gap.
+   * @defaultValue false
+   */
+  readonly log?: boolean;
+}
+
+/** Other places that may know a message. */
+export interface OtherPlaces {
+  /** Groups with their inbox in another database; one that does not answer within three seconds is a gap of the timeline. */
+  readonly groups?: readonly OtherGroup[];
+  /** Logs of brokers. @defaultValue they are not asked */
+  readonly logs?: readonly ReadLog[] | undefined;
+}
 
 /** A message, what happened to it, and why it is not delivered. */
 export interface MessageDetails {
@@ -44,19 +63,18 @@ export interface MessageDetails {
 /**
  * Everything about one message, live or archived, and what consumer groups did with it.
  *
- * @param others groups with their inbox in another database; one that does not answer within three seconds is a gap of the timeline
  * @returns `undefined` if neither the outbox nor a group that answers has a message of this id
  * @throws OutboxError `OUTBOX_ID_INVALID`
  */
 export async function showMessage(
   database: Database,
   id: string,
-  others: readonly OtherGroup[] = [],
+  { groups = [], logs }: OtherPlaces = {},
 ): Promise<MessageDetails | undefined> {
   const wanted = assertId(id);
   const [own, sides, relays] = await Promise.all([
     readOwn(database, wanted),
-    readSides(database, others, wanted),
+    readSides(database, groups, wanted),
     readRelays(database),
   ]);
   const sent = own !== undefined && ['published', 'confirmed'].includes(own.message.state);
@@ -64,12 +82,14 @@ export async function showMessage(
   const topic = own?.message.topic ?? null;
   const both: BothSides = { id: wanted, why: own?.why ?? null, sent, topic, sides, lags };
   const ofGroups = sides.map((side) => groupEntries(side, sent));
-  if (own !== undefined)
+  if (own !== undefined) {
+    const record = logs === undefined ? undefined : await lookIntoLog(logs, own);
     return {
       ...own,
       why: explainAcross(both) ?? own.why,
-      timeline: inOrder([messageEntries(own), ...ofGroups]),
+      timeline: inOrder([messageEntries(own, record), ...ofGroups]),
     };
+  }
   const noted = sides.some((side) => side.kind === 'answered' && hasTrace(side.trace));
   const why = noted ? explainAcross(both) : null;
   if (!noted) return undefined;

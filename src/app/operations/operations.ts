@@ -28,7 +28,7 @@ import {
   type ResumeAnswer,
   resume,
 } from '../../operations/pause.ts';
-import { type MessageDetails, showMessage } from '../../operations/show.ts';
+import { type MessageDetails, type ShowOptions, showMessage } from '../../operations/show.ts';
 import { type Status, statusOf } from '../../operations/status.ts';
 import { type TailedMessage, type TailOptions, tail } from '../../operations/tail.ts';
 import type { VerifyReport } from '../../operations/verify/report.ts';
@@ -63,7 +63,7 @@ export interface OperationsConfig {
   readonly database: DatabaseConfig;
   /** Their schemas validate edited payloads; payloads of other topics must only be JSON within the limits. */
   readonly topics?: readonly Topic[];
-  /** Used by `verify` and `changePartitions` to query brokers. */
+  /** Used by `verify`, `changePartitions` and `show` with `log` to query brokers. */
   readonly transports?: Readonly<Record<string, Transport>>;
   /** Used by `verify` to compare schedules. @defaultValue they are not compared */
   readonly temporal?: TemporalConfig;
@@ -111,7 +111,7 @@ export interface Operations {
    * effect yet. A group's database that does not answer within three seconds is a gap. `message` is `null` if only a group
    * knows it; `undefined` if none does, of those that answer.
    */
-  show(id: string): Promise<MessageDetails | undefined>;
+  show(id: string, options?: ShowOptions): Promise<MessageDetails | undefined>;
   /** Cancels messages that are waiting, retrying, or blocked. */
   cancel(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
   /** Moves the due time of waiting messages, but not past their expiry; `after: 0` means now. */
@@ -188,7 +188,14 @@ export function operationsOn(on: OnDatabase, config: OperationsConfig): Omit<Ope
     status: () => on(statusOf),
     list: (filter, page) => on((at) => list(at, filter, page), ['list', page]),
     tail: (filter = {}, options = {}) => tail(on, filter, options),
-    show: (id) => on((at) => showMessage(at, id, otherGroups(config.groups))),
+    show: (id, { log = false, ...rest } = {}) => {
+      const { groups, topics = [], transports = {} } = config;
+      const logs = log ? logsOf({ topics, transports }) : undefined;
+      return on(
+        (at) => showMessage(at, id, { groups: otherGroups(groups), logs }),
+        ['show', { log, ...rest }],
+      );
+    },
     cancel: change(cancelChange, 'cancel'),
     reschedule: (target, options) =>
       on(

@@ -13,6 +13,8 @@ export interface TimelineEntry {
     | 'attempt'
     /** The broker has acknowledged it. */
     | 'published'
+    /** What the log of the broker says about its record; only if it was looked into. */
+    | 'record'
     /** Its receipt has come. */
     | 'confirmed'
     /** It ended in another way: canceled, expired, discarded, superseded. */

@@ -13,8 +13,8 @@ export interface MessageFacts {
 
 const where = 'outbox';
 
-/** What the outbox's database says, each thing once. */
-export function messageEntries(facts: MessageFacts): readonly TimelineEntry[] {
+/** What the outbox's database says, each thing once. @param record what the log of the broker says */
+export function messageEntries(facts: MessageFacts, record?: TimelineEntry): readonly TimelineEntry[] {
   const { attempts, audit, message, workflowUrl } = facts;
   const { id, topic, lane, position, supersedes, workflowId } = message;
   const copy = supersedes === null ? '' : `, in place of ${supersedes}`;
@@ -34,6 +34,7 @@ export function messageEntries(facts: MessageFacts): readonly TimelineEntry[] {
     ...due(message),
     ...attempts.filter(({ outcome }) => outcome !== 'acknowledged').map(attempt),
     ...published(facts),
+    ...(record === undefined ? [] : [record]),
     ...ended(message, audit),
     ...operatorEntries(where, audit),
     ...(attempts.length >= entryLimit

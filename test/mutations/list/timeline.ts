@@ -58,4 +58,22 @@ export const timelineMutations: readonly Mutation[] = [
     test: 'test/integration/operations/why-groups.test.ts',
     title: 'a message that waits at Kafka for a group with its inbox elsewhere is behind the group',
   },
+  {
+    name: 'another-record-taken-for-the-message',
+    promise: told,
+    file: 'src/operations/timeline/log-entry.ts',
+    find: 'records.find((record) => record.id === id)',
+    replace: "records.find((record) => record.id !== '')",
+    test: 'test/integration/operations/show-log.test.ts',
+    title: 'a topic that was created again ends before the record, or has another one in its place',
+  },
+  {
+    name: 'deleted-record-not-told-as-deleted',
+    promise: told,
+    file: 'src/operations/timeline/log-entry.ts',
+    find: 'BigInt(from) + BigInt(count) <= BigInt(whole.from)',
+    replace: 'BigInt(from) + BigInt(count) < BigInt(whole.from)',
+    test: 'test/integration/operations/show-log.test.ts',
+    title: 'the log of Kafka says that a record is there, and that it is deleted',
+  },
 ];

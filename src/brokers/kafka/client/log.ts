@@ -1,6 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Consumer, KafkaMessage } from 'kafkajs';
-import type { DeliveryLog, LogRange, LogReader, LogRecord } from '../../../core/delivery-log.ts';
+import type {
+  DeliveryLog,
+  LogExcerpt,
+  LogRange,
+  LogReader,
+  LogRecord,
+  LogStretch,
+} from '../../../core/delivery-log.ts';
 import { askBrokers } from './ask-brokers.ts';
 import { BatchChannel, logUnavailable } from './batch-channel.ts';
 import { readEveryCodec } from './codecs.ts';
@@ -22,7 +29,27 @@ export function kafkaLog(connection: KafkaConnection): LogReader {
       const ranges = await Promise.all(addresses.map((address) => rangesOf(connection, address, since)));
       return logOf(connection, ranges.flat());
     },
+    excerpt: (address, stretches) => excerptOf(connection, address, stretches),
   };
+}
+
+async function excerptOf(
+  connection: KafkaConnection,
+  address: string,
+  stretches: readonly LogStretch[],
+): Promise<LogExcerpt> {
+  const ranges = await rangesOf(connection, address, null);
+  const asked = stretches.flatMap(({ partition, from, count }): readonly LogRange[] => {
+    const whole = ranges.find((range) => range.partition === partition);
+    if (whole === undefined) return [];
+    const [first, end] = [BigInt(from), BigInt(from) + BigInt(count)];
+    const low = first > BigInt(whole.from) ? first : BigInt(whole.from);
+    const high = end < BigInt(whole.to) ? end : BigInt(whole.to);
+    return [{ ...whole, from: String(low), to: String(high) }];
+  });
+  const records: LogRecord[] = [];
+  for await (const some of readRanges(connection, asked)) records.push(...some);
+  return { ranges, records };
 }
 
 async function rangesOf(

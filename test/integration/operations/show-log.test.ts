@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { operations } from '../../../src/operations.ts';
+import { kafka } from '../../../src/transports.ts';
+import { KafkaFixture } from '../../support/kafka/kafka-fixture.ts';
+
+// Joining a group takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
+
+let world: KafkaFixture;
+
+beforeEach(async () => {
+  world = await KafkaFixture.create(1);
+});
+
+afterEach(() => world.end());
+
+/** What the timeline says right after the message was published. */
+async function looked(id: string, at = world.operations): Promise<string> {
+  const { timeline = [] } = (await at.show(id, { log: true })) ?? {};
+  const next = timeline[timeline.findIndex(({ what }) => what === 'published') + 1];
+  return next === undefined ? 'nothing' : `${next.what}: ${next.detail}`;
+}
+
+async function asAdmin(
+  work: (admin: ReturnType<KafkaFixture['broker']['admin']>) => Promise<unknown>,
+): Promise<void> {
+  const admin = world.broker.admin();
+  await admin.connect();
+  await work(admin).finally(() => admin.disconnect());
+}
+
+/** Deletes the topic and creates it with these partitions. */
+async function createAgain(numPartitions: number): Promise<void> {
+  const topic = world.address;
+  await asAdmin((admin) => admin.deleteTopics({ topics: [topic] }));
+  await asAdmin((admin) =>
+    vi.waitFor(() => admin.createTopics({ topics: [{ topic, numPartitions }], waitForLeaders: true }), {
+      timeout: 20_000,
+    }),
+  );
+}
+
+test('the log of Kafka says that a record is there, and that it is deleted', async () => {
+  const [first, second] = [await world.fixture.send('A'), await world.fixture.send('B')];
+  const waiting = await world.fixture.send('C', { afterMs: 3_600_000 });
+  await world.deliver();
+
+  expect(await looked(second)).toBe('record: its record is in the log, at partition 0, offset 1');
+  expect(await looked(waiting), 'of what is not published nothing is asked').toMatch(/^stored: /);
+  const unasked = await world.operations.show(second);
+  expect(unasked?.timeline.map(({ what }) => what)).not.toContain('record');
+
+  const topic = world.address;
+  await asAdmin(async (admin) => {
+    // It must know the leader.
+    await admin.fetchTopicOffsets(topic);
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '1' }] });
+  });
+  expect(await looked(first)).toBe(
+    'record: its record, partition 0, offset 0, is deleted: the partition begins at offset 1',
+  );
+  expect(await looked(second)).toBe('record: its record is in the log, at partition 0, offset 1');
+});
+
+test('a topic that was created again ends before the record, or has another one in its place', async () => {
+  const [id, next] = [await world.fixture.send('A'), await world.fixture.send('B')];
+  await world.deliver();
+  await createAgain(1);
+
+  expect(await looked(id)).toBe(
+    'record: the log ends before its record, partition 0, offset 0: the topic was created again, or restored from an older state',
+  );
+
+  const other = await world.fixture.send('C');
+  await world.deliver();
+  expect(await looked(id)).toBe(
+    `record: another record is at partition 0, offset 0, of ${other}: the topic was created again, or restored`,
+  );
+  expect(await looked(next)).toContain('record: the log ends before its record, partition 0, offset 1');
+  expect(await looked(other)).toBe('record: its record is in the log, at partition 0, offset 0');
+});
+
+test('a log that cannot be asked is a gap, whether its broker is unknown or away', async (end) => {
+  const id = await world.fixture.send('A');
+  await world.deliver();
+  const database = { url: world.fixture.url };
+  const away = kafka({ servers: '127.0.0.1:1' });
+  const [none, dead] = [
+    operations({ database }),
+    operations({ database, topics: [world.topic], transports: { scripted: away } }),
+  ];
+  end.onTestFinished(async () => {
+    await Promise.all([none.close(), dead.close()]);
+    await away.close();
+  });
+
+  expect(await looked(id, none)).toBe('gap: The log of the topic "orders" cannot be read from here.');
+  expect(await looked(id, dead)).toMatch(/^gap: Its log (?:cannot be read|does not answer within 10 s)/);
+});
+
+test('in a batch of several partitions the record is found by its id', async (end) => {
+  const wide = await KafkaFixture.create(3);
+  end.onTestFinished(() => wide.end());
+  const ids = [];
+  for (let n = 0; n < 12; n += 1) ids.push(await wide.fixture.send(`${n}`, { key: `k${n}` }));
+  await wide.deliver();
+
+  const told = [];
+  for (const id of [ids[0], ids[11]]) told.push(await looked(id ?? '', wide.operations));
+  expect(told).toEqual([
+    expect.stringMatching(/^record: its record is in the log, at partition \d, offset \d$/),
+    expect.stringMatching(/^record: its record is in the log, at partition \d, offset \d$/),
+  ]);
+});
