@@ -2,6 +2,7 @@ import type { IncomingMessage } from '../brokers/source.ts';
 import type { Topic } from '../core/topic.ts';
 import { spans } from '../telemetry/spans.ts';
 import type { Processor, TriedMessage } from '../telemetry/traced-message.ts';
+import type { WorkEnd } from '../telemetry/work-end.ts';
 import type { HandlerContext } from './handler.ts';
 import type { HandlerRules } from './handler-options.ts';
 import type { InboxMessage } from './reading/inbox-message.ts';
@@ -10,6 +11,14 @@ import { readMessage } from './reading/read-message.ts';
 
 /** A handler as it is called, whatever it returns. */
 type Called<Tx, Argument> = (tx: Tx, argument: Argument, context: HandlerContext) => unknown;
+
+/** The transaction of a handler, as what calls the handler knows it. */
+export interface TransactionInHand extends HandlerContext {
+  /** Tells when it has ended. @defaultValue nobody is told */
+  readonly outcome?: WorkEnd;
+  /** To be called when a handler gets so many messages of this topic. */
+  tried?(topic: string, count: number): void;
+}
 
 /** A message that was read and is bound to its handler: only the transaction is missing. */
 export interface ReadyMessage<Tx> extends TriedMessage {
@@ -21,12 +30,14 @@ export interface ReadyMessage<Tx> extends TriedMessage {
   /** As it arrived. */
   readonly incoming: IncomingMessage;
   /** Calls the handler with this message alone. */
-  handle(tx: Tx, context: HandlerContext): unknown;
+  handle(tx: Tx, context: TransactionInHand): unknown;
 }
 
 interface Reader<Tx> {
   readonly kind: 'route';
   readonly topic: Topic;
+  /** As its spans name it. */
+  readonly processor: Processor;
   /** Delays of parked messages. `undefined`: the consumer's. */
   readonly retryMs: readonly number[] | undefined;
   /** `undefined`: the consumer's. */
@@ -50,7 +61,7 @@ export interface BatchRoute<Tx> extends Reader<Tx> {
    *
    * @param ready messages that {@link Reader.read} of this same route has read
    */
-  handleAll(tx: Tx, ready: readonly ReadyMessage<Tx>[], context: HandlerContext): unknown;
+  handleAll(tx: Tx, ready: readonly ReadyMessage<Tx>[], context: TransactionInHand): unknown;
 }
 
 /** A topic and its handler. */
@@ -86,7 +97,8 @@ export function routeOfBatch<Tx, Input, Output>(
     ...readerOf(topic, { ...rules, lazy: true }, (...read) => new Ready(...read)),
     handleAll: (tx, ready, context) => {
       const messages = ready.map((one) => Ready.messageOf(one));
-      return spans.processAll(processor, ready, () => handler(tx, messages, context));
+      context.tried?.(topic.name, messages.length);
+      return spans.processAll(processor, ready, () => handler(tx, messages, context), context.outcome);
     },
   };
 }
@@ -125,21 +137,23 @@ function readyFor<Tx, Output>(
       return this.#message;
     }
 
-    handle(tx: Tx, context: HandlerContext): unknown {
-      return spans.process(processor, this, () => handler(tx, this.#message, context));
+    handle(tx: Tx, context: TransactionInHand): unknown {
+      context.tried?.(this.topic, 1);
+      return spans.process(processor, this, () => handler(tx, this.#message, context), context.outcome);
     }
   };
 }
 
 function readerOf<Tx, Input, Output>(
   topic: Topic<Input, Output>,
-  { id, lazy = false, quickRetriesMs, retryMs }: HandlerRules & { readonly lazy?: boolean },
+  { id, lazy = false, quickRetriesMs, retryMs, ...rules }: RouteRules & { readonly lazy?: boolean },
   ready: (message: InboxMessage<Output>, incoming: IncomingMessage) => ReadyMessage<Tx>,
 ): Reader<Tx> {
   const idOf: IdReader = idReader(topic.name, id);
   return {
     kind: 'route',
     topic,
+    processor: processorOf(topic.name, rules),
     retryMs,
     quickRetriesMs,
     idOf,

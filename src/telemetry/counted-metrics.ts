@@ -151,6 +151,24 @@ export const countedMetrics = {
     meaning: 'How long a transaction of handlers took, of one message or of a batch.',
     attributes: [...handling, 'error.type'],
   },
+  handlerTries: {
+    name: 'outbox.handler.tries',
+    kind: 'counter',
+    unit: '{try}',
+    meaning: 'Tries of handlers: each message that one was given, each time.',
+    attributes: handling,
+  },
+  handlerFailures: {
+    name: 'outbox.handler.failures',
+    kind: 'counter',
+    unit: '{try}',
+    meaning: 'Tries that had no effect: their transaction was rolled back, of a batch all its messages.',
+    attributes: [...handling, 'error.type'],
+    watch: {
+      when: 'above 1 % of the tries',
+      todo: '`temporal-outbox inbox list --group …` shows the errors of handlers.',
+    },
+  },
   effectDelay: {
     name: 'outbox.effect.delay',
     kind: 'histogram',

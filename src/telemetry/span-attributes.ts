@@ -6,7 +6,7 @@ import type { TraceHeaders } from './traced-message.ts';
 
 /** What is done to messages, by OpenTelemetry's semantic conventions of messaging. */
 interface Operation {
-  readonly name: 'send' | 'publish' | 'process';
+  readonly name: 'send' | 'publish' | 'process' | 'park';
   readonly type: 'create' | 'send' | 'process';
   readonly system: string;
   /** Name of the topic; `null`: unknown. */

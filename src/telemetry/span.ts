@@ -1,6 +1,7 @@
 import type { Context, ProxyTracerProvider, Span, Tracer, TracerProvider } from '@opentelemetry/api';
 import type { Api } from './api.ts';
 import { errorTypeOf } from './span-attributes.ts';
+import type { WorkEnd } from './work-end.ts';
 
 const scope = 'temporal-outbox';
 
@@ -15,23 +16,35 @@ function isProxy(provider: TracerProvider): provider is ProxyTracerProvider {
   return 'getDelegateTracer' in provider;
 }
 
-/** Ends the span with the work, which runs as its child. */
+/** Ends the span with the work, which runs as its child; of work that succeeds, not before `end`. */
 export function inside<Result>(
   api: Api,
   span: Span,
   parent: Context,
   work: () => Promise<Result>,
+  end?: WorkEnd,
 ): Promise<Result> {
   return api.context.with(api.trace.setSpan(parent, span), async () => {
     try {
-      return await work();
+      const result = await work();
+      endWith(api, span, end);
+      return result;
     } catch (error) {
       fail(api, span, errorTypeOf(error));
-      throw error;
-    } finally {
       span.end();
+      throw error;
     }
   });
+}
+
+/** Ends the span when `end` has come, as failed if the effects of its work are lost then; at once without one. */
+export function endWith(api: Api, span: Span, end: WorkEnd | undefined): void {
+  if (end === undefined) span.end();
+  else
+    end.onEnd((failure) => {
+      if (failure !== undefined) fail(api, span, errorTypeOf(failure.error));
+      span.end();
+    });
 }
 
 /** Without the error itself, whose text may repeat values of a payload. */

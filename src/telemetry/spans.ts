@@ -1,8 +1,9 @@
 import { type Api, loadApi } from './api.ts';
-import { traceProcess, traceProcessAll } from './process-spans.ts';
+import { tracePark, traceProcess, traceProcessAll } from './process-spans.ts';
 import { type PublishedBatch, tracePublish, traceSend } from './sender-spans.ts';
 import { headersOf } from './trace-context.ts';
 import type { Processor, TraceHeaders, TriedMessage } from './traced-message.ts';
+import type { WorkEnd } from './work-end.ts';
 
 /**
  * Traces a message from its sender to its handler. Its context travels in the headers `traceparent` and `tracestate` of W3C
@@ -33,10 +34,24 @@ export interface Spans {
    * Runs a handler in a span of its own: a child of the sender's, or of the active span if that belongs to the same trace. It
    * links to the sender, to an active span of another trace, and to the first try. Without a trace it runs in the context of
    * the caller.
+   *
+   * @param end the end of the transaction that holds its effects: its span ends then, and is an error if they are lost.
+   * @defaultValue the span ends with the handler
    */
-  process(processor: Processor, tried: TriedMessage, handle: () => unknown): unknown;
+  process(processor: Processor, tried: TriedMessage, handle: () => unknown, end?: WorkEnd): unknown;
   /** The same for a handler of many messages: one span with a link to each sender, at most 128. */
-  processAll(processor: Processor, tried: readonly TriedMessage[], handle: () => unknown): unknown;
+  processAll(
+    processor: Processor,
+    tried: readonly TriedMessage[],
+    handle: () => unknown,
+    end?: WorkEnd,
+  ): unknown;
+  /**
+   * Notes by a span that a traced message is parked without a try, so that its later tries link to it. Nothing if it was tried.
+   *
+   * @returns a promise only for the first time
+   */
+  park(processor: Processor, tried: TriedMessage, end?: WorkEnd): Promise<void> | undefined;
 }
 
 /** @param load loads OpenTelemetry's API; without it nothing is traced */
@@ -71,10 +86,16 @@ export function createSpans(load: () => Promise<Api | undefined>): Spans {
       const { api } = found ?? (await find());
       return api === undefined ? publish() : tracePublish(api, batch, publish, failureOf);
     },
-    process: (processor, tried, handle) =>
-      within(handle, (api) => traceProcess(api, processor, tried, handle)),
-    processAll: (processor, tried, handle) =>
-      within(handle, (api) => traceProcessAll(api, processor, tried, handle)),
+    process: (processor, tried, handle, end) =>
+      within(handle, (api) => traceProcess(api, processor, tried, handle, end)),
+    processAll: (processor, tried, handle, end) =>
+      within(handle, (api) => traceProcessAll(api, processor, tried, handle, end)),
+    park: (processor, tried, end) => {
+      const note = ({ api }: { readonly api: Api | undefined }): undefined => {
+        if (api !== undefined) tracePark(api, processor, tried, end);
+      };
+      return found === undefined ? find().then(note) : note(found);
+    },
   };
 }
 

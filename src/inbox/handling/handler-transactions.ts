@@ -2,10 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { OutboxError } from '../../core/errors.ts';
 import { withItsWrites } from '../../store/database/pending-writes.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
-import type { HandlerContext } from '../handler.ts';
+import { TransactionEnd } from '../../telemetry/work-end.ts';
 import type { InboxTransactions } from '../inbox-transactions.ts';
 import { type Middleware, throughAll } from '../middleware.ts';
 import type { InboxMessage } from '../reading/inbox-message.ts';
+import type { TransactionInHand } from '../route.ts';
 import type { HandlingMetrics } from './handling-metrics.ts';
 
 export interface HandlerTransactionsOptions<Tx extends Transaction> {
@@ -54,7 +55,7 @@ export class HandlerTransactions<Tx extends Transaction> {
   async run<Result>(
     messages: readonly Handed[],
     lost: AbortSignal | undefined,
-    work: (tx: Tx, context: HandlerContext) => Promise<Result>,
+    work: (tx: Tx, context: TransactionInHand) => Promise<Result>,
     committed?: () => Promise<void>,
   ): Promise<Result> {
     const { deadline, group, metrics, middlewares } = this.#options;
@@ -64,9 +65,18 @@ export class HandlerTransactions<Tx extends Transaction> {
       if (first !== undefined) metrics?.processed(first.message.topic, performance.now() - startedAt, error);
     };
     const inside = async (): Promise<Result> => {
-      const result = await this.#transaction(lost, work);
-      await committed?.();
-      return result;
+      const handling = new Handling(this.#options.client.limits.statementMs, lost);
+      try {
+        const result = await this.#transaction(handling, work);
+        await committed?.();
+        handling.outcome.end(undefined);
+        metrics?.tried(handling.tries);
+        return result;
+      } catch (error) {
+        handling.outcome.end({ error });
+        metrics?.tried(handling.tries, { error });
+        throw error;
+      }
     };
     try {
       const [first, ...others] = middlewares.length === 0 ? [] : messages.map(({ message }) => message);
@@ -84,12 +94,11 @@ export class HandlerTransactions<Tx extends Transaction> {
   }
 
   async #transaction<Result>(
-    lost: AbortSignal | undefined,
-    work: (tx: Tx, context: HandlerContext) => Promise<Result>,
+    handling: Handling,
+    work: (tx: Tx, context: TransactionInHand) => Promise<Result>,
   ): Promise<Result> {
     const { client, deadline } = this.#options;
     if (deadline.aborted) throw stopped();
-    const handling = new Handling(client.limits.statementMs, lost);
     this.#open.add(handling);
     try {
       return await Promise.race([
@@ -114,7 +123,10 @@ export class HandlerTransactions<Tx extends Transaction> {
 }
 
 /** One transaction in which handlers run. */
-class Handling implements HandlerContext {
+class Handling implements TransactionInHand {
+  readonly outcome = new TransactionEnd();
+  /** Messages that handlers were given, by topic. */
+  readonly tries = new Map<string, number>();
   /** Rejects when the consumer stops waiting for the transaction, even if the handler goes on. */
   readonly abandoned: Promise<never>;
   readonly #limitMs: number;
@@ -159,6 +171,11 @@ class Handling implements HandlerContext {
   /** To be called when the transaction has a connection: its time limit starts here. */
   begin(): void {
     this.#begunAtMs = performance.now();
+    this.outcome.begin();
+  }
+
+  tried(topic: string, count: number): void {
+    this.tries.set(topic, (this.tries.get(topic) ?? 0) + count);
   }
 
   giveUp(reason: OutboxError): void {

@@ -1,4 +1,5 @@
 import type { Attributes, Meter } from '../../telemetry/meter.ts';
+import type { WorkFailure } from '../../telemetry/work-end.ts';
 import type { ConsumerCounts, Tally } from '../consumer-counts.ts';
 import type { Arrived } from './arrived.ts';
 
@@ -46,9 +47,19 @@ export class HandlingMetrics {
 
   /** A transaction of handlers has ended. */
   processed(topic: string, tookMs: number, error?: unknown): void {
-    const failed =
-      error === undefined ? {} : { 'error.type': error instanceof Error ? error.name : 'unknown' };
+    const failed = error === undefined ? {} : { 'error.type': typeOf(error) };
     this.#input.meter.record('processDuration', tookMs / 1_000, { ...this.#at(topic), ...failed });
+  }
+
+  /** A transaction has ended in which handlers were given so many messages, by topic. */
+  tried(tries: ReadonlyMap<string, number>, failure?: WorkFailure): void {
+    const { meter } = this.#input;
+    for (const [topic, count] of tries) {
+      const attributes = this.#at(topic);
+      meter.add('handlerTries', count, attributes);
+      if (failure !== undefined)
+        meter.add('handlerFailures', count, { ...attributes, 'error.type': typeOf(failure.error) });
+    }
   }
 
   /** The effects of these messages are committed: measures all if they are few, else some that are evenly spread. */
@@ -82,4 +93,8 @@ export class HandlingMetrics {
     this.#attributes.set(topic, attributes);
     return attributes;
   }
+}
+
+function typeOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'unknown';
 }

@@ -3,6 +3,7 @@ import type { SignedHeaders } from '../../brokers/http/client/signatures.ts';
 import { isName } from '../../core/options/name.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { spans } from '../../telemetry/spans.ts';
+import { TransactionEnd, type WorkEnd } from '../../telemetry/work-end.ts';
 import { refuseSwallowedError } from '../handling/swallowed-error.ts';
 import { once, promised } from '../once.ts';
 import { verdictOf } from '../verdict.ts';
@@ -85,16 +86,20 @@ async function apply<Tx extends Transaction>(
   work: ReceiveWork<Tx>,
 ): Promise<RequestAnswer> {
   let begun = false;
+  const end = new TransactionEnd();
   try {
     await client.$transaction(async (tx) => {
+      end.begin();
       await once(tx, group, message.id, () => {
         begun = true;
-        return traced(group, message, () => work(tx, message));
+        return traced(group, message, () => work(tx, message), end);
       });
       await refuseSwallowedError(sqlOf(tx));
     });
+    end.end(undefined);
     return done;
   } catch (error) {
+    end.end({ error });
     report(error, message.id);
     if (verdictOf(error)?.kind === 'permanent')
       return { status: 422, reason: error instanceof Error ? error.message : String(error) };
@@ -104,14 +109,15 @@ async function apply<Tx extends Transaction>(
   }
 }
 
-/** Does the work in a span of its own. A missing promise is refused here, because a span is always awaited. */
+/** Does the work in a span of its own, which ends with the transaction. A missing promise is refused here, because a span is always awaited. */
 async function traced(
   group: string,
   message: ReceivedRequest,
   work: () => Promise<unknown>,
+  end: WorkEnd,
 ): Promise<unknown> {
   const processor = { system: () => 'http', topic: message.topic, group };
-  return spans.process(processor, { message, incoming: message }, () => promised(work));
+  return spans.process(processor, { message, incoming: message }, () => promised(work), end);
 }
 
 /** The headers as received, not decoded, because the signature covers the raw values. */

@@ -4,16 +4,16 @@ import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { park } from '../../store/inbox/park.ts';
 import { noteExpired, readProcessed } from '../../store/inbox/processed.ts';
 import { type Arrival, noteArrivals } from '../../store/inbox/receive.ts';
+import { spans } from '../../telemetry/spans.ts';
 import type { Applied } from '../applied.ts';
 import type { ConsumerContext } from '../consumer-context.ts';
-import type { HandlerContext } from '../handler.ts';
 import type { Arrived } from '../handling/arrived.ts';
 import { faultOf } from '../handling/infrastructure-faults.ts';
 import { type Keeping, keptOf } from '../handling/kept.ts';
 import { CommitProof, refuseSwallowedError } from '../handling/swallowed-error.ts';
 import { isExpired } from '../reading/expiry.ts';
 import { type RefusalReason, refusalReasonOf } from '../reading/unreadable.ts';
-import type { ReadyMessage, Route } from '../route.ts';
+import type { ReadyMessage, Route, TransactionInHand } from '../route.ts';
 import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
 
@@ -62,12 +62,12 @@ export class Applier<Tx extends Transaction> {
       throw new BlocksKey();
     const ready = prepared.filter((one) => one.kind === 'ready');
     let doubt: { readonly proof: CommitProof; readonly id: string } | undefined;
-    const work = async (tx: Tx, context: HandlerContext): Promise<readonly Applied[]> => {
+    const work = async (tx: Tx, context: TransactionInHand): Promise<readonly Applied[]> => {
       doubt = undefined;
       const sql = sqlOf(tx);
       const proof = client.checksCommits ? undefined : CommitProof.of(tx);
       const arrivals = await noteArrivals(sql, group, messages, client.limits);
-      await this.#keep(sql, messages, prepared, arrivals);
+      await this.#keep({ sql, context }, messages, prepared, arrivals);
       const dropped = messages.filter((_, n) => prepared[n]?.kind === 'expired' && arrivals[n] === 'new');
       await noteExpired(
         sql,
@@ -131,12 +131,17 @@ export class Applier<Tx extends Transaction> {
   }
 
   async #keep(
-    sql: Sql,
+    { sql, context }: { readonly sql: Sql; readonly context: TransactionInHand },
     messages: readonly Arrived<Tx>[],
     prepared: readonly Prepared<Tx>[],
     arrivals: readonly Arrival[],
   ): Promise<void> {
     const { group, tries } = this.#context.rules;
+    for (const [n, { id, incoming, route }] of messages.entries()) {
+      if (arrivals[n] !== 'behind' || route.kind !== 'route') continue;
+      const message = { id, headers: incoming.headers };
+      await spans.park(route.processor, { message, incoming }, context.outcome);
+    }
     // None of them makes a key that waits for a time: a key is there already, or is blocked.
     const toKeep = messages.flatMap((message, n) => {
       const keeping = keepingOf(arrivals[n], prepared[n]);
@@ -214,7 +219,7 @@ function allApplied<Tx>(
 
 /** Calls the handlers of new messages; order is kept per topic only. @returns the id of one of them, if there were any */
 async function handleNew<Tx>(
-  { context, tx }: { readonly tx: Tx; readonly context: HandlerContext },
+  { context, tx }: { readonly tx: Tx; readonly context: TransactionInHand },
   messages: readonly Arrived<Tx>[],
   prepared: readonly Prepared<Tx>[],
   arrivals: readonly Arrival[],

@@ -1,10 +1,9 @@
 import { OutboxError } from '../../core/errors.ts';
 import type { BegunTry } from '../../store/inbox/tries.ts';
-import type { HandlerContext } from '../handler.ts';
 import { Arrived, identify } from '../handling/arrived.ts';
 import { arrivedAgain } from '../handling/kept.ts';
 import { isExpired } from '../reading/expiry.ts';
-import type { ReadyMessage, Route } from '../route.ts';
+import type { ReadyMessage, Route, TransactionInHand } from '../route.ts';
 import type { RouteTable } from '../route-table.ts';
 
 /** A parked message with its handler, and where its receipts go. */
@@ -67,7 +66,7 @@ export async function readParked<Tx>(
 export async function callHandlers<Tx>(
   tx: Tx,
   tries: readonly ReadyTry<Tx>[],
-  context: HandlerContext,
+  context: TransactionInHand,
 ): Promise<void> {
   const [first] = tries;
   if (first?.route.batch === true && tries.every(({ route }) => route === first.route)) {

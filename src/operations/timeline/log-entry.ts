@@ -57,7 +57,7 @@ function stretchesOf({ attempts, delivery, message }: MessageFacts): readonly Lo
     if (partition !== null && offset !== null) return [{ partition, from: offset, count: 1 }];
   return Object.entries(delivery?.partitions ?? {}).map(([partition, { count, first }]) => ({
     partition: Number(partition),
-    from: String(first),
+    from: first,
     count,
   }));
 }

@@ -51,3 +51,21 @@ test('a request is handled in a span of its sender, and its span links to that o
   expect(refused.status, 'work without a promise is refused in a trace as well').toBe(500);
   expect(named('process orders')[1]?.attributes['error.type']).toBe('OUTBOX_PROMISE_MISSING');
 });
+
+test('the span of a request is an error if the commit fails after its work', async () => {
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  const prisma = openPrisma(made.url);
+  onTestFinished(() => prisma.$disconnect());
+  await made.database.query('create table bill (n int unique deferrable initially deferred)');
+  const options = { client: prisma, group: 'shop', secret: webhookSecret('k'), report: () => undefined };
+  const { request } = signed('{"order":9}', { more: { 'ce-type': 'bills', traceparent } });
+  const answer = await receive(request(), options, async (tx) => {
+    await tx.$executeRawUnsafe('insert into bill values (1), (1)');
+  });
+
+  expect(answer.status).toBe(500);
+  expect(named('process bills')).toMatchObject([
+    { attributes: { 'error.type': expect.any(String) as string } },
+  ]);
+});

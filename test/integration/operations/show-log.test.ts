@@ -26,7 +26,11 @@ async function asAdmin(
 ): Promise<void> {
   const admin = world.broker.admin();
   await admin.connect();
-  await work(admin).finally(() => admin.disconnect());
+  try {
+    await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
 }
 
 /** Deletes the topic and creates it with these partitions. */

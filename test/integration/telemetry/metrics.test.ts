@@ -102,6 +102,9 @@ test('a relay and a consumer count what they deliver, how long it takes, and wha
   await expect.poll(() => valueOf('consumed', { ...group, outcome: 'failed' })).toBe(1);
   expect(await valueOf('effectDelay', { ...place, ...group })).toBe(3);
   expect(await valueOf('processDuration', { ...group, 'error.type': 'PermanentError' })).toBe(1);
+  expect(await valueOf('handlerTries', { ...place, ...group })).toBe(4);
+  expect(await valueOf('handlerFailures', { ...place, ...group })).toBe(1);
+  expect(await valueOf('handlerFailures', { ...group, 'error.type': 'PermanentError' })).toBe(1);
 
   // Figures of the database are read at the start, once per 15 s by one relay of all.
   await expect.poll(async () => (await exported()).has(metrics.clockOffset.name)).toBe(true);

@@ -51,4 +51,22 @@ export const metricMutations: readonly Mutation[] = [
     test: 'test/integration/telemetry/metrics.test.ts',
     title: 'count what they deliver',
   },
+  {
+    name: 'tries-of-handlers-not-counted',
+    promise: kept,
+    file: 'src/inbox/route.ts',
+    find: 'context.tried?.(this.topic, 1);',
+    replace: '',
+    test: 'test/integration/telemetry/metrics.test.ts',
+    title: 'count what they deliver',
+  },
+  {
+    name: 'failed-tries-of-handlers-not-counted',
+    promise: kept,
+    file: 'src/inbox/handling/handler-transactions.ts',
+    find: 'metrics?.tried(handling.tries, { error });',
+    replace: 'metrics?.tried(handling.tries);',
+    test: 'test/integration/telemetry/metrics.test.ts',
+    title: 'count what they deliver',
+  },
 ];
