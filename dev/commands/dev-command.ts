@@ -87,7 +87,7 @@ async function runAll(
     // It is not worth an end of the others: it may lack its packages or its port.
     if (isInstalled('api')) {
       const port = String(await freePort(usualApiPort));
-      start('api', [...watched, main, 'api', '--without-sign-in', '--port', port, '--config', config]);
+      start('api', [...watched, main, 'dev-api', '--port', port, '--config', config]);
     }
     const others = consumer === undefined ? [] : [start('consumer', [...watched, ...consumer])];
     await Promise.race([stopped, ...[relay, ...others].map(({ exited }) => exited)]);

@@ -112,7 +112,14 @@ function registerDev(root: Command): void {
       return devCommand(request, output);
     }),
   );
-  // Only `dev` runs it.
+  // Only `dev` runs these.
+  withConfig(root.command('dev-api', { hidden: true }).requiredOption('--port <number>')).action(
+    run<CommonFlags & { readonly port: string }>(async (flags, output) => {
+      const { apiCommand } = await import('../../src/cli/api-command.ts');
+      const local = { ...flags, config: configOf(flags), host: '127.0.0.1', withoutSignIn: true };
+      return apiCommand(local, output, stopSignal(), { asText: true });
+    }),
+  );
   withConfig(root.command('dev-relay', { hidden: true })).action(
     run<CommonFlags>(async (flags, output) => {
       const { devRelayCommand } = await import('./dev-relay-command.ts');

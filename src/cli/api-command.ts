@@ -7,28 +7,45 @@ import { OutboxError } from '../core/errors.ts';
 import type { ApiFlags } from './api-commands.ts';
 import { loadConfig } from './load-config.ts';
 import { exitCodes, type Output } from './output.ts';
+import { explainEnd, processLog } from './process-log.ts';
 import { systemUser } from './system-user.ts';
 
-/** Serves the HTTP API until the signal fires. */
+/** What the command is told in other ways than by its flags. */
+interface ApiCommandOptions {
+  /** Writes its log as text, else as lines of JSON. @defaultValue text on a terminal */
+  readonly asText?: boolean;
+}
+
+/** Serves the HTTP API until the signal fires. Its log goes to standard output, whole and in one form. */
 export async function apiCommand(
   flags: ApiFlags & { readonly config: string },
   output: Output,
   signal: AbortSignal,
+  { asText = process.stdout.isTTY }: ApiCommandOptions = {},
 ): Promise<number> {
-  const port = portOf(flags.port);
-  const config = requireDatabase(await loadConfig(flags.config), 'The HTTP API');
-  const handler = apiHandler(config, { authentication: authenticationOf(config, flags) });
-  const running = await serveApi(handler, { host: flags.host, port });
-  const url = `http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${running.port}`;
-  output.line(`The API answers at ${url}, described by ${url}/openapi.json. Stop with Ctrl-C.`);
-  output.value({ event: 'ready', url });
-  if (!signal.aborted) {
-    await new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+  const log = processLog('temporal-outbox api', output, asText && !output.json);
+  try {
+    const port = portOf(flags.port);
+    const config = requireDatabase(await loadConfig(flags.config), 'The HTTP API');
+    const authentication = authenticationOf(config, flags);
+    const handler = apiHandler(config, { authentication, logger: log });
+    const running = await serveApi(handler, { host: flags.host, port });
+    const url = `http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${running.port}`;
+    const answering = `The API answers at ${url}, described by ${url}/openapi.json.`;
+    if (asText && !output.json) output.line(`${answering} Stop with Ctrl-C.`);
+    else log.info({ event: 'ready', url }, answering);
+    if (!signal.aborted) {
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    log.info({ event: 'stopping' }, 'stopping');
+    await running.stop();
+    log.info({ event: 'stopped' }, 'stopped');
+    return exitCodes.ok;
+  } catch (error) {
+    return explainEnd(error, log, output, asText);
   }
-  await running.stop();
-  return exitCodes.ok;
 }
 
 /** @throws OutboxError `OUTBOX_CONFIG_MISSING`, `OUTBOX_COMMAND_INVALID`: nothing is served without authentication by mistake */

@@ -1,5 +1,7 @@
 import { type Logger, type LogLine, logLine } from '../config/logger.ts';
-import type { Output } from './output.ts';
+import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
+import { explain, type Output } from './output.ts';
 
 /** The log of a command that runs until it is stopped. */
 export interface ProcessLog extends Logger {
@@ -19,6 +21,18 @@ export function processLog(component: string, output: Output, asText: boolean): 
     else output.line(asText ? inText(line) : JSON.stringify(line));
   };
   return { info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+/**
+ * Explains the error that ends such a command, as every command does, but with no second object in its log.
+ *
+ * @param asText as of {@link processLog}
+ * @returns its exit code
+ */
+export function explainEnd(error: unknown, log: ProcessLog, output: Output, asText: boolean): number {
+  const code = error instanceof OutboxError ? { code: error.code, next: error.next } : {};
+  if (!asText || output.json) log.error({ event: 'ended', ...code }, reasonOf(error));
+  return explain(error, { ...output, value: () => undefined });
 }
 
 function inText({ time, message, next }: LogLine): string {

@@ -4,12 +4,10 @@ import { relayNews } from '../app/relay/relay-news.ts';
 import { type RunningRelay, startRelay } from '../app/relay/start-relay.ts';
 import { type Config, type RelayConfig, requireDatabase } from '../config/config.ts';
 import { counted } from '../core/diagnosis.ts';
-import { OutboxError } from '../core/errors.ts';
 import type { Health } from '../core/health.ts';
-import { reasonOf } from '../core/reason.ts';
 import type { ListenAddress } from './flag-values.ts';
-import { exitCodes, explain, type Output } from './output.ts';
-import { type ProcessLog, processLog } from './process-log.ts';
+import { exitCodes, type Output } from './output.ts';
+import { explainEnd, type ProcessLog, processLog } from './process-log.ts';
 
 /** What the flags of the command say. */
 export interface RelayCommandOptions {
@@ -48,10 +46,7 @@ export async function relayCommand(
     log.info({ event: 'stopped' }, 'stopped');
     return exitCodes.ok;
   } catch (error) {
-    const code = error instanceof OutboxError ? { code: error.code, next: error.next } : {};
-    if (!asText || output.json) log.error({ event: 'ended', ...code }, reasonOf(error));
-    // As every command explains its end, but with no second object in the log.
-    return explain(error, { ...output, value: () => undefined });
+    return explainEnd(error, log, output, asText);
   } finally {
     await Promise.all(serving.map((server) => server.stop()));
   }

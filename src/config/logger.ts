@@ -4,7 +4,7 @@ import { OutboxError } from '../core/errors.ts';
 /**
  * A logger of troubles: pino, `console`, or anything else that takes an object and then a text.
  *
- * `facts` are plain JSON: `component` (`temporal-outbox relay` or `temporal-outbox consumer`), the `group` of a consumer,
+ * `facts` are plain JSON: `component` (`temporal-outbox relay`, `temporal-outbox consumer` or `temporal-outbox api`), the `group` of a consumer,
  * `event`, the fields of that event, and the text of an error as `error`, with `code` and `next` if it is an error of this
  * library, and with `stack`, at most five frames, if a handler threw it. pino writes them as fields of its line; `console` shows them as one line of JSON before the message.
  *

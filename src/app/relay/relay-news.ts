@@ -4,7 +4,7 @@ import { laneName } from '../../core/lane.ts';
 import type { RelayEvent, RelayReport } from '../../relay/report.ts';
 
 /**
- * Tells what changes the state of a relay, a lane or a bulk operation and is no trouble. Nothing that comes with each message or each
+ * Tells what changes the state of a relay, a lane, an alert or a bulk operation and is no trouble. Nothing that comes with each message or each
  * batch: lanes are also acquired and freed with each message, where few are sent.
  */
 export function relayNews(tell: (facts: object, message: string) => void): RelayReport {
@@ -18,6 +18,8 @@ export function relayNews(tell: (facts: object, message: string) => void): Relay
 
 function inWords(event: RelayEvent): string | undefined {
   switch (event.type) {
+    case 'alert-ended':
+      return `alert ${event.rule} is over: ${event.text}`;
     case 'archived':
       return `archived ${counted(event.count, 'message')}`;
     case 'bulk-started':

@@ -5,9 +5,11 @@ import { basicUsers } from '../../../src/api/sign-in/basic-users.ts';
 import { bearerTokens } from '../../../src/config/bearer-tokens.ts';
 import { configFile, startCli } from '../../support/fixtures/cli-process.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { logLinesOf } from '../../support/fixtures/log-lines.ts';
 import { until } from '../../support/fixtures/until.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+// Each command is a process of its own, which a busy machine starts slowly.
+vi.setConfig({ testTimeout: 120_000 });
 
 async function configOf(context: TestContext, authentication = false): Promise<string> {
   const made = await createTestDatabase();
@@ -43,6 +45,36 @@ test('without sign-in it answers on the loopback address, and stops on SIGTERM',
   api.signal('SIGTERM');
   expect(await api.exited).toBe(0);
   expect(await live.text()).toContain('retry: 2000');
+});
+
+test('every line of the API has the schema of logs, on one stream: start, failed requests, stop and end', async (context) => {
+  const url = 'postgresql://someone:not-to-be-seen@127.0.0.1:1/nowhere';
+  const config = await configFile(context, { url, temporal: inject('temporalAddress') });
+  const api = startCli(context, ['api', '--without-sign-in', '--port', '0', '--config', config]);
+  await until(() => api.stdout().includes('"ready"'), 30_000);
+  const [ready] = logLinesOf(api);
+  const { status } = await fetch(`${String(ready?.['url'])}/status`);
+  expect(status).toBe(503);
+  api.signal('SIGTERM');
+  expect(await api.exited).toBe(0);
+
+  const lines = logLinesOf(api);
+  expect(lines.map(({ event, level }) => `${level} ${event}`)).toEqual([
+    'info ready',
+    'error request-failed',
+    'info stopping',
+    'info stopped',
+  ]);
+  expect(new Set(lines.map(({ component }) => component))).toEqual(new Set(['temporal-outbox api']));
+  expect(lines.map(({ time }) => time)).toEqual(lines.map(({ time }) => time).toSorted());
+  expect(api.stderr(), 'everything is on one stream').toBe('');
+  expect(api.stdout()).not.toContain('not-to-be-seen');
+
+  const refused = startCli(context, ['api', '--port', '0', '--json', '--config', config]);
+  expect(await refused.exited).toBe(1);
+  expect(logLinesOf(refused)).toMatchObject([
+    { level: 'error', event: 'ended', code: 'OUTBOX_CONFIG_MISSING' },
+  ]);
 });
 
 test('with authentication of the configuration it answers to whom that proves', async (context) => {

@@ -3,12 +3,12 @@ import { rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, inject, type TestContext, test, vi } from 'vitest';
-import { z } from 'zod';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { type CliProcess, configFile, startCli } from '../../support/fixtures/cli-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+import { logLinesIn, logLinesOf } from '../../support/fixtures/log-lines.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
@@ -20,29 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => made.drop());
 
-/** The documented schema of a line. */
-const line = z.looseObject({
-  time: z.iso.datetime(),
-  level: z.enum(['info', 'warn', 'error']),
-  component: z.literal('temporal-outbox relay'),
-  event: z.string().regex(/^[a-z]+(?:-[a-z]+)*$/),
-  message: z.string().min(1),
-  error: z.string().optional(),
-  code: z.string().startsWith('OUTBOX_').optional(),
-  next: z.string().optional(),
-});
-
-const linesOf = (relay: CliProcess) =>
-  relay
-    .stdout()
-    .split('\n')
-    .filter((text) => text !== '')
-    .map((text) => line.parse(JSON.parse(text)));
-
 const portOf = (relay: CliProcess): string =>
-  String(linesOf(relay).find(({ event }) => event === 'health-served')?.['port']);
+  String(logLinesOf(relay).find(({ event }) => event === 'health-served')?.['port']);
 
-const eventsOf = (relay: CliProcess) => linesOf(relay).map(({ event }) => event);
+const eventsOf = (relay: CliProcess) => logLinesOf(relay).map(({ event }) => event);
 
 /** A transport that refuses "poison", and holds while a file `away` is in its folder. */
 const scripted = (folder: string) => `
@@ -114,7 +95,7 @@ test('every line of a relay has the schema of logs, on one stream: start, failur
   expect(await relay.exited).toBe(0);
 
   expect(relay.stderr()).toBe('');
-  const lines = linesOf(relay);
+  const lines = logLinesOf(relay);
   const events = lines.map(({ event }) => event);
   const story = ['health-served', 'ready', 'failed', 'hold-began', 'hold-ended', 'stopping', 'stopped'];
   expect([...new Set(events)].filter((event) => story.includes(event))).toEqual(story);
@@ -176,12 +157,9 @@ test('a port in use, or no address, ends a relay before it delivers, with a code
 
   expect(used.code).toBe(1);
   expect(used.stderr).toContain(`OUTBOX_PORT_UNAVAILABLE: Cannot listen at 127.0.0.1:${port}: `);
-  expect(
-    used.stdout
-      .trim()
-      .split('\n')
-      .map((text) => line.parse(JSON.parse(text))),
-  ).toMatchObject([{ level: 'error', event: 'ended', code: 'OUTBOX_PORT_UNAVAILABLE' }]);
+  expect(logLinesIn(used.stdout)).toMatchObject([
+    { level: 'error', event: 'ended', code: 'OUTBOX_PORT_UNAVAILABLE' },
+  ]);
   expect(unreadable.code).toBe(2);
   expect(unreadable.stderr).toContain('--health takes a port or host:port');
 });

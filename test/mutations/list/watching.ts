@@ -2,7 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const byExitCode = 'A script learns the state by the exit code';
 const gapless = '`tail` leaves out no message without saying so';
-const oneSchema = "Every line of a relay's log has one schema, on one stream";
+const oneSchema = "Every line of a relay's or API's log has one schema, on one stream";
 const probed = 'Probes restart no process for a server that is away';
 
 /** What scripts, probes and people watch. */
@@ -77,6 +77,25 @@ export const watchingMutations: readonly Mutation[] = [
     test: 'test/integration/cli/relay-log.test.ts',
     title: 'every line of a relay has the schema of logs',
     built: true,
+  },
+  {
+    name: 'api-logs-failed-requests-to-standard-error',
+    promise: oneSchema,
+    file: 'src/cli/api-command.ts',
+    find: '{ authentication, logger: log }',
+    replace: '{ authentication }',
+    test: 'test/integration/cli/api.test.ts',
+    title: 'every line of the API has the schema of logs',
+    built: true,
+  },
+  {
+    name: 'end-of-an-alert-not-logged',
+    promise: oneSchema,
+    file: 'src/app/relay/relay-news.ts',
+    find: "case 'alert-ended':",
+    replace: "case 'alert-began':",
+    test: 'test/unit/app/relay-news.test.ts',
+    title: 'each change of state of an alert, a hold, a lane and Temporal is one line',
   },
   {
     name: 'live-only-while-joined',

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { relayNews } from '../../../src/app/relay/relay-news.ts';
+import { relayTroubleLines } from '../../../src/app/trouble-lines.ts';
+import type { RelayEvent } from '../../../src/relay/report.ts';
+
+const lane = { topic: 'orders', lane: 3 };
+const alert = { rule: 'oldestDue', subject: 'topic orders', text: 'The oldest due message waits for 2 min.' };
+
+/** What a relay logs of these events, in their order. */
+function logged(...events: readonly RelayEvent[]): readonly string[] {
+  const lines: string[] = [];
+  const tell = (facts: object, message: string) =>
+    lines.push(`${String(Reflect.get(facts, 'event'))}: ${message}`);
+  const reports = [relayNews(tell), relayTroubleLines({ warn: tell, error: tell })];
+  for (const event of events) for (const report of reports) report(event);
+  return lines;
+}
+
+test('each change of state of an alert, a hold, a lane and Temporal is one line', () => {
+  expect(
+    logged(
+      { type: 'alert-began', ...alert },
+      { type: 'alert-ended', ...alert },
+      { type: 'hold-began', hold: { scope: 'topic', reason: 'it is away' }, ...lane },
+      { type: 'hold-ended', lastedMs: 4_000, ...lane },
+      { type: 'lane-lost', ...lane },
+      { type: 'lane-acquired', lapsed: true, standIn: false, ...lane },
+      { type: 'temporal-away', error: new Error('no') },
+      { type: 'temporal-back', awayMs: 60_000 },
+    ),
+  ).toEqual([
+    'alert-began: alert oldestDue: The oldest due message waits for 2 min.',
+    'alert-ended: alert oldestDue is over: The oldest due message waits for 2 min.',
+    'hold-began: lane orders/3 waits: it is away',
+    'hold-ended: lane orders/3 no longer waits, after 4s',
+    'lane-lost: lane orders/3 is lost: another owner may have it',
+    'lane-acquired: took lane orders/3 from an owner that had died',
+    'temporal-away: delivers without Temporal until it is back: Error: no',
+    'temporal-back: Temporal is back, after 1m',
+  ]);
+});
+
+test('what comes with each message or batch is no line', () => {
+  const delays = { delaysMs: [], latenessMs: [] };
+  expect(
+    logged(
+      {
+        type: 'batch-settled',
+        acknowledged: 1,
+        exceptions: 0,
+        transport: 'kafka',
+        publishMs: 1,
+        ...delays,
+        ...lane,
+      },
+      { type: 'lane-acquired', lapsed: false, standIn: false, ...lane },
+      { type: 'lane-freed', quiet: true, ...lane },
+      { type: 'lanes-started', count: 1 },
+      { type: 'messages-confirmed', topic: 'orders', count: 1 },
+      { type: 'messages-started', count: 1 },
+      { type: 'messages-swept', count: 1 },
+    ),
+  ).toEqual([]);
+});
