@@ -1,4 +1,5 @@
 export { type ApiHandler, type ApiOptions, apiHandler } from './api/handler.ts';
+export { type ApiListener, apiListener } from './api/node-listener.ts';
 export { anyOf } from './api/sign-in/any-of.ts';
 export { type BasicUser, type BasicUserOptions, basicUsers } from './api/sign-in/basic-users.ts';
 export { openIdConnect } from './api/sign-in/open-id-connect.ts';

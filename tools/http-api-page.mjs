@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 const intro = `# HTTP API
 
 Generated from \`src/api/table\` by \`npm run http-api\`; do not edit. What an operator may do, over HTTP: \`temporal-outbox api\` serves it,
-and \`apiHandler(config, { authentication })\` of \`temporal-outbox/api\` is a fetch handler to mount in Hono, or by an adapter in Express,
-Fastify and NestJS. It needs \`npm install hono @hono/node-server zod\`. \`GET /openapi.json\` is its OpenAPI 3.1 document.
+and a server of yours can [mount](#mounting) it. It needs \`npm install hono @hono/node-server zod\`. \`GET /openapi.json\` is its
+OpenAPI 3.1 document.
 
 \`\`\`sh
 temporal-outbox api --without-sign-in &   # on your own machine: whoever reaches the loopback address is an admin
@@ -32,6 +32,31 @@ curl -X POST -H 'Origin: http://localhost:7676' -H 'Content-Type: application/js
   are logged with that id, and tell no cause.
 - **Bounds.** Bodies of 64 KiB (edits 2 MiB), pages of 200, statements of five seconds, changes of fifteen, five streams per caller. A change by a
   cookie or by Basic must come from the same origin, and every change needs \`Content-Type: application/json\`. There is no CORS.
+
+## Mounting
+
+\`\`\`ts
+import { apiHandler, apiListener } from 'temporal-outbox/api';
+
+const api = apiHandler(config, { authentication, basePath: '/ops/outbox' });
+
+app.all('/ops/outbox/*', (context) => api(context.req.raw)); // Hono
+app.use('/ops/outbox', apiListener(api)); // Express and NestJS, before what reads bodies or compresses answers
+
+const listener = apiListener(api); // Fastify
+app.register(async (scope) => {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', (_request, _body, done) => done(null));
+  scope.all('/ops/outbox/*', (request, reply) => {
+    reply.hijack();
+    listener(request.raw, reply.raw);
+  });
+});
+\`\`\`
+
+\`basePath\` is the whole prefix. Call \`api.close()\` when your server stops, because streams keep it from ending.
+
+## Requests
 `;
 
 /** The page: every operation and stream. */

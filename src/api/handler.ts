@@ -39,7 +39,7 @@ const options = optionTable('apiHandler()', {
 });
 
 /**
- * The operations of one installation as an HTTP API: a fetch handler for Hono, or by an adapter for Express, Fastify and NestJS.
+ * The operations of one installation as an HTTP API: a fetch handler for Hono and its like; `apiListener()` makes one for Node's servers of it.
  * `GET /openapi.json` describes it. Connections are opened when first needed.
  *
  * Every request is proved by `authentication`, has the right that the table of operations names, and sees only the topics of its

@@ -51,6 +51,11 @@ export async function bodyOf(
       new OutboxError('OUTBOX_REQUEST_INVALID', 'A change needs the header Content-Type: application/json.'),
     );
   const text = await textOf(request, bodyBytes);
+  if (text === '' && hadBody(request))
+    throw new OutboxError(
+      'OUTBOX_REQUEST_INVALID',
+      'The body had been read before it came here: mount the API before what reads bodies.',
+    );
   if (text.trim() === '') return {};
   if (deepest(text) > most.depth)
     throw new OutboxError('OUTBOX_REQUEST_INVALID', `The body is nested more than ${most.depth} deep.`);
@@ -59,6 +64,11 @@ export async function bodyOf(
   } catch {
     throw new OutboxError('OUTBOX_REQUEST_INVALID', 'The body is not JSON.');
   }
+}
+
+/** True if its head says that a body follows: without it, a rehearsal of a change would become the change. */
+function hadBody({ headers }: Request): boolean {
+  return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0;
 }
 
 async function textOf(request: Request, bytes: number): Promise<string> {

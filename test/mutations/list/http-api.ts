@@ -117,4 +117,13 @@ export const httpApiMutations: readonly Mutation[] = [
     test: byRequests,
     title: 'a repeat with the same key gets the first answer, and changes nothing again',
   },
+  {
+    name: 'api-body-read-before',
+    promise: once,
+    file: 'src/api/input.ts',
+    find: "if (text === '' && hadBody(request))",
+    replace: "if (text !== '' && hadBody(request) && text.length > bodyBytes)",
+    test: 'test/integration/api/node-listener.test.ts',
+    title: 'whose body was read before is refused, and does not become the change',
+  },
 ];
