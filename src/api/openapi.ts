@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { errorRules } from '../core/errors.ts';
-import type { Stream } from './live/streams.ts';
+import type { Stream } from './live/stream.ts';
 import type { Operation } from './operation.ts';
 import { problemType } from './problem.ts';
 import { components } from './schemas/values.ts';
@@ -54,15 +54,26 @@ function describe(
   };
 }
 
-function describeStream({ name, query, role, summary }: Stream, refer: Refer): Json {
+function describeStream({ continued, events, name, query, role, summary }: Stream, refer: Refer): Json {
   return {
     operationId: name,
     summary,
     'x-role': role,
-    parameters: parametersOf(query, 'query', refer),
+    'x-events': Object.fromEntries(
+      Object.entries(events).map(([event, data]) => [event, refer(data, 'output')]),
+    ),
+    parameters: [...parametersOf(query, 'query', refer), ...(continued === true ? [lastEventId] : [])],
     responses: { 200: { description: 'Goes on.', content: { 'text/event-stream': {} } }, default: notDone },
   };
 }
+
+const lastEventId = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The last `id` of another stream with the same filter. What changed since is told.',
+  schema: { type: 'string' },
+};
 
 const notDone = {
   description: 'Not done.',

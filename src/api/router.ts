@@ -12,7 +12,8 @@ import { Denied } from './denied.ts';
 import { assertBounds, queryOf, Refused } from './input.ts';
 import { OpenStreams } from './live/event-stream.ts';
 import { LiveStatus } from './live/live-status.ts';
-import { type Stream, streamTable } from './live/streams.ts';
+import type { Stream, StreamCall } from './live/stream.ts';
+import { streamTable } from './live/streams.ts';
 import { openApiOf } from './openapi.ts';
 import { problemOf, problemType } from './problem.ts';
 import { Scope } from './scope.ts';
@@ -39,6 +40,7 @@ interface Env {
 }
 
 type Asking = Context<Env>;
+type Following = Pick<StreamCall, 'live' | 'served'>;
 
 /** Makes a route of every operation and stream; each request is proved before it is looked at. */
 export function createRouter(parts: RouterParts): Router {
@@ -72,7 +74,7 @@ export function createRouter(parts: RouterParts): Router {
   for (const stream of streamTable) {
     app.get(routeOf(stream.path), (context) => {
       context.set('operation', stream.name);
-      return follow(stream, context, streams, live);
+      return follow(stream, context, streams, { live, served });
     });
   }
   const document = JSON.stringify(openApiOf(operationTable, streamTable, packageVersion()));
@@ -103,12 +105,16 @@ async function proved(authentication: Authentication, request: Request): Promise
   throw new Refused(503, new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'Authentication returned no caller.'));
 }
 
-function follow(stream: Stream, context: Asking, streams: OpenStreams, live: LiveStatus): Response {
+function follow(stream: Stream, context: Asking, streams: OpenStreams, parts: Following): Response {
   const { caller } = context.var;
+  const request = context.req.raw;
   assertRights(stream, caller);
-  stream.query.parse(queryOf(context.req.raw));
-  const scope = new Scope(caller.topics);
-  return streams.respond(caller.name, context.req.raw.signal, (send) => stream.open({ scope, live, send }));
+  const open = stream.prepare({
+    query: queryOf(request),
+    scope: new Scope(caller.topics),
+    lastId: request.headers.get('last-event-id') ?? undefined,
+  });
+  return streams.respond(caller.name, request.signal, (sink) => open({ ...parts, sink }));
 }
 
 function askedIn(context: Asking) {

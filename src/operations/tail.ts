@@ -5,10 +5,12 @@ import { duration, optional, unchecked, whole } from '../core/options/values.ts'
 import { rest } from '../core/rest.ts';
 import { unlessStopped } from '../core/unless-stopped.ts';
 import type { ListedMessage, MessageFilter } from '../store/message/list.ts';
-import { lookForTail, type TailedRow, type TailLook, type TailPlace } from '../store/message/tail.ts';
+import { lookForTail, type TailedRow, type TailPlace } from '../store/message/tail.ts';
 import { checkFilter } from './filters.ts';
 import { list } from './list.ts';
 import type { OnDatabase } from './operation-options.ts';
+
+export type { TailPlace };
 
 /** Options of `tail`. */
 export interface TailOptions {
@@ -43,6 +45,28 @@ export async function* tail(
   filter: MessageFilter,
   options: TailOptions,
 ): AsyncGenerator<TailedMessage, void, undefined> {
+  for await (const { messages } of lookAgain(on, filter, options)) yield* messages;
+}
+
+/** One look of a tail. */
+export interface TailStep {
+  /** What changed, in the order of positions; empty if nothing did. */
+  readonly messages: readonly TailedMessage[];
+  /** What another tail with the same filter continues after. */
+  readonly place: TailPlace;
+}
+
+/**
+ * Looks at the messages that match a filter, again and again.
+ *
+ * @param from of another tail: what changed since is told; a message that was ready then, and was published since, may be left out
+ */
+export async function* lookAgain(
+  on: OnDatabase,
+  filter: MessageFilter,
+  options: TailOptions,
+  from?: TailPlace,
+): AsyncGenerator<TailStep, void, undefined> {
   const { interval, last } = tailOptions.read(options);
   const { signal = new AbortController().signal } = options;
   const checked = checkFilter(filter);
@@ -52,28 +76,28 @@ export async function* tail(
       on((at) => lookForTail(at, checked, place, news.followed)),
       signal,
     );
-  let place: TailLook | undefined = await look();
-  if (place === undefined) return;
-  news.remember(place.rows);
-  // After the first look: what is stored in between is found twice, and told once.
-  const first =
-    last === 0
-      ? undefined
-      : await unlessAborted(
-          on((at) => list(at, filter, { limit: last })),
-          signal,
-        );
-  yield* news.of(
-    (first?.messages ?? []).map((message) => ({ ...message, matches: true })),
-    false,
-    true,
-  );
+  const latest = async (): Promise<readonly ListedMessage[]> => {
+    if (last === 0) return [];
+    const found = await unlessAborted(
+      on((at) => list(at, filter, { limit: last })),
+      signal,
+    );
+    return found?.messages ?? [];
+  };
+  let found = await look(from);
+  if (found === undefined) return;
+  if (from === undefined) {
+    news.remember(found.rows);
+    // After the first look: what is stored in between is found twice, and told once.
+    const rows = (await latest()).map((message) => ({ ...message, matches: true }));
+    yield { messages: news.of(rows, false, true), place: found };
+  } else yield { messages: news.of(found.rows, found.full), place: found };
   for (;;) {
     await rest(interval, signal);
     if (signal.aborted) return;
-    place = await look(place);
-    if (place === undefined) return;
-    yield* news.of(place.rows, place.full);
+    found = await look(found);
+    if (found === undefined) return;
+    yield { messages: news.of(found.rows, found.full), place: found };
   }
 }
 

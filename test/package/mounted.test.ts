@@ -45,11 +45,14 @@ describe.each(['express', 'fastify', 'nestjs'])('mounted in %s', (framework) => 
   const ask = (
     path: string,
     as: keyof typeof tokens | null,
-    init: RequestInit & { readonly headers?: Readonly<Record<string, string>> } = {},
+    {
+      headers = {},
+      ...init
+    }: Omit<RequestInit, 'headers'> & { headers?: Readonly<Record<string, string>> } = {},
   ): Promise<Response> =>
     fetch(`${url}${path}`, {
       ...init,
-      headers: { ...init.headers, ...(as !== null && { authorization: `Bearer ${tokens[as]}` }) },
+      headers: { ...headers, ...(as !== null && { authorization: `Bearer ${tokens[as]}` }) },
     });
   const post = (path: string, as: keyof typeof tokens, body: object, key = 'none'): Promise<Response> =>
     ask(path, as, {

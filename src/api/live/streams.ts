@@ -1,25 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Described } from '../operation.ts';
 import { problemOf } from '../problem.ts';
-import type { Scope } from '../scope.ts';
-import type { SendEvent } from './event-stream.ts';
-import type { LiveStatus } from './live-status.ts';
+import { tailedMessage, tailQuery } from '../schemas/messages.ts';
+import { followMessages } from './follow-messages.ts';
 import { statusSeenBy } from './seen-status.ts';
+import type { Stream } from './stream.ts';
 
-/** What a stream may use. */
-export interface StreamCall {
-  readonly scope: Scope;
-  readonly live: LiveStatus;
-  readonly send: SendEvent;
-}
-
-/** An operation whose answer goes on, as server-sent events. */
-export interface Stream extends Pick<Described, 'name' | 'path' | 'summary' | 'role' | 'payloads'> {
-  readonly query: z.ZodObject;
-  /** Begins to send. @returns ends it */
-  open(call: StreamCall): () => void;
-}
+const trouble = z.object({ code: z.string() });
+const noQuery = z.strictObject({});
 
 /** Every stream of the API; what is not in it does not exist. */
 export const streamTable: readonly Stream[] = [
@@ -29,11 +17,29 @@ export const streamTable: readonly Stream[] = [
     summary:
       'The status every two seconds, as events `status`; `trouble` while it cannot be read. The stream ends after 15 minutes: connect again.',
     role: 'viewer',
-    query: z.strictObject({}),
-    open: ({ live, scope, send }) =>
-      live.subscribe((news) => {
-        if ('status' in news) send('status', statusSeenBy(scope, news.status));
-        else send('trouble', { code: problemOf(news.error, randomUUID()).code });
-      }),
+    query: noQuery,
+    events: { status: z.looseObject({}), trouble },
+    prepare({ query, scope }) {
+      noQuery.parse(query);
+      return ({ live, sink }) =>
+        live.subscribe((news) => {
+          if ('status' in news) sink.send('status', statusSeenBy(scope, news.status));
+          else sink.send('trouble', { code: problemOf(news.error, randomUUID()).code });
+        });
+    },
+  },
+  {
+    name: 'followMessages',
+    path: '/events/messages',
+    summary:
+      'New and changed messages that match the filter, as events `message` within a second, without payloads. `Last-Event-ID` continues after what was told; `trouble` while they cannot be read. It ends after 15 minutes, too.',
+    role: 'viewer',
+    query: tailQuery,
+    events: { message: tailedMessage, trouble },
+    continued: true,
+    prepare({ lastId, query, scope }) {
+      const { last, ...filter } = tailQuery.parse(query);
+      return followMessages(scope.filter(filter), last, lastId);
+    },
   },
 ];

@@ -54,6 +54,20 @@ const listed = {
 /** A message in a list. */
 export const listedMessage = component('ListedMessage', z.object(listed));
 
+/** Conditions of what is followed, as query parameters. */
+export const tailQuery = z.strictObject({
+  ...messageQuery,
+  last: z
+    .exactOptional(z.coerce.number().int().min(0).max(200))
+    .describe('With how many of the newest messages it begins, 0 if not given.'),
+});
+
+/** A message that is new or has changed. */
+export const tailedMessage = component(
+  'TailedMessage',
+  z.object({ ...listed, gap: z.boolean().describe('True: some messages before this one were left out.') }),
+);
+
 /** A page of a list. */
 export const messageList = component(
   'MessageList',

@@ -1,9 +1,11 @@
 import { OutboxError } from '../../core/errors.ts';
 import { assertNames, type OnDatabase } from '../../operations/operation-options.ts';
+import { lookAgain, type TailOptions, type TailPlace, type TailStep } from '../../operations/tail.ts';
 import { type AuditEntry, writeAudit } from '../../store/audit/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
 import { withinOne } from '../../store/database/within-one.ts';
+import type { MessageFilter } from '../../store/message/list.ts';
 import { readKeptTopicsOf, readTopicsOf } from '../../store/message/topics-of.ts';
 import {
   type EarlierRequest,
@@ -14,7 +16,7 @@ import {
 } from '../../store/request/request.ts';
 import { addressOf, type Operations, type OperationsConfig, operationsOn } from './operations.ts';
 
-export type { AuditEntry, RepeatableRequest, StoredAnswer };
+export type { AuditEntry, MessageFilter, RepeatableRequest, StoredAnswer, TailPlace };
 
 /** The operations within one request. */
 export interface RequestOperations extends Omit<Operations, 'close'> {
@@ -48,6 +50,8 @@ export interface ServedOperations {
     way: RequestWay,
     work: (at: RequestOperations) => Promise<StoredAnswer>,
   ): Promise<StoredAnswer>;
+  /** Follows messages; each look is a read of its own. Rejects like `run`. */
+  follow(filter: MessageFilter, options: TailOptions, from?: TailPlace): AsyncIterable<TailStep>;
   close(): Promise<void>;
 }
 
@@ -80,6 +84,7 @@ export function servedOperations(config: OperationsConfig): ServedOperations {
         await storeAnswer(at, request, answer);
         return answer;
       }),
+    follow: (filter, options, from) => lookAgain((work) => within('read', work), filter, options, from),
     close: async () => opened?.close(),
   };
 }

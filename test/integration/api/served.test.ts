@@ -1,9 +1,11 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Caller } from '../../../src/api/authentication.ts';
 import { loopbackAuthentication } from '../../../src/api/loopback.ts';
 import { type RunningApi, serveApi } from '../../../src/api/serve.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { type ApiBench, olga, openApi, rita } from './api-bench.ts';
+import { followEvents } from './follow-events.ts';
 
 let bench: ApiBench;
 let running: RunningApi;
@@ -18,28 +20,9 @@ afterEach(async () => {
   await bench.lane.drop();
 });
 
-/** Reads events until the stream ends, or the test aborts it. */
-function follow(caller: object) {
-  const stop = new AbortController();
-  const texts: string[] = [];
-  const ended = (async () => {
-    const response = await fetch(`${url}/events`, {
-      headers: { 'x-test': JSON.stringify(caller) },
-      signal: stop.signal,
-    });
-    if (response.body === null || response.status !== 200) return response.status;
-    const decoder = new TextDecoder();
-    const body: ReadableStream<Uint8Array> = response.body;
-    for await (const chunk of body) texts.push(decoder.decode(chunk));
-    return 'ended';
-  })().catch(() => 'aborted');
-  const statuses = (): readonly { readonly lanes: readonly object[] }[] =>
-    texts
-      .join('')
-      .split('\n\n')
-      .filter((event) => event.startsWith('event: status'))
-      .map((event) => JSON.parse(event.slice(event.indexOf('{'))) as { lanes: object[] });
-  return { stop: () => stop.abort(), ended, statuses };
+function follow(caller: Caller) {
+  const followed = followEvents(`${url}/events`, caller);
+  return { ...followed, statuses: () => followed.of('status') };
 }
 
 test('live figures come at once and then every two seconds, once for all, and each caller sees its topics', async () => {

@@ -126,4 +126,13 @@ export const httpApiMutations: readonly Mutation[] = [
     test: 'test/integration/api/node-listener.test.ts',
     title: 'whose body was read before is refused, and does not become the change',
   },
+  {
+    name: 'api-followed-topic-not-limited',
+    promise: rights,
+    file: 'src/api/live/streams.ts',
+    find: 'return followMessages(scope.filter(filter), last, lastId);',
+    replace: 'return followMessages(scope.limited ? filter : scope.filter(filter), last, lastId);',
+    test: 'test/integration/api/follow-messages.test.ts',
+    title: 'a caller follows its own topics only, and what it may not follow is noted',
+  },
 ];
