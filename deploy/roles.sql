@@ -85,7 +85,7 @@ begin
   grant insert on outbox.processed to outbox_operator;
   grant update, delete on outbox.log, outbox.log_passed to outbox_operator;
   grant delete on outbox.topic_change, outbox.parked_key to outbox_operator;
-  grant insert, update, delete on outbox.alert_silence, outbox.request, outbox.api_session to outbox_operator;
+  grant insert, update, delete on outbox.alert_silence, outbox.request, outbox.api_session, outbox.sign_in_try to outbox_operator;
 
   -- Whoever may insert messages, also into the current leaf of the log. Each new leaf has that from the relay.
   perform outbox.grant_log();

@@ -2346,6 +2346,16 @@ create table outbox.api_session (
 );
 create index api_session_used on outbox.api_session (used_at);
 
+-- A try to sign in to the HTTP API by a password, for a minute, unless it was right. One row for each thing that it counts for.
+create table outbox.sign_in_try (
+  id   bigint generated always as identity primary key,
+  -- SHA-256, in hex, of the name, the address, or both: somebody may have typed a password as the name.
+  what text collate "C" not null,
+  at   timestamptz not null
+);
+create index sign_in_try_what on outbox.sign_in_try (what, at);
+create index sign_in_try_at on outbox.sign_in_try (at);
+
 -- A change of all messages that match a filter, made page by page by a workflow.
 create table outbox.bulk_operation (
   id              uuid primary key,

@@ -1,15 +1,24 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { signInTries } from '../../app/operations/sign-in-tries.ts';
+import { type DatabaseConfig, databaseOptions } from '../../config/database-config.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { listOf, object, type Table } from '../../core/options/collections.ts';
 import { type Lazy, lazy } from '../../core/options/lazy.ts';
 import { optionTable } from '../../core/options/option-table.ts';
-import { func, optional, value, where } from '../../core/options/values.ts';
+import { asGiven, func, optional, value, where } from '../../core/options/values.ts';
 import { Slots } from '../../core/slots.ts';
 import type { Authentication } from '../authentication.ts';
 import { remoteAddress } from '../remote-address.ts';
 import { isPassword, type PasswordHash, parsePasswordHash } from './password-hash.ts';
-import { callerName, callerOf, differentNames, isCallerName, type Rights, rightsTable } from './rights.ts';
-import { WrongTries } from './wrong-tries.ts';
+import {
+  callerName,
+  callerOf,
+  differentNames,
+  digestOf,
+  isCallerName,
+  type Rights,
+  rightsTable,
+} from './rights.ts';
 
 /** A person with a password. */
 export interface BasicUser extends Rights {
@@ -23,9 +32,11 @@ export interface BasicUser extends Rights {
 export interface BasicUserOptions {
   /** At least one. */
   readonly users: readonly BasicUser[];
+  /** The outbox database, which counts wrong tries for all processes. */
+  readonly database: DatabaseConfig;
   /**
    * The address that a request comes from, to count wrong tries by; behind a proxy from the header that your proxy sets, and nobody
-   * else can. @defaultValue that of the connection; where the API is mounted in another server, all share one
+   * else can. @defaultValue that of the connection, with `apiListener()` too; where there is none, all share one
    */
   readonly address?: (request: Request) => string | undefined;
 }
@@ -46,6 +57,7 @@ const options = optionTable('basicUsers()', {
     'must have different names',
     differentNames,
   ),
+  database: asGiven<DatabaseConfig>(databaseOptions),
   address: optional(func<NonNullable<BasicUserOptions['address']>>()),
 } satisfies Table<BasicUserOptions>);
 
@@ -59,14 +71,14 @@ const rememberedMs = 60_000;
 
 /**
  * Proves people by name and password, which browsers ask for and send with every request (HTTP Basic): for small places, behind TLS
- * only. Five wrong tries a minute of a name from an address end in 429, even with the right password then. Neither time nor answer
- * tells whether a name exists.
+ * only. Five wrong tries a minute of a name from an address end in 429, even with the right password then; the database counts them for
+ * all processes, so while it is away nobody new is proved. Neither time nor answer tells whether a name exists.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export function basicUsers(given: BasicUserOptions): Authentication {
-  const { address = remoteAddress, users } = options.read(given);
-  const tries = new WrongTries();
+  const { address = remoteAddress, database, users } = options.read(given);
+  const tries = signInTries(database);
   const slots = new Slots(atOnce);
   const proofs = new Proofs();
   // Of an unknown name, so that it takes as long as a known one.
@@ -91,20 +103,23 @@ export function basicUsers(given: BasicUserOptions): Authentication {
       const remembered = users.find((one) => one.name === name && proofs.has(name, password));
       if (remembered !== undefined) return callerOf(name, remembered, true);
       const from = address(request) ?? '';
-      const right = tries.begin([
-        { what: `both ${from} ${name}`, most: most.both },
-        { what: `address ${from}`, most: most.address },
-        { what: `user ${name}`, most: most.user },
+      const right = await tries.begin([
+        { what: countedAs('both', from, name), most: most.both },
+        { what: countedAs('address', from), most: most.address },
+        { what: countedAs('user', name), most: most.user },
       ]);
       if (right === undefined) throw tooMany();
       const proved = await known(name, password, request.signal);
       if (proved === undefined) return undefined;
-      right();
+      await right();
       proofs.add(name, password);
       return callerOf(name, proved, true);
     },
+    close: () => tries.close(),
   };
 }
+
+const countedAs = (...parts: readonly string[]): string => digestOf(JSON.stringify(parts)).toString('hex');
 
 function tooMany(): OutboxError {
   return new OutboxError(

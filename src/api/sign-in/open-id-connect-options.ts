@@ -50,6 +50,11 @@ export interface OpenIdConnectOptions {
    * are `/sign-in` and `/sign-out`. `https:`, or `http:` on a loopback address.
    */
   readonly redirectUrl: Lazy<string>;
+  /**
+   * Where the provider leads people back once they have signed out there, exactly as it is registered at the provider. `https:`, or
+   * `http:` on a loopback address. @defaultValue they stay at the provider
+   */
+  readonly signedOutUrl?: Lazy<string>;
   /** Which people may do what, by a claim, see SignInRoles. */
   readonly roles: SignInRoles;
   /** How long people stay signed in, and the secret of the processes, see SignInSession. */
@@ -92,6 +97,7 @@ export const openIdConnectOptions = optionTable('openIdConnect()', {
   redirectUrl: lazy(
     address(`${secured}, that ends with /callback`, ({ pathname }) => pathname.endsWith('/callback')),
   ),
+  signedOutUrl: optional(lazy(address(secured, () => true))),
   roles: object({
     claim: word,
     values: where(

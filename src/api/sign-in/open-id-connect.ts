@@ -16,7 +16,8 @@ import { callerOf, digestOf } from './rights.ts';
  * Proves people by a sign-in at a provider of OpenID Connect: authorization code with PKCE, state and nonce. It needs
  * `npm install openid-client`.
  *
- * A browser that opens `/sign-in` comes back signed in; `POST /sign-out` ends that for all processes at once. The id of a session is
+ * A browser that opens `/sign-in` comes back signed in; `POST /sign-out` ends that for all processes at once, and leads a form on to
+ * the provider's own sign-out, if there is one; a script gets its address, as `provider`. The id of a session is
  * 128 random bits in a `__Host-` cookie of `SameSite=Strict`, of which the table `outbox.api_session` keeps a hash. While the
  * provider is away, nobody can sign in, and who has signed in stays so; while the database is away, nobody is let in.
  *
@@ -138,8 +139,16 @@ class SignIn {
     }
     const idHash = sessionOf(request);
     if (idHash !== undefined) await this.#sessions.end(idHash);
-    const ended = cookie(sessionCookie, '', 'Strict', 0);
-    return new Response(null, { status: 204, headers: { ...notStored, 'set-cookie': ended } });
+    const headers = { ...notStored, 'set-cookie': cookie(sessionCookie, '', 'Strict', 0) };
+    // While the provider is away, at least this session has ended.
+    const there = await this.#provider.signOutUrl().catch(() => undefined);
+    if (there === undefined) return new Response(null, { status: 204, headers });
+    // A script could not follow a redirect to another site, so it is told where to lead the browser.
+    if (request.headers.get('sec-fetch-mode') === 'navigate')
+      return new Response(null, { status: 303, headers: { ...headers, location: there } });
+    return new Response(JSON.stringify({ provider: there }), {
+      headers: { ...headers, 'content-type': 'application/json' },
+    });
   }
 }
 

@@ -11,6 +11,7 @@ export interface ProviderSettings {
   readonly clientId: () => string;
   readonly clientSecret: (() => string) | undefined;
   readonly redirectUrl: () => string;
+  readonly signedOutUrl: (() => string) | undefined;
   readonly algorithm: string;
   readonly scopes: readonly string[];
 }
@@ -79,6 +80,17 @@ export class Provider {
       this.#asked = undefined;
       throw signInFailure(error);
     }
+  }
+
+  /** Where to send the browser to end its session at the provider; nothing if that does not say that it can be ended. */
+  async signOutUrl(): Promise<string | undefined> {
+    const client = await load();
+    const configuration = await this.#configuration();
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+    const back = this.#settings.signedOutUrl?.();
+    return client.buildEndSessionUrl(configuration, {
+      ...(back !== undefined && { post_logout_redirect_uri: back }),
+    }).href;
   }
 
   #configuration(): Promise<OpenIdClient.Configuration> {

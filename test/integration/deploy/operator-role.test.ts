@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { apiSessions } from '../../../src/app/operations/api-sessions.ts';
 import { servedOperations } from '../../../src/app/operations/served-operations.ts';
+import { signInTries } from '../../../src/app/operations/sign-in-tries.ts';
 import { schedule, topic } from '../../../src/index.ts';
 import { type Operations, operations } from '../../../src/operations.ts';
 import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
@@ -208,7 +209,7 @@ test('a viewer may read what a group keeps and is refused every change; an opera
   await tellApart(await applyRoles(kept), await fillKept());
 });
 
-test('the role of operators is enough for the HTTP API: repeats, a sign-in, a sign-out', async () => {
+test('the role of operators is enough for the HTTP API: repeats, a sign-in, a sign-out, wrong tries', async () => {
   const at = await applyRoles({ url: fixture.url, database: fixture.database });
   const database = { url: at.urlOf('operator') };
   const key = { actor: 'ada', key: 'k', digest: 'd' };
@@ -226,4 +227,10 @@ test('the role of operators is enough for the HTTP API: repeats, a sign-in, a si
   expect(await sessions.use('second')).toEqual({ name: 'ada', grants: ['admins'] });
   await sessions.end('second');
   expect(await sessions.use('second')).toBeUndefined();
+  const tries = signInTries(database);
+  onTestFinished(() => tries.close());
+  const right = await tries.begin([{ what: 'ada', most: 1 }]);
+  expect(await tries.begin([{ what: 'ada', most: 1 }])).toBeUndefined();
+  await right?.();
+  expect(await tries.begin([{ what: 'ada', most: 1 }])).toBeDefined();
 });

@@ -3,7 +3,7 @@ import type { Mutation } from '../mutation.ts';
 const promise = 'Only who has proved it is a caller of the HTTP API';
 const bySignIn = 'test/integration/api/sign-in/open-id-connect.test.ts';
 const byRefusal = 'test/integration/api/sign-in/refused-sign-ins.test.ts';
-const byUsers = 'test/unit/api/sign-in/basic-users.test.ts';
+const byUsers = 'test/integration/api/sign-in/basic-users.test.ts';
 
 /** Proving callers of the HTTP API. */
 export const signInMutations: readonly Mutation[] = [
@@ -98,14 +98,22 @@ export const signInMutations: readonly Mutation[] = [
     title: 'an unknown name takes as long as a known one',
   },
   {
-    name: 'sign-in-tries-count-afterwards',
+    name: 'sign-in-tries-not-in-turn',
     promise,
-    file: 'src/api/sign-in/wrong-tries.ts',
-    find: 'for (const { what } of all) this.#at.set(what, [...this.#recent(what, now), now]);',
-    replace:
-      'setTimeout(() => { for (const { what } of all) this.#at.set(what, [...this.#recent(what, now), now]); }, 1);',
+    file: 'src/store/request/sign-in-try.ts',
+    find: "hashtextextended('outbox.sign_in_try ' || w.what, 0)",
+    replace: "hashtextextended('outbox.sign_in_try ' || w.what || random(), 0)",
     test: byUsers,
-    title: 'tries at the same time are no way around the limit',
+    title: 'tries at the same time, at several processes, are no way around the limit',
+  },
+  {
+    name: 'sign-in-tries-forgotten-early',
+    promise,
+    file: 'src/store/request/sign-in-try.ts',
+    find: 'const windowMs = 60_000;',
+    replace: 'const windowMs = 50_000;',
+    test: byUsers,
+    title: 'a minute after a wrong try there is room for another, and the old ones go',
   },
   {
     name: 'sign-in-limit-is-an-outage',

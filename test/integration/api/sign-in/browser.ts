@@ -47,9 +47,8 @@ export class Browser {
   }
 }
 
-/** Follows the redirects of the provider until they leave it. */
-export async function throughProvider(start: string): Promise<string> {
-  const cookies = new Map<string, string>();
+/** Follows the redirects of the provider until they leave it. @param cookies that the browser has of it */
+export async function throughProvider(start: string, cookies = new Map<string, string>()): Promise<string> {
   let at = new URL(start);
   const { origin } = at;
   for (let step = 0; step < 10 && at.origin === origin; step += 1) {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
+import { signedOutUrl } from './sign-in-bench.ts';
 
 /** What the provider says about whoever signs in. */
 export interface Account {
@@ -16,6 +17,8 @@ export interface LocalProvider {
   readonly clientId: string;
   readonly clientSecret: string;
   account: Account;
+  /** How often somebody had to sign in, because the browser had no session here. */
+  readonly signIns: number;
   stop(): Promise<void>;
 }
 
@@ -27,10 +30,14 @@ export async function startProvider(redirectUrl: string, inUserinfo = false): Pr
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  let signIns = 0;
   const started: LocalProvider = {
     issuer,
     ...client,
     account: { sub: 'nobody' },
+    get signIns() {
+      return signIns;
+    },
     async stop() {
       server.closeAllConnections();
       if (server.listening) await new Promise((resolve) => server.close(resolve));
@@ -38,7 +45,12 @@ export async function startProvider(redirectUrl: string, inUserinfo = false): Pr
   };
   const provider = new Provider(issuer, {
     clients: [
-      { client_id: client.clientId, client_secret: client.clientSecret, redirect_uris: [redirectUrl] },
+      {
+        client_id: client.clientId,
+        client_secret: client.clientSecret,
+        redirect_uris: [redirectUrl],
+        post_logout_redirect_uris: [signedOutUrl],
+      },
     ],
     jwks: { keys: [{ ...signingKey().export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'RS256' }] },
     cookies: { keys: ['cookies of the provider'] },
@@ -59,8 +71,10 @@ export async function startProvider(redirectUrl: string, inUserinfo = false): Pr
     },
   });
   const answer = provider.callback();
-  const signIn = (request: IncomingMessage, response: ServerResponse) =>
-    provider.interactionFinished(request, response, { login: { accountId: started.account.sub } });
+  const signIn = (request: IncomingMessage, response: ServerResponse) => {
+    signIns += 1;
+    return provider.interactionFinished(request, response, { login: { accountId: started.account.sub } });
+  };
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     void (request.url?.startsWith('/interaction/') === true
       ? signIn(request, response)

@@ -4,6 +4,7 @@ import { openIdConnect } from '../../../../src/api/sign-in/open-id-connect.ts';
 import type { OpenIdConnectOptions } from '../../../../src/api/sign-in/open-id-connect-options.ts';
 
 export const redirectUrl = 'https://outbox.test/callback';
+export const signedOutUrl = 'https://outbox.test/signed-out';
 const secret = 'a secret of the API that is long enough';
 
 /** Options that work with the local provider. */

@@ -1,7 +1,21 @@
 import { randomBytes, scryptSync } from 'node:crypto';
-import { expect, test } from 'vitest';
-import { basicUsers } from '../../../../src/api/sign-in/basic-users.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Authentication } from '../../../../src/api/authentication.ts';
+import { type BasicUserOptions, basicUsers } from '../../../../src/api/sign-in/basic-users.ts';
 import { hashPassword, parsePasswordHash } from '../../../../src/api/sign-in/password-hash.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/fixtures/database.ts';
+
+let testDatabase: TestDatabase;
+let opened: Authentication[] = [];
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
+afterAll(() => testDatabase.drop());
+afterEach(async () => {
+  await Promise.all(opened.map(async (one) => one.close?.()));
+  opened = [];
+  await testDatabase.database.query('truncate outbox.sign_in_try');
+});
 
 /** A hash of the lowest cost that is accepted. */
 function hashOf(password: string, cost = 2 ** 14): string {
@@ -19,14 +33,24 @@ const asked = (name: string, given: string, from = '192.0.2.1'): Request =>
       'x-from': from,
     },
   });
-const users = () =>
-  basicUsers({
+
+/** As one process of the API has it. */
+function users(more: Partial<BasicUserOptions> = {}): Authentication {
+  const made = basicUsers({
     users: [
       { name: 'ada', hash, role: 'operator' },
       { name: 'eve', hash: () => hash, role: 'viewer', topics: ['orders'] },
     ],
+    database: { url: testDatabase.url },
     address: (request) => request.headers.get('x-from') ?? undefined,
+    ...more,
   });
+  opened.push(made);
+  return made;
+}
+
+const tries = () =>
+  testDatabase.database.query<{ readonly what: string }>('select what from outbox.sign_in_try');
 const limited = { code: 'OUTBOX_REQUEST_LIMITED' };
 
 test('name and password prove a person, again and again, and nothing else does', async () => {
@@ -54,12 +78,63 @@ test('after five wrong tries in a minute not even the right password is tried, k
   expect(await made.caller(asked('ada', password, '192.0.2.2'))).toMatchObject({ name: 'ada' });
 });
 
-test('tries at the same time are no way around the limit', async () => {
-  const made = users();
+test('tries at the same time, at several processes, are no way around the limit', async () => {
+  const processes = [users(), users(), users()];
   const results = await Promise.allSettled(
-    Array.from({ length: 12 }, (_, n) => made.caller(asked('ada', `wrong ${n}`))),
+    Array.from({ length: 12 }, (_, n) => (processes[n % 3] ?? users()).caller(asked('ada', `wrong ${n}`))),
   );
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+  // A process that starts again has not forgotten them.
+  await expect(users().caller(asked('ada', password))).rejects.toMatchObject(limited);
+});
+
+test('a minute after a wrong try there is room for another, and the old ones go', async () => {
+  const made = users();
+  for (let time = 0; time < 5; time += 1) await made.caller(asked('ada', `wrong ${time}`));
+  const age = (seconds: number) =>
+    testDatabase.database.query(
+      `update outbox.sign_in_try set at = clock_timestamp() - $1 * interval '1 second'`,
+      [seconds],
+    );
+  await age(58);
+  await expect(made.caller(asked('ada', password))).rejects.toMatchObject(limited);
+  await age(61);
+  expect(await made.caller(asked('ada', 'wrong'))).toBeUndefined();
+  expect(await tries()).toHaveLength(3);
+});
+
+test('a try that is refused counts for nothing', async () => {
+  const made = users();
+  for (let time = 0; time < 5; time += 1) await made.caller(asked('ada', `wrong ${time}`));
+  for (let time = 0; time < 20; time += 1)
+    await expect(made.caller(asked('ada', 'wrong'))).rejects.toMatchObject(limited);
+  expect(await tries()).toHaveLength(15);
+  // The address has room for 15 more.
+  expect(await made.caller(asked('eve', 'wrong'))).toBeUndefined();
+});
+
+test('the database has neither names nor addresses nor passwords of tries', async () => {
+  await users().caller(asked('hunter2', 'wrong', '198.51.100.7'));
+  const told = await tries();
+  expect(told.map(({ what }) => what)).toEqual(
+    told.map(() => expect.stringMatching(/^[\da-f]{64}$/) as string),
+  );
+  expect(new Set(told.map(({ what }) => what)).size).toBe(3);
+});
+
+test('while the database is away nobody new is proved, and who was a moment ago still is', async () => {
+  const made = users();
+  const away = users({ database: { url: 'postgresql://nobody:hidden@127.0.0.1:9/outbox' } });
+  await expect(away.caller(asked('ada', password))).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+  });
+  await made.caller(asked('ada', password));
+  await testDatabase.database.query('alter table outbox.sign_in_try rename to hidden');
+  expect(await made.caller(asked('ada', password))).toMatchObject({ name: 'ada' });
+  await expect(made.caller(asked('eve', password))).rejects.toMatchObject({
+    code: 'OUTBOX_MIGRATION_MISSING',
+  });
+  await testDatabase.database.query('alter table outbox.hidden rename to sign_in_try');
 });
 
 test('an address may not try many names, nor many addresses one name', async () => {
@@ -103,7 +178,7 @@ test('a password is hashed with 128 MiB and a salt of its own', async () => {
   const [one, other] = [await hashPassword(password), await hashPassword(password)];
   expect(one).toMatch(/^scrypt\$131072\$8\$1\$[\w-]{22}\$[\w-]{43}$/);
   expect(one).not.toBe(other);
-  const made = basicUsers({ users: [{ name: 'ada', hash: one, role: 'viewer' }] });
+  const made = users({ users: [{ name: 'ada', hash: one, role: 'viewer' }] });
   expect(await made.caller(asked('ada', password))).toMatchObject({ name: 'ada' });
 });
 
@@ -115,7 +190,7 @@ test.each([
   { what: 'an MD5', given: '$apr1$abc$defghijkl' },
 ])('a hash that is $what is refused', ({ given }) => {
   expect(parsePasswordHash(given)).toBeUndefined();
-  expect(() => basicUsers({ users: [{ name: 'ada', hash: given, role: 'viewer' }] })).toThrow(
+  expect(() => users({ users: [{ name: 'ada', hash: given, role: 'viewer' }] })).toThrow(
     'The option "users[0].hash" of basicUsers() must be a hash by scrypt',
   );
 });
@@ -126,5 +201,5 @@ test.each([
   { what: 'no users', names: [] },
 ])('$what is refused', ({ names }) => {
   const all = names.map((name) => ({ name, hash, role: 'viewer' as const }));
-  expect(() => basicUsers({ users: all })).toThrow('of basicUsers() must');
+  expect(() => users({ users: all })).toThrow('of basicUsers() must');
 });

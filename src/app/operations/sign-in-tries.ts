@@ -1,0 +1,30 @@
+import { type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
+import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
+import { beginSignInTry, endSignInTry, type SignInTry } from '../../store/request/sign-in-try.ts';
+
+/** Wrong tries to sign in within the last minute, counted for all processes. Every call may reject with `OUTBOX_SERVER_UNAVAILABLE`. */
+export interface SignInTries {
+  /**
+   * Begins a try, which counts as wrong until it has proved right.
+   *
+   * @returns what to call once it was right; nothing if there have been too many
+   */
+  begin(all: readonly SignInTry[]): Promise<(() => Promise<void>) | undefined>;
+  close(): Promise<void>;
+}
+
+/** Opens them; connections are opened when first needed. */
+export function signInTries(config: DatabaseConfig): SignInTries {
+  let opened: OperatorDatabase | undefined;
+  const on: OperatorDatabase['on'] = async (work) => {
+    opened ??= operatorDatabase(databaseOf(config));
+    return opened.on(work);
+  };
+  return {
+    async begin(all) {
+      const ids = await on((at) => beginSignInTry(at, all));
+      return ids && (() => on((at) => endSignInTry(at, ids)));
+    },
+    close: async () => opened?.close(),
+  };
+}
