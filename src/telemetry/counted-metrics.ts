@@ -141,7 +141,7 @@ export const countedMetrics = {
     name: 'messaging.client.consumed.messages',
     kind: 'counter',
     unit: '{message}',
-    meaning: 'Messages that a consumer has ended, by outcome.',
+    meaning: 'Messages that a consumer, or `receive`, has ended, by outcome.',
     attributes: [...handling, 'outcome'],
   },
   processDuration: {

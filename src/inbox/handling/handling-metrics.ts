@@ -2,6 +2,7 @@ import type { Attributes, Meter } from '../../telemetry/meter.ts';
 import type { WorkFailure } from '../../telemetry/work-end.ts';
 import type { ConsumerCounts, Tally } from '../consumer-counts.ts';
 import type { Arrived } from './arrived.ts';
+import { failureAttributes, handlingAttributes, sinceStoredS } from './handling-attributes.ts';
 
 export interface HandlingMetricsInput {
   readonly meter: Meter;
@@ -47,8 +48,10 @@ export class HandlingMetrics {
 
   /** A transaction of handlers has ended. */
   processed(topic: string, tookMs: number, error?: unknown): void {
-    const failed = error === undefined ? {} : { 'error.type': typeOf(error) };
-    this.#input.meter.record('processDuration', tookMs / 1_000, { ...this.#at(topic), ...failed });
+    this.#input.meter.record('processDuration', tookMs / 1_000, {
+      ...this.#at(topic),
+      ...failureAttributes(error),
+    });
   }
 
   /** A transaction has ended in which handlers were given so many messages, by topic. */
@@ -58,20 +61,18 @@ export class HandlingMetrics {
       const attributes = this.#at(topic);
       meter.add('handlerTries', count, attributes);
       if (failure !== undefined)
-        meter.add('handlerFailures', count, { ...attributes, 'error.type': typeOf(failure.error) });
+        meter.add('handlerFailures', count, { ...attributes, ...failureAttributes(failure.error) });
     }
   }
 
   /** The effects of these messages are committed: measures all if they are few, else some that are evenly spread. */
   effects<Tx>(messages: readonly Arrived<Tx>[]): void {
-    const now = Date.now();
     const step = Math.max(1, messages.length / measuredAtOnce);
     for (let place = 0; place < messages.length; place += step) {
       const message = messages[Math.floor(place)];
-      const storedAt = Date.parse(message?.incoming.header('ce_time') ?? '');
-      // Messages of other senders may tell no time.
-      if (message === undefined || Number.isNaN(storedAt)) continue;
-      this.#input.meter.record('effectDelay', Math.max(0, now - storedAt) / 1_000, this.#at(message.topic));
+      const delayS = sinceStoredS(message?.incoming.header('ce_time'));
+      if (message === undefined || delayS === undefined) continue;
+      this.#input.meter.record('effectDelay', delayS, this.#at(message.topic));
     }
   }
 
@@ -84,17 +85,8 @@ export class HandlingMetrics {
     const known = this.#attributes.get(topic);
     if (known !== undefined) return known;
     const { group, systemOf } = this.#input;
-    const attributes = {
-      'messaging.system': systemOf(topic),
-      'messaging.destination.name': topic,
-      'messaging.operation.name': 'process',
-      'messaging.consumer.group.name': group,
-    };
+    const attributes = handlingAttributes(systemOf(topic), topic, group);
     this.#attributes.set(topic, attributes);
     return attributes;
   }
-}
-
-function typeOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown';
 }

@@ -8,6 +8,7 @@ import { refuseSwallowedError } from '../handling/swallowed-error.ts';
 import { once, promised } from '../once.ts';
 import { verdictOf } from '../verdict.ts';
 import { ownFaultWait } from './own-fault.ts';
+import { receiveMetrics } from './receive-metrics.ts';
 import type { ReceiveSettings } from './receive-options.ts';
 import { readRequestBody } from './request-body.ts';
 
@@ -85,28 +86,34 @@ async function apply<Tx extends Transaction>(
   { client, group, report }: ReceiveSettings<Tx>,
   work: ReceiveWork<Tx>,
 ): Promise<RequestAnswer> {
-  let begun = false;
+  const received = { group, topic: message.topic, storedAt: message.headers['ce_time'] };
+  const startedAt = performance.now();
   const end = new TransactionEnd();
+  let [begun, duplicate] = [false, false];
   try {
-    await client.$transaction(async (tx) => {
+    ({ duplicate } = await client.$transaction(async (tx) => {
       end.begin();
-      await once(tx, group, message.id, () => {
+      const answer = await once(tx, group, message.id, () => {
         begun = true;
         return traced(group, message, () => work(tx, message), end);
       });
       await refuseSwallowedError(sqlOf(tx));
-    });
+      return answer;
+    }));
     end.end(undefined);
-    return done;
   } catch (error) {
     end.end({ error });
     report(error, message.id);
-    if (verdictOf(error)?.kind === 'permanent')
-      return { status: 422, reason: error instanceof Error ? error.message : String(error) };
+    const ended = verdictOf(error)?.kind === 'permanent';
+    await receiveMetrics.failed(received, performance.now() - startedAt, { error, begun, ended });
+    if (ended) return { status: 422, reason: error instanceof Error ? error.message : String(error) };
     const retryAfterS = ownFaultWait(error, begun);
     if (retryAfterS === undefined) return { status: 500, reason: 'The work failed.' };
     return { status: 503, reason: 'The database cannot be used now.', retryAfterS };
   }
+  if (duplicate) await receiveMetrics.repeated(received);
+  else await receiveMetrics.handled(received, performance.now() - startedAt);
+  return done;
 }
 
 /** Does the work in a span of its own, which ends with the transaction. A missing promise is refused here, because a span is always awaited. */

@@ -69,4 +69,13 @@ export const metricMutations: readonly Mutation[] = [
     test: 'test/integration/telemetry/metrics.test.ts',
     title: 'count what they deliver',
   },
+  {
+    name: 'received-repetition-counts-as-handled',
+    promise: kept,
+    file: 'src/inbox/http/answer-request.ts',
+    find: 'if (duplicate) await receiveMetrics.repeated(received);',
+    replace: 'if (duplicate && received.group === "") await receiveMetrics.repeated(received);',
+    test: 'test/integration/telemetry/receive-metrics.test.ts',
+    title: 'what is received by HTTP is measured as what a consumer handles',
+  },
 ];

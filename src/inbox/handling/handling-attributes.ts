@@ -1,0 +1,23 @@
+import type { Attributes } from '../../telemetry/meter.ts';
+
+/** Attributes of every metric of a group, however its messages arrive. @param topic `null`: the message names none, or none that counts */
+export function handlingAttributes(system: string, topic: string | null, group: string): Attributes {
+  return {
+    'messaging.system': system,
+    ...(topic !== null && { 'messaging.destination.name': topic }),
+    'messaging.operation.name': 'process',
+    'messaging.consumer.group.name': group,
+  };
+}
+
+/** Attributes of what ended by an error; none without one. */
+export function failureAttributes(error: unknown): Attributes {
+  if (error === undefined) return {};
+  return { 'error.type': error instanceof Error ? error.name : 'unknown' };
+}
+
+/** Seconds from the time that a message tells to now; `undefined`: other senders may tell none. */
+export function sinceStoredS(storedAt: string | undefined): number | undefined {
+  const at = Date.parse(storedAt ?? '');
+  return Number.isNaN(at) ? undefined : Math.max(0, Date.now() - at) / 1_000;
+}

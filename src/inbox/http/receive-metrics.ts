@@ -1,0 +1,97 @@
+import { type Attributes, type Meter, openMeter } from '../../telemetry/meter.ts';
+import { failureAttributes, handlingAttributes, sinceStoredS } from '../handling/handling-attributes.ts';
+
+/** What was received, for its metrics. */
+export interface Received {
+  readonly group: string;
+  /** As the request names it, which is not signed. */
+  readonly topic: string | null;
+  /** When the sender stored it, if it says so. */
+  readonly storedAt: string | undefined;
+}
+
+/** Why a message has no effect. */
+export interface ReceiveFailure {
+  readonly error: unknown;
+  /** Whether the work was called. */
+  readonly begun: boolean;
+  /** Whether the sender is told not to try again. */
+  readonly ended: boolean;
+}
+
+type Counter = 'consumed' | 'duplicates';
+
+/** Topics that are told apart: what a request calls its topic is not bounded. Further ones count without a name. */
+const mostTopics = 100;
+
+/**
+ * Measures what this process receives by HTTP, as consumers do. A receiver has no end, so the counts are those of the process; they
+ * go to the first provider that was set up.
+ */
+class ReceiveMetrics {
+  readonly #topics = new Set<string>();
+  readonly #counts = new Map<
+    string,
+    { readonly of: Counter; readonly attributes: Attributes; value: number }
+  >();
+  #meter: Meter | undefined;
+
+  /** Its effects are committed. */
+  async handled(message: Received, tookMs: number): Promise<void> {
+    await this.#measure(message, (meter, at) => {
+      meter.record('processDuration', tookMs / 1_000, at);
+      meter.add('handlerTries', 1, at);
+      const delayS = sinceStoredS(message.storedAt);
+      if (delayS !== undefined) meter.record('effectDelay', delayS, at);
+      this.#count('consumed', { ...at, outcome: 'handled' });
+    });
+  }
+
+  /** Its effects had been committed before. */
+  async repeated(message: Received): Promise<void> {
+    await this.#measure(message, (_meter, at) => this.#count('duplicates', at));
+  }
+
+  /** Its transaction is rolled back. */
+  async failed(message: Received, tookMs: number, failure: ReceiveFailure): Promise<void> {
+    const { begun, ended, error } = failure;
+    await this.#measure(message, (meter, at) => {
+      const failed = { ...at, ...failureAttributes(error) };
+      meter.record('processDuration', tookMs / 1_000, failed);
+      if (begun) {
+        meter.add('handlerTries', 1, at);
+        meter.add('handlerFailures', 1, failed);
+      }
+      if (ended) this.#count('consumed', { ...at, outcome: 'failed' });
+    });
+  }
+
+  async #measure(
+    { group, topic }: Received,
+    work: (meter: Meter, attributes: Attributes) => void,
+  ): Promise<void> {
+    const meter = (this.#meter ??= this.#watched(await openMeter()));
+    if (meter === undefined) return;
+    if (topic !== null && this.#topics.size < mostTopics) this.#topics.add(topic);
+    const known = topic !== null && this.#topics.has(topic) ? topic : null;
+    work(meter, handlingAttributes('http', known, group));
+  }
+
+  #watched(meter: Meter | undefined): Meter | undefined {
+    // Two requests may have found it at once.
+    if (this.#meter !== undefined || meter === undefined) return this.#meter;
+    for (const counter of ['consumed', 'duplicates'] as const)
+      meter.watch(counter, () => [...this.#counts.values()].filter((one) => one.of === counter));
+    return meter;
+  }
+
+  #count(of: Counter, attributes: Attributes): void {
+    const key = JSON.stringify([of, attributes]);
+    const counted = this.#counts.get(key) ?? { of, attributes, value: 0 };
+    counted.value += 1;
+    this.#counts.set(key, counted);
+  }
+}
+
+/** Those of this process. */
+export const receiveMetrics = new ReceiveMetrics();
