@@ -2315,6 +2315,45 @@ create index audit_inbox on outbox.audit (consumer_group, inbox_id, id) where in
 create unique index audit_bulk on outbox.audit (bulk_id, message_id) where bulk_id is not null;
 create unique index audit_bulk_kept on outbox.audit (bulk_id, inbox_id) where bulk_id is not null and inbox_id is not null;
 
+-- A chain over the audit: who changes, deletes or slips in an entry afterwards has to make all later seals anew.
+create table outbox.audit_seal (
+  -- From 1, without a gap, in the order of commits.
+  position bigint primary key,
+  audit_id bigint not null unique,
+  -- SHA-256, in hex, of the seal before and the entry.
+  hash     text not null
+);
+
+-- What is sealed of an entry: the same text in every session.
+create function outbox.sealed_text(a outbox.audit) returns text language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select jsonb_build_array(a.id, extract(epoch from a.at), a.actor, a.action, a.topic, a.message_id, a.consumer_group, a.inbox_id,
+    a.bulk_id, a.result, a.reason, a.details)::text
+$$;
+
+-- Seals an entry when its transaction commits, so that others wait for its commit and not for its work.
+--
+-- Why `security definer`: whoever may write entries must not write seals.
+create function outbox.seal_audit() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  last outbox.audit_seal;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('outbox.audit_seal', 0));
+  select * into last from outbox.audit_seal s order by s.position desc limit 1;
+  insert into outbox.audit_seal (position, audit_id, hash) values
+    (coalesce(last.position, 0) + 1, new.id, outbox.sha256(coalesce(last.hash, '') || outbox.sealed_text(new)));
+  return null;
+end
+$$;
+
+create constraint trigger audit_sealed after insert on outbox.audit deferrable initially deferred for each row
+execute function outbox.seal_audit();
+
+revoke execute on function outbox.seal_audit() from public;
+
 -- A request to the HTTP API whose caller may repeat it, with the first answer; kept for a day.
 create table outbox.request (
   actor      text collate "C" not null,

@@ -13,6 +13,7 @@ export type Invariant =
   | 'I9 legal states'
   | 'I9 guards, indexes and lanes'
   | 'I11 duplicates'
+  | 'I14 audit as written'
   | 'schedules in Temporal';
 
 /** Whether one promise was kept. */

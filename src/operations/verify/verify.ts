@@ -4,6 +4,7 @@ import type { Database, Sql } from '../../store/database/database.ts';
 import { trustRoleLocally } from '../../store/database/own-names.ts';
 import { requireMigrated } from '../../store/installation/migrate.ts';
 import { readTopicPolicies } from '../../store/lane/topic-policies.ts';
+import { verifyAudit } from '../../store/verify/audit.ts';
 import { verifyDuplicates } from '../../store/verify/duplicates.ts';
 import { verifyEarly } from '../../store/verify/early.ts';
 import { type EffectsQuery, verifyEffects } from '../../store/verify/effects.ts';
@@ -107,6 +108,7 @@ async function verifyRows(
     resultOf('I9 legal states', await verifyStates(sql)),
     resultOf('I9 guards, indexes and lanes', await verifyStructure(sql)),
     resultOf('I11 duplicates', await verifyDuplicates(sql, maxDuplicates ?? null)),
+    resultOf('I14 audit as written', await verifyAudit(sql)),
   ];
   const read = new Set(topics.map(({ topic }) => topic));
   return { invariants, records, unreadTopics: known.filter((name) => !read.has(name)) };
