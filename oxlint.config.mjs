@@ -27,6 +27,8 @@ export default {
     // Order is what this library sells: most loops that await do so one after the other on purpose.
     'eslint/no-await-in-loop': 'off',
     'eslint/no-else-return': 'error',
+    'eslint/no-eval': 'error',
+    'eslint/no-new-func': 'error',
     'eslint/no-implicit-coercion': 'error',
     'eslint/no-nested-ternary': 'error',
     'eslint/no-param-reassign': 'error',

@@ -5,7 +5,7 @@ import type { ApiHandler } from './handler.ts';
 import { noteAddress } from './remote-address.ts';
 
 /** Milliseconds. */
-const times = { head: 10_000, request: 30_000, idle: 5_000, goodbye: 5_000 };
+const times = { head: 10_000, request: 30_000, looked: 2_000, idle: 5_000, goodbye: 5_000 };
 const mostConnections = 500;
 
 /** Where a server listens. */
@@ -37,6 +37,8 @@ export async function serveApi(handler: ApiHandler, { host, port }: Listening): 
       maxHeaderSize: 32_768,
       headersTimeout: times.head,
       requestTimeout: times.request,
+      // Node looks every half minute otherwise, and so much longer lives a connection that sends nothing.
+      connectionsCheckingInterval: times.looked,
       keepAliveTimeout: times.idle,
     },
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Caller } from '../../../src/api/authentication.ts';
 import { mayAct } from '../../../src/api/caller.ts';
+import { streamTable } from '../../../src/api/live/streams.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { auditOf } from '../../support/fixtures/operator.ts';
 import { type ApiBench, adam, expectProblem, olga, openApi, rita, type Told, vera } from './api-bench.ts';
@@ -82,5 +83,6 @@ test('what the table does not name is not there, and not even that is told to no
   expectProblem(await bench.get('/metrics'), 404, 'OUTBOX_REQUEST_INVALID');
   expectProblem(await bench.get('/metrics', { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
   expectProblem(await bench.get('/openapi.json', { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
-  expectProblem(await bench.get('/events', { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
+  for (const { path } of streamTable)
+    expectProblem(await bench.get(path, { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
 });

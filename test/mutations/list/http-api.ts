@@ -135,4 +135,22 @@ export const httpApiMutations: readonly Mutation[] = [
     test: 'test/integration/api/follow-messages.test.ts',
     title: 'a caller follows its own topics only, and what it may not follow is noted',
   },
+  {
+    name: 'api-logs-the-whole-error',
+    promise: rights,
+    file: 'src/api/router.ts',
+    find: 'error: reasonOf(rootOf(error)),',
+    replace: 'error: [reasonOf(rootOf(error)), { ...Object(rootOf(error)) }],',
+    test: 'test/integration/api/hostile.test.ts',
+    title: 'what is logged and told of a failure has neither payloads nor passwords',
+  },
+  {
+    name: 'audit-sealed-without-the-one-before',
+    promise: "Every operator's action is audited (I14)",
+    file: 'prisma/migrations/20261121000000_outbox/migration.sql',
+    find: "outbox.sha256(coalesce(last.hash, '') || outbox.sealed_text(new))",
+    replace: "outbox.sha256(coalesce(left(last.hash, 0), '') || outbox.sealed_text(new))",
+    test: 'test/integration/operations/verify-audit.test.ts',
+    title: 'entries are sealed in the order of their commits, and an audit that nobody has touched is whole',
+  },
 ];
