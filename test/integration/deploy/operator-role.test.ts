@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { apiSessions } from '../../../src/app/operations/api-sessions.ts';
 import { servedOperations } from '../../../src/app/operations/served-operations.ts';
 import { signInTries } from '../../../src/app/operations/sign-in-tries.ts';
+import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { schedule, topic } from '../../../src/index.ts';
 import { type Operations, operations } from '../../../src/operations.ts';
 import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
@@ -11,6 +12,7 @@ import { turnLeaf } from '../../support/fixtures/leaves.ts';
 import { ada, failAll } from '../../support/fixtures/operator.ts';
 import { applyRoles, type RoleName, type Roles } from '../../support/fixtures/roles.ts';
 import { byPg } from '../../support/fixtures/transaction-ways.ts';
+import { KafkaFixture } from '../../support/kafka/kafka-fixture.ts';
 
 const by = ada;
 const hourly = { every: '1h' } as const;
@@ -202,7 +204,29 @@ test('a viewer may call every operation that reads and is refused every change; 
   const all = Object.keys(operationsAs('viewer', at)).filter(
     (name) => !['close', 'adopt', 'inbox'].includes(name),
   );
+  // A test of its own, because it needs a broker.
   expect(all.filter((name) => !named.has(name))).toEqual(['changePartitions']);
+});
+
+test('an operator may place keys by more partitions of a topic of Kafka, and a viewer may not', async () => {
+  const world = await KafkaFixture.create(3);
+  onTestFinished(() => world.end());
+  const { topic: name, url, database } = world.fixture;
+  await database.query('update outbox.topic set partitions = 2 where name = $1', [name]);
+  await world.fixture.send('A', { key: 'A' });
+  await world.deliver();
+  const at = await applyRoles({ url, database });
+  const transports = { scripted: kafka({ servers: inject('kafkaBrokers') }) };
+  const change = async (role: RoleName): Promise<unknown> => {
+    const opened = operations({ database: { url: at.urlOf(role) }, topics: [world.topic], transports });
+    return opened.changePartitions(name, 3, by).finally(() => opened.close());
+  };
+
+  await expect(change('viewer')).rejects.toMatchObject({ code: '42501' });
+  expect(await change('operator')).toEqual({ done: true, moved: 0 });
+  expect(await database.query('select partitions from outbox.topic where name = $1', [name])).toEqual([
+    { partitions: 3 },
+  ]);
 });
 
 test('a viewer may read what a group keeps and is refused every change; an operator may do both', async () => {
