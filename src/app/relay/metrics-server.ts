@@ -17,7 +17,7 @@ export interface MetricsServerOptions {
 /** Serves the metrics of a process. */
 export interface MetricsServer {
   readonly port: number;
-  /** Ends it; what was not yet sent by OTLP is sent. */
+  /** Ends it, after the relays of this process; what was not yet sent by OTLP is sent. */
   stop(): Promise<void>;
 }
 
@@ -45,13 +45,14 @@ export async function metricsServer({
     await exporter.stop();
     throw error;
   });
-  quietRuntime(ofTemporal);
+  const runtime = quietRuntime(ofTemporal);
   return {
     port: listening,
     async stop() {
       server.close();
       server.closeAllConnections();
       await exporter.stop();
+      await runtime?.shutdown();
     },
   };
 }

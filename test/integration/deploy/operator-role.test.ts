@@ -219,7 +219,8 @@ test('an operator may place keys by more partitions of a topic of Kafka, and a v
   const transports = { scripted: kafka({ servers: inject('kafkaBrokers') }) };
   const change = async (role: RoleName): Promise<unknown> => {
     const opened = operations({ database: { url: at.urlOf(role) }, topics: [world.topic], transports });
-    return opened.changePartitions(name, 3, by).finally(() => opened.close());
+    onTestFinished(() => opened.close());
+    return opened.changePartitions(name, 3, by);
   };
 
   await expect(change('viewer')).rejects.toMatchObject({ code: '42501' });

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -96,3 +97,18 @@ test.each(['', 'x', '65536', '::1:80', '1.2.3.4:', 'http://a:80', '-1'])(
     expect(() => listenAddressOfFlag('metrics', text)).toThrow('--metrics takes a port or host:port');
   },
 );
+
+test('a relay with metrics that cannot start, and so never had a worker, ends by itself', async (context) => {
+  const config = await configFile(context, { url: '', temporal: inject('temporalAddress') });
+  const source = await readFile(config, 'utf8');
+  const missing = source
+    .replace('{ defineConfig, topic }', '{ defineConfig, env, topic }')
+    .replace('url: ""', "url: env('OUTBOX_NO_SUCH_VARIABLE')");
+  await writeFile(config, missing);
+
+  const relay = startCli(context, ['relay', '--config', config, '--metrics', '127.0.0.1:0']);
+
+  expect(await relay.exited).toBe(1);
+  expect(relay.stdout()).toContain('metrics at ');
+  expect(relay.stdout()).toContain('OUTBOX_NO_SUCH_VARIABLE');
+});

@@ -8,10 +8,12 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
  * that has no handler of its own.
  *
  * @param metricsAt `host:port` at which it serves its metrics. @defaultValue it has none
+ * @returns the runtime, unless another one is kept. It ends with the last worker; one that never had a worker keeps the
+ * process alive, until it is shut down
  */
-export function quietRuntime(metricsAt?: string): void {
+export function quietRuntime(metricsAt?: string): Runtime | undefined {
   try {
-    Runtime.install({
+    return Runtime.install({
       logger: new DefaultLogger('ERROR'),
       telemetryOptions: {
         logging: { filter: 'ERROR', forward: {} },
@@ -21,5 +23,6 @@ export function quietRuntime(metricsAt?: string): void {
     });
   } catch {
     // The process has already installed a runtime.
+    return undefined;
   }
 }
