@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { deployPath, deployText, yamlOf } from './deploy-files.ts';
+import { complaintsOf } from './kubernetes-schemas.ts';
+
+/** The loader of the Compose Specification, which compose itself uses. Go builds it the first time. */
+const composeLoader = 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2';
+const buildsWithinMs = 300_000;
+
+function temporaryFile(name: string, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'outbox-deploy-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+function loadedByCompose(text: string) {
+  const file = temporaryFile('compose.yaml', text);
+  return spawnSync('go', ['run', composeLoader, '--format=json', file], {
+    cwd: join(file, '..'),
+    env: { ...process.env, GOFLAGS: '-modcacherw' },
+    encoding: 'utf8',
+  });
+}
+
+test('Kubernetes knows every field of the manifests, and the type of each', () => {
+  const objects = ['kubernetes/migrate.yaml', 'kubernetes/relay.yaml'].flatMap(yamlOf);
+  expect(objects.map(complaintsOf)).toEqual([[], [], []]);
+  const broken = (find: string, replace: string) =>
+    complaintsOf(parseDocument(deployText('kubernetes/migrate.yaml').replace(find, replace)).toJS());
+  expect(broken('readOnlyRootFilesystem', 'readonlyRootFilesystem')).toEqual([
+    expect.stringContaining('{"additionalProperty":"readonlyRootFilesystem"}'),
+  ]);
+  expect(broken('backoffLimit: 2', 'backoffLimit: two')).toEqual([
+    expect.stringContaining('must be integer'),
+  ]);
+  expect(broken('batch/v1', 'batch/v0')).toEqual(['no API batch/v0']);
+  expect(broken('name: migrate', 'label: migrate')).toContainEqual(
+    expect.stringContaining('{"missingProperty":"name"}'),
+  );
+});
+
+const loaded = z.object({
+  services: z.record(
+    z.string(),
+    z.object({
+      environment: z.record(z.string(), z.coerce.string()).default({}),
+      depends_on: z.record(z.string(), z.unknown()).default({}),
+      configs: z.array(z.object({ source: z.string() })).default([]),
+      volumes: z.array(z.object({ type: z.string(), source: z.string() })).default([]),
+    }),
+  ),
+  configs: z.record(z.string(), z.unknown()),
+  volumes: z.record(z.string(), z.unknown()),
+});
+
+test('the loader of compose accepts its file, in which each address is that of a service', {
+  timeout: buildsWithinMs,
+}, () => {
+  const { status, stderr, stdout } = loadedByCompose(deployText('compose.yaml'));
+  expect([status, stderr]).toEqual([0, '']);
+  const { configs, services, volumes } = loaded.parse(JSON.parse(stdout));
+  const {
+    DATABASE_URL: url = '',
+    KAFKA_BROKERS: kafka,
+    TEMPORAL_ADDRESS: temporal,
+  } = services['relay']?.environment ?? {};
+  expect(Object.keys(services)).toEqual(
+    expect.arrayContaining([new URL(url).hostname, kafka?.split(':')[0], temporal?.split(':')[0]]),
+  );
+  expect(services['kafka']?.environment['KAFKA_ADVERTISED_LISTENERS']).toBe(`PLAINTEXT://${kafka}`);
+
+  // What it does not compare.
+  for (const { configs: used, depends_on: needed, volumes: mounted } of Object.values(services)) {
+    expect(Object.keys(services)).toEqual(expect.arrayContaining(Object.keys(needed)));
+    expect(Object.keys(configs)).toEqual(expect.arrayContaining(used.map(({ source }) => source)));
+    const named = mounted.flatMap(({ source, type }) => (type === 'volume' ? [source] : []));
+    expect(Object.keys(volumes)).toEqual(expect.arrayContaining(named));
+  }
+  const wrong = deployText('compose.yaml').replace('stop_grace_period', 'stop_grace_periods');
+  expect(loadedByCompose(wrong).status).not.toBe(0);
+});
+
+test('Prometheus accepts the configuration in the file of compose', () => {
+  const { configs } = z
+    .object({ configs: z.object({ prometheus: z.object({ content: z.string() }) }) })
+    .parse(parse(deployText('compose.yaml'), { merge: true }));
+  const { content } = configs.prometheus;
+  const inContainer = '/etc/prometheus/rules.yaml';
+  expect(content).toContain(inContainer);
+  const file = temporaryFile(
+    'prometheus.yml',
+    content.replace(inContainer, deployPath('prometheus/rules.yaml')),
+  );
+  const checked = spawnSync('promtool', ['check', 'config', file], { encoding: 'utf8' });
+  expect(checked).toMatchObject({ status: 0, stderr: '' });
+  expect(checked.stdout).toContain('1 rule files found');
+});
