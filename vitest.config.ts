@@ -72,6 +72,24 @@ function transportProjects(): TestProjectInlineConfiguration[] {
   });
 }
 
+/** What `deploy/` starts, in containers: those need Linux, root and podman. CI must have them. */
+function imageProjects(): TestProjectInlineConfiguration[] {
+  const places = (process.env['PATH'] ?? '').split(delimiter);
+  const canStart = process.getuid?.() === 0 && places.some((place) => existsSync(join(place, 'podman')));
+  if (!canStart && process.env['CI'] !== 'true') return [];
+  return [
+    {
+      extends: true,
+      test: {
+        name: 'package-image',
+        include: ['test/package/image/*.test.ts'],
+        globalSetup: [...globalSetup, 'test/package/pack.ts'],
+        sequence: { groupOrder: 2 },
+      },
+    },
+  ];
+}
+
 // Tests read tables as a person does, whether or not vitest itself runs in a terminal.
 process.env['COLUMNS'] = '80';
 // Brokers that live for seconds: the compiler that takes its time never pays.
@@ -156,6 +174,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      ...imageProjects(),
       {
         // Whole programs on the packed product, one after the other, by the commands of their own README.
         extends: true,
