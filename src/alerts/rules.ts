@@ -100,6 +100,19 @@ export const alertRules = {
     says: (figure, subject) => `${subject} has been on hold for ${figure}`,
     next: status,
   },
+  receipts: {
+    measures: 'published messages of a topic whose receipt is overdue',
+    unit: 'messages',
+    normal: 0,
+    measure: ({ receiptsOverdue }) =>
+      receiptsOverdue.map(({ messages, oldestMs, topic }) => ({
+        subject: about('topic', topic),
+        figure: messages,
+        because: `the first for ${inUnit('time', oldestMs)}`,
+      })),
+    says: (figure, subject) => `${figure} of ${subject} lack their receipt`,
+    next: status,
+  },
   parked: {
     measures: 'how long a message has been parked by a group',
     unit: 'time',
@@ -175,6 +188,23 @@ export const alertRules = {
         because: `${answering} of ${relays} relays reach it: ${error}`,
       })),
     says: (figure, subject) => `${subject} has been away for ${figure}`,
+    next: doctor,
+  },
+  certificate: {
+    measures: 'how long the certificates of a server reached by TLS, and of relays for it, are still valid',
+    unit: 'time',
+    normal: 14 * 24 * hour,
+    below: true,
+    measure: ({ certificates }) =>
+      certificates.map(({ address, leftMs, server, whose }) => ({
+        subject: about(server, address),
+        figure: leftMs,
+        because: whose === 'client' ? 'it is that of the relays' : 'it is that of the server',
+      })),
+    says: (figure, subject) =>
+      figure.startsWith('-')
+        ? `a certificate for ${subject} has expired, ${figure.slice(1)} ago`
+        : `a certificate for ${subject} expires in ${figure}`,
     next: doctor,
   },
 } satisfies Readonly<Record<string, AlertRule>>;

@@ -53,6 +53,8 @@ export interface AlertSettings {
   readonly failed?: number | false;
   /** How long a topic has waited for its broker or address. @defaultValue `'1m'` */
   readonly hold?: Duration | false;
+  /** Published messages of a topic whose receipt is overdue. @defaultValue 0: the first one is told */
+  readonly receipts?: number | false;
   /** How long a message has been parked by a group whose inbox is in this database. @defaultValue `'15m'` */
   readonly parked?: Duration | false;
   /** Messages of a topic that a group has not read, where the broker tells that. @defaultValue 10,000 */
@@ -67,6 +69,11 @@ export interface AlertSettings {
   readonly clock?: Duration | false;
   /** How long Temporal or a broker has not answered some relay. @defaultValue `'1m'` */
   readonly serverAway?: Duration | false;
+  /**
+   * How long the certificates of PostgreSQL, Temporal and brokers that relays reach by TLS, and those that relays show them, are still
+   * valid. Relays look at the addresses of the configuration every 40 intervals. @defaultValue `'14 days'`
+   */
+  readonly certificate?: Duration | false;
   /** Where alerts are told. @defaultValue nowhere: `temporal-outbox alerts` lists them */
   readonly to?: AlertDestinations;
   /** What goes on is told again after this time, 1 minute or more. @defaultValue `'4h'` */
@@ -127,6 +134,7 @@ export const alertOptions = object({
   lateness: threshold('lateness'),
   failed: threshold('failed'),
   hold: threshold('hold'),
+  receipts: threshold('receipts'),
   parked: threshold('parked'),
   lag: threshold('lag'),
   stalledGroup: threshold('stalledGroup'),
@@ -134,6 +142,7 @@ export const alertOptions = object({
   archive: threshold('archive'),
   clock: threshold('clock'),
   serverAway: threshold('serverAway'),
+  certificate: threshold('certificate'),
   to: defaulted(destinationOptions),
   again: duration('1 min', undefined, '4h'),
   interval: duration('100ms', '10 min', '15s'),

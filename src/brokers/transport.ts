@@ -1,4 +1,5 @@
 import type { Capabilities } from './capabilities.ts';
+import type { SecuredServer } from './secured-server.ts';
 
 /** One message as a transport receives it. The relay has already ordered, deduplicated and bounded the batch. */
 export interface OutgoingMessage {
@@ -90,6 +91,11 @@ export interface Transport extends Capabilities {
    * Rejects where it cannot be asked.
    */
   server?(): Promise<string>;
+  /**
+   * The servers that it reaches by TLS to send to these addresses, so that relays can tell when a certificate expires; it connects to
+   * nothing. Absent if it has none, or does not tell.
+   */
+  secured?(addresses: readonly string[]): readonly SecuredServer[];
   /** The current number of partitions of the address. Absent if the transport has no partitions. */
   partitionCount?(address: string): Promise<number>;
   /** Closes connections. Running calls of `publish` are settled first, or answer `deferred`. */

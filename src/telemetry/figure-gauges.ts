@@ -103,6 +103,15 @@ export const figureGauges = {
       todo: 'Synchronize the clocks: Kafka may refuse records of the future.',
     },
   },
+  certificate: {
+    name: 'outbox.certificate.left',
+    kind: 'gauge',
+    unit: 's',
+    meaning:
+      'How long the certificates of a server that relays reach by TLS, and those that relays show it, are still valid; below 0, one has expired.',
+    attributes: ['server'],
+    watch: { when: 'below 14 days', todo: 'Renew it: `temporal-outbox alerts` says whose it is.' },
+  },
   relays: {
     name: 'outbox.relays',
     kind: 'gauge',

@@ -82,7 +82,9 @@ create table outbox.relay (
   -- [{"server": "Temporal", "address": …, "error": text or null}, …]
   servers    jsonb not null,
   -- [{"group": …, "topic": …, "messages": n}, …]: the lags of consumer groups.
-  lags       jsonb not null
+  lags       jsonb not null,
+  -- [{"server": "kafka", "address": …, "whose": "server" or "client", "until": ISO time}, …]: when certificates expire.
+  certificates jsonb not null default '[]'
 );
 
 -- The looks of relays at the consumer groups of an address: one relay looks for all that send there. Not by topics, because relays may

@@ -27,6 +27,11 @@ const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
   ],
   archiveBehind: ({ archive }) => [{ value: seconds(archive.behindMs) }],
   clockOffset: ({ clockOffsetMs }) => [{ value: seconds(-clockOffsetMs) }],
+  // The first that expires of each server comes first.
+  certificate: ({ certificates }) =>
+    [...new Map(certificates.toReversed().map(({ leftMs, server }) => [server, leftMs]))].map(
+      ([server, leftMs]) => ({ value: seconds(leftMs), attributes: { server } }),
+    ),
   relays: ({ relays }) => [{ value: relays }],
 };
 

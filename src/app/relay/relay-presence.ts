@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { BrokerTopics } from '../../brokers/capabilities.ts';
 import type { Transport } from '../../brokers/transport.ts';
 import { type Config, transportOf } from '../../config/config.ts';
+import type { CertificateEnd } from '../../core/certificate-end.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
@@ -37,6 +38,8 @@ export interface PresenceInput {
   readonly database: Database;
   readonly config: Pick<Config, 'topics' | 'transports' | 'groups'>;
   readonly temporal: AskedServer;
+  /** What is known of certificates now. */
+  readonly certificates: () => readonly CertificateEnd[];
   /** Called after each check, with or without an answer. */
   readonly asked: (checked: CheckedServer) => void;
 }
@@ -94,7 +97,8 @@ class Presence {
       const beat = Promise.all(views).then((servers) => {
         if (signal.aborted) return;
         const { pid } = process;
-        const row = { id: this.#id, host: hostname(), pid, servers, lags: this.#lags };
+        const certificates = this.#input.certificates();
+        const row = { id: this.#id, host: hostname(), pid, servers, lags: this.#lags, certificates };
         writing = writeRelay(database, row).catch(() => undefined);
         return writing;
       });

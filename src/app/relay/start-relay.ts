@@ -21,6 +21,7 @@ import type { WorkerExtras } from '../../temporal/relay/engine.ts';
 import { together } from '../together.ts';
 import { relayTroubleLines } from '../trouble-lines.ts';
 import { announce } from './announce.ts';
+import { certificateLooksOf } from './certificate-looks.ts';
 import { requireReceiptTopics } from './confirmation.ts';
 import { deliver } from './deliver.ts';
 import { relayConnections } from './relay-connections.ts';
@@ -193,10 +194,18 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   running.add(() => closeTransports(routes));
   for (const { transport } of routes) transport.prepare?.();
   const { temporal } = servers;
+  const certificates = certificateLooksOf(config, {
+    database: at,
+    temporal: target,
+    measured: measures !== undefined,
+  });
+  running.add(async () => certificates?.stop());
+  certificates?.start();
   const presence = keepPresence({
     database,
     config,
     temporal,
+    certificates: () => certificates?.ends ?? [],
     asked(checked) {
       noteCheck(health, checked);
       measures?.checked(checked);

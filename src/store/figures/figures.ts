@@ -1,4 +1,5 @@
 import type { GroupStatus } from '../inbox/status.ts';
+import type { CertificateLeft } from '../installation/certificates.ts';
 import type { GroupLag } from '../installation/relays.ts';
 import type { ServerStatus } from '../installation/servers.ts';
 import type { LaneHold } from '../lane/lease.ts';
@@ -74,6 +75,8 @@ export interface Figures {
   /** Of the last comparison of rows with workflows; `null`: none has run. */
   readonly drift: { readonly restarted: number; readonly ended: number; readonly agoMs: number } | null;
   readonly servers: readonly ServerFigures[];
+  /** Of the servers that living relays reach by TLS, the first that expires first. */
+  readonly certificates: readonly CertificateLeft[];
   /** Number of living relays. */
   readonly relays: number;
   /** The database's clock minus that of the relay that read this, in milliseconds; exact to half of the time of a query. */

@@ -2,6 +2,7 @@ import type { Sql } from '../database/database.ts';
 import { readArchiveFacts } from '../doctor/archive.ts';
 import { readServerClock } from '../doctor/server.ts';
 import { readGroups } from '../inbox/status.ts';
+import { readCertificates } from '../installation/certificates.ts';
 import { readRelays } from '../installation/relays.ts';
 import { serversOf } from '../installation/servers.ts';
 import { type LaneStatus, readStatus } from '../lane/status.ts';
@@ -48,6 +49,7 @@ export async function readFigures(
     archive: await readArchive(sql, archiveAfterMs),
     drift: await readDrift(sql),
     servers: await readServers(sql, living),
+    certificates: await readCertificates(sql),
     relays: living.length,
     clockOffsetMs: await readClockOffset(sql),
   };

@@ -1,3 +1,4 @@
+import type { CertificateEnd } from '../../core/certificate-end.ts';
 import type { Sql } from '../database/database.ts';
 
 /** A server that a relay needs, as that relay last saw it. */
@@ -45,18 +46,25 @@ export const relayStaleMs = 15_000;
 /** Rows of dead relays are shown for this time. */
 const keptMs = 60 * 60_000;
 
+/** What a relay records of itself. */
+interface WrittenRelay extends Pick<RelayStatus, 'id' | 'host' | 'pid' | 'servers' | 'lags'> {
+  /** Of the servers that it reaches by TLS. @defaultValue none is known */
+  readonly certificates?: readonly CertificateEnd[];
+}
+
 /** Records that a relay runs and what it sees. Deletes rows of relays that died long ago. */
 export async function writeRelay(
   sql: Sql,
-  { id, host, pid, servers, lags }: Pick<RelayStatus, 'id' | 'host' | 'pid' | 'servers' | 'lags'>,
+  { certificates = [], host, id, lags, pid, servers }: WrittenRelay,
 ): Promise<void> {
   await sql.query(
     `with gone as (
        delete from outbox.relay where seen_at < clock_timestamp() - $6 * interval '1 ms' and id <> $1
      )
-     insert into outbox.relay as r (id, host, pid, servers, lags) values ($1, $2, $3, $4::jsonb, $5::jsonb)
-     on conflict (id) do update set seen_at = clock_timestamp(), servers = excluded.servers, lags = excluded.lags`,
-    [id, host, pid, JSON.stringify(servers), JSON.stringify(lags), keptMs],
+     insert into outbox.relay as r (id, host, pid, servers, lags, certificates) values ($1, $2, $3, $4::jsonb, $5::jsonb, $7::jsonb)
+     on conflict (id) do update set seen_at = clock_timestamp(), servers = excluded.servers, lags = excluded.lags,
+       certificates = excluded.certificates`,
+    [id, host, pid, JSON.stringify(servers), JSON.stringify(lags), keptMs, JSON.stringify(certificates)],
   );
 }
 

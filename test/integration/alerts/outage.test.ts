@@ -6,7 +6,7 @@ import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { journalTransport } from '../../support/fixtures/journal.ts';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { hookServer } from './receivers.ts';
+import { hookServer } from '../../support/fixtures/alert-receivers.ts';
 
 // A relay looks at its servers every five seconds.
 vi.setConfig({ testTimeout: 240_000 });

@@ -11,7 +11,7 @@ import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixtu
 import { numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { webhookSecret } from '../../support/fixtures/webhook.ts';
-import { hookServer, mailServer } from './receivers.ts';
+import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 
 /** Short enough for a test; everything else follows from it. */
 const intervalMs = 100;

@@ -7,7 +7,7 @@ import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figure
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { hookServer, mailServer } from '../alerts/receivers.ts';
+import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

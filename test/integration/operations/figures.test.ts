@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { CertificateEnd } from '../../../src/core/certificate-end.ts';
 import { FigureLooks } from '../../../src/relay/figure-looks.ts';
 import type { NotedFigures } from '../../../src/store/figures/figures.ts';
 import { beginFiguresLook, noteFigures, readFiguresNote } from '../../../src/store/figures/figures-look.ts';
@@ -126,6 +127,36 @@ test('figures count what groups keep', async (context) => {
   expect((await readFigures(kept.database)).groups).toMatchObject([
     { group: kept.group, parked: 1, parkedKeys: 1, failed: 1 },
   ]);
+});
+
+test('figures have of each certificate that living relays have seen the end that comes first', async ({
+  onTestFinished,
+}) => {
+  const lanes = await laneFixture();
+  onTestFinished(() => lanes.drop());
+  const { database } = lanes;
+  const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const about = { server: 'kafka', address: 'a:9092' } as const;
+  const write = (certificates: readonly CertificateEnd[], id = randomUUID()) =>
+    writeRelay(database, { id, host: 'a', pid: 1, servers: [], lags: [], certificates });
+  await write([
+    { ...about, whose: 'server', until: inHours(20) },
+    { ...about, whose: 'client', until: inHours(30) },
+  ]);
+  await write([{ ...about, whose: 'server', until: inHours(10) }]);
+  const dead = randomUUID();
+  await write([{ ...about, whose: 'server', until: inHours(1) }], dead);
+  await database.query(`update outbox.relay set seen_at = seen_at - interval '1 minute' where id = $1`, [
+    dead,
+  ]);
+
+  const { certificates } = await readFigures(database);
+
+  expect(certificates).toMatchObject([
+    { ...about, whose: 'server' },
+    { ...about, whose: 'client' },
+  ]);
+  expect(certificates.map(({ leftMs }) => Math.ceil(leftMs / 3_600_000))).toEqual([10, 30]);
 });
 
 test('the time for which a server is away goes on from one reading to the next, and ends when it answers', async ({

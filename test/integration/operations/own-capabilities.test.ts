@@ -156,7 +156,7 @@ test('a relay records missing addresses, and the lag of groups at the existing o
   const health = new HealthRecord();
   health.state = 'running';
   const asked = (checked: CheckedServer): void => noteCheck(health, checked);
-  const presence = keepPresence({ database, config, temporal, asked });
+  const presence = keepPresence({ database, config, temporal, certificates: () => [], asked });
   onTestFinished(() => presence.stop());
 
   const read = () =>

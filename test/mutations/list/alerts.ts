@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const promise = 'Alerts are told once';
+const certificates = 'test/integration/relay/certificates.test.ts';
 const told = 'test/integration/alerts/told.test.ts';
 
 export const alertMutations: readonly Mutation[] = [
@@ -50,6 +51,60 @@ export const alertMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/integration/alerts/outage.test.ts',
     title: 'an outage of Temporal is told once by two relays',
+  },
+  {
+    name: 'relay-looks-at-no-certificates',
+    promise,
+    file: 'src/app/relay/start-relay.ts',
+    find: '  certificates?.start();\n',
+    replace: '',
+    test: certificates,
+    title: 'two relays tell once of a certificate',
+  },
+  {
+    name: 'relay-looks-at-no-certificate-of-the-database',
+    promise,
+    file: 'src/app/relay/certificate-looks.ts',
+    find: 'postgres === undefined ?',
+    replace: 'postgres !== undefined ?',
+    test: certificates,
+    title: 'a relay looks at the certificates of PostgreSQL',
+  },
+  {
+    name: 'relay-forgets-the-certificate-of-a-server-that-is-away',
+    promise,
+    file: 'src/app/relay/certificate-looks.ts',
+    find: 'before.get(place) ?? []',
+    replace: '[]',
+    test: certificates,
+    title: 'stays known while its server is away',
+  },
+  {
+    name: 'relay-refuses-to-read-an-expired-certificate',
+    promise,
+    file: 'src/app/relay/read-certificate.ts',
+    find: 'rejectUnauthorized: false',
+    replace: 'rejectUnauthorized: true',
+    test: certificates,
+    title: 'stays known while its server is away',
+  },
+  {
+    name: 'figures-have-certificates-of-dead-relays',
+    promise,
+    file: 'src/store/installation/certificates.ts',
+    find: 'where r.seen_at > clock_timestamp() -',
+    replace: 'where r.seen_at < clock_timestamp() +',
+    test: 'test/integration/operations/figures.test.ts',
+    title: 'figures have of each certificate',
+  },
+  {
+    name: 'metric-has-the-certificate-that-expires-last',
+    promise,
+    file: 'src/app/relay/figure-metrics.ts',
+    find: 'certificates.toReversed().map',
+    replace: 'certificates.map',
+    test: 'test/unit/app/figure-metrics.test.ts',
+    title: 'every figure of the database is exported',
   },
   {
     name: 'alerts-watch-no-groups',

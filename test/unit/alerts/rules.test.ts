@@ -23,6 +23,7 @@ const group = (figures: Partial<GroupStatus>): GroupStatus => ({
   ...figures,
 });
 const server = { server: 'kafka', address: 'kafka:9092', relays: 2, answering: 1, error: 'refused' };
+const certificate = { server: 'kafka', address: 'kafka:9092', whose: 'server' } as const;
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
@@ -66,6 +67,15 @@ const cases: Readonly<
     told: [
       'topic orders',
       'topic orders has been on hold for 2 minutes (at most 1 minute); no leader',
+      'temporal-outbox status',
+    ],
+  },
+  receipts: {
+    at: { receiptsOverdue: [{ topic: 'orders', messages: 0, oldestMs: 0 }] },
+    beyond: { receiptsOverdue: [{ topic: 'orders', messages: 3, oldestMs: 2 * minute }] },
+    told: [
+      'topic orders',
+      '3 messages of topic orders lack their receipt (at most 0 messages); the first for 2 minutes',
       'temporal-outbox status',
     ],
   },
@@ -128,6 +138,15 @@ const cases: Readonly<
       'temporal-outbox doctor',
     ],
   },
+  certificate: {
+    at: { certificates: [{ ...certificate, leftMs: 14 * day }] },
+    beyond: { certificates: [{ ...certificate, leftMs: 13 * day }] },
+    told: [
+      'kafka kafka:9092',
+      'a certificate for kafka kafka:9092 expires in 13 days (at least 14 days); it is that of the server',
+      'temporal-outbox doctor',
+    ],
+  },
 };
 
 test.each(Object.entries(cases))(
@@ -169,6 +188,19 @@ test('a server that relays reach at one address, and not at another, is told onc
     { ...server, awayMs: 2 * minute },
   ];
   expect(firingRules({ ...quietFigures, servers }, defaults)).toMatchObject([{ figure: 3 * minute }]);
+});
+
+test('of the certificates for a server the one is told that expires first, also when that is over', () => {
+  const certificates = [
+    { ...certificate, whose: 'client' as const, leftMs: -2 * day },
+    { ...certificate, leftMs: day },
+  ];
+  expect(firingRules({ ...quietFigures, certificates }, defaults)).toMatchObject([
+    {
+      figure: -2 * day,
+      text: 'a certificate for kafka kafka:9092 has expired, 2 days ago (at least 14 days); it is that of the relays',
+    },
+  ]);
 });
 
 test('the document has every rule with its default', () => {

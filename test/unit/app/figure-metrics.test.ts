@@ -30,6 +30,12 @@ const figures: Figures = {
     { topic: 'bills', messages: 3, oldestMs: 1 },
   ],
   archive: { behindMs: 3_600_000, leaves: 1 },
+  // As the database orders them: the first that expires first.
+  certificates: [
+    { server: 'kafka', address: 'b:1', whose: 'client', leftMs: -2_000 },
+    { server: 'Temporal', address: 'c:1', whose: 'server', leftMs: 5_000 },
+    { server: 'kafka', address: 'a:1', whose: 'server', leftMs: 9_000 },
+  ],
   relays: 2,
   clockOffsetMs: 1_500,
 };
@@ -64,6 +70,10 @@ test('every figure of the database is exported in its unit, by group, topic and 
     archiveBehind: [{ value: 3_600 }],
     // The database's clock is ahead of the relay's.
     clockOffset: [{ value: -1.5 }],
+    certificate: [
+      { value: -2, attributes: { server: 'kafka' } },
+      { value: 5, attributes: { server: 'Temporal' } },
+    ],
     relays: [{ value: 2 }],
   });
 });

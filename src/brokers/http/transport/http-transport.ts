@@ -1,4 +1,5 @@
 import { OutboxError } from '../../../core/errors.ts';
+import type { SecuredServer } from '../../secured-server.ts';
 import { type SendOne, type SendOutcome, sendByKey } from '../../send-by-key.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishResult, Transport } from '../../transport.ts';
 import { takenHeader, toHttpHeaders } from '../client/http-headers.ts';
@@ -44,6 +45,17 @@ export class HttpTransport implements Transport {
 
   check(): void {
     for (const name of ['webhooks', 'headers', 'tls'] as const) void this.#settings[name];
+  }
+
+  secured(addresses: readonly string[]): readonly SecuredServer[] {
+    const { guard, tls } = this.#settings;
+    const targets = addresses.map(httpTarget).filter(({ url }) => url.protocol === 'https:');
+    for (const { host } of targets) guard.check(host);
+    const servers = targets.map(({ host, server, url }) => {
+      const port = url.port === '' ? 443 : Number(url.port);
+      return [server, { host, port, tls: { ...tls, lookup: guard.lookup } }] as const;
+    });
+    return [...new Map(servers).values()];
   }
 
   async publish(batch: OutgoingBatch): Promise<PublishResult> {

@@ -40,6 +40,10 @@ export function redisPublisher(
         throw redisUnavailable(server, cause);
       }
     },
+    secured: () => {
+      const { host, port, tls } = server.target;
+      return tls === false ? [] : [{ host, port, tls: tls === true ? {} : tls }];
+    },
     server: () => link.ask(serverOf),
     ...capabilities?.(link),
     ...(keeps && {

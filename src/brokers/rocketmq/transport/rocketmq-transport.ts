@@ -1,6 +1,7 @@
 import { missingAmong } from '../../capabilities.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import { Rests } from '../../rests.ts';
+import { securedServers } from '../../secured-server.ts';
 import { type SendOutcome, sendByKey } from '../../send-by-key.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishResult } from '../../transport.ts';
 import { clientLibrary } from '../client/client-library.ts';
@@ -54,6 +55,7 @@ export function rocketmqOver(
     get endpoint() {
       return connection.servers.join(',');
     },
+    secured: () => securedServers(connection.tls, connection.servers),
     source: () => rocketmqSource(connection),
     publish: (batch) => sender.publish(batch),
     probe: (address) => sender.probe(address),

@@ -1,7 +1,9 @@
 import { OutboxError } from '../../../core/errors.ts';
 import { requirePackages } from '../../../core/packages.ts';
+import type { SecuredServer } from '../../secured-server.ts';
 import { type SendOutcome, sendByKey } from '../../send-by-key.ts';
 import type { OutgoingBatch, OutgoingMessage, PublishResult, Transport } from '../../transport.ts';
+import { securedTemporal } from '../client/secured-temporal.ts';
 import { callReason, classifyCall } from './call-failure.ts';
 import { inTime } from './in-time.ts';
 import type { WorkflowCalls } from './workflow-calls.ts';
@@ -52,6 +54,10 @@ export class WorkflowTransport implements Transport {
   get endpoint(): string {
     const { address, namespace } = this.#settings.target;
     return `${address} (namespace "${namespace}")`;
+  }
+
+  secured(): readonly SecuredServer[] {
+    return securedTemporal(this.#settings.target);
   }
 
   async publish(batch: OutgoingBatch): Promise<PublishResult> {
