@@ -1,4 +1,9 @@
-import type { MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type {
+  AggregationTemporality,
+  InstrumentType,
+  MetricData,
+  ResourceMetrics,
+} from '@opentelemetry/sdk-metrics';
 import { requirePackages } from '../core/packages.ts';
 
 /** The metrics of a process, for those who ask. */
@@ -20,10 +25,12 @@ export async function openExporter(otlp: boolean): Promise<MetricsExporter> {
   if (otlp) requirePackages('otlp');
   const { metrics } = await import('@opentelemetry/api');
   const { MeterProvider } = await import('@opentelemetry/sdk-metrics');
+  const choose = await temporality();
   const { PrometheusExporter, PrometheusSerializer } = await import('@opentelemetry/exporter-prometheus');
   const reader = new PrometheusExporter({ preventServerStart: true });
+  reader.selectAggregationTemporality = choose;
   const serializer = new PrometheusSerializer();
-  const provider = new MeterProvider({ readers: otlp ? [reader, await otlpReader()] : [reader] });
+  const provider = new MeterProvider({ readers: otlp ? [reader, await otlpReader(choose)] : [reader] });
   metrics.setGlobalMeterProvider(provider);
   return {
     async text() {
@@ -51,8 +58,21 @@ function withUnits(collected: ResourceMetrics): ResourceMetrics {
   return { ...collected, scopeMetrics };
 }
 
-async function otlpReader() {
+type Temporality = (instrument: InstrumentType) => AggregationTemporality;
+
+/**
+ * Cumulative, but for gauges: of those the SDK would go on to tell the last value of attributes that are observed no longer, such as the
+ * number of failed messages of a topic that has none any more.
+ */
+async function temporality(): Promise<Temporality> {
+  const { AggregationTemporality: of, InstrumentType: kinds } = await import('@opentelemetry/sdk-metrics');
+  return (instrument) => (instrument === kinds.OBSERVABLE_GAUGE ? of.DELTA : of.CUMULATIVE);
+}
+
+async function otlpReader(choose: Temporality) {
   const { OTLPMetricExporter } = await import('@opentelemetry/exporter-metrics-otlp-proto');
   const { PeriodicExportingMetricReader } = await import('@opentelemetry/sdk-metrics');
-  return new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter() });
+  const exporter = new OTLPMetricExporter();
+  exporter.selectAggregationTemporality = choose;
+  return new PeriodicExportingMetricReader({ exporter });
 }

@@ -1,4 +1,4 @@
-import type { Figures, NotedFigures } from '../../store/figures/figures.ts';
+import type { Figures, MessageCount, NotedFigures } from '../../store/figures/figures.ts';
 import type { Meter, Observation } from '../../telemetry/meter.ts';
 import type { MetricOf } from '../../telemetry/metrics.ts';
 
@@ -38,6 +38,8 @@ const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
 /** Exports the figures of the database that some relay has noted last. */
 export class FigureMetrics {
   readonly #stops: readonly (() => void)[];
+  /** What was counted once, as 0: an application's provider goes on to tell the last count of what is counted no longer. */
+  readonly #none = new Map<string, MessageCount>();
   #noted: NotedFigures | undefined;
   #seenAt = 0;
 
@@ -49,7 +51,13 @@ export class FigureMetrics {
   }
 
   seen(noted: NotedFigures): void {
-    this.#noted = noted;
+    const { figures } = noted;
+    const counted = new Map(figures.messages.map((count) => [`${count.state} ${count.topic}`, count]));
+    for (const [name, count] of counted) this.#none.set(name, { ...count, messages: 0 });
+    this.#noted = {
+      ...noted,
+      figures: { ...figures, messages: [...new Map([...this.#none, ...counted]).values()] },
+    };
     this.#seenAt = performance.now();
   }
 

@@ -90,3 +90,10 @@ test('figures that no relay has read for a minute are not exported, and none aft
   exported.stop();
   expect(watched.size).toBe(0);
 });
+
+test('messages of which there are none any more are counted as 0', () => {
+  const { exported, read } = metered();
+  exported.seen({ figures, agoMs: 0, number: '1' });
+  exported.seen({ figures: { ...figures, messages: [] }, agoMs: 0, number: '2' });
+  expect(read()['messages']).toEqual([{ value: 0, attributes: { topic: 'orders', state: 'failed' } }]);
+});
