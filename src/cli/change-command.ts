@@ -122,7 +122,8 @@ async function carryOut<Sample>(
   if (refused !== undefined) return refused;
   const { answers, wrongName } = await withOperations(flags, async (at) => {
     const done = await asked.change(at, optionsOf(flags));
-    return { answers: done, wrongName: done.length === 0 ? await unknownNames(at, flags) : undefined };
+    const found = done.some(({ result }) => result !== 'unknown');
+    return { answers: done, wrongName: found ? undefined : await unknownNames(at, flags) };
   });
   return wrongName === undefined
     ? tell(answers, asked.rowOf, flags.dryRun ?? false, output)

@@ -58,6 +58,12 @@ const wrong: readonly (readonly [what: string, args: readonly string[], code: st
   ['lanes of an unknown topic', ['lanes', 'nope', '2', '--yes'], 'OUTBOX_TOPIC_UNKNOWN', '"nope"'],
   ['inbox list of an unknown group', ['inbox', 'list', '--group', 'nope'], 'OUTBOX_GROUP_UNKNOWN', '"nope"'],
   [
+    'a change of kept messages by id of an unknown group',
+    ['inbox', 'discard', 'a', '--group', 'nope', '--yes'],
+    'OUTBOX_GROUP_UNKNOWN',
+    '"nope"',
+  ],
+  [
     'an invalid delay',
     ['reschedule', id, '--after', 'never', '--yes'],
     'OUTBOX_OPTION_INVALID',
