@@ -41,7 +41,13 @@ test('a message that waits at Kafka for a group with its inbox elsewhere is behi
   const at = operations({ database: { url: fixture.url }, groups });
   const temporal = { server: 'Temporal', address: 'a:1', ask: async () => null };
   const config = { topics: [topic], transports, groups };
-  const presence = keepPresence({ database: fixture.database, config, temporal, asked: () => undefined });
+  const presence = keepPresence({
+    database: fixture.database,
+    config,
+    temporal,
+    asked: () => undefined,
+    certificates: () => [],
+  });
   end.onTestFinished(async () => {
     await presence.stop();
     await at.close();
