@@ -133,4 +133,14 @@ export const signInMutations: readonly Mutation[] = [
     test: 'test/unit/api/sign-in/any-of.test.ts',
     title: 'one that cannot decide keeps nobody out, and lets nobody in',
   },
+  {
+    name: 'sign-out-here-only',
+    promise,
+    file: 'src/api/sign-in/open-id-connect.ts',
+    find: 'if (there === undefined) return',
+    replace: 'if (there !== null) return',
+    test: 'test/integration/api/sign-in/sign-out.test.ts',
+    title:
+      'a form that signs out is led to the provider, whose session ends too, and back to the registered address',
+  },
 ];
