@@ -61,6 +61,8 @@ create sequence outbox.parked_position_seq as bigint start 1 increment 1 minvalu
 
 create sequence outbox.reconciliation_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+create sequence outbox.sign_in_try_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 create table outbox.alert (
   rule text collate "C" not null,
   subject text collate "C" not null,
@@ -133,11 +135,21 @@ create table outbox.audit (
   details jsonb
 );
 constraint audit_pkey PRIMARY KEY (id);
+constraint audit_sealed TRIGGER DEFERRABLE INITIALLY DEFERRED;
 CREATE UNIQUE INDEX audit_bulk ON outbox.audit USING btree (bulk_id, message_id) WHERE (bulk_id IS NOT NULL);
 CREATE UNIQUE INDEX audit_bulk_kept ON outbox.audit USING btree (bulk_id, inbox_id) WHERE ((bulk_id IS NOT NULL) AND (inbox_id IS NOT NULL));
 CREATE INDEX audit_inbox ON outbox.audit USING btree (consumer_group, inbox_id, id) WHERE (inbox_id IS NOT NULL);
 CREATE INDEX audit_message ON outbox.audit USING btree (message_id, id) WHERE (message_id IS NOT NULL);
 CREATE INDEX audit_topic ON outbox.audit USING btree (topic, id) WHERE (message_id IS NULL);
+CREATE CONSTRAINT TRIGGER audit_sealed AFTER INSERT ON outbox.audit DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION outbox.seal_audit();
+
+create table outbox.audit_seal (
+  "position" bigint not null,
+  audit_id bigint not null,
+  hash text not null
+);
+constraint audit_seal_audit_id_key UNIQUE (audit_id);
+constraint audit_seal_pkey PRIMARY KEY ("position");
 
 create table outbox.batch (
   id uuid not null,
@@ -595,7 +607,8 @@ create table outbox.relay (
   started_at timestamp with time zone not null default clock_timestamp(),
   seen_at timestamp with time zone not null default clock_timestamp(),
   servers jsonb not null,
-  lags jsonb not null
+  lags jsonb not null,
+  certificates jsonb not null default '[]'::jsonb
 );
 constraint relay_pkey PRIMARY KEY (id);
 
@@ -648,6 +661,15 @@ create table outbox.setting (
   updated_at timestamp with time zone not null default now()
 );
 constraint setting_pkey PRIMARY KEY (name);
+
+create table outbox.sign_in_try (
+  id bigint not null generated always as identity,
+  what text collate "C" not null,
+  at timestamp with time zone not null
+);
+constraint sign_in_try_pkey PRIMARY KEY (id);
+CREATE INDEX sign_in_try_at ON outbox.sign_in_try USING btree (at);
+CREATE INDEX sign_in_try_what ON outbox.sign_in_try USING btree (what, at);
 
 create table outbox.topic (
   name text collate "C" not null,
@@ -2857,6 +2879,34 @@ begin
 end
 $function$;
 privileges {owner=X/owner}
+
+CREATE OR REPLACE FUNCTION outbox.seal_audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  last outbox.audit_seal;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('outbox.audit_seal', 0));
+  select * into last from outbox.audit_seal s order by s.position desc limit 1;
+  insert into outbox.audit_seal (position, audit_id, hash) values
+    (coalesce(last.position, 0) + 1, new.id, outbox.sha256(coalesce(last.hash, '') || outbox.sealed_text(new)));
+  return null;
+end
+$function$;
+privileges {owner=X/owner}
+
+CREATE OR REPLACE FUNCTION outbox.sealed_text(a outbox.audit)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_array(a.id, extract(epoch from a.at), a.actor, a.action, a.topic, a.message_id, a.consumer_group, a.inbox_id,
+    a.bulk_id, a.result, a.reason, a.details)::text
+$function$;
 
 CREATE OR REPLACE FUNCTION outbox.send(topic text, payload text, key text DEFAULT NULL::text, after interval DEFAULT NULL::interval, at timestamp with time zone DEFAULT NULL::timestamp with time zone, ref text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, id uuid DEFAULT NULL::uuid, replace boolean DEFAULT false, expires_after interval DEFAULT NULL::interval, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, keep_due boolean DEFAULT false, at_most interval DEFAULT NULL::interval)
  RETURNS outbox.stored
