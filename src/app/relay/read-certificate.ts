@@ -48,6 +48,7 @@ function named(host: string, tls: ConnectionOptions): ConnectionOptions {
 
 async function askForTls(socket: Socket, signal: AbortSignal): Promise<void> {
   socket.write(sslRequest);
-  const [answer]: readonly unknown[] = await once(socket, 'data', { signal });
+  const events: readonly unknown[] = await once(socket, 'data', { signal });
+  const [answer] = events;
   if (!(answer instanceof Buffer) || answer[0] !== sslAnswer) throw new Error('The server has no TLS.');
 }

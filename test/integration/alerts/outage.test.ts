@@ -3,10 +3,10 @@ import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { send } from '../../../src/outbox/send.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
+import { hookServer } from '../../support/fixtures/alert-receivers.ts';
 import { journalTransport } from '../../support/fixtures/journal.ts';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { hookServer } from '../../support/fixtures/alert-receivers.ts';
 
 // A relay looks at its servers every five seconds.
 vi.setConfig({ testTimeout: 240_000 });

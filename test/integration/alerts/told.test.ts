@@ -7,11 +7,11 @@ import { FigureLooks } from '../../../src/relay/figure-looks.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { silenceRule } from '../../../src/store/alerts/silences.ts';
 import type { Database } from '../../../src/store/database/database.ts';
+import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { webhookSecret } from '../../support/fixtures/webhook.ts';
-import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 
 /** Short enough for a test; everything else follows from it. */
 const intervalMs = 100;

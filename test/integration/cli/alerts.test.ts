@@ -5,9 +5,9 @@ import { expect, test, vi } from 'vitest';
 import { noteAlerts } from '../../../src/store/alerts/alerts.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
+import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

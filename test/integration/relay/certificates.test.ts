@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type TlsOptions } from 'node:tls';
 import type { AddressInfo } from 'node:net';
+import { createServer, type TlsOptions } from 'node:tls';
 import { expect, inject, type TestContext, test, vi } from 'vitest';
 import { z } from 'zod';
 import { CertificateLooks } from '../../../src/app/relay/certificate-looks.ts';
