@@ -71,7 +71,7 @@ export const alertMutations: readonly Mutation[] = [
     title: 'a relay looks at the certificates of PostgreSQL',
   },
   {
-    name: 'relay-forgets-the-certificate-of-a-server-that-is-away',
+    name: 'relay-forgets-certificates-of-a-server-away',
     promise,
     file: 'src/app/relay/certificate-looks.ts',
     find: 'before.get(place) ?? []',

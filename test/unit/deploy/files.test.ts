@@ -1,13 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { registerDeliveryCommands } from '../../../src/cli/delivery-commands.ts';
-import { registerInboxCommands } from '../../../src/cli/inbox-commands.ts';
-import { registerMessageCommands } from '../../../src/cli/message-commands.ts';
-import { registerSchemaCommands } from '../../../src/cli/schema-commands.ts';
-import { registerUpkeepCommands } from '../../../src/cli/upkeep-commands.ts';
+import { commandTree } from '../../../src/cli/run-program.ts';
 import { deployPath, deployText, yamlOf } from './deploy-files.ts';
 
 const relayArguments = ['relay', '--config', 'dist/outbox.config.js', '--health', '8080', '--metrics'];
@@ -15,16 +11,7 @@ const metricsAt = '0.0.0.0:9464';
 
 /** The words of a command that are neither one of the program's commands nor one of that command's options. */
 function unknownIn(words: readonly string[]): readonly string[] {
-  const root = new Command();
-  for (const register of [
-    registerSchemaCommands,
-    registerDeliveryCommands,
-    registerMessageCommands,
-    registerInboxCommands,
-    registerUpkeepCommands,
-  ])
-    register(root);
-  let command: Command = root;
+  let command: Command = commandTree([]);
   const unknown: string[] = [];
   for (const [n, word] of words.entries()) {
     const next = command.commands.find((one) => one.name() === word);
