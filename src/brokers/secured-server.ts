@@ -4,7 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 export interface SecuredServer {
   /** As a socket takes it: an IPv6 address without brackets. */
   readonly host: string;
-  /** Of TCP. */
+  /** The one that speaks TLS. */
   readonly port: number;
   /** Options of `tls.connect`, among them the certificate of this client, if it has one. */
   readonly tls: ConnectionOptions;

@@ -35,6 +35,8 @@ export async function readGroups(sql: Sql, countingTo = countLimit): Promise<rea
   return sql.query<GroupStatus>(
     `with recursive ${keepingGroups}, names as (
        select name from keeping where name is not null union select consumer_group from outbox.consumer_group
+         -- The row of the retention, for all groups together.
+         where consumer_group <> ''
      )
      select n.name as "group", p.count as parked, p.oldest as "oldestParkedMs", k.count as "parkedKeys", k.blocked as "blockedKeys",
        f.count as failed, f.oldest as "oldestFailedMs", g.window_ms::float8 as "windowMs",

@@ -83,10 +83,10 @@ export async function readRelays(sql: Sql): Promise<readonly RelayStatus[]> {
   );
 }
 
-/** The consumer groups that keep their processed ids in this database. */
+/** The consumer groups that keep their processed ids in this database; not the row of the retention, for all groups together. */
 export async function readGroupNames(sql: Sql): Promise<readonly string[]> {
   const rows = await sql.query<{ name: string }>(
-    `select consumer_group as name from outbox.consumer_group order by 1 limit 100`,
+    `select consumer_group as name from outbox.consumer_group where consumer_group <> '' order by 1 limit 100`,
   );
   return rows.map(({ name }) => name);
 }

@@ -5,8 +5,9 @@ import { FigureLooks } from '../../../src/relay/figure-looks.ts';
 import type { NotedFigures } from '../../../src/store/figures/figures.ts';
 import { beginFiguresLook, noteFigures, readFiguresNote } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
-import { writeRelay } from '../../../src/store/installation/relays.ts';
+import { readGroupNames, writeRelay } from '../../../src/store/installation/relays.ts';
 import { writeReconciliation } from '../../../src/store/verify/reconciliation.ts';
+import { archiveFixture } from '../../support/fixtures/archive-fixture.ts';
 import { confirmFixture } from '../../support/fixtures/confirm-fixture.ts';
 import { keptFixture } from '../../support/fixtures/kept-fixture.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
@@ -127,6 +128,21 @@ test('figures count what groups keep', async (context) => {
   expect((await readFigures(kept.database)).groups).toMatchObject([
     { group: kept.group, parked: 1, parkedKeys: 1, failed: 1 },
   ]);
+});
+
+test('the row that the retention keeps for all groups together is no group: brokers refuse its name', async ({
+  onTestFinished,
+}) => {
+  const archive = await archiveFixture();
+  const { database } = archive.fixture;
+  onTestFinished(() => archive.fixture.drop());
+  await database.query(`insert into outbox.consumer_group values ('billing', 1000, outbox.clock())`);
+
+  await archive.archive();
+
+  expect(await database.query('select from outbox.consumer_group')).toHaveLength(2);
+  expect(await readGroupNames(database)).toEqual(['billing']);
+  expect((await readFigures(database)).groups).toMatchObject([{ group: 'billing' }]);
 });
 
 test('figures have of each certificate that living relays have seen the end that comes first', async ({

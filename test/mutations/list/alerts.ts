@@ -125,6 +125,15 @@ export const alertMutations: readonly Mutation[] = [
     title: 'messages of which there are none any more',
   },
   {
+    name: 'row-of-the-retention-is-a-group',
+    promise,
+    file: 'src/store/installation/relays.ts',
+    find: ` where consumer_group <> '' order by 1`,
+    replace: ' order by 1',
+    test: 'test/integration/operations/figures.test.ts',
+    title: 'the row that the retention keeps for all groups',
+  },
+  {
     name: 'alerts-watch-no-groups',
     promise,
     file: 'src/app/relay/stalled.ts',
