@@ -45,7 +45,7 @@ export function relayServers(input: RelayServersInput): RelayServers {
     report({ type: 'waiting-for-server', server, address: serverAddress, error });
   const rules = { signal, passing: isAway };
   let connected: Engine | undefined;
-  let failure: unknown = new Error('Not checked yet.');
+  let failure: unknown;
   return {
     report: (event) => {
       if (event.type !== 'error') report(event);
@@ -89,6 +89,8 @@ export function relayServers(input: RelayServersInput): RelayServers {
       server: 'Temporal',
       address,
       ask: async () => {
+        // Until it was tried nobody knows: relays that start one after the other would tell of an outage.
+        if (connected === undefined && failure === undefined) return null;
         if (connected === undefined) throw failure;
         await connected.ping();
         return null;
