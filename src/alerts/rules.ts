@@ -101,16 +101,17 @@ export const alertRules = {
     next: status,
   },
   receipts: {
-    measures: 'published messages of a topic whose receipt is overdue',
-    unit: 'messages',
-    normal: 0,
+    measures: 'how long the receipt of a published message has been overdue',
+    unit: 'time',
+    // Of a group that is only behind it is overdue for a moment, until a relay has asked how far the group is.
+    normal: 10 * minute,
     measure: ({ receiptsOverdue }) =>
       receiptsOverdue.map(({ messages, oldestMs, topic }) => ({
         subject: about('topic', topic),
-        figure: messages,
-        because: `the first for ${inUnit('time', oldestMs)}`,
+        figure: oldestMs,
+        because: `${inUnit('messages', messages)} of it lack theirs`,
       })),
-    says: (figure, subject) => `${figure} of ${subject} lack their receipt`,
+    says: (figure, subject) => `a receipt of ${subject} has been overdue for ${figure}`,
     next: status,
   },
   parked: {

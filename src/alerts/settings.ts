@@ -53,8 +53,8 @@ export interface AlertSettings {
   readonly failed?: number | false;
   /** How long a topic has waited for its broker or address. @defaultValue `'1m'` */
   readonly hold?: Duration | false;
-  /** Published messages of a topic whose receipt is overdue. @defaultValue 0: the first one is told */
-  readonly receipts?: number | false;
+  /** How long the receipt of a published message has been overdue. @defaultValue `'10m'` */
+  readonly receipts?: Duration | false;
   /** How long a message has been parked by a group whose inbox is in this database. @defaultValue `'15m'` */
   readonly parked?: Duration | false;
   /** Messages of a topic that a group has not read, where the broker tells that. @defaultValue 10,000 */

@@ -71,11 +71,11 @@ const cases: Readonly<
     ],
   },
   receipts: {
-    at: { receiptsOverdue: [{ topic: 'orders', messages: 0, oldestMs: 0 }] },
-    beyond: { receiptsOverdue: [{ topic: 'orders', messages: 3, oldestMs: 2 * minute }] },
+    at: { receiptsOverdue: [{ topic: 'orders', messages: 3, oldestMs: 10 * minute }] },
+    beyond: { receiptsOverdue: [{ topic: 'orders', messages: 3, oldestMs: 20 * minute }] },
     told: [
       'topic orders',
-      '3 messages of topic orders lack their receipt (at most 0 messages); the first for 2 minutes',
+      'a receipt of topic orders has been overdue for 20 minutes (at most 10 minutes); 3 messages of it lack theirs',
       'temporal-outbox status',
     ],
   },
