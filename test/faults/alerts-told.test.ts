@@ -1,0 +1,92 @@
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { alertRuleNames } from '../../src/alerts/rules.ts';
+import { send, transaction } from '../../src/index.ts';
+import { faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import {
+  archiveBehind,
+  brokerAway,
+  certificateExpires,
+  clockOff,
+  drift,
+  messageLocked,
+  poisonForTheBroker,
+  poisonForTheGroup,
+  relayKilled,
+  stuckConsumer,
+  temporalAway,
+} from '../support/faults/story-faults.ts';
+import { type Billing, type StoryRelay, type StoryStage, storyStage } from '../support/faults/story-stage.ts';
+
+test('in a story of faults every alert is told once by two relays when it begins and once when it is over, and Prometheus sees the same', {
+  timeout: faultTimeoutMs(400_000),
+}, async (context) => {
+  const stage = await storyStage(context);
+  const { story } = stage;
+  await expect.poll(() => stage.prometheus.firing(), { timeout: 20_000 }).toContain('OutboxNoRelay');
+  const relays = [await stage.relay(0), await stage.relay(1)];
+  const billing: Billing = { gate: Promise.resolve(), refusing: true };
+  const consuming = await stage.consume(billing);
+  await quiet(stage, async () => (await consuming.status()).handled);
+
+  try {
+    await Promise.all([story.fault(certificateExpires(stage)), faults(stage, relays, billing)]);
+  } finally {
+    const file = path.join(tmpdir(), 'outbox-alert-story.txt');
+    const table = story.table();
+    await writeFile(file, `${table}\n`);
+    console.info(`${table}\n(also in ${file})`);
+  }
+
+  await judged(stage, 10);
+  expect(story.told).toEqual(story.expected);
+  const rules = new Set(story.expected.map((told) => told.split(' ', 1)[0]));
+  expect(rules).toEqual(new Set(alertRuleNames));
+  const fired = await stage.prometheus.fired();
+  expect(fired).toEqual([...story.expectedOfPrometheus, 'OutboxNoRelay'].toSorted());
+  expect(await stage.prometheus.firing()).toEqual([]);
+});
+
+/** Waits until the figures have been judged so often again, so that what is told twice would have been. */
+async function judged({ database }: StoryStage, rounds: number): Promise<void> {
+  const read = async (): Promise<number> => {
+    const [row] = await database.query<{ judged: number }>(
+      'select judged::float8 as judged from outbox.figures',
+    );
+    return row?.judged ?? 0;
+  };
+  const before = await read();
+  await expect.poll(read).toBeGreaterThanOrEqual(before + rounds);
+}
+
+/** All but the certificate, which relays look at less often. */
+async function faults(stage: StoryStage, relays: readonly StoryRelay[], billing: Billing): Promise<void> {
+  const { story } = stage;
+  await story.fault(poisonForTheBroker(stage));
+  await Promise.all([stuckConsumer(stage, billing), temporalAway(stage)].map((fault) => story.fault(fault)));
+  await story.over(['successRate'], 'poison for the broker');
+  await Promise.all(
+    [poisonForTheGroup(stage, billing), messageLocked(stage)].map((fault) => story.fault(fault)),
+  );
+  await story.fault(brokerAway(stage, billing));
+  await Promise.all(
+    [drift(stage), archiveBehind(stage), clockOff(relays)].map((fault) => story.fault(fault)),
+  );
+  await story.fault(relayKilled(stage, relays));
+}
+
+/** Everything is delivered and handled, and nothing is told. */
+async function quiet(
+  { client, hook, prometheus, topics: { orders } }: StoryStage,
+  handled: () => Promise<number>,
+): Promise<void> {
+  await transaction(client, async (tx) => {
+    for (let n = 0; n < 20; n += 1) await send(tx, orders, { n });
+    await send(tx, orders, { n: 20 }, { after: 200 });
+  });
+  await expect.poll(handled).toBe(21);
+  await expect.poll(() => prometheus.firing()).toEqual([]);
+  expect(hook.posted).toEqual([]);
+}

@@ -1,0 +1,254 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import pg from 'pg';
+import { expect, inject, type TestContext } from 'vitest';
+import { z } from 'zod';
+import { freePort, startKafka } from '../../../dev/servers/index.ts';
+import { clientOf, consumer, permanent } from '../../../src/consumer.ts';
+import { receiptsAddress } from '../../../src/core/receipt.ts';
+import { type Topic, topic } from '../../../src/index.ts';
+import { type Operations, operations } from '../../../src/operations.ts';
+import { readInstallation } from '../../../src/store/installation/installation.ts';
+import { openExporter } from '../../../src/telemetry/exporter.ts';
+import { kafka } from '../../../src/transports.ts';
+import { hookServer } from '../fixtures/alert-receivers.ts';
+import { testAuthority } from '../fixtures/certificates.ts';
+import { type CliProcess, startCli } from '../fixtures/cli-process.ts';
+import { createTestDatabase } from '../fixtures/database.ts';
+import { startPrometheus } from '../fixtures/prometheus.ts';
+import { createTopic, observer, untilServed } from '../kafka/kafka-topic.ts';
+import { AlertStory } from './alert-story.ts';
+import { startFaultProxy } from './fault-proxy.ts';
+
+/** Everything that a story of alerts breaks, and what repairs it. */
+export type StoryStage = Awaited<ReturnType<typeof storyStage>>;
+
+/** A relay of the story, by the command. */
+export interface StoryRelay extends CliProcess {
+  /** Whether it drains the lane of this topic, by its own metrics. */
+  readonly owns: (topic: string) => Promise<boolean>;
+}
+
+/** What a handler does with a message. */
+export interface Billing {
+  /** It waits here, if it is closed, before the message `stuckAt`. */
+  gate: Promise<void>;
+  /** It refuses everything below 0: -1 for good, others for now. */
+  refusing: boolean;
+}
+
+const numbered = z.object({ n: z.number(), filling: z.string().optional() });
+const program = fileURLToPath(new URL('../../../dist/src', import.meta.url));
+const zod = fileURLToPath(new URL('../../../node_modules/zod', import.meta.url));
+
+/**
+ * The configuration of a relay, as JSON in a variable. SIGUSR2 sets the clock that the relay reads a minute ahead, and back.
+ */
+const configText = `import { defineConfig, topic } from '${program}/index.js';
+import { http, kafka } from '${program}/transports.js';
+import { z } from '${zod}';
+const { authority, brokers, topics, ...settings } = JSON.parse(process.env.OUTBOX_STORY);
+const now = Date.now;
+let aheadMs = 0;
+Date.now = () => now() + aheadMs;
+process.on('SIGUSR2', () => (aheadMs = 60_000 - aheadMs));
+export default defineConfig({
+  ...settings,
+  topics: topics.map(({ name, options }) => topic(name, z.unknown(), options)),
+  transports: {
+    kafka: kafka({ servers: brokers }),
+    http: http({ secret: 'whsec_' + btoa('a secret of twenty-four bytes'), allow: ['127.0.0.1'], tls: { ca: authority } }),
+  },
+});
+`;
+
+/** Two relays by the command, a Kafka of its own, a consumer, and a Prometheus that scrapes them. All of it ends with the test. */
+export async function storyStage(context: TestContext) {
+  const { onTestFinished } = context;
+  const [metricsPort, ...relayPorts] = [await freePort(), await freePort(), await freePort()];
+  const prometheus = await startPrometheus(context, { ports: [metricsPort, ...relayPorts], minuteMs: 500 });
+  const [broker, made, temporal] = await Promise.all([
+    startKafka({ env: { ...process.env, KAFKA_BROKERS: '' } }),
+    createTestDatabase(),
+    startFaultProxy(inject('temporalAddress')),
+  ]);
+  onTestFinished(async () => {
+    await Promise.all([broker.stop(), temporal.close(), made.drop()]);
+  });
+  const [node] = broker.nodes;
+  if (node === undefined) throw new Error('This test kills the broker, so it has to be one of its own.');
+  const brokers = broker.brokers.join(',');
+  const seen = observer(brokers);
+  await createReceipts(seen);
+  const https = await certifiedServer(context);
+  const options = {
+    orders: { transport: 'kafka', address: await createTopic(seen), timer: 'lane', retry: ['1h'] },
+    invoices: {
+      transport: 'kafka',
+      address: await createTopic(seen, { configEntries: [{ name: 'max.message.bytes', value: '5000' }] }),
+      confirm: { group: 'billing', receiptTimeout: '1s' },
+    },
+    hooks: { transport: 'http', address: https.url },
+  } as const;
+  const topics = {
+    orders: topic('orders', numbered, options.orders),
+    invoices: topic('invoices', numbered, options.invoices),
+  };
+  const hook = await hookServer(context);
+  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  onTestFinished(() => connection.close());
+  const pool = new pg.Pool({ connectionString: made.url, max: 20 });
+  onTestFinished(() => pool.end());
+  const config = {
+    database: { url: made.url },
+    temporal: { address: temporal.address },
+    topics: Object.values(topics),
+    transports: { kafka: kafka({ servers: brokers }) },
+  };
+  const operator: Operations = operations(config);
+  onTestFinished(() => operator.close());
+  const client = clientOf(pool);
+  await metricsPage(context, metricsPort);
+  const settings = {
+    database: config.database,
+    temporal: config.temporal,
+    brokers,
+    authority: https.authority,
+    topics: Object.entries(options).map(([name, given]) => ({ name, options: given })),
+    relay: { laneIdleTimeout: '1m', reconcileInterval: '2s', archiveInterval: '1s' },
+    stalled: { after: '2s' },
+    alerts: {
+      oldestDue: '5s',
+      // A broker that is back needs some seconds until a consumer has joined again.
+      receipts: '15s',
+      lateness: '1s',
+      hold: '500ms',
+      stalledGroup: '3s',
+      drift: 0,
+      successRate: 0.95,
+      // A relay that starts says for some seconds that Temporal is away.
+      serverAway: '8s',
+      interval: '500ms',
+      to: { webhook: { url: hook.url } },
+    },
+  };
+  return {
+    brokers,
+    client,
+    database: made.database,
+    hook,
+    https,
+    node,
+    operator,
+    prometheus,
+    temporal,
+    topics,
+    story: new AlertStory(hook, prometheus),
+    installation: await readInstallation(made.database),
+    workflows: new Client({ connection }),
+    consume: (billing: Billing) => consume({ client, config, context, billing, topics }),
+    relay: async (index: number) => startRelayOf(context, settings, relayPorts[index] ?? 0),
+  };
+}
+
+/** The topic of receipts, which a new Kafka lacks. */
+async function createReceipts(seen: ReturnType<typeof observer>): Promise<void> {
+  const admin = seen.admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic: receiptsAddress, numPartitions: 1, replicationFactor: 1 }] });
+  await admin.disconnect();
+  await untilServed(seen, receiptsAddress);
+}
+
+/** A server with TLS, whose certificate is for a year. */
+async function certifiedServer({ onTestFinished }: TestContext) {
+  const authority = testAuthority('story');
+  const forDays = (days: number) => authority.issueFor(days, '127.0.0.1');
+  const server = createSecureServer(forDays(365)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return {
+    authority: authority.ca,
+    address: `127.0.0.1:${port}`,
+    url: `https://127.0.0.1:${port}/`,
+    /** Shows a certificate for so many days from now on. */
+    certify: (days: number) => server.setSecureContext(forDays(days)),
+  };
+}
+
+/** What this process measures, as an application with a consumer serves it. */
+async function metricsPage({ onTestFinished }: TestContext, port: number): Promise<void> {
+  const exporter = await openExporter(false);
+  const server = createServer((_request, response) => {
+    void exporter
+      .text()
+      .then((text) => response.setHeader('content-type', 'text/plain; version=0.0.4').end(text));
+  }).listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await exporter.stop();
+  });
+}
+
+async function startRelayOf(context: TestContext, settings: object, port: number): Promise<StoryRelay> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'outbox-story-'));
+  context.onTestFinished(() => rm(folder, { recursive: true }));
+  const file = path.join(folder, 'outbox.config.ts');
+  await writeFile(file, configText);
+  const relay = startCli(context, ['relay', '--config', file, '--metrics', `127.0.0.1:${port}`], {
+    OUTBOX_STORY: JSON.stringify(settings),
+  });
+  await expect
+    .poll(() => relay.stdout() + relay.stderr(), { timeout: 120_000 })
+    .toContain('Delivering 3 topics');
+  const owned = (topicName: string) =>
+    new RegExp(`^outbox_lanes_owned\\{[^}]*messaging_destination_name="${topicName}"[^}]*\\} 1$`, 'm');
+  return {
+    ...relay,
+    async owns(topicName) {
+      const page = await fetch(`http://127.0.0.1:${port}/metrics`);
+      return owned(topicName).test(await page.text());
+    },
+  };
+}
+
+interface ConsumeInput {
+  readonly client: ReturnType<typeof clientOf<pg.PoolClient>>;
+  readonly config: Parameters<typeof consumer>[1]['config'];
+  readonly context: TestContext;
+  readonly billing: Billing;
+  readonly topics: Readonly<Record<'orders' | 'invoices', Topic<z.infer<typeof numbered>>>>;
+}
+
+async function consume({ billing, client, config, context, topics }: ConsumeInput) {
+  const running = await consumer(client, {
+    config,
+    group: 'billing',
+    batch: { size: 500 },
+    quickRetries: [],
+    retry: ['1h'],
+    breaker: false,
+    transactionTimeout: '60s',
+    logger: false,
+  })
+    .on(topics.orders, async (_tx, { payload: { n } }) => {
+      await billing.gate;
+      if (!billing.refusing || n >= 0) return;
+      const error = new Error('the bank is closed');
+      throw n === -1 ? permanent(error) : error;
+    })
+    .on(topics.invoices, () => billing.gate)
+    .start();
+  context.onTestFinished(() => running.stop());
+  return running;
+}
