@@ -57,8 +57,8 @@ export const rocketmqMutations: readonly Mutation[] = [
     file: 'src/brokers/rocketmq/transport/rocketmq-options.ts',
     find: 'return (brokerTls ?? secured)();',
     replace: 'return brokerTls?.() ?? false;',
-    test: 'test/transports/rocketmq/enforced.test.ts',
-    title: 'every call to servers that enforce TLS says what is wrong with it',
+    test: 'test/unit/brokers/rocketmq/options.test.ts',
+    title: 'brokers are asked as proxies are, with or without TLS, unless an option of their own tells',
   },
   {
     name: 'groups-that-give-messages-up-are-joined',
