@@ -68,11 +68,11 @@ export class Sandbox {
     });
   }
 
-  /** Starts a program in the sandbox. */
+  /** Starts a program in the sandbox. Its standard input ends with this process at the latest. */
   start(command: string, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
     return spawn('nsenter', this.#entered('/mnt', command, args), {
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
   }
 

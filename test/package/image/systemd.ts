@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
 import { onTestFinished } from 'vitest';
 import type { Podman } from './podman.ts';
 import { type Answer, printedBy } from './sandbox.ts';
@@ -48,8 +49,24 @@ exec env -i container=outbox PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
   "$(command -v /lib/systemd/systemd || command -v /usr/lib/systemd/systemd)" --system --unit=outbox.target
 `;
 
-/** A group of processes below which systemd makes its own. */
-const group = '/sys/fs/cgroup/outbox-systemd';
+/**
+ * Runs `boot.sh` in a control group of its own until the standard input ends, then ends every process of the group and removes it.
+ * The input also ends when the test process is killed.
+ */
+const run = `
+mkdir "$GROUP"
+sh -c 'echo $$ > "$GROUP/cgroup.procs"
+  exec unshare --cgroup --pid --fork --mount --uts --ipc --kill-child sh -e /mnt/systemd/boot.sh' &
+echo $!
+cat
+echo 1 > "$GROUP/cgroup.kill"
+wait $! || true
+for try in $(seq 100); do
+  find "$GROUP" -depth -type d -exec rmdir {} + && exit
+  sleep 0.1
+done
+exit 1
+`;
 
 export interface UnitFiles {
   readonly unit: string;
@@ -61,7 +78,7 @@ export interface UnitFiles {
   readonly image: string;
 }
 
-/** Starts systemd with a unit; it ends with the test. */
+/** Starts systemd with a unit; it ends with the test. A failed test prints what the unit did. */
 export async function startSystemd(podman: Podman, files: UnitFiles): Promise<Systemd> {
   const { sandbox } = podman;
   await mkdir(sandbox.at('systemd/root'), { recursive: true });
@@ -70,25 +87,46 @@ export async function startSystemd(podman: Podman, files: UnitFiles): Promise<Sy
   const lines = Object.entries(files.environment).map(([name, value]) => `${name}="${value}"\n`);
   writeFileSync(sandbox.at('systemd/relay.env'), lines.join(''));
   const image = await podman.call('image', 'mount', files.image);
-  const own = 'unshare --cgroup --pid --fork --mount --uts --ipc --kill-child';
-  const script = `mkdir ${group} && echo $$ > ${group}/cgroup.procs && exec ${own} sh -e /mnt/systemd/boot.sh`;
-  const child = sandbox.start('sh', ['-c', script], { APPLICATION: `${image}/app`, UNIT: files.unit });
-  let said = '';
-  child.stderr?.on('data', (data: Buffer) => (said += data.toString()));
-  onTestFinished(async () => {
-    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
-    await sandbox.run('find', [group, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';']);
-    await podman.call('image', 'unmount', files.image);
+  const group = `/sys/fs/cgroup/outbox-systemd-${randomUUID()}`;
+  const child = sandbox.start('sh', ['-e', '-c', run], {
+    APPLICATION: `${image}/app`,
+    UNIT: files.unit,
+    GROUP: group,
   });
-  const first = (): string => {
-    const pid = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim();
-    if (pid === '') throw new Error(`systemd did not start: ${said}`);
-    return pid;
+  const exited = once(child, 'exit');
+  let [said, parent] = ['', ''];
+  child.stdout?.on('data', (data: Buffer) => (parent += data.toString()));
+  child.stderr?.on('data', (data: Buffer) => (said += data.toString()));
+  const systemd: Systemd = {
+    run: async (...command) => {
+      const [first] = await childrenOf(parent.trim());
+      if (first === undefined) throw new Error(`systemd does not run: ${said}`);
+      return sandbox.run('nsenter', [`--target=${first}`, '--mount', '--pid', '--', ...command]);
+    },
   };
-  return {
-    run: (...command) =>
-      sandbox.run('nsenter', [`--target=${first()}`, '--mount', '--pid', '--', ...command]),
-  };
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === 'fail') console.error(await accountOf(systemd, files.unit));
+    child.stdin?.end();
+    const [code] = (await exited) as [number | null];
+    await podman.call('image', 'unmount', files.image);
+    if (code !== 0) throw new Error(`systemd did not end: ${said}`);
+  });
+  return systemd;
+}
+async function childrenOf(pid: string): Promise<readonly string[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  return text.split(' ').filter((child) => child !== '');
+}
+
+/** What a unit did, and why systemd does not run if it does not. */
+async function accountOf(systemd: Systemd, unit: string): Promise<string> {
+  try {
+    const status = await systemd.run('systemctl', 'status', '--full', unit);
+    const journal = await systemd.run('journalctl', '--no-pager', '--lines=100');
+    return `${status.stdout}${status.stderr}${journal.stdout}${journal.stderr}`;
+  } catch (error) {
+    return String(error);
+  }
 }
 
 /** Some of the properties of a unit, as systemd tells them. */
