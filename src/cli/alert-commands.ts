@@ -3,6 +3,7 @@ import type { Operations } from '../app/operations/operations.ts';
 import { testAlerts } from '../app/operations/test-alerts.ts';
 import { requireDatabase } from '../config/config.ts';
 import { OutboxError } from '../core/errors.ts';
+import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { age } from './age.ts';
 import { durationOfFlag } from './flag-values.ts';
 import { loadConfig } from './load-config.ts';
@@ -30,15 +31,15 @@ interface SilenceFlags extends OperatorFlags {
 export function registerAlertCommands(root: Command): void {
   const alerts = root.command('alerts').description('list, test and silence the alerts of relays');
   withDatabase(
-    addCommand(alerts, 'list', 'what fires, since when, and whether it was told (the default)', {
+    addCommand(alerts, 'list', `${operationTexts['alerts list']} (the default)`, {
       isDefault: true,
     }),
   ).action(run<CommonFlags>(listCommand));
   withConfig(addCommand(alerts, 'test', 'send a test alert to each destination of the configuration')).action(
     run<CommonFlags>(testCommand),
   );
-  addOperatorCommand(alerts, 'silence <rule>', 'let a rule tell nobody for a while')
-    .option('--for <duration>', 'for how long, such as 2h, up to 30d; 0 ends a silence')
+  addOperatorCommand(alerts, 'silence <rule>', operationTexts['alerts silence'])
+    .option('--for <duration>', `${optionTexts.silenceFor}, such as 2h`)
     .action(run<SilenceFlags>((flags, output, [rule = '']) => silenceCommand(rule, flags, output)));
 }
 

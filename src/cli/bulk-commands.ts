@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Operations } from '../app/operations/operations.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
+import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { showStanding, untilEnded } from './bulk-show-command.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
@@ -20,19 +21,19 @@ interface ShowBulkFlags extends CommonFlags {
 /** Commands for bulk operations, which `cancel`, `retry` and others start with a filter. */
 export function registerBulkCommands(root: Command): void {
   const bulk = root.command('bulk').description('list and control bulk operations');
-  withDatabase(addCommand(bulk, 'list', 'list them, newest first'))
-    .option('--limit <count>', 'how many, 1 to 200', '50')
+  withDatabase(addCommand(bulk, 'list', operationTexts['bulk list']))
+    .option('--limit <count>', optionTexts.limit, '50')
     .action(run<ListBulkFlags>(listCommand));
-  withDatabase(addCommand(bulk, 'show <id>', 'show the state of one'))
+  withDatabase(addCommand(bulk, 'show <id>', operationTexts['bulk show']))
     .option('--wait', 'show the progress until it has ended')
     .action(run<ShowBulkFlags>((flags, output, [id = '']) => showCommand(id, flags, output)));
   const steps = [
-    ['pause', 'Pause', 'pause one'],
-    ['resume', 'Resume', 'resume one that is paused or has failed'],
-    ['abort', 'Abort', 'end one; changes that were made stay'],
+    ['pause', 'Pause'],
+    ['resume', 'Resume'],
+    ['abort', 'Abort'],
   ] as const;
-  for (const [step, verb, description] of steps) {
-    addOperatorCommand(bulk, `${step} <id>`, description).action(
+  for (const [step, verb] of steps) {
+    addOperatorCommand(bulk, `${step} <id>`, operationTexts[`bulk ${step}`]).action(
       run<OperatorFlags>((flags, output, [id = '']) =>
         stepCommand(`${verb} ${id}?`, flags, output, (at, options) => at.bulk[step](id, options)),
       ),

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Operations } from '../app/operations/operations.ts';
 import type { BulkOptions } from '../operations/bulk-filter.ts';
 import type { BulkAnswer } from '../operations/bulk-start.ts';
+import { optionTexts } from '../operations/descriptions.ts';
 import { tellStarted } from './bulk-show-command.ts';
 import { unknownNames } from './known-names.ts';
 import {
@@ -26,8 +27,8 @@ const unsaid = 100;
 /** Adds the flags of a bulk operation, without its filter. */
 export function withMany(command: Command): Command {
   return command
-    .option('--rate <count>', 'maximum number of messages per second, with a filter (default: 500)')
-    .option('--expect <count>', 'do it only if exactly this many messages match the filter')
+    .option('--rate <count>', `${optionTexts.ratePerSecond}, with a filter (default: 500)`)
+    .option('--expect <count>', optionTexts.expect)
     .option('--wait', 'show the progress until it is done');
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { operationTexts } from '../operations/descriptions.ts';
 import { statusFigures } from '../operations/status-conditions.ts';
 import { listenAddressOfFlag } from './flag-values.ts';
 import { loadConfig } from './load-config.ts';
@@ -33,7 +34,7 @@ export function registerDeliveryCommands(root: Command): void {
         return code;
       }),
     );
-  withDatabase(addCommand(root, 'status', 'show topics, lanes, holds and the oldest due message'))
+  withDatabase(addCommand(root, 'status', operationTexts.status))
     .option(
       '--fail-if <condition...>',
       `exit code 1 if one holds, such as 'oldest > 1 minute' or 'failed > 0'; figures: ${Object.keys(statusFigures).join(', ')}`,

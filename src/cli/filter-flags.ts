@@ -3,6 +3,7 @@ import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { keptStates } from '../core/parked-states.ts';
 import { states } from '../core/transitions.ts';
+import { optionTexts, statesText } from '../operations/descriptions.ts';
 import type { KeptFilter, MessageFilter } from '../operations/list.ts';
 import { nearTimeOfFlag } from './flag-values.ts';
 
@@ -24,30 +25,27 @@ export interface FilterFlags {
 
 function withCommon(command: Command, known: readonly string[]): Command {
   return command
-    .option('--topic <name>', 'of this topic')
-    .option('--state <states>', `in these states, separated by commas: ${known.join(', ')}`)
-    .option('--key <key>', 'with this key');
+    .option('--topic <name>', optionTexts.topic)
+    .option('--state <states>', statesText(known))
+    .option('--key <key>', optionTexts.key);
 }
 
 /** Adds the flags of a filter. */
 export function withFilter(command: Command): Command {
   return withCommon(command, states)
-    .option('--ref <ref>', 'with this ref')
-    .option('--error <text>', 'whose last error contains this text')
-    .option('--created-from <time>', 'stored at this time or later; 2h: in the last two hours')
-    .option('--created-to <time>', 'stored before this time')
-    .option('--due-from <time>', 'due at this time or later')
-    .option('--due-to <time>', 'due before this time; 2h: within two hours');
+    .option('--ref <ref>', optionTexts.ref)
+    .option('--error <text>', optionTexts.error)
+    .option('--created-from <time>', `${optionTexts.createdFrom}; 2h: in the last two hours`)
+    .option('--created-to <time>', optionTexts.createdTo)
+    .option('--due-from <time>', optionTexts.dueFrom)
+    .option('--due-to <time>', `${optionTexts.dueTo}; 2h: within two hours`);
 }
 
 /** Adds the flags of a filter of kept messages, besides its group. */
 export function withKeptFilter(command: Command): Command {
   return withCommon(command, keptStates)
-    .option(
-      '--failed-with <reason>',
-      'kept for this reason: error, permanent, killed, invalid, unreadable, …',
-    )
-    .option('--older-than <duration>', 'arrived at least this long ago, such as 2h');
+    .option('--failed-with <reason>', optionTexts.keptFor)
+    .option('--older-than <duration>', `${optionTexts.olderThan}, such as 2h`);
 }
 
 /** The filter that the flags give; empty if there is none. */

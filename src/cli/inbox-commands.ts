@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { withMany } from './bulk-start-command.ts';
 import { type ChangeFlags, keptChangeCommand } from './change-command.ts';
 import { type EditFlags, keptEditCommand } from './edit-command.ts';
@@ -11,37 +12,29 @@ import { addCommand, addOperatorCommand, withDatabase } from './register.ts';
 /** Commands for messages that consumers keep: parked and failed ones. */
 export function registerInboxCommands(root: Command): void {
   const inbox = root.command('inbox').description('messages that consumers keep: parked and failed ones');
-  withKeptFilter(
-    withGroup(withDatabase(addCommand(inbox, 'list', 'list kept messages, latest first')), false),
-  )
-    .option('--limit <count>', 'how many, 1 to 200', '50')
-    .option('--after <next>', 'continue where the previous list ended')
+  withKeptFilter(withGroup(withDatabase(addCommand(inbox, 'list', operationTexts['inbox list'])), false))
+    .option('--limit <count>', optionTexts.limit, '50')
+    .option('--after <next>', optionTexts.nextPage)
     .action(run<ListFlags>(keptListCommand));
-  withGroup(withDatabase(addCommand(inbox, 'show <id>', 'show one message, and why it is kept')))
+  withGroup(withDatabase(addCommand(inbox, 'show <id>', operationTexts['inbox show'])))
     .option('--payload', 'show the body')
     .action(run<InboxShowFlags>((flags, output, [id]) => inboxShowCommand(id, flags, output)));
-  addChange(inbox, 'retry [ids...]', 'retry failed messages, and parked ones now').action(
+  addChange(inbox, 'retry [ids...]', operationTexts['inbox retry']).action(
     run<ChangeFlags>((flags, output, ids) => keptChangeCommand('retry', flags, ids, output)),
   );
-  withGroup(
-    addOperatorCommand(
-      inbox,
-      'edit <id>',
-      'replace a failed message, or the first of a parked key, by a copy',
-    ),
-  )
+  withGroup(addOperatorCommand(inbox, 'edit <id>', operationTexts['inbox edit']))
     .option('--payload-file <file>', 'the new body, JSON')
     .option('--header <name=value...>', 'set headers')
     .option('--remove-header <name...>', 'remove headers')
     .option('--expected-version <version>', 'refuse if the message has another version (see show)')
     .action(run<EditFlags>((flags, output, [id]) => keptEditCommand(id, flags, output)));
-  addChange(inbox, 'discard [ids...]', 'end failed and parked messages for good').action(
+  addChange(inbox, 'discard [ids...]', operationTexts['inbox discard']).action(
     run<ChangeFlags>((flags, output, ids) => keptChangeCommand('discard', flags, ids, output)),
   );
 }
 
 function withGroup(command: Command, needed = true): Command {
-  return command.option('--group <name>', `of this consumer group${needed ? ' (required)' : ''}`);
+  return command.option('--group <name>', `${optionTexts.group}${needed ? ' (required)' : ''}`);
 }
 
 /** A change of messages named by ids, or of all that match a filter. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { withMany } from './bulk-start-command.ts';
 import { type ChangeFlags, changeCommand, namedChange } from './change-command.ts';
 import { type EditFlags, editCommand } from './edit-command.ts';
@@ -15,12 +16,12 @@ import { type TailFlags, tailCommand } from './tail-command.ts';
 
 /** Commands for single messages, and for pauses of topics. */
 export function registerMessageCommands(root: Command): void {
-  withFilter(withDatabase(addCommand(root, 'list', 'list messages, newest first')))
-    .option('--limit <count>', 'how many, 1 to 200', '50')
-    .option('--after <next>', 'continue where the previous list ended')
+  withFilter(withDatabase(addCommand(root, 'list', operationTexts.list)))
+    .option('--limit <count>', optionTexts.limit, '50')
+    .option('--after <next>', optionTexts.nextPage)
     .action(run<ListFlags>(listCommand));
-  withFilter(withDatabase(addCommand(root, 'tail', 'follow messages, new ones and changes, until stopped')))
-    .option('--last <count>', 'begin with the newest, 0 to 200', '10')
+  withFilter(withDatabase(addCommand(root, 'tail', `${operationTexts.tail}, until stopped`)))
+    .option('--last <count>', optionTexts.last, '10')
     .option('--interval <duration>', 'between two looks, 100ms to 1h (default: 1s)')
     .action(
       run<TailFlags>(async (flags, output) => {
@@ -31,12 +32,12 @@ export function registerMessageCommands(root: Command): void {
         return tailCommand(flags, output, signal);
       }),
     );
-  withDatabase(addCommand(root, 'show <id>', 'show one message, and why it is not delivered'))
+  withDatabase(addCommand(root, 'show <id>', operationTexts.show))
     .option('--payload', 'show the payload')
-    .option('--log', 'look into the log of the broker for its record, with --config')
+    .option('--log', `${optionTexts.log}, with --config`)
     .action(run<ShowFlags>((flags, output, [id]) => showCommand(id, flags, output)));
   registerChanges(root);
-  addOperatorCommand(root, 'edit <id>', 'replace a failed message by a corrected copy')
+  addOperatorCommand(root, 'edit <id>', operationTexts.edit)
     .option('--payload-file <file>', 'the new payload, JSON')
     .option('--header <name=value...>', 'set headers')
     .option('--remove-header <name...>', 'remove headers')
@@ -46,26 +47,24 @@ export function registerMessageCommands(root: Command): void {
 }
 
 function registerChanges(root: Command): void {
-  addChange(root, 'cancel [ids...]', 'cancel waiting, retrying or blocked messages').action(
-    namedChange('cancel'),
-  );
-  addChange(root, 'reschedule [ids...]', 'move the due time of waiting messages')
-    .option('--after <duration>', 'due this long from now, such as 15m; 0 means now')
-    .option('--at <time>', 'due at this ISO time')
-    .option('--shift <duration>', 'move each due time by this, with a filter; --shift=-15m: earlier')
+  addChange(root, 'cancel [ids...]', operationTexts.cancel).action(namedChange('cancel'));
+  addChange(root, 'reschedule [ids...]', operationTexts.reschedule)
+    .option('--after <duration>', `${optionTexts.dueAfter}, such as 15m; 0 means now`)
+    .option('--at <time>', `${optionTexts.dueAt}, in ISO form`)
+    .option('--shift <duration>', `${optionTexts.shift}, with a filter; --shift=-15m: earlier`)
     .action(run<RescheduleFlags>((flags, output, ids) => rescheduleCommand(flags, ids, output)));
-  addChange(root, 'retry [ids...]', 'deliver failed or retrying messages now').action(namedChange('retry'));
-  addChange(root, 'discard [ids...]', 'end failed messages for good').action(namedChange('discard'));
+  addChange(root, 'retry [ids...]', operationTexts.retry).action(namedChange('retry'));
+  addChange(root, 'discard [ids...]', operationTexts.discard).action(namedChange('discard'));
   withMany(
     withFilter(addOperatorCommand(root, 'replay', 'send delivered messages of a topic again, with new ids')),
   )
-    .option('--to <topic>', 'to this topic instead of their own')
-    .option('--id <ids...>', 'only these, up to 1,000 UUIDs, also copies of an earlier replay')
+    .option('--to <topic>', optionTexts.replayTo)
+    .option('--id <ids...>', optionTexts.replayIds)
     .option('--address <address>', 'is refused: give a topic that address, and name it with --to')
     .option('--same-ids', 'is refused: an id belongs to one stored message')
     .action(run<ReplayFlags>(replayCommand));
-  addChange(root, 'withdraw [ids...]', 'cancel, also ready messages that were certainly not published')
-    .option('--timeout <duration>', 'how long to wait for relays (default: 15s)')
+  addChange(root, 'withdraw [ids...]', operationTexts.withdraw)
+    .option('--timeout <duration>', `${optionTexts.waitForRelays} (default: 15s)`)
     .action(
       run<ChangeFlags>((flags, output, ids) => {
         const timeout = timeoutOf(flags);
@@ -84,11 +83,11 @@ function addChange(root: Command, usage: string, description: string): Command {
 }
 
 function registerPauses(root: Command): void {
-  addOperatorCommand(root, 'pause [topic]', 'stop the delivery of a topic or transport')
-    .option('--transport <name>', 'all topics of this transport')
-    .option('--timeout <duration>', 'how long to wait for relays to stop (default: 15s)')
+  addOperatorCommand(root, 'pause [topic]', operationTexts.pause)
+    .option('--transport <name>', optionTexts.transport)
+    .option('--timeout <duration>', `${optionTexts.waitForRelays} to stop (default: 15s)`)
     .action(run<PauseFlags>((flags, output, [topic]) => pauseCommand(topic, flags, output)));
-  addOperatorCommand(root, 'resume [topic]', 'resume the delivery of a topic or transport')
-    .option('--transport <name>', 'all topics of this transport')
+  addOperatorCommand(root, 'resume [topic]', operationTexts.resume)
+    .option('--transport <name>', optionTexts.transport)
     .action(run<PauseFlags>((flags, output, [topic]) => resumeCommand(topic, flags, output)));
 }

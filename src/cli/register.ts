@@ -1,4 +1,5 @@
 import type { Command, CommandOptions } from 'commander';
+import { optionTexts } from '../operations/descriptions.ts';
 
 /** Adds the commands of one group. Each group is a separate file, listed in `run-program.ts`. */
 export type RegisterCommands = (root: Command) => void;
@@ -52,7 +53,7 @@ export function withDatabase(command: Command): Command {
 export function addOperatorCommand(root: Command, usage: string, description: string): Command {
   return withDatabase(addCommand(root, usage, description))
     .option('--actor <name>', 'who does it, for the audit (default: the current system user)')
-    .option('--reason <text>', 'why, for the audit')
-    .option('--dry-run', 'show what would happen, and change nothing')
+    .option('--reason <text>', optionTexts.reason)
+    .option('--dry-run', optionTexts.dryRun)
     .option('--yes', 'do not ask for confirmation');
 }

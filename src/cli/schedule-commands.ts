@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import ms from 'ms';
 import type { Operations } from '../app/operations/operations.ts';
+import { operationTexts } from '../operations/descriptions.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import type { ScheduleChange, ScheduleRun } from '../operations/schedules.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
@@ -14,16 +15,16 @@ type Listed = Awaited<ReturnType<Operations['schedules']['list']>>[number];
 export function registerScheduleCommands(root: Command): void {
   const schedules = root.command('schedules').description('list and control repeating messages');
   withDatabase(
-    addCommand(schedules, 'list', 'list them: next times, last message (the default)', { isDefault: true }),
+    addCommand(schedules, 'list', `${operationTexts['schedules list']} (the default)`, { isDefault: true }),
   ).action(run<CommonFlags>(listCommand));
   const steps = [
-    ['pause', 'Pause', 'its times write no message'],
-    ['resume', 'Resume', 'end its pause; what was missed is not caught up'],
-    ['run', 'Write a message of', 'write a message now'],
-    ['remove', 'Remove', 'end it; messages that were written stay'],
+    ['pause', 'Pause'],
+    ['resume', 'Resume'],
+    ['run', 'Write a message of'],
+    ['remove', 'Remove'],
   ] as const;
-  for (const [step, verb, description] of steps) {
-    addOperatorCommand(schedules, `${step} <name>`, description).action(
+  for (const [step, verb] of steps) {
+    addOperatorCommand(schedules, `${step} <name>`, operationTexts[`schedules ${step}`]).action(
       run<OperatorFlags>((flags, output, [name = '']) =>
         changeCommand(`${verb} ${name}?`, flags, output, (at, options) => at[step](name, options)),
       ),

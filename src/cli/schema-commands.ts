@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { type GroupFlags, groupsOf } from './group-flags.ts';
 import { loadConfig } from './load-config.ts';
 import { migrateCommand } from './migrate-command.ts';
@@ -29,16 +30,15 @@ export function registerSchemaCommands(root: Command): void {
     );
   withCreation(command)
     .addOption(
-      new Option(
-        '--adopt',
-        'also let relays deliver from a database that was restored from a dump; locks the outbox while it is rewritten',
-      ).conflicts(['print', 'check']),
+      new Option('--adopt', `also ${operationTexts.adopt}; locks the outbox while it is rewritten`).conflicts(
+        ['print', 'check'],
+      ),
     )
     .addOption(
-      new Option(
-        '--new-installation',
-        'with --adopt: the original stays in use, so the copy gets an id of its own',
-      ).conflicts(['print', 'check']),
+      new Option('--new-installation', `with --adopt: ${optionTexts.newInstallation}`).conflicts([
+        'print',
+        'check',
+      ]),
     )
     .action(
       run<MigrateFlags>((flags, output) =>

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Operations, operations } from '../app/operations/operations.ts';
 import { requireDatabase } from '../config/config.ts';
+import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { type GroupFlags, groupsOf } from './group-flags.ts';
 import { groupsCommand, type TidyFlags } from './groups-command.ts';
@@ -15,17 +16,12 @@ import { type VerifyFlags, verifyCommand } from './verify-command.ts';
 export function registerUpkeepCommands(root: Command): void {
   registerDoctor(root);
   registerGroups(root);
-  withConfig(
-    addCommand(root, 'verify', 'compare messages, logs and effects; exit code 5 if a promise is broken'),
-  )
-    .option('--since <time>', 'check only newer messages: a duration such as 2h, or an ISO time')
-    .option('--grace <duration>', 'how long a message may be due before it is late (default: 60s)')
-    .option('--tolerance <duration>', 'how far the clocks of log and database may differ (default: 5s)')
-    .option(
-      '--max-transaction <duration>',
-      'longest time that a sending transaction stays open (default: 60s)',
-    )
-    .option('--max-duplicates <share>', 'allowed share of duplicates, 0 to 1 (default: any)')
+  withConfig(addCommand(root, 'verify', `${operationTexts.verify}; exit code 5 if a promise is broken`))
+    .option('--since <time>', `${optionTexts.since}: a duration such as 2h, or an ISO time`)
+    .option('--grace <duration>', optionTexts.grace)
+    .option('--tolerance <duration>', optionTexts.tolerance)
+    .option('--max-transaction <duration>', optionTexts.maxTransaction)
+    .option('--max-duplicates <share>', optionTexts.maxDuplicates)
     .option('--effects <file>', 'SQL that returns id and effects, the number of effects of a message')
     .option('--group <name>', 'the consumer group of these effects')
     .option('--inbox <url>', 'database of the effects and processed ids (default: the same)')
@@ -38,8 +34,8 @@ export function registerUpkeepCommands(root: Command): void {
         ),
       ),
     );
-  addOperatorCommand(root, 'lanes <topic> <count>', 'change the number of lanes of a topic')
-    .option('--timeout <duration>', 'how long to wait for relays and open transactions (default: 60s)')
+  addOperatorCommand(root, 'lanes <topic> <count>', operationTexts.lanes)
+    .option('--timeout <duration>', `${optionTexts.waitForLanes} (default: 60s)`)
     .action(
       run<CountFlags>((flags, output, [topic, count]) =>
         countCommand(
@@ -51,12 +47,9 @@ export function registerUpkeepCommands(root: Command): void {
         ),
       ),
     );
-  addOperatorCommand(root, 'partitions <topic> <count>', 'place keys by another number of partitions')
-    .option('--timeout <duration>', 'how long to wait for relays and consumers (default: 60s)')
-    .option(
-      '--group <names>',
-      'consumer groups whose order is kept: wait until they have passed all messages',
-    )
+  addOperatorCommand(root, 'partitions <topic> <count>', operationTexts.partitions)
+    .option('--timeout <duration>', `${optionTexts.waitForPartitions} (default: 60s)`)
+    .option('--group <names>', optionTexts.partitionGroups)
     .action(
       run<CountFlags>((flags, output, [topic, count]) =>
         countCommand(

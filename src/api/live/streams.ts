@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import { problemOf } from '../problem.ts';
 import { tailedMessage, tailQuery } from '../schemas/messages.ts';
 import { followMessages } from './follow-messages.ts';
@@ -31,8 +32,7 @@ export const streamTable: readonly Stream[] = [
   {
     name: 'followMessages',
     path: '/events/messages',
-    summary:
-      'New and changed messages that match the filter, as events `message` within a second, without payloads. `Last-Event-ID` continues after what was told; `trouble` while they cannot be read. It ends after 15 minutes, too.',
+    summary: `${asSentence(operationTexts.tail)} As events \`message\` within a second, without payloads. \`Last-Event-ID\` continues after what was told; \`trouble\` while they cannot be read. It ends after 15 minutes, too.`,
     role: 'viewer',
     query: tailQuery,
     events: { message: tailedMessage, trouble },

@@ -1,17 +1,33 @@
 import { z } from 'zod';
+import { optionTexts } from '../../operations/descriptions.ts';
 import { keptFilter, listedKept } from './inbox.ts';
 import { listedMessage, messageFilter } from './messages.ts';
-import { component, count, givenTime, messageId, span, time, topicName } from './values.ts';
+import {
+  component,
+  count,
+  givenTime,
+  meaning,
+  messageId,
+  span,
+  spanForm,
+  time,
+  timeForm,
+  topicName,
+} from './values.ts';
 
 const options = {
-  reason: z.string().min(1).max(2_000).describe('Why, for the audit of every message.'),
-  dryRun: z.exactOptional(z.boolean()).describe('True: only counts, and shows the first messages.'),
-  ratePerSecond: z
-    .exactOptional(z.number().int().min(1).max(10_000))
-    .describe('Messages per second at most, 500 if not given.'),
-  expect: z
-    .exactOptional(count)
-    .describe('The count of a dry run: if another number matches, nothing is started.'),
+  reason: meaning(z.string().min(1).max(2_000), optionTexts.reason, 'It is kept with every message.'),
+  dryRun: meaning(
+    z.exactOptional(z.boolean()),
+    optionTexts.dryRun,
+    'The answer has the count and the first messages.',
+  ),
+  ratePerSecond: meaning(
+    z.exactOptional(z.number().int().min(1).max(10_000)),
+    optionTexts.ratePerSecond,
+    '500 if not given.',
+  ),
+  expect: meaning(z.exactOptional(count), optionTexts.expect, 'A dry run answers their `count`.'),
 };
 
 const task = z.union(
@@ -19,12 +35,21 @@ const task = z.union(
     z.strictObject({ action: z.enum(['cancel', 'discard', 'retry', 'withdraw']) }),
     z.strictObject({
       action: z.literal('replay'),
-      to: z.exactOptional(topicName),
-      ids: z.exactOptional(z.array(messageId).min(1).max(1_000)),
+      to: meaning(z.exactOptional(topicName), optionTexts.replayTo),
+      ids: meaning(z.exactOptional(z.array(messageId).min(1).max(1_000)), optionTexts.replayIds),
     }),
-    z.strictObject({ action: z.literal('reschedule'), after: span }),
-    z.strictObject({ action: z.literal('reschedule'), at: givenTime }),
-    z.strictObject({ action: z.literal('reschedule'), shift: span }),
+    z.strictObject({
+      action: z.literal('reschedule'),
+      after: meaning(span, optionTexts.dueAfter, spanForm),
+    }),
+    z.strictObject({
+      action: z.literal('reschedule'),
+      at: meaning(givenTime, optionTexts.dueAt, timeForm),
+    }),
+    z.strictObject({
+      action: z.literal('reschedule'),
+      shift: meaning(span, optionTexts.shift, spanForm),
+    }),
   ],
   'must be an object with "action": cancel, discard, retry, withdraw, replay, or reschedule with "after", "at" or "shift"',
 );

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { optionTexts } from '../../operations/descriptions.ts';
 import { roles } from '../caller.ts';
-import { component, count, time, topicName } from './values.ts';
+import { component, count, meaning, time, topicName } from './values.ts';
 
 const row = z.looseObject({});
 const ms = z.number();
@@ -54,7 +55,7 @@ export const me = component(
 /** What a pause or resume is of. */
 export const scopeBody = {
   topic: z.exactOptional(topicName),
-  transport: z.exactOptional(z.string().min(1).max(200)).describe('All topics of this transport.'),
+  transport: meaning(z.exactOptional(z.string().min(1).max(200)), optionTexts.transport),
 };
 
 /** The answer to a pause. */

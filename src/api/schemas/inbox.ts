@@ -1,19 +1,30 @@
 import { z } from 'zod';
 import { keptStates } from '../../core/parked-states.ts';
+import { optionTexts, statesText } from '../../operations/descriptions.ts';
 import { auditEntry } from './messages.ts';
-import { bigInteger, component, condition, count, keptText, span, time, topicName, words } from './values.ts';
+import {
+  bigInteger,
+  component,
+  condition,
+  count,
+  keptText,
+  meaning,
+  span,
+  spanForm,
+  time,
+  topicName,
+  words,
+} from './values.ts';
 
 const state = z.enum(keptStates);
 
 /** Conditions of a list of kept messages, as query parameters. */
 export const keptQuery = {
-  topic: z.exactOptional(topicName),
-  states: z.exactOptional(words(keptStates)).describe(`Separated by commas: ${keptStates.join(', ')}.`),
-  key: z.exactOptional(condition),
-  reason: z
-    .exactOptional(condition)
-    .describe('Why it is kept: `error`, `permanent`, `killed`, `invalid`, `unreadable`, …'),
-  olderThan: z.exactOptional(span).describe('Arrived at least this long ago: `2h`, or milliseconds.'),
+  topic: meaning(z.exactOptional(topicName), optionTexts.topic),
+  states: meaning(z.exactOptional(words(keptStates)), statesText(keptStates)),
+  key: meaning(z.exactOptional(condition), optionTexts.key),
+  reason: meaning(z.exactOptional(condition), optionTexts.keptFor),
+  olderThan: meaning(z.exactOptional(span), optionTexts.olderThan, spanForm),
 };
 
 /** The same in a body, for one group. */

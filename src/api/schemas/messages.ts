@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { states } from '../../core/transitions.ts';
+import { optionTexts, statesText } from '../../operations/descriptions.ts';
 import {
   authored,
   bigInteger,
@@ -7,8 +8,10 @@ import {
   condition,
   count,
   givenTime,
+  meaning,
   messageId,
   time,
+  timeForm,
   topicName,
   words,
 } from './values.ts';
@@ -17,15 +20,15 @@ const state = z.enum(states);
 
 /** Conditions of a list, as query parameters. */
 export const messageQuery = {
-  topic: z.exactOptional(topicName),
-  states: z.exactOptional(words(states)).describe(`Separated by commas: ${states.join(', ')}.`),
-  key: z.exactOptional(condition),
-  ref: z.exactOptional(condition),
-  error: z.exactOptional(condition).describe('Part of the last error.'),
-  createdFrom: z.exactOptional(givenTime),
-  createdTo: z.exactOptional(givenTime),
-  dueFrom: z.exactOptional(givenTime),
-  dueTo: z.exactOptional(givenTime),
+  topic: meaning(z.exactOptional(topicName), optionTexts.topic),
+  states: meaning(z.exactOptional(words(states)), statesText(states)),
+  key: meaning(z.exactOptional(condition), optionTexts.key),
+  ref: meaning(z.exactOptional(condition), optionTexts.ref),
+  error: meaning(z.exactOptional(condition), optionTexts.error),
+  createdFrom: meaning(z.exactOptional(givenTime), optionTexts.createdFrom, timeForm),
+  createdTo: meaning(z.exactOptional(givenTime), optionTexts.createdTo, timeForm),
+  dueFrom: meaning(z.exactOptional(givenTime), optionTexts.dueFrom, timeForm),
+  dueTo: meaning(z.exactOptional(givenTime), optionTexts.dueTo, timeForm),
 };
 
 /** The same in a body. */
@@ -57,9 +60,11 @@ export const listedMessage = component('ListedMessage', z.object(listed));
 /** Conditions of what is followed, as query parameters. */
 export const tailQuery = z.strictObject({
   ...messageQuery,
-  last: z
-    .exactOptional(z.coerce.number().int().min(0).max(200))
-    .describe('With how many of the newest messages it begins, 0 if not given.'),
+  last: meaning(
+    z.exactOptional(z.coerce.number().int().min(0).max(200)),
+    optionTexts.last,
+    '0 if not given.',
+  ),
 });
 
 /** A message that is new or has changed. */
@@ -164,8 +169,12 @@ export const messageAnswers = component(
 /** Messages of a change: by ids, or by topic and ref. */
 export const namedMessages = {
   ids: z.exactOptional(z.array(messageId).min(1).max(200)).describe('Or `topic` and `ref`.'),
-  topic: z.exactOptional(topicName),
-  ref: z.exactOptional(condition).describe('With `topic`: the waiting message of it, else the newest.'),
+  topic: meaning(z.exactOptional(topicName), optionTexts.topic),
+  ref: meaning(
+    z.exactOptional(condition),
+    optionTexts.ref,
+    'With `topic`: the waiting message of it, else the newest.',
+  ),
 };
 
 /** Corrections to a failed message. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Duration, durationMs } from '../../core/duration.ts';
+import { asSentence, optionTexts } from '../../operations/descriptions.ts';
 
 /** Schemas with a name of their own in the OpenAPI document. */
 export const components = z.registry<{ readonly id: string }>();
@@ -8,6 +9,11 @@ export const components = z.registry<{ readonly id: string }>();
 export function component<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
   components.add(schema, { id });
   return schema;
+}
+
+/** A schema with what its value means, as the help of the commands says it, and with what is particular to the API. */
+export function meaning<Schema extends z.ZodType>(schema: Schema, text: string, more = ''): Schema {
+  return schema.describe(`${asSentence(text)} ${more}`.trimEnd());
 }
 
 const storable = (longest: number) =>
@@ -28,6 +34,10 @@ export const condition = storable(1_000).describe('The whole text, not a part.')
 /** Name of a schedule or transport. */
 export const shortName = storable(200);
 
+/** What a {@link span} is written as. */
+export const spanForm = 'A duration such as "90s" or "2 hours", or milliseconds.';
+/** What a {@link givenTime} is written as. */
+export const timeForm = 'Such as 2026-11-27T08:14:00Z.';
 const noSpan = 'must be a duration such as "90s", or milliseconds';
 
 /** A duration: `'90s'`, or milliseconds. Read as milliseconds. */
@@ -39,21 +49,17 @@ export const span = z
     if (inMs === undefined) context.addIssue({ code: 'custom', message: noSpan });
     return inMs ?? z.NEVER;
   })
-  .describe('A duration such as "90s" or "2 hours", or milliseconds.');
+  .describe(spanForm);
 /** How long one request may wait. */
-export const patience = z
-  .number()
-  .int()
-  .min(0)
-  .max(20_000)
-  .default(15_000)
-  .describe('How long the request may wait, in milliseconds.');
+export const patience = z.number().int().min(0).max(20_000).default(15_000);
+/** What {@link patience} is written as. */
+export const patienceForm = 'In milliseconds.';
 
 /** A time of a request, as a Date. */
 export const givenTime = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-11-27T08:14:00Z' })
   .transform((text) => new Date(text))
-  .describe('Such as 2026-11-27T08:14:00Z.');
+  .describe(timeForm);
 /** A time of an answer. */
 export const time = z.iso.datetime();
 /** A 64-bit integer. */
@@ -63,18 +69,18 @@ export const count = z.number().int().min(0);
 
 /** What every change may be given. */
 export const authored = {
-  reason: z.exactOptional(storable(2_000)).describe('Why, for the audit.'),
-  dryRun: z
-    .exactOptional(z.boolean())
-    .describe('True: nothing is written, and the answer says what would happen.'),
+  reason: meaning(z.exactOptional(storable(2_000)), optionTexts.reason),
+  dryRun: meaning(z.exactOptional(z.boolean()), optionTexts.dryRun),
 };
 
 /** Query parameters of a page. */
 export const page = {
-  limit: z
-    .exactOptional(z.coerce.number().int().min(1).max(200))
-    .describe('Entries of the page, 50 if not given.'),
-  after: z.exactOptional(z.string().max(3_000)).describe('`next` of the page before.'),
+  limit: meaning(
+    z.exactOptional(z.coerce.number().int().min(1).max(200)),
+    optionTexts.limit,
+    '50 if not given.',
+  ),
+  after: meaning(z.exactOptional(z.string().max(3_000)), optionTexts.nextPage, 'Its `next`.'),
 };
 
 /** Several words, separated by commas. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
 import { type Operation, operation } from '../operation.ts';
 import { alertStatusAnswer, silencedAnswer } from '../schemas/alerts.ts';
-import { authored, shortName, span } from '../schemas/values.ts';
+import { authored, meaning, shortName, span, spanForm } from '../schemas/values.ts';
 
 /** `orders` of `topic orders`. */
 function topicIn(subject: string): string | undefined {
@@ -14,8 +15,7 @@ export const alertRoutes: readonly Operation[] = [
     name: 'listAlerts',
     method: 'GET',
     path: '/alerts',
-    summary:
-      'What fires, what is silenced, and whether it was told; for a caller that is limited, only what fires of its topics.',
+    summary: `${asSentence(operationTexts['alerts list'])} For a caller that is limited, only what fires of its topics.`,
     role: 'viewer',
     way: 'read',
     answer: alertStatusAnswer,
@@ -30,14 +30,14 @@ export const alertRoutes: readonly Operation[] = [
     name: 'silenceAlert',
     method: 'POST',
     path: '/alerts/{rule}/silence',
-    summary: 'Lets a rule tell nobody for a while. Not for callers that are limited.',
+    summary: `${asSentence(operationTexts['alerts silence'])} Not for callers that are limited.`,
     role: 'operator',
     way: 'change',
     once: true,
     params: z.strictObject({ rule: shortName.describe('Its name, as in the setting `alerts`.') }),
     body: z.strictObject({
       ...authored,
-      for: span.describe('For how long, such as `2h`, at most 30 days; 0 ends a silence.'),
+      for: meaning(span, optionTexts.silenceFor, spanForm),
     }),
     answer: silencedAnswer,
     run({ at, author, scope }, { body, path: { rule } }) {

@@ -4,6 +4,7 @@ import type { RequestOperations } from '../../app/operations/served-operations.t
 import { OutboxError } from '../../core/errors.ts';
 import type { BulkOperation } from '../../operations/bulk.ts';
 import type { BulkOptions } from '../../operations/bulk-filter.ts';
+import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { bulkAnswer, bulkList, bulkStart, bulkStep, keptBulkStart, shownBulk } from '../schemas/bulk.ts';
@@ -44,18 +45,13 @@ export const bulkRoutes: readonly Operation[] = [
     run: ({ at, author, scope }, { body: { filter, task, ...options } }) =>
       at.inbox.bulk.start(scope.filter(filter), task, bulkOptions(author(options), options)),
   }),
-  ...listed('listBulk', '/bulk', 'Bulk operations on messages, newest first.', (at) => at.bulk),
-  ...listed(
-    'listKeptBulk',
-    '/kept-bulk',
-    'Bulk operations on kept messages, newest first.',
-    (at) => at.inbox.bulk,
-  ),
+  ...listed('listBulk', '/bulk', 'Those on messages of the outbox.', (at) => at.bulk),
+  ...listed('listKeptBulk', '/kept-bulk', 'Those on kept messages.', (at) => at.inbox.bulk),
   operation({
     name: 'showBulk',
     method: 'GET',
     path: '/bulk/{id}',
-    summary: 'One bulk operation of either kind, and its progress.',
+    summary: `${asSentence(operationTexts['bulk show'])} Of either kind, with its progress.`,
     role: 'viewer',
     way: 'read',
     params: byId,
@@ -67,11 +63,7 @@ export const bulkRoutes: readonly Operation[] = [
       name: `${step}Bulk`,
       method: 'POST',
       path: `/bulk/{id}/${step}`,
-      summary: {
-        pause: 'Pauses a bulk operation of either kind after its current page.',
-        resume: 'Resumes one that is paused or has failed.',
-        abort: 'Ends one after its current page; changes that were made stay.',
-      }[step],
+      summary: asSentence(operationTexts[`bulk ${step}`]),
       role: 'operator',
       way: 'change',
       once: true,
@@ -89,7 +81,7 @@ export const bulkRoutes: readonly Operation[] = [
 function listed(
   name: string,
   path: string,
-  summary: string,
+  which: string,
   of: (at: RequestOperations) => { list(limit?: number): Promise<readonly BulkOperation[]> },
 ): readonly Operation[] {
   return [
@@ -97,7 +89,7 @@ function listed(
       name,
       method: 'GET',
       path,
-      summary,
+      summary: `${asSentence(operationTexts['bulk list'])} ${which}`,
       role: 'viewer',
       way: 'read',
       query: z.strictObject({ limit: page.limit }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RequestOperations, RequestWay } from '../../app/operations/served-operations.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type MessageAnswer, refusals, type Target } from '../../operations/change.ts';
+import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
 import { type AuthoredBody, type Call, type Operation, operation } from '../operation.ts';
 import { messageAnswer, messageAnswers, namedMessages } from '../schemas/messages.ts';
@@ -9,8 +10,9 @@ import { authored, messageId } from '../schemas/values.ts';
 
 /** A change that is made to several messages, or to one. */
 interface SpokenChange<More extends z.ZodRawShape> {
-  readonly verb: string;
-  readonly does: string;
+  readonly verb: 'cancel' | 'discard' | 'reschedule' | 'retry' | 'withdraw';
+  /** What the help does not say. */
+  readonly particular?: string;
   readonly way: RequestWay;
   /** What its body has beside the reason. */
   readonly more: More;
@@ -25,11 +27,14 @@ interface SpokenChange<More extends z.ZodRawShape> {
 /** The operation on several messages, and that on one, which answers a refusal with an error. */
 export function changes<More extends z.ZodRawShape>({
   verb,
-  does,
+  particular,
   way,
   more,
   change,
 }: SpokenChange<More>): readonly Operation[] {
+  const does = [asSentence(operationTexts[verb]), ...(particular === undefined ? [] : [particular])].join(
+    ' ',
+  );
   const shared = { method: 'POST', role: 'operator', way, once: true } as const;
   const made = (call: Call, target: Target, body: AuthoredBody) =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both bodies have these options
@@ -41,7 +46,7 @@ export function changes<More extends z.ZodRawShape>({
       ...shared,
       name: `${verb}Messages`,
       path: `/messages/${verb}`,
-      summary: `${does}. By ids, or the one of a topic and ref.`,
+      summary: `${does} By ids, or the one of a topic and ref.`,
       body: several,
       answer: messageAnswers,
       run: async (call, { body }) => ({
@@ -53,7 +58,7 @@ export function changes<More extends z.ZodRawShape>({
       ...shared,
       name: `${verb}Message`,
       path: `/messages/{id}/${verb}`,
-      summary: `${does}. One message.`,
+      summary: `${does} One message.`,
       params: z.strictObject({ id: messageId }),
       body: one,
       answer: messageAnswer,

@@ -1,10 +1,23 @@
 import { z } from 'zod';
 import { OutboxError } from '../../core/errors.ts';
+import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
 import type { PauseScope } from '../../operations/pause.ts';
 import { statusSeenBy } from '../live/seen-status.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { adopted, paused, scopeBody, status, topicChange, verified } from '../schemas/delivery.ts';
-import { authored, changed, givenTime, keptText, patience, span, topicName } from '../schemas/values.ts';
+import {
+  authored,
+  changed,
+  givenTime,
+  keptText,
+  meaning,
+  patience,
+  patienceForm,
+  span,
+  spanForm,
+  timeForm,
+  topicName,
+} from '../schemas/values.ts';
 import { topicUnknown } from '../scope.ts';
 
 const byTopic = z.strictObject({ topic: topicName });
@@ -18,8 +31,7 @@ export const deliveryRoutes: readonly Operation[] = [
     name: 'showStatus',
     method: 'GET',
     path: '/status',
-    summary:
-      'State of topics, lanes, holds, relays and groups; for a caller that is limited, only its topics.',
+    summary: `${asSentence(operationTexts.status)} For a caller that is limited, only its topics.`,
     role: 'viewer',
     way: 'read',
     answer: status,
@@ -29,11 +41,15 @@ export const deliveryRoutes: readonly Operation[] = [
     name: 'pause',
     method: 'POST',
     path: '/pause',
-    summary: 'Stops the delivery of a topic, or of all topics of a transport.',
+    summary: asSentence(operationTexts.pause),
     role: 'operator',
     way: 'wait',
     once: true,
-    body: z.strictObject({ ...authored, ...scopeBody, timeout: patience }),
+    body: z.strictObject({
+      ...authored,
+      ...scopeBody,
+      timeout: meaning(patience, optionTexts.waitForRelays, patienceForm),
+    }),
     answer: paused,
     run: ({ at, author, scope }, { body }) =>
       at.pause(scopeOf(scope, body), { ...author(body), timeout: body.timeout }),
@@ -42,7 +58,7 @@ export const deliveryRoutes: readonly Operation[] = [
     name: 'resume',
     method: 'POST',
     path: '/resume',
-    summary: 'Ends the pause.',
+    summary: asSentence(operationTexts.resume),
     role: 'operator',
     way: 'change',
     once: true,
@@ -54,8 +70,7 @@ export const deliveryRoutes: readonly Operation[] = [
     name: 'changeLanes',
     method: 'POST',
     path: '/topics/{topic}/lanes',
-    summary:
-      'Changes the number of lanes of a topic. It is not delivered until the answer says that it is done.',
+    summary: `${asSentence(operationTexts.lanes)} It is not delivered until the answer says that it is done.`,
     role: 'admin',
     way: 'wait',
     once: true,
@@ -63,7 +78,7 @@ export const deliveryRoutes: readonly Operation[] = [
     body: z.strictObject({
       reason: authored.reason,
       lanes: z.number().int().min(1).max(1_024).describe('How many there shall be.'),
-      timeout: patience,
+      timeout: meaning(patience, optionTexts.waitForLanes, patienceForm),
     }),
     answer: topicChange,
     run({ at, author, scope }, { body, path: { topic } }) {
@@ -75,8 +90,7 @@ export const deliveryRoutes: readonly Operation[] = [
     name: 'changePartitions',
     method: 'POST',
     path: '/topics/{topic}/partitions',
-    summary:
-      'Places keys by another number of partitions, once the named groups have passed the existing messages.',
+    summary: `${asSentence(operationTexts.partitions)} It waits until the named groups have passed the existing messages.`,
     role: 'admin',
     way: 'wait',
     once: true,
@@ -84,12 +98,8 @@ export const deliveryRoutes: readonly Operation[] = [
     body: z.strictObject({
       reason: authored.reason,
       partitions: z.number().int().min(1).max(100_000).describe('How many the topic has in its broker.'),
-      groups: z
-        .array(keptText)
-        .max(100)
-        .default([])
-        .describe('Consumer groups that must have passed the existing messages.'),
-      timeout: patience,
+      groups: meaning(z.array(keptText).max(100).default([]), optionTexts.partitionGroups),
+      timeout: meaning(patience, optionTexts.waitForPartitions, patienceForm),
     }),
     answer: topicChange,
     run({ at, author, scope }, { body: { groups, partitions, timeout, ...body }, path: { topic } }) {
@@ -101,18 +111,15 @@ export const deliveryRoutes: readonly Operation[] = [
     name: 'verify',
     method: 'POST',
     path: '/verify',
-    summary:
-      'Compares messages with the logs of brokers, and reports broken promises. Looks back an hour, at most a week.',
+    summary: `${asSentence(operationTexts.verify)} Looks back an hour, at most a week.`,
     role: 'admin',
     way: 'wait',
     body: z.strictObject({
-      since: z.exactOptional(givenTime),
-      grace: z.exactOptional(span),
-      tolerance: z.exactOptional(span),
-      maxTransaction: z.exactOptional(span),
-      maxDuplicates: z
-        .exactOptional(z.number().min(0).max(1))
-        .describe('Allowed share of duplicates; any if not given.'),
+      since: meaning(z.exactOptional(givenTime), optionTexts.since, timeForm),
+      grace: meaning(z.exactOptional(span), optionTexts.grace, spanForm),
+      tolerance: meaning(z.exactOptional(span), optionTexts.tolerance, spanForm),
+      maxTransaction: meaning(z.exactOptional(span), optionTexts.maxTransaction, spanForm),
+      maxDuplicates: meaning(z.exactOptional(z.number().min(0).max(1)), optionTexts.maxDuplicates),
     }),
     answer: verified,
     run({ at, scope }, { body }) {
@@ -130,14 +137,12 @@ export const deliveryRoutes: readonly Operation[] = [
     name: 'adopt',
     method: 'POST',
     path: '/adopt',
-    summary: 'Lets relays deliver from a database that was restored from a dump.',
+    summary: asSentence(operationTexts.adopt),
     role: 'admin',
     way: 'wait',
     once: true,
     body: z.strictObject({
-      newInstallation: z
-        .exactOptional(z.boolean())
-        .describe('True: the original goes on as well, so this one gets an id of its own.'),
+      newInstallation: meaning(z.exactOptional(z.boolean()), optionTexts.newInstallation),
     }),
     answer: adopted,
     run({ at, author, scope }, { body }) {

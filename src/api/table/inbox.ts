@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { OutboxError } from '../../core/errors.ts';
+import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { keptAnswers, keptDetails, keptList, keptQuery } from '../schemas/inbox.ts';
 import { edit, edited, revealed } from '../schemas/messages.ts';
-import { authored, keptText, page } from '../schemas/values.ts';
+import { authored, keptText, meaning, page } from '../schemas/values.ts';
 
 const byName = z.strictObject({ group: keptText, id: keptText });
 const byGroup = z.strictObject({ group: keptText });
@@ -19,10 +20,14 @@ export const inboxRoutes: readonly Operation[] = [
     name: 'listKept',
     method: 'GET',
     path: '/kept',
-    summary: 'Messages that consumers keep, latest first.',
+    summary: asSentence(operationTexts['inbox list']),
     role: 'viewer',
     way: 'read',
-    query: z.strictObject({ group: z.exactOptional(keptText), ...keptQuery, ...page }),
+    query: z.strictObject({
+      group: meaning(z.exactOptional(keptText), optionTexts.group),
+      ...keptQuery,
+      ...page,
+    }),
     answer: keptList,
     run: ({ at, scope }, { query: { after, limit, ...filter } }) =>
       at.inbox.list(scope.filter(filter), {
@@ -35,8 +40,7 @@ export const inboxRoutes: readonly Operation[] = [
     versioned: true,
     method: 'GET',
     path: '/groups/{group}/kept/{id}',
-    summary:
-      'Everything about one kept message but its body and headers; or whether the group has handled it.',
+    summary: `${asSentence(operationTexts['inbox show'])} Without body and headers. If none is kept, whether the group has handled it.`,
     role: 'viewer',
     // It looks at locks, so it cannot be read only.
     way: 'change',
@@ -83,7 +87,7 @@ export const inboxRoutes: readonly Operation[] = [
     name: 'retryKept',
     method: 'POST',
     path: '/groups/{group}/kept/retry',
-    summary: 'Retries failed messages in their old position, and parked ones at once.',
+    summary: asSentence(operationTexts['inbox retry']),
     role: 'operator',
     way: 'change',
     once: true,
@@ -97,7 +101,7 @@ export const inboxRoutes: readonly Operation[] = [
     name: 'discardKept',
     method: 'POST',
     path: '/groups/{group}/kept/discard',
-    summary: 'Ends failed and parked messages for good.',
+    summary: asSentence(operationTexts['inbox discard']),
     role: 'operator',
     way: 'change',
     once: true,
@@ -113,8 +117,7 @@ export const inboxRoutes: readonly Operation[] = [
     name: 'editKept',
     method: 'POST',
     path: '/groups/{group}/kept/{id}/edit',
-    summary:
-      'Replaces a failed message, or the first of a parked key, by a corrected copy. `If-Match`: its `version`.',
+    summary: `${asSentence(operationTexts['inbox edit'])} \`If-Match\`: its \`version\` as it was shown.`,
     role: 'operator',
     payloads: true,
     way: 'change',

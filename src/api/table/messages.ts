@@ -1,14 +1,28 @@
 import { z } from 'zod';
+import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
 import { type Operation, operation } from '../operation.ts';
 import { edit, edited, messageDetails, messageList, messageQuery, revealed } from '../schemas/messages.ts';
-import { givenTime, messageId, page, patience, span } from '../schemas/values.ts';
+import {
+  givenTime,
+  meaning,
+  messageId,
+  page,
+  patience,
+  patienceForm,
+  span,
+  spanForm,
+  timeForm,
+} from '../schemas/values.ts';
 import { changes, messageUnknown, requireSeen } from './changes.ts';
 
 const byId = z.strictObject({ id: messageId });
 /** As large as the greatest payload of a topic, in JSON. */
 const editBytes = 2 * 1_024 * 1_024;
 
-const due = { after: z.exactOptional(span), at: z.exactOptional(givenTime) };
+const due = {
+  after: meaning(z.exactOptional(span), optionTexts.dueAfter, spanForm),
+  at: meaning(z.exactOptional(givenTime), optionTexts.dueAt, timeForm),
+};
 
 /** Operations on messages of the outbox. */
 export const messageRoutes: readonly Operation[] = [
@@ -16,7 +30,7 @@ export const messageRoutes: readonly Operation[] = [
     name: 'listMessages',
     method: 'GET',
     path: '/messages',
-    summary: 'Live messages, newest first; by topic and ref archived ones, too.',
+    summary: `${asSentence(operationTexts.list)} By topic and ref archived ones, too.`,
     role: 'viewer',
     way: 'read',
     query: z.strictObject({ ...messageQuery, ...page }),
@@ -32,7 +46,7 @@ export const messageRoutes: readonly Operation[] = [
     versioned: true,
     method: 'GET',
     path: '/messages/{id}',
-    summary: 'Everything about one message but its payload and headers, and why it is not delivered.',
+    summary: `${asSentence(operationTexts.show)} Without payload and headers.`,
     role: 'viewer',
     way: 'read',
     params: byId,
@@ -68,46 +82,41 @@ export const messageRoutes: readonly Operation[] = [
   }),
   ...changes({
     verb: 'cancel',
-    does: 'Cancels messages that are waiting, retrying or blocked',
     way: 'change',
     more: {},
     change: (at, target, options) => at.cancel(target, options),
   }),
   ...changes({
     verb: 'reschedule',
-    does: 'Moves the due time of waiting messages; `after: 0` means now',
-    way: 'change',
     more: due,
+    way: 'change',
     change: (at, target, options, { after, at: time }) =>
       at.reschedule(target, { ...options, ...dueOf(after, time) }),
   }),
   ...changes({
     verb: 'retry',
-    does: 'Makes failed and retrying messages ready now',
     way: 'change',
     more: {},
     change: (at, target, options) => at.retry(target, options),
   }),
   ...changes({
     verb: 'discard',
-    does: 'Ends failed messages for good',
     way: 'change',
     more: {},
     change: (at, target, options) => at.discard(target, options),
   }),
   ...changes({
     verb: 'withdraw',
-    does: 'Also cancels ready messages that were certainly not published; pauses the topic if a relay owns the lane',
+    particular: 'It pauses the topic if a relay owns the lane.',
     way: 'wait',
-    more: { timeout: patience },
+    more: { timeout: meaning(patience, optionTexts.waitForRelays, patienceForm) },
     change: (at, target, options, { timeout }) => at.withdraw(target, { ...options, timeout }),
   }),
   operation({
     name: 'editMessage',
     method: 'POST',
     path: '/messages/{id}/edit',
-    summary:
-      'Replaces a failed message by a corrected copy with a new id. `If-Match`: its `version` as it was shown.',
+    summary: `${asSentence(operationTexts.edit)} The copy has a new id. \`If-Match\`: its \`version\` as it was shown.`,
     role: 'operator',
     payloads: true,
     way: 'change',

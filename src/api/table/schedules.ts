@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OutboxError } from '../../core/errors.ts';
+import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { scheduleRun, schedules } from '../schemas/delivery.ts';
@@ -13,7 +14,7 @@ export const scheduleRoutes: readonly Operation[] = [
     name: 'listSchedules',
     method: 'GET',
     path: '/schedules',
-    summary: 'All schedules, by name.',
+    summary: asSentence(operationTexts['schedules list']),
     role: 'viewer',
     way: 'read',
     answer: schedules,
@@ -23,17 +24,17 @@ export const scheduleRoutes: readonly Operation[] = [
   }),
   ...(
     [
-      ['pause', 'Its times write no message until it is resumed.', changed],
-      ['resume', 'Ends the pause; times that were missed are not caught up.', changed],
-      ['run', 'Writes a message now.', scheduleRun],
-      ['remove', 'Ends it; a service that schedules it again brings it back.', changed],
+      ['pause', '', changed],
+      ['resume', '', changed],
+      ['run', '', scheduleRun],
+      ['remove', ' A service that schedules it again brings it back.', changed],
     ] as const
-  ).map(([step, summary, answer]) =>
+  ).map(([step, particular, answer]) =>
     operation({
       name: `${step}Schedule`,
       method: 'POST',
       path: `/schedules/{name}/${step}`,
-      summary,
+      summary: `${asSentence(operationTexts[`schedules ${step}`])}${particular}`,
       role: 'operator',
       way: 'change',
       once: true,

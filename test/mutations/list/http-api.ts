@@ -54,6 +54,15 @@ export const httpApiMutations: readonly Mutation[] = [
     title: foreignTopic,
   },
   {
+    name: 'api-says-other-than-the-help',
+    promise: 'The help and the HTTP API describe the same operations',
+    file: 'src/api/schemas/messages.ts',
+    find: 'dueTo: meaning(z.exactOptional(givenTime), optionTexts.dueTo, timeForm)',
+    replace: 'dueTo: meaning(z.exactOptional(givenTime), optionTexts.dueFrom, timeForm)',
+    test: 'test/unit/cli/described-once.test.ts',
+    title: 'an option and the field of its name say the same of what they mean',
+  },
+  {
     name: 'api-payload-shown',
     promise: rights,
     file: 'src/api/table/messages.ts',

@@ -1,0 +1,89 @@
+/**
+ * What the operations of operators do, by the command of each. The help says it so; the HTTP API says it as a sentence, and so do its
+ * OpenAPI document and its page. Both may add what is particular to them.
+ */
+export const operationTexts = {
+  status: 'show topics, lanes, holds and the oldest due message',
+  list: 'list messages, newest first',
+  tail: 'follow messages, new ones and changes',
+  show: 'show one message, and why it is not delivered',
+  cancel: 'cancel waiting, retrying or blocked messages',
+  reschedule: 'move the due time of waiting messages',
+  retry: 'deliver failed or retrying messages now',
+  discard: 'end failed messages for good',
+  withdraw: 'cancel, also ready messages that were certainly not published',
+  edit: 'replace a failed message by a corrected copy',
+  pause: 'stop the delivery of a topic or transport',
+  resume: 'resume the delivery of a topic or transport',
+  'bulk list': 'list bulk operations, newest first',
+  'bulk show': 'show the state of a bulk operation',
+  'bulk pause': 'pause a bulk operation after its current page',
+  'bulk resume': 'resume a bulk operation that is paused or has failed',
+  'bulk abort': 'end a bulk operation after its current page; changes that were made stay',
+  'schedules list': 'list schedules: next times, last message',
+  'schedules pause': 'pause a schedule: its times write no message until it is resumed',
+  'schedules resume': 'end the pause of a schedule; what was missed is not caught up',
+  'schedules run': 'write a message of a schedule now',
+  'schedules remove': 'remove a schedule; messages that were written stay',
+  'inbox list': 'list kept messages, latest first',
+  'inbox show': 'show one kept message, and why it is kept',
+  'inbox retry': 'retry failed messages in their old position, and parked ones now',
+  'inbox edit': 'replace a failed message, or the first of a parked key, by a corrected copy',
+  'inbox discard': 'end failed and parked messages for good',
+  'alerts list': 'show what fires, since when, whether it was told, and what is silenced',
+  'alerts silence': 'let a rule tell nobody for a while',
+  verify: 'compare messages, logs and effects',
+  lanes: 'change the number of lanes of a topic',
+  partitions: 'place keys by another number of partitions',
+  adopt: 'let relays deliver from a database that was restored from a dump',
+} as const;
+
+/** What the options of operations mean, by their names in the HTTP API, or where one name means several things, by what they are. */
+export const optionTexts = {
+  topic: 'of this topic',
+  key: 'with this key',
+  ref: 'with this ref',
+  error: 'whose last error contains this text',
+  createdFrom: 'stored at this time or later',
+  createdTo: 'stored before this time',
+  dueFrom: 'due at this time or later',
+  dueTo: 'due before this time',
+  group: 'of this consumer group',
+  keptFor: 'kept for this reason: error, permanent, killed, invalid, unreadable, …',
+  olderThan: 'arrived at least this long ago',
+  limit: 'how many, 1 to 200',
+  nextPage: 'continue where the previous list ended',
+  last: 'begin with the newest, 0 to 200',
+  log: 'look into the log of the broker for its record',
+  reason: 'why, for the audit',
+  dryRun: 'show what would happen, and change nothing',
+  ratePerSecond: 'maximum number of messages per second',
+  expect: 'do it only if exactly this many messages match the filter',
+  dueAfter: 'due this long from now',
+  dueAt: 'due at this time',
+  shift: 'move each due time by this',
+  replayTo: 'to this topic instead of their own',
+  replayIds: 'only these, up to 1,000 UUIDs, also copies of an earlier replay',
+  transport: 'all topics of this transport',
+  waitForRelays: 'how long to wait for relays',
+  waitForLanes: 'how long to wait for relays and open transactions',
+  waitForPartitions: 'how long to wait for relays and consumers',
+  partitionGroups: 'consumer groups whose order is kept: wait until they have passed all messages',
+  newInstallation: 'the original stays in use, so the copy gets an id of its own',
+  silenceFor: 'for how long, up to 30 days; 0 ends a silence',
+  since: 'check only newer messages',
+  grace: 'how long a message may be due before it is late (default: 60s)',
+  tolerance: 'how far the clocks of log and database may differ (default: 5s)',
+  maxTransaction: 'longest time that a sending transaction stays open (default: 60s)',
+  maxDuplicates: 'allowed share of duplicates, 0 to 1 (default: any)',
+} as const;
+
+/** What the option `states` of a filter means. */
+export function statesText(states: readonly string[]): string {
+  return `in these states, separated by commas: ${states.join(', ')}`;
+}
+
+/** A text of the help as a sentence. */
+export function asSentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}
