@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
-import { type Operation, operation } from '../operation.ts';
+import type { ShowOptions } from '../../operations/show.ts';
+import { type Call, type Operation, operation } from '../operation.ts';
 import { edit, edited, messageDetails, messageList, messageQuery, revealed } from '../schemas/messages.ts';
 import {
   givenTime,
@@ -51,13 +52,21 @@ export const messageRoutes: readonly Operation[] = [
     way: 'read',
     params: byId,
     answer: messageDetails,
-    async run({ at, scope }, { path: { id } }) {
-      const found = await at.show(id);
-      scope.require(found?.message?.topic, messageUnknown(id));
-      if (found === undefined) throw messageUnknown(id);
-      if (found.message === null) return { ...found, message: null };
-      const { headers: _headers, payload: _payload, ...message } = found.message;
-      return { ...found, message };
+    run: (call, { path: { id } }) => shown(call, id, { log: false }),
+  }),
+  operation({
+    name: 'showMessageLog',
+    method: 'GET',
+    path: '/messages/{id}/log',
+    summary: `${asSentence(optionTexts.log)} Else as without \`/log\`; takes seconds.`,
+    role: 'viewer',
+    // No transaction may wait for a broker.
+    way: 'wait',
+    params: byId,
+    answer: messageDetails,
+    async run(call, { path: { id } }) {
+      await requireSeen(call, id);
+      return shown(call, id, { log: true });
     },
   }),
   operation({
@@ -137,6 +146,15 @@ export const messageRoutes: readonly Operation[] = [
     },
   }),
 ];
+
+async function shown({ at, scope }: Call, id: string, options: ShowOptions): Promise<object> {
+  const found = await at.show(id, options);
+  scope.require(found?.message?.topic, messageUnknown(id));
+  if (found === undefined) throw messageUnknown(id);
+  if (found.message === null) return { ...found, message: null };
+  const { headers: _headers, payload: _payload, ...message } = found.message;
+  return { ...found, message };
+}
 
 /** Both are left to the operation, which refuses none and two. */
 function dueOf(after: number | undefined, at: Date | undefined): { readonly after?: number } {

@@ -68,6 +68,7 @@ export function samplesOf({ bulk, failed, group, kept, waiting }: World): Readon
     adopt: { path: '/adopt', body: {} },
     listMessages: { path: '/messages' },
     showMessage: { path: `/messages/${waiting}` },
+    showMessageLog: { path: `/messages/${waiting}/log` },
     revealMessage: { path: `/messages/${waiting}/reveal`, body: {} },
     rescheduleMessages: { path: '/messages/reschedule', body: { ids: [waiting], after: '2h' } },
     rescheduleMessage: { path: `/messages/${waiting}/reschedule`, body: { after: '3h' } },

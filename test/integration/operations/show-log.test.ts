@@ -1,10 +1,23 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { operations } from '../../../src/operations.ts';
+import { z } from 'zod';
+import type { Caller } from '../../../src/api/authentication.ts';
+import { apiHandler } from '../../../src/api/handler.ts';
+import type { LogReader } from '../../../src/core/delivery-log.ts';
+import { type OperationsConfig, operations } from '../../../src/operations.ts';
 import { kafka } from '../../../src/transports.ts';
 import { KafkaFixture } from '../../support/kafka/kafka-fixture.ts';
+import { byHeader, rita, vera } from '../api/api-bench.ts';
 
 // Joining a group takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
+
+const shape = z.object({ timeline: z.array(z.object({ what: z.string(), detail: z.string() })) });
+
+function logReaderOf({ transports }: OperationsConfig): LogReader {
+  const reader = transports?.['scripted']?.deliveryLog;
+  if (reader === undefined) throw new Error('The transport has no log.');
+  return reader;
+}
 
 let world: KafkaFixture;
 
@@ -100,6 +113,26 @@ test('a log that cannot be asked is a gap, whether its broker is unknown or away
 
   expect(await looked(id, none)).toBe('gap: The log of the topic "orders" cannot be read from here.');
   expect(await looked(id, dead)).toMatch(/^gap: Its log (?:cannot be read|does not answer within 10 s)/);
+});
+
+test('the HTTP API looks into the log for whoever sees the topic, and asks no broker for others', async (end) => {
+  const id = await world.fixture.send('A');
+  await world.deliver();
+  const api = apiHandler(world.config, { authentication: byHeader });
+  end.onTestFinished(() => api.close());
+  const ask = (caller: Caller, path: string) =>
+    api(new Request(`http://api.test${path}`, { headers: { 'x-test': JSON.stringify(caller) } }));
+
+  const { timeline } = shape.parse(await (await ask(vera, `/messages/${id}/log`)).json());
+  expect(timeline.find(({ what }) => what === 'record')?.detail).toBe(
+    'its record is in the log, at partition 0, offset 0',
+  );
+  const without = shape.parse(await (await ask(vera, `/messages/${id}`)).json());
+  expect(without.timeline.map(({ what }) => what)).not.toContain('record');
+
+  const asked = vi.spyOn(logReaderOf(world.config), 'excerpt');
+  expect((await ask(rita, `/messages/${id}/log`)).status).toBe(404);
+  expect(asked).not.toHaveBeenCalled();
 });
 
 test('in a batch of several partitions the record is found by its id', async (end) => {

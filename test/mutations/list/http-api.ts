@@ -63,6 +63,15 @@ export const httpApiMutations: readonly Mutation[] = [
     title: 'an option and the field of its name say the same of what they mean',
   },
   {
+    name: 'api-asks-brokers-for-everybody',
+    promise: rights,
+    file: 'src/api/table/messages.ts',
+    find: 'await requireSeen(call, id);\n      return shown(',
+    replace: 'return shown(',
+    test: 'test/integration/operations/show-log.test.ts',
+    title: 'the HTTP API looks into the log for whoever sees the topic, and asks no broker for others',
+  },
+  {
     name: 'api-payload-shown',
     promise: rights,
     file: 'src/api/table/messages.ts',

@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Consumer, Kafka } from 'kafkajs';
 import { inject } from 'vitest';
 import { z } from 'zod';
-import { type Operations, operations } from '../../../src/app/operations/operations.ts';
+import {
+  type Operations,
+  type OperationsConfig,
+  operations,
+} from '../../../src/app/operations/operations.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { type Topic, topic } from '../../../src/core/topic.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
@@ -15,6 +19,7 @@ export class KafkaFixture {
   readonly address: string;
   readonly topic: Topic;
   readonly broker: Kafka;
+  readonly config: OperationsConfig;
   readonly operations: Operations;
   readonly source: string;
   readonly #transport: ReturnType<typeof kafka>;
@@ -27,12 +32,13 @@ export class KafkaFixture {
     this.topic = topic(fixture.topic, z.unknown(), { address });
     this.broker = observer(inject('kafkaBrokers'));
     this.#transport = kafka({ servers: inject('kafkaBrokers') });
-    this.operations = operations({
+    this.config = {
       database: { url: fixture.url },
       topics: [this.topic],
       // Under the transport name in the policy of the fixture's topic.
       transports: { scripted: this.#transport },
-    });
+    };
+    this.operations = operations(this.config);
   }
 
   static async create(partitions: number): Promise<KafkaFixture> {

@@ -48,13 +48,15 @@ test.each(described)('$operationId names the parameters of its path', ({ paramet
   expect(inPath).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
 });
 
+/** One looks at locks, one waits for a broker. */
+const otherWays: Readonly<Record<string, string>> = { showKept: 'change', showMessageLog: 'wait' };
+
 test('what reads has no body, and what changes has one and is repeatable, except reveals and verify', () => {
   for (const { body, method, name, once, way } of operationTable) {
     expect([name, body !== undefined]).toEqual([name, method === 'POST']);
     const repeated = method === 'POST' && !/^(?:reveal|verify)/.test(name);
     expect([name, once === true]).toEqual([name, repeated]);
-    // Looks at locks.
-    if (method === 'GET') expect([name, way]).toEqual([name, name === 'showKept' ? 'change' : 'read']);
+    if (method === 'GET') expect([name, way]).toEqual([name, otherWays[name] ?? 'read']);
   }
 });
 

@@ -48,6 +48,7 @@ const withoutCommand = {
   startBulk: 'a change with a filter, and replay',
   startKeptBulk: 'a change of kept messages with a filter',
   revealMessage: 'show --payload',
+  showMessageLog: 'show --log',
   revealKept: 'inbox show --payload',
   adopt: 'migrate --adopt',
   showMe: 'only requests have a caller',
