@@ -73,7 +73,7 @@ function showCommand(id: string, flags: ShowBulkFlags, output: Output): Promise<
     if (flags.wait === true) return untilEnded(at, id, output, stopSignal());
     const bulk = await at.bulk.show(id);
     output.line(showStanding(bulk));
-    output.value({ ok: true, bulk });
+    output.value({ ok: true, ...bulk });
     return exitCodes.ok;
   });
 }

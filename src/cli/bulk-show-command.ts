@@ -20,7 +20,7 @@ export async function tellStarted(
   const bulk = await at.bulk.show(id);
   output.line(showStanding(bulk));
   if (bulk.finishedAt === null) output.line(goesOn(bulk));
-  output.value({ ok: true, bulk });
+  output.value({ ok: true, ...bulk });
   return exitCodes.ok;
 }
 
@@ -41,7 +41,7 @@ export async function untilEnded(
     if (ended || signal.aborted) {
       output.line(showStanding(bulk));
       if (!ended) output.line(goesOn(bulk));
-      output.value({ ok: bulk.state === 'done', bulk });
+      output.value({ ok: bulk.state === 'done', ...bulk });
       return ended ? exitCodeOf(bulk) : exitCodes.ok;
     }
     await rest(lookEveryMs, signal);

@@ -62,7 +62,7 @@ export async function startManyCommand<Sample>(
       output.line(
         `Nothing was changed. ${found.count === 0 ? '' : 'To do it: --reason and --yes in place of --dry-run.'}`.trimEnd(),
       );
-      output.value({ ok: true, dryRun: true, count: found.count, exact: found.exact, sample: found.sample });
+      output.value({ ok: true, dryRun: true, ...found });
       return exitCodes.ok;
     }
     const { count } = found;

@@ -158,7 +158,7 @@ function tell(
         ),
   );
   for (const line of refusalLines(answers.map(({ result }) => result))) output.trouble(line);
-  output.value({ ok: done === answers.length && done > 0, dryRun, messages: answers });
+  output.value({ ok: done === answers.length && done > 0, dryRun, answers });
   if (done === 0) return exitCodes.failed;
   return done === answers.length ? exitCodes.ok : exitCodes.partial;
 }

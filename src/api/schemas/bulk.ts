@@ -108,7 +108,7 @@ export const shownBulk = component(
 );
 
 /** Bulk operations, newest first. */
-export const bulkList = component('BulkList', z.object({ operations: z.array(shownBulk) }));
+export const bulkList = component('BulkList', z.object({ bulks: z.array(shownBulk) }));
 
 /** The answer to a pause, resume or abort. */
 export const bulkStep = component('BulkStep', z.object({ changed: z.boolean(), state: bulkState }));

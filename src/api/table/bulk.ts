@@ -95,8 +95,8 @@ function listed(
       query: z.strictObject({ limit: page.limit }),
       answer: bulkList,
       async run({ at, scope }, { query: { limit } }) {
-        const operations = await of(at).list(limit);
-        return { operations: operations.filter((one) => isSeen(one, scope)) };
+        const bulks = await of(at).list(limit);
+        return { bulks: bulks.filter((one) => isSeen(one, scope)) };
       },
     }),
   ];

@@ -124,10 +124,10 @@ test('a bulk operation is rehearsed, started, paused, resumed and ended', async 
   ] as const)
     expect((await bench.post(`${path}/${step}`)).body).toEqual({ changed: true, state });
   expect((await bench.get(path)).body).toMatchObject({ action: 'cancel', state: 'aborted', actor: 'olga' });
-  expect((await bench.get('/bulk?limit=1')).body['operations']).toMatchObject([{ id: body['id'] }]);
+  expect((await bench.get('/bulk?limit=1')).body['bulks']).toMatchObject([{ id: body['id'] }]);
   const kept = { filter: { group: 'billing', states: ['failed'] }, task: { action: 'retry' }, reason: 'all' };
   expect((await bench.post('/kept-bulk', { body: kept })).body).toMatchObject({ count: 1, state: 'running' });
-  expect((await bench.get('/kept-bulk')).body['operations']).toMatchObject([{ group: 'billing' }]);
+  expect((await bench.get('/kept-bulk')).body['bulks']).toMatchObject([{ group: 'billing' }]);
 });
 
 test('kept messages are listed, shown, revealed, retried, edited and discarded', async () => {

@@ -77,7 +77,9 @@ test('a change of more than 100 messages requires --expect with the exact count'
   expect(right.code).toBe(0);
   expect(JSON.parse(right.stdout)).toMatchObject({
     ok: true,
-    bulk: { state: 'running', total: 101, actor: 'grace' },
+    state: 'running',
+    total: 101,
+    actor: 'grace',
   });
 });
 

@@ -79,7 +79,7 @@ test('a change requires --yes without a terminal, records the system user, and i
   expect(await json('retry', a, '--dry-run')).toMatchObject({
     ok: true,
     dryRun: true,
-    messages: [{ result: 'retried' }],
+    answers: [{ result: 'retried' }],
   });
   expect(await cli('retry', a, '--yes', '--reason', 'it was the network')).toMatchObject({
     code: 0,

@@ -181,16 +181,16 @@ test('cancel and reschedule take a ref, and a dry run changes nothing', async ()
   expect(await json('cancel', ...ref, '--dry-run')).toMatchObject({
     ok: true,
     dryRun: true,
-    messages: [{ result: 'canceled' }],
+    answers: [{ result: 'canceled' }],
   });
   expect(await json('reschedule', ...ref, '--after', '2h', '--yes')).toMatchObject({
-    messages: [{ result: 'rescheduled' }],
+    answers: [{ result: 'rescheduled' }],
   });
   const shown = await json('show', fixture.idOf('A'));
   expect(shown).toMatchObject({
     why: { text: expect.stringMatching(/^It is due in (?:2 h 0 min|1 h 59 min)/) },
   });
-  expect(await json('cancel', ...ref, '--yes')).toMatchObject({ messages: [{ result: 'canceled' }] });
+  expect(await json('cancel', ...ref, '--yes')).toMatchObject({ answers: [{ result: 'canceled' }] });
   const bad = [
     cli('reschedule', ...ref, '--yes'),
     cli('cancel', '--topic', 'orders', '--ref', 'none', '--yes'),
@@ -241,7 +241,7 @@ test('pause, withdraw and resume work in sequence', async () => {
   await fixture.drain();
   expect(await json('show', fixture.idOf('A'))).toMatchObject({ why: { code: 'topic-paused' } });
   expect(await json('withdraw', fixture.idOf('A'), '--yes')).toMatchObject({
-    messages: [{ result: 'canceled' }],
+    answers: [{ result: 'canceled' }],
   });
   expect(await cli('resume', 'orders', '--yes')).toMatchObject({ code: 0 });
   await fixture.drain();

@@ -63,6 +63,15 @@ export const httpApiMutations: readonly Mutation[] = [
     title: 'an option and the field of its name say the same of what they mean',
   },
   {
+    name: 'json-in-other-words-than-the-api',
+    promise: 'The help and the HTTP API describe the same operations',
+    file: 'src/cli/change-command.ts',
+    find: 'dryRun, answers });',
+    replace: 'dryRun, messages: answers });',
+    test: 'test/integration/cli/json-answers.test.ts',
+    title: 'what a command prints with --json is what its operation answers',
+  },
+  {
     name: 'api-asks-brokers-for-everybody',
     promise: rights,
     file: 'src/api/table/messages.ts',

@@ -6,42 +6,7 @@ import { streamTable } from '../../../src/api/live/streams.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { commandTree } from '../../../src/cli/run-program.ts';
 import { asSentence } from '../../../src/operations/descriptions.ts';
-
-/** What the HTTP API has for each command: more than one where a message, a list of them or those of a filter are asked for apart. */
-const counterparts: Readonly<Record<string, readonly string[]>> = {
-  status: ['showStatus'],
-  list: ['listMessages'],
-  tail: ['followMessages'],
-  show: ['showMessage'],
-  cancel: ['cancelMessages', 'cancelMessage'],
-  reschedule: ['rescheduleMessages', 'rescheduleMessage'],
-  retry: ['retryMessages', 'retryMessage'],
-  discard: ['discardMessages', 'discardMessage'],
-  withdraw: ['withdrawMessages', 'withdrawMessage'],
-  edit: ['editMessage'],
-  pause: ['pause'],
-  resume: ['resume'],
-  'bulk list': ['listBulk', 'listKeptBulk'],
-  'bulk show': ['showBulk'],
-  'bulk pause': ['pauseBulk'],
-  'bulk resume': ['resumeBulk'],
-  'bulk abort': ['abortBulk'],
-  'schedules list': ['listSchedules'],
-  'schedules pause': ['pauseSchedule'],
-  'schedules resume': ['resumeSchedule'],
-  'schedules run': ['runSchedule'],
-  'schedules remove': ['removeSchedule'],
-  'inbox list': ['listKept'],
-  'inbox show': ['showKept'],
-  'inbox retry': ['retryKept'],
-  'inbox edit': ['editKept'],
-  'inbox discard': ['discardKept'],
-  'alerts list': ['listAlerts'],
-  'alerts silence': ['silenceAlert'],
-  verify: ['verify'],
-  lanes: ['changeLanes'],
-  partitions: ['changePartitions'],
-};
+import { counterparts } from '../../support/cli/counterparts.ts';
 
 /** Operations that are an option of a command, or have none. */
 const withoutCommand = {
