@@ -4,6 +4,7 @@ import type {
   StoredAnswer,
 } from '../app/operations/served-operations.ts';
 import { OutboxError } from '../core/errors.ts';
+import { isVersion } from '../operations/edit-content.ts';
 import type { Caller } from './authentication.ts';
 import { mayAct } from './caller.ts';
 import { Denied } from './denied.ts';
@@ -29,7 +30,7 @@ export interface Answer extends StoredAnswer {
 
 /** @throws Denied if the caller lacks the rights */
 export function assertRights(
-  { name, payloads, role }: Pick<Operation, 'name' | 'payloads' | 'role'>,
+  { allTopics, name, payloads, role }: Pick<Operation, 'allTopics' | 'name' | 'payloads' | 'role'>,
   caller: Caller,
 ): void {
   const needs = (right: string) =>
@@ -37,6 +38,7 @@ export function assertRights(
   if (!mayAct(caller.role, role)) throw new Denied('role', needs(`the role ${role}`));
   if (payloads === true && !caller.payloads)
     throw new Denied('payloads', needs('the right to read payloads'));
+  if (allTopics === true) new Scope(caller.topics).requireAll();
 }
 
 /**
@@ -101,18 +103,27 @@ export async function noteDenied(
 }
 
 function callOf(at: RequestOperations, { caller, request }: Asked): Call {
-  const version = request.headers.get('if-match')?.replaceAll(/^(?:W\/)?"|"$/g, '');
   return {
     at,
     caller,
     scope: new Scope(caller.topics),
-    version: version === '*' ? undefined : version,
+    version: () => versionAsked(request),
     author: ({ dryRun, reason }) => ({
       actor: caller.name,
       ...(reason !== undefined && { reason }),
       ...(dryRun !== undefined && { dryRun }),
     }),
   };
+}
+
+function versionAsked(request: Request): string | undefined {
+  const asked = request.headers.get('if-match')?.replaceAll(/^(?:W\/)?"|"$/g, '');
+  if (asked === undefined || asked === '*') return undefined;
+  if (isVersion(asked)) return asked;
+  throw new OutboxError(
+    'OUTBOX_REQUEST_INVALID',
+    'The header If-Match must be the ETag of the message, its "version" in quotes.',
+  );
 }
 
 function versionOf(value: object): string | undefined {

@@ -31,7 +31,7 @@ export function openApiOf(table: readonly Operation[], streams: readonly Stream[
 type Refer = (schema: z.ZodType, io: 'input' | 'output') => unknown;
 
 function describe(
-  { answer, body, name, once, params, payloads, query, role, summary }: Operation,
+  { answer, body, conditional, name, once, params, payloads, query, role, summary, versioned }: Operation,
   refer: Refer,
 ): Json {
   return {
@@ -43,12 +43,17 @@ function describe(
       ...parametersOf(params, 'path', refer),
       ...parametersOf(query, 'query', refer),
       ...(once === true ? [idempotencyKey] : []),
+      ...(conditional === true ? [ifMatch] : []),
     ],
     ...(body !== undefined && {
       requestBody: { required: true, content: { 'application/json': { schema: refer(body, 'input') } } },
     }),
     responses: {
-      200: { description: 'Done.', content: { 'application/json': { schema: refer(answer, 'output') } } },
+      200: {
+        description: 'Done.',
+        ...(versioned === true && { headers: { ETag: etag } }),
+        content: { 'application/json': { schema: refer(answer, 'output') } },
+      },
       default: notDone,
     },
   };
@@ -88,6 +93,16 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: 200 },
 };
 
+const ifMatch = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of the message as it was shown. If it has changed since, nothing is done.',
+  schema: { type: 'string' },
+};
+
+const etag = { description: 'Its `version` in quotes, for `If-Match`.', schema: { type: 'string' } };
+
 function parametersOf(object: z.ZodObject, place: 'path' | 'query', refer: Refer): readonly Json[] {
   return Object.entries(object.shape).map(([name, schema]) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- zod types a shape by its core's types
@@ -118,7 +133,8 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<s
   const { $defs = {}, $schema: _dialect, id: _id, ...own } = referred(made);
   for (const [name, { id: _name, ...definition }] of Object.entries($defs)) schemas[name] = definition;
   if (id === undefined) return own;
-  schemas[id] = own;
+  // Where the schema itself is among the definitions, what is left of it is a reference to that.
+  if (!Object.hasOwn($defs, id)) schemas[id] = own;
   return { $ref: `#/components/schemas/${id}` };
 }
 

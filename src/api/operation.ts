@@ -10,8 +10,8 @@ export interface Call {
   readonly at: RequestOperations;
   readonly caller: Caller;
   readonly scope: Scope;
-  /** `If-Match`, without quotes. */
-  readonly version: string | undefined;
+  /** `If-Match`, without quotes. @throws OutboxError `OUTBOX_REQUEST_INVALID` if it is no version */
+  readonly version: () => string | undefined;
   /** The audit's author, with what the body says about reason and rehearsal. */
   readonly author: (body: AuthoredBody) => OperationOptions;
 }
@@ -42,11 +42,15 @@ export interface Described {
   readonly role: Role;
   /** True: also needs the right to read payloads. */
   readonly payloads?: true;
+  /** True: only for callers that are not limited to topics. */
+  readonly allTopics?: true;
   readonly way: RequestWay;
   /** True: the answer to a repeat with the same `Idempotency-Key` is the first answer. */
   readonly once?: true;
   /** True: the answer has the header `ETag`, for `If-Match` of an edit. */
   readonly versioned?: true;
+  /** True: it heeds the header `If-Match`. */
+  readonly conditional?: true;
   /** The greatest body, in bytes. @defaultValue 65,536 */
   readonly bodyBytes?: number;
 }

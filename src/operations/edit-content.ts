@@ -32,6 +32,11 @@ export type CheckPayload = (topic: string, payload: unknown, headers: Original['
 const locked = new Set(['traceparent', 'tracestate']);
 const version = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
 
+/** True for a `version` as show prints it. */
+export function isVersion(text: string): boolean {
+  return version.test(text);
+}
+
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertEditOptions(options: EditOptions): void {
   if ('key' in options) throw invalid('key', 'cannot be edited: it decides the order');
@@ -40,7 +45,7 @@ export function assertEditOptions(options: EditOptions): void {
     throw invalid('payloadText', 'is given together with "payload"');
   if (options.payload === undefined && options.payloadText === undefined && options.headers === undefined)
     throw invalid('payload', 'is missing, and so are headers: to send it unchanged, use retry');
-  if (options.expectedVersion !== undefined && !version.test(options.expectedVersion))
+  if (options.expectedVersion !== undefined && !isVersion(options.expectedVersion))
     throw invalid('expectedVersion', 'is not a version as show prints it');
 }
 

@@ -30,6 +30,9 @@ const options = {
   expect: meaning(z.exactOptional(count), optionTexts.expect, 'A dry run answers their `count`.'),
 };
 
+/** What {@link bulkStart} and {@link keptBulkStart} say of their `task`. */
+const taskText = 'What is done to every message: `{ "action": "retry" }`, or another action.';
+
 const task = z.union(
   [
     z.strictObject({ action: z.enum(['cancel', 'discard', 'retry', 'withdraw']) }),
@@ -55,14 +58,17 @@ const task = z.union(
 );
 
 /** A change of all messages that match a filter. */
-export const bulkStart = component('BulkStart', z.strictObject({ filter: messageFilter, task, ...options }));
+export const bulkStart = component(
+  'BulkStart',
+  z.strictObject({ filter: messageFilter, task: task.describe(taskText), ...options }),
+);
 
 /** The same for messages that a group keeps. */
 export const keptBulkStart = component(
   'KeptBulkStart',
   z.strictObject({
     filter: keptFilter,
-    task: z.strictObject({ action: z.enum(['discard', 'retry']) }),
+    task: z.strictObject({ action: z.enum(['discard', 'retry']) }).describe(taskText),
     ...options,
   }),
 );

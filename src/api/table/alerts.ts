@@ -32,6 +32,7 @@ export const alertRoutes: readonly Operation[] = [
     path: '/alerts/{rule}/silence',
     summary: `${asSentence(operationTexts['alerts silence'])} Not for callers that are limited.`,
     role: 'operator',
+    allTopics: true,
     way: 'change',
     once: true,
     params: z.strictObject({ rule: shortName.describe('Its name, as in the setting `alerts`.') }),
@@ -40,8 +41,7 @@ export const alertRoutes: readonly Operation[] = [
       for: meaning(span, optionTexts.silenceFor, spanForm),
     }),
     answer: silencedAnswer,
-    run({ at, author, scope }, { body, path: { rule } }) {
-      scope.requireAll();
+    run({ at, author }, { body, path: { rule } }) {
       return at.alerts.silence(rule, { ...author(body), for: body.for });
     },
   }),

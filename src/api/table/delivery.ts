@@ -113,6 +113,7 @@ export const deliveryRoutes: readonly Operation[] = [
     path: '/verify',
     summary: `${asSentence(operationTexts.verify)} Looks back an hour, at most a week.`,
     role: 'admin',
+    allTopics: true,
     way: 'wait',
     body: z.strictObject({
       since: meaning(z.exactOptional(givenTime), optionTexts.since, timeForm),
@@ -122,8 +123,7 @@ export const deliveryRoutes: readonly Operation[] = [
       maxDuplicates: meaning(z.exactOptional(z.number().min(0).max(1)), optionTexts.maxDuplicates),
     }),
     answer: verified,
-    run({ at, scope }, { body }) {
-      scope.requireAll();
+    run({ at }, { body }) {
       const since = body.since ?? new Date(Date.now() - usuallyVerifiedMs);
       if (since.getTime() < Date.now() - longestVerifiedMs)
         throw new OutboxError(
@@ -139,14 +139,14 @@ export const deliveryRoutes: readonly Operation[] = [
     path: '/adopt',
     summary: asSentence(operationTexts.adopt),
     role: 'admin',
+    allTopics: true,
     way: 'wait',
     once: true,
     body: z.strictObject({
       newInstallation: meaning(z.exactOptional(z.boolean()), optionTexts.newInstallation),
     }),
     answer: adopted,
-    run({ at, author, scope }, { body }) {
-      scope.requireAll();
+    run({ at, author }, { body }) {
       const { actor } = author({});
       return at.adopt({ actor, ...body });
     },

@@ -122,11 +122,13 @@ export const inboxRoutes: readonly Operation[] = [
     payloads: true,
     way: 'change',
     once: true,
+    conditional: true,
     bodyBytes: editBytes,
     params: byName,
     body: edit,
     answer: edited,
-    async run({ at, author, scope, version }, { body, path }) {
+    async run({ at, author, scope, ...call }, { body, path }) {
+      const version = call.version();
       if (scope.limited)
         scope.require((await at.keptTopicsOf(path.group, [path.id])).get(path.id), keptUnknown(path));
       const { dryRun: _dryRun, reason: _reason, ...corrections } = body;

@@ -130,13 +130,15 @@ export const messageRoutes: readonly Operation[] = [
     payloads: true,
     way: 'change',
     once: true,
+    conditional: true,
     bodyBytes: editBytes,
     params: byId,
     body: edit,
     answer: edited,
     async run(call, { body, path: { id } }) {
       await requireSeen(call, id);
-      const { at, author, version } = call;
+      const { at, author } = call;
+      const version = call.version();
       const { dryRun: _dryRun, reason: _reason, ...corrections } = body;
       return at.edit(id, {
         ...author(body),

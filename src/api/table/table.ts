@@ -23,6 +23,7 @@ const showMe = operation({
     topics: topics ?? null,
     operations: operationTable
       .filter((one) => mayAct(role, one.role) && (one.payloads !== true || payloads))
+      .filter((one) => one.allTopics !== true || topics === undefined)
       .map((one) => one.name),
   }),
 });

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Caller } from '../../../src/api/authentication.ts';
 import { apiHandler } from '../../../src/api/handler.ts';
 import { noteAlerts } from '../../../src/store/alerts/alerts.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
@@ -194,6 +195,15 @@ test('alerts are listed, to a limited caller those of its topics, and a rule is 
   const seen = (await bench.get('/alerts', { as: { ...vera, topics: ['orders'] } })).body;
   expect(seen).toMatchObject({ alerts: [{ ...firing, subject: 'topic orders' }], silences: [] });
   expect((await bench.post('/alerts/failed/silence', { body: { for: 0 } })).body).toEqual({ until: null });
+  const limited = { ...adam, topics: ['orders'] };
+  expectProblem(
+    await bench.post('/alerts/failed/silence', { as: limited, body: { for: '2h' } }),
+    403,
+    'OUTBOX_REQUEST_DENIED',
+  );
+  const named = async (as: Caller) => (await bench.get('/me', { as })).body['operations'];
+  expect(await named(adam)).toEqual(expect.arrayContaining(['silenceAlert', 'verify', 'adopt']));
+  for (const name of ['silenceAlert', 'verify', 'adopt']) expect(await named(limited)).not.toContain(name);
   expectProblem(
     await bench.post('/alerts/none/silence', { body: { for: '2h' } }),
     400,

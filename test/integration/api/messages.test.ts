@@ -59,9 +59,13 @@ test('a failed message is edited once: the second edit of the version that was s
     headers: { 'if-match': '"2020-01-01T00:00:00.000000Z"' },
   });
   expectProblem(stale, 409, 'OUTBOX_CONFLICT');
+  const wrong = await bench.post(`/messages/${id}/edit`, { ...ask, headers: { 'if-match': '"1"' } });
+  expectProblem(wrong, 400, 'OUTBOX_REQUEST_INVALID');
+  expect(wrong.body['detail']).toContain('If-Match');
   const edited = await bench.post(`/messages/${id}/edit`, ask);
   expect(edited.body).toMatchObject({ supersedes: id });
-  expectProblem(await bench.post(`/messages/${id}/edit`, ask), 409, 'OUTBOX_CONFLICT');
+  const again = await bench.post(`/messages/${id}/edit`, ask);
+  expectProblem(again, 409, 'OUTBOX_CONFLICT');
 });
 
 test('payload and headers are revealed to those who may read them, and the audit says to whom', async () => {

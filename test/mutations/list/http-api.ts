@@ -207,4 +207,22 @@ export const httpApiMutations: readonly Mutation[] = [
     test: 'test/integration/api/follow-messages.test.ts',
     title: 'many messages at once all come, in order',
   },
+  {
+    name: 'openapi-schema-refers-to-itself',
+    promise: 'The help and the HTTP API describe the same operations',
+    file: 'src/api/openapi.ts',
+    find: 'if (!Object.hasOwn($defs, id)) schemas[id] = own;',
+    replace: 'schemas[id] = own;',
+    test: 'test/unit/api/openapi.test.ts',
+    title: 'no schema of the document is a mere reference',
+  },
+  {
+    name: 'api-operation-of-all-topics-not-asked',
+    promise: rights,
+    file: 'src/api/answer.ts',
+    find: 'if (allTopics === true) new Scope',
+    replace: 'if (allTopics === true && payloads === true) new Scope',
+    test: 'test/integration/api/effects.test.ts',
+    title: 'alerts are listed, to a limited caller those of its topics, and a rule is silenced',
+  },
 ];

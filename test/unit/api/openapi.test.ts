@@ -9,6 +9,7 @@ interface Described {
   readonly operationId: string;
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, { readonly headers?: { readonly ETag?: object } }>>;
 }
 
 interface Document {
@@ -41,6 +42,19 @@ test('every reference of the document leads to a schema, and no schema says less
     [...new Set(named)].filter((name) => !Object.hasOwn(document.components.schemas, name ?? '')),
   ).toEqual([]);
   expect(text).not.toContain('#/$defs/');
+});
+
+test('no schema of the document is a mere reference', () => {
+  const schemas = Object.entries(document.components.schemas);
+  expect(schemas.length).toBeGreaterThan(30);
+  expect(schemas.filter(([, schema]) => '$ref' in schema).map(([name]) => name)).toEqual([]);
+});
+
+test('what heeds If-Match says so, and what it is compared with is described', () => {
+  const asking = described.filter(({ parameters }) => parameters.some(({ name }) => name === 'If-Match'));
+  expect(asking.map(({ operationId }) => operationId)).toEqual(['editMessage', 'editKept']);
+  const answering = described.filter(({ responses }) => responses[200]?.headers?.ETag !== undefined);
+  expect(answering.map(({ operationId }) => operationId)).toEqual(['showMessage', 'showKept']);
 });
 
 test.each(described)('$operationId names the parameters of its path', ({ parameters, path }) => {
