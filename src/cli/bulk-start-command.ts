@@ -3,8 +3,8 @@ import type { Operations } from '../app/operations/operations.ts';
 import type { BulkOptions } from '../operations/bulk-filter.ts';
 import type { BulkAnswer } from '../operations/bulk-start.ts';
 import { optionTexts } from '../operations/descriptions.ts';
+import { unknownNames } from '../operations/known-names.ts';
 import { tellStarted } from './bulk-show-command.ts';
-import { unknownNames } from './known-names.ts';
 import {
   type OperatorFlags,
   optionsOf,

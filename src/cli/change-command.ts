@@ -2,10 +2,10 @@ import type { BulkTask, KeptTask } from '../app/operations/bulk-operations.ts';
 import type { Operations } from '../app/operations/operations.ts';
 import type { KeptAnswer, MessageAnswer, Target } from '../operations/change.ts';
 import { refusals } from '../operations/change.ts';
+import { unknownNames } from '../operations/known-names.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { type AskedBulk, type ManyFlags, startManyCommand } from './bulk-start-command.ts';
 import { type FilterFlags, filterOf, keptFilterOf } from './filter-flags.ts';
-import { unknownNames } from './known-names.ts';
 import { keptTable } from './list-command.ts';
 import { optionsOf, refusedConsent, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output, run } from './output.ts';
@@ -126,7 +126,7 @@ async function carryOut<Sample>(
     return { answers: done, wrongName: found ? undefined : await unknownNames(at, flags) };
   });
   return wrongName === undefined
-    ? tell(answers, asked.rowOf, flags.dryRun ?? false, output)
+    ? tell(answers, asked, flags.dryRun ?? false, output)
     : explain(wrongName, output);
 }
 
@@ -142,7 +142,7 @@ function questionOf(
 
 function tell(
   answers: readonly ChangeAnswer[],
-  rowOf: AskedChange<never>['rowOf'],
+  { action, rowOf }: Pick<AskedChange<never>, 'action' | 'rowOf'>,
   dryRun: boolean,
   output: Output,
 ): number {
@@ -157,7 +157,7 @@ function tell(
           answers.map((answer) => [answer.id, rowOf(answer)[1] ?? '-', answer.result, answer.state ?? '-']),
         ),
   );
-  for (const line of refusalLines(answers.map(({ result }) => result))) output.trouble(line);
+  for (const line of refusalLines(action, answers)) output.trouble(line);
   output.value({ ok: done === answers.length && done > 0, dryRun, answers });
   if (done === 0) return exitCodes.failed;
   return done === answers.length ? exitCodes.ok : exitCodes.partial;

@@ -1,8 +1,8 @@
 import type { Operations } from '../app/operations/operations.ts';
 import { causeIn } from '../core/cause.ts';
+import { unknownNames } from '../operations/known-names.ts';
 import type { KeptList, ListPageOptions, MessageList } from '../operations/list.ts';
 import { type FilterFlags, filterOf, keptFilterOf } from './filter-flags.ts';
-import { unknownNames } from './known-names.ts';
 import { withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output } from './output.ts';
 import { clip, screenColumns } from './printable.ts';

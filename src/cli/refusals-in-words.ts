@@ -1,7 +1,7 @@
+import { whatRemains } from '../operations/what-remains.ts';
+
 /** What the results of refused changes mean, and what helps. */
 const meanings: Readonly<Record<string, string>> = {
-  'too-late':
-    'its state does not allow that any more: see show. A ready message can be withdrawn, a published one replayed',
   'behind-key': 'an earlier message of its key goes first: retry, edit or discard that one',
   unknown: 'there is no such message, or the group does not keep it: see list, and inbox list',
   busy: 'a relay, consumer or transaction has it in hand: try again',
@@ -11,10 +11,16 @@ const meanings: Readonly<Record<string, string>> = {
   refused: 'its topic refuses a new message: see the audit in show',
 };
 
-/** A line about each refusal among the results of a change. */
-export function refusalLines(results: readonly string[]): readonly string[] {
-  return [...new Set(results)].flatMap((result) => {
+/** A line about each refusal among the answers to a change, and each state that did not allow it. */
+export function refusalLines(
+  action: string,
+  answers: readonly { readonly result: string; readonly state: string | null }[],
+): readonly string[] {
+  const lines = answers.flatMap(({ result, state }) => {
+    if (result === 'too-late')
+      return [`too-late: ${state === null ? 'it is handled' : `${state}: ${whatRemains(action, state)}`}.`];
     const meaning = meanings[result];
     return meaning === undefined ? [] : [`${result}: ${meaning}.`];
   });
+  return [...new Set(lines)];
 }

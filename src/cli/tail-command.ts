@@ -1,8 +1,8 @@
 import type { Duration } from '../core/duration.ts';
+import { unknownNames } from '../operations/known-names.ts';
 import type { TailedMessage, TailOptions } from '../operations/tail.ts';
 import { type FilterFlags, filterOf } from './filter-flags.ts';
 import { durationOfFlag } from './flag-values.ts';
-import { unknownNames } from './known-names.ts';
 import { factsOf } from './list-command.ts';
 import { withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output } from './output.ts';

@@ -35,7 +35,7 @@ export const errorRules = {
   },
   OUTBOX_CONFLICT: {
     retryable: false,
-    next: 'Read the message again: another operator or process has changed it, or is changing it.',
+    next: 'Read the message again: its state is not the expected one, or another operator or process is changing it.',
   },
   OUTBOX_DEAD_LETTER_REFUSED: {
     retryable: true,

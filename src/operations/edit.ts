@@ -5,6 +5,7 @@ import { type EditAnswer, editMessage, readEditable } from '../store/message/edi
 import { checkKeptName, wakeLanes } from './change.ts';
 import { assertEditOptions, type CheckPayload, type EditOptions, editOf } from './edit-content.ts';
 import { assertId, authorOf } from './operation-options.ts';
+import { whatRemains } from './what-remains.ts';
 
 /** The result of an edit; after a dry run there is no such copy. */
 export interface Edited {
@@ -32,7 +33,7 @@ export async function editFailed(
   assertEditOptions(options);
   const edit = await editOf(await readEditable(database, original), options, check);
   const answer = await editMessage(database, original, edit, author, options.dryRun ?? false);
-  if (answer.kind !== 'edited') throw errorOf(original, answer);
+  if (answer.kind !== 'edited') throw errorOf(original, answer, edit.expectedVersion);
   if (options.dryRun !== true) await wakeLanes(database, [answer]);
   return { id: answer.id, supersedes: original };
 }
@@ -63,7 +64,11 @@ export async function editKeptMessage(
   return { id: answer.id, supersedes: name.id };
 }
 
-function errorOf(id: string, answer: Exclude<EditAnswer, { kind: 'edited' }>): OutboxError {
+function errorOf(
+  id: string,
+  answer: Exclude<EditAnswer, { kind: 'edited' }>,
+  expected: string | undefined,
+): OutboxError {
   switch (answer.kind) {
     case 'unknown':
       return new OutboxError('OUTBOX_MESSAGE_UNKNOWN', `There is no message ${id}.`, { details: { id } });
@@ -71,11 +76,17 @@ function errorOf(id: string, answer: Exclude<EditAnswer, { kind: 'edited' }>): O
       return new OutboxError(answer.code, answer.message, { details: { ...answer.details, id } });
     case 'conflict': {
       const { state, version: current } = answer;
-      return new OutboxError(
-        'OUTBOX_CONFLICT',
-        `The message ${id} was not edited: it is ${state}, of version ${current}; it must be failed, before its expiry, and of the expected version.`,
-        { details: { id, state, version: current } },
-      );
+      const held =
+        expected === undefined || expected === current
+          ? 'it has expired, or another transaction holds it'
+          : `it has the version ${current} now, not the expected one`;
+      const why =
+        state === 'failed'
+          ? held
+          : `only a failed message can be edited, and it is ${state}: ${whatRemains('edit', state)}`;
+      return new OutboxError('OUTBOX_CONFLICT', `The message ${id} was not edited: ${why}.`, {
+        details: { id, state, version: current },
+      });
     }
   }
 }

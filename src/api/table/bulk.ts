@@ -6,6 +6,7 @@ import type { BulkOperation } from '../../operations/bulk.ts';
 import type { BulkOptions } from '../../operations/bulk-filter.ts';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
+import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { bulkAnswer, bulkList, bulkStart, bulkStep, keptBulkStart, shownBulk } from '../schemas/bulk.ts';
 import { authored, messageId, page } from '../schemas/values.ts';
@@ -26,10 +27,12 @@ export const bulkRoutes: readonly Operation[] = [
     once: true,
     body: bulkStart,
     answer: bulkAnswer,
-    run({ at, author, scope }, { body: { filter, task, ...options } }) {
+    async run({ at, author, scope }, { body: { filter, task, ...options } }) {
       const seen = scope.filter(filter);
       if (task.action === 'replay' && task.to !== undefined) scope.require(task.to, topicUnknown(task.to));
-      return at.bulk.start(seen, taskOf(task), bulkOptions(author(options), options));
+      const found = await at.bulk.start(seen, taskOf(task), bulkOptions(author(options), options));
+      if (found.count === 0) await assertNamesKnown({ at, scope }, filter);
+      return found;
     },
   }),
   operation({
@@ -42,8 +45,12 @@ export const bulkRoutes: readonly Operation[] = [
     once: true,
     body: keptBulkStart,
     answer: bulkAnswer,
-    run: ({ at, author, scope }, { body: { filter, task, ...options } }) =>
-      at.inbox.bulk.start(scope.filter(filter), task, bulkOptions(author(options), options)),
+    async run({ at, author, scope }, { body: { filter, task, ...options } }) {
+      const seen = scope.filter(filter);
+      const found = await at.inbox.bulk.start(seen, task, bulkOptions(author(options), options));
+      if (found.count === 0) await assertNamesKnown({ at, scope }, filter);
+      return found;
+    },
   }),
   ...listed('listBulk', '/bulk', 'Those on messages of the outbox.', (at) => at.bulk),
   ...listed('listKeptBulk', '/kept-bulk', 'Those on kept messages.', (at) => at.inbox.bulk),

@@ -4,6 +4,8 @@ import { OutboxError } from '../../core/errors.ts';
 import { type MessageAnswer, refusals, type Target } from '../../operations/change.ts';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
+import { whatRemains } from '../../operations/what-remains.ts';
+import { assertNamesKnown } from '../known.ts';
 import { type AuthoredBody, type Call, type Operation, operation } from '../operation.ts';
 import { messageAnswer, messageAnswers, namedMessages } from '../schemas/messages.ts';
 import { authored, messageId } from '../schemas/values.ts';
@@ -67,7 +69,7 @@ export function changes<More extends z.ZodRawShape>({
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has been parsed by `one`
         const [answer] = await made(call, { ids: [id] }, body as AuthoredBody);
         if (answer === undefined || answer.result === 'unknown') throw messageUnknown(id);
-        if (refusals.has(answer.result)) throw refused(id, answer);
+        if (refusals.has(answer.result)) throw refused(verb, id, answer);
         return answer;
       },
     }),
@@ -78,17 +80,20 @@ type Named = z.output<z.ZodObject<typeof namedMessages>>;
 
 /** Changes the messages that the caller sees. The others do not exist for it, and the audit has that it named them. */
 async function changeSeen(
-  { at, author, scope }: Call,
+  call: Call,
   { ids, ref, topic }: Named,
   change: (target: Target) => Promise<readonly MessageAnswer<string>[]>,
 ): Promise<readonly MessageAnswer<string>[]> {
+  const { at, author, scope } = call;
   if (ids !== undefined && (topic !== undefined || ref !== undefined))
     throw new OutboxError('OUTBOX_REQUEST_INVALID', 'Name messages by "ids", or by "topic" and "ref".');
   if (ids === undefined) {
     if (topic === undefined || ref === undefined)
       throw new OutboxError('OUTBOX_REQUEST_INVALID', 'Name messages by "ids", or by "topic" and "ref".');
-    // For an unknown topic and ref there is no answer, and so for those of another topic.
-    return scope.sees(topic) ? change({ topic, ref }) : [];
+    // For an unknown ref there is no answer, and so for those of another topic.
+    const answers = scope.sees(topic) ? await change({ topic, ref }) : [];
+    if (answers.length === 0) await assertNamesKnown(call, { topic });
+    return answers;
   }
   if (!scope.limited) return change({ ids });
   const topics = await at.topicsOf(ids);
@@ -118,20 +123,22 @@ export function messageUnknown(id: string): OutboxError {
   return new OutboxError('OUTBOX_MESSAGE_UNKNOWN', `There is no message ${id}.`, { details: { id } });
 }
 
-function refused(id: string, { result, state }: MessageAnswer<string>): OutboxError {
+/** Refusals for another reason than the state. */
+const otherwise: Readonly<Record<string, string>> = {
+  busy: 'another transaction or relay has it in hand',
+  'past-expiry': 'it will have expired by then',
+  expired: 'it has expired',
+};
+
+function refused(verb: string, id: string, { result, state }: MessageAnswer<string>): OutboxError {
   if (result === 'out-of-range')
     return new OutboxError(
       'OUTBOX_DELAY_OUT_OF_RANGE',
       `Nothing was done to the message ${id}: the time is beyond the longest delay of its topic.`,
       { details: { id } },
     );
-  const why =
-    result === 'busy' ? 'another transaction or relay has it in hand' : 'its state does not allow it';
-  return new OutboxError(
-    'OUTBOX_CONFLICT',
-    `Nothing was done to the message ${id}: ${why}. It is ${state}.`,
-    {
-      details: { id, state, result },
-    },
-  );
+  const why = otherwise[result] ?? `it is ${state}: ${whatRemains(verb, state)}`;
+  return new OutboxError('OUTBOX_CONFLICT', `Nothing was done to the message ${id}, because ${why}.`, {
+    details: { id, state, result },
+  });
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OutboxError } from '../../core/errors.ts';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
+import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { keptAnswers, keptDetails, keptList, keptQuery } from '../schemas/inbox.ts';
 import { edit, edited, revealed } from '../schemas/messages.ts';
@@ -29,11 +30,14 @@ export const inboxRoutes: readonly Operation[] = [
       ...page,
     }),
     answer: keptList,
-    run: ({ at, scope }, { query: { after, limit, ...filter } }) =>
-      at.inbox.list(scope.filter(filter), {
+    async run(call, { query: { after, limit, ...filter } }) {
+      const found = await call.at.inbox.list(call.scope.filter(filter), {
         ...(after !== undefined && { after }),
         ...(limit !== undefined && { limit }),
-      }),
+      });
+      if (found.messages.length === 0) await assertNamesKnown(call, filter);
+      return found;
+    },
   }),
   operation({
     name: 'showKept',
@@ -49,7 +53,10 @@ export const inboxRoutes: readonly Operation[] = [
     async run({ at, scope }, { path }) {
       const found = await at.inbox.show(path);
       scope.require(found.message?.topic, keptUnknown(path));
-      if (found.message === null) return found;
+      if (found.message === null) {
+        if (!found.handled) await assertNamesKnown({ at, scope }, { group: path.group });
+        return found;
+      }
       const { body: _body, headers: _headers, ...message } = found.message;
       return { ...found, message };
     },

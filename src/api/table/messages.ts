@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
 import type { ShowOptions } from '../../operations/show.ts';
+import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { edit, edited, messageDetails, messageList, messageQuery, revealed } from '../schemas/messages.ts';
 import {
@@ -36,11 +37,14 @@ export const messageRoutes: readonly Operation[] = [
     way: 'read',
     query: z.strictObject({ ...messageQuery, ...page }),
     answer: messageList,
-    run: ({ at, scope }, { query: { after, limit, ...filter } }) =>
-      at.list(scope.filter(filter), {
+    async run(call, { query: { after, limit, ...filter } }) {
+      const found = await call.at.list(call.scope.filter(filter), {
         ...(after !== undefined && { after }),
         ...(limit !== undefined && { limit }),
-      }),
+      });
+      if (found.messages.length === 0) await assertNamesKnown(call, filter);
+      return found;
+    },
   }),
   operation({
     name: 'showMessage',

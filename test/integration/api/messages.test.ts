@@ -42,6 +42,9 @@ test('one operation wins, and the other is told of a conflict', async () => {
   expect((await bench.post(`/messages/${id}/cancel`)).body).toMatchObject({ result: 'canceled' });
   const late = await bench.post(`/messages/${id}/reschedule`, { body: { after: 0 } });
   expectProblem(late, 409, 'OUTBOX_CONFLICT');
+  expect(late.body['detail']).toBe(
+    `Nothing was done to the message ${id}, because it is canceled: it has ended.`,
+  );
   // A refusal is in the audit, too, although the answer is an error.
   expect(await auditOf(bench.lane)).toContainEqual(
     expect.objectContaining({ action: 'reschedule', result: 'too-late', id }),
@@ -62,10 +65,12 @@ test('a failed message is edited once: the second edit of the version that was s
   const wrong = await bench.post(`/messages/${id}/edit`, { ...ask, headers: { 'if-match': '"1"' } });
   expectProblem(wrong, 400, 'OUTBOX_REQUEST_INVALID');
   expect(wrong.body['detail']).toContain('If-Match');
+  expect(stale.body['detail']).toContain('not the expected one');
   const edited = await bench.post(`/messages/${id}/edit`, ask);
   expect(edited.body).toMatchObject({ supersedes: id });
   const again = await bench.post(`/messages/${id}/edit`, ask);
   expectProblem(again, 409, 'OUTBOX_CONFLICT');
+  expect(again.body['detail']).toContain('it is superseded: an edit has replaced it by a copy');
 });
 
 test('payload and headers are revealed to those who may read them, and the audit says to whom', async () => {

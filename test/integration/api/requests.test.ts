@@ -188,6 +188,27 @@ test('while callers cannot be proved, nobody gets in', async () => {
     );
 });
 
+test('a misspelt topic or group is not answered as if nothing was found', async () => {
+  const none = '00000000-0000-4000-8000-000000000001';
+  const bulk = { task: { action: 'retry' }, reason: 'fixed', dryRun: true };
+  for (const told of [
+    await bench.get('/messages?topic=ordrs'),
+    await bench.post('/messages/cancel', { body: { topic: 'ordrs', ref: 'a' } }),
+    await bench.post('/bulk', { body: { ...bulk, filter: { topic: 'ordrs' } } }),
+  ])
+    expectProblem(told, 404, 'OUTBOX_TOPIC_UNKNOWN');
+  for (const told of [
+    await bench.get('/kept?group=biling'),
+    await bench.get(`/groups/biling/kept/${none}`),
+    await bench.post('/kept-bulk', { body: { ...bulk, filter: { group: 'biling', states: ['failed'] } } }),
+  ])
+    expectProblem(told, 404, 'OUTBOX_GROUP_UNKNOWN');
+  expect((await bench.get('/messages?topic=ordrs')).body['detail']).toContain('there are orders');
+  expect((await bench.get('/messages?topic=orders&key=nobody')).body).toEqual({ messages: [], next: null });
+  // What a limited caller does not see may be there or not.
+  expect((await bench.get('/kept?group=biling', { as: rita })).body).toEqual({ messages: [], next: null });
+});
+
 test('a caller of several topics has to name one of them', async () => {
   const both = { ...vera, topics: ['orders', 'refunds'] };
   const id = await bench.lane.send('A', later);

@@ -4,6 +4,8 @@ const rights = 'The HTTP API shows and does nothing without a right';
 const once = 'A request that is repeated with its key acts once';
 const byRights = 'test/integration/api/rights.test.ts';
 const byRequests = 'test/integration/api/requests.test.ts';
+const refused = 'Invalid arguments are refused where they are passed';
+const misspelt = 'a misspelt topic or group is not answered as if nothing was found';
 const foreignTopic = 'a caller of another topic finds nothing of this one';
 
 /** Rights, limits and repeats of the HTTP API. */
@@ -217,6 +219,24 @@ export const httpApiMutations: readonly Mutation[] = [
     title: 'no schema of the document is a mere reference',
   },
   {
+    name: 'api-misspelt-name-looks-empty',
+    promise: refused,
+    file: 'src/api/known.ts',
+    find: 'if (unknown !== undefined) throw unknown;',
+    replace: 'if (unknown?.message === scope.constructor.name) throw unknown;',
+    test: byRequests,
+    title: misspelt,
+  },
+  {
+    name: 'api-limited-caller-told-of-names',
+    promise: rights,
+    file: 'src/api/known.ts',
+    find: 'if (scope.limited) return;',
+    replace: "if (!scope.limited && names.topic === '') return;",
+    test: byRequests,
+    title: misspelt,
+  },
+  {
     name: 'api-operation-of-all-topics-not-asked',
     promise: rights,
     file: 'src/api/answer.ts',
@@ -224,5 +244,14 @@ export const httpApiMutations: readonly Mutation[] = [
     replace: 'if (allTopics === true && payloads === true) new Scope',
     test: 'test/integration/api/effects.test.ts',
     title: 'alerts are listed, to a limited caller those of its topics, and a rule is silenced',
+  },
+  {
+    name: 'refusal-names-what-was-refused',
+    promise: refused,
+    file: 'src/operations/what-remains.ts',
+    find: "if (action === 'cancel' || action === 'withdraw') {",
+    replace: "if (action === 'withdraw') {",
+    test: 'test/unit/cli/refusals-in-words.test.ts',
+    title: 'of a ready message withdraw is named',
   },
 ];

@@ -135,8 +135,9 @@ test('the help and docs/operating.md explain the same exit codes', () => {
 });
 
 test('every refusal of a change is explained', () => {
-  expect([...refusals].filter((result) => refusalLines([result]).length === 0)).toEqual([]);
-  expect(refusalLines(['canceled'])).toEqual([]);
+  const lines = (result: string) => refusalLines('cancel', [{ result, state: 'failed' }]);
+  expect([...refusals].filter((result) => lines(result).length === 0)).toEqual([]);
+  expect(lines('canceled')).toEqual([]);
 });
 
 /** Names of options as the HTTP API has them. */

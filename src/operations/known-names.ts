@@ -1,11 +1,18 @@
-import type { Operations } from '../app/operations/operations.ts';
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
+import type { Status } from './status.ts';
+
+/** Where the names are read that a database knows. */
+export interface KnowsNames {
+  status(): Promise<Pick<Status, 'groups' | 'lanes' | 'topics'>>;
+}
 
 /**
  * Checks the names in a filter that has found nothing: a misspelt name must not look like an empty result.
+ *
+ * @returns `OUTBOX_GROUP_UNKNOWN` or `OUTBOX_TOPIC_UNKNOWN`, with some of the names that there are
  */
 export async function unknownNames(
-  at: Operations,
+  at: KnowsNames,
   { topic, group }: { readonly topic?: string; readonly group?: string },
 ): Promise<OutboxError | undefined> {
   if (topic === undefined && group === undefined) return undefined;

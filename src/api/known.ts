@@ -1,0 +1,17 @@
+import { unknownNames } from '../operations/known-names.ts';
+import type { Call } from './operation.ts';
+
+/**
+ * For an answer that has nothing in it: a misspelt name must not look like that. A caller that is limited is told nothing, because
+ * what is not of its topics does not exist for it.
+ *
+ * @throws OutboxError `OUTBOX_GROUP_UNKNOWN`, `OUTBOX_TOPIC_UNKNOWN`
+ */
+export async function assertNamesKnown(
+  { at, scope }: Pick<Call, 'at' | 'scope'>,
+  names: { readonly topic?: string; readonly group?: string },
+): Promise<void> {
+  if (scope.limited) return;
+  const unknown = await unknownNames(at, names);
+  if (unknown !== undefined) throw unknown;
+}
