@@ -3,7 +3,7 @@ import type { Operations } from '../app/operations/operations.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
 import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
-import { showStanding, untilEnded } from './bulk-show-command.ts';
+import { selectionOf, showStanding, untilEnded } from './bulk-show-command.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output, run } from './output.ts';
 import { clip } from './printable.ts';
@@ -56,11 +56,12 @@ async function listBoth({ bulk, inbox }: Operations, limit: number): Promise<rea
   return [...sent, ...kept].toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime()).slice(0, limit);
 }
 
-/** An operation on kept messages has its group on the next line. */
+/** The group that keeps the messages, and the filter that chose them, are on the next lines. */
 function bulkTable(bulks: readonly BulkOperation[]): string {
-  return tableWith(heading, bulks, row, ({ group }) =>
-    group === null ? [] : [`  of the group ${clip(group, 60)}`],
-  );
+  return tableWith(heading, bulks, row, (bulk) => [
+    ...(bulk.group === null ? [] : [`  of the group ${clip(bulk.group, 60)}`]),
+    `  ${selectionOf(bulk)}`,
+  ]);
 }
 
 function row({ id, action, state, answered, total, totalExact, createdAt, actor }: BulkOperation): string[] {

@@ -50,10 +50,11 @@ export async function untilEnded(
 
 /** Several lines about one operation. */
 export function showStanding(bulk: BulkOperation): string {
-  const { id, action, state, counts, actor, reason, lastError, etaMs, pending } = bulk;
+  const { id, action, state, counts, createdAt, actor, reason, lastError, etaMs, pending } = bulk;
   const answers = Object.entries(counts).map(([result, count]) => `${count} ${result}`);
   return [
     `${id}  ${action}  ${state}`,
+    `  filter: ${selectionOf(bulk)}; started ${createdAt.toISOString().slice(0, 16)}Z`,
     `  ${progressOf(bulk)}${etaMs === null || etaMs === 0 ? '' : `, at least ${ms(etaMs)} left`}`,
     ...(answers.length > 0 ? [`  answers: ${answers.join(', ')}`] : []),
     ...(pending > 0 ? [`  ${pending} are locked by others`] : []),
@@ -61,6 +62,25 @@ export function showStanding(bulk: BulkOperation): string {
     `  by ${clip(actor, 40)}: ${clip(reason, 88)}`,
     ...(lastError === null ? [] : [`  last error: ${clip(lastError, 86)}`]),
   ].join('\n');
+}
+
+/** The filter that chose the messages, as flags have it, such as `topic invoice, states failed`. */
+export function selectionOf({ filter }: Pick<BulkOperation, 'filter'>): string {
+  const parts = Object.entries(filter).flatMap(([name, value]) =>
+    name === 'group' ? [] : [`${nameOf(name)} ${printed(value)}`],
+  );
+  return parts.length === 0 ? 'all messages' : clip(parts.join(', '), 80);
+}
+
+/** A condition as its flag is named: the reason of a kept message is not that of the operator. */
+function nameOf(condition: string): string {
+  if (condition === 'reason') return 'failed with';
+  return condition.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function printed(value: unknown): string {
+  if (Array.isArray(value)) return value.map(printed).join(',');
+  return value instanceof Date ? value.toISOString() : String(value);
 }
 
 /** What to print if the command does not wait for the end. */

@@ -15,7 +15,7 @@ const ago = `${times}\nA duration such as 2h is a time before now for --created-
 const many =
   'With ids, or --topic and --ref, the answer is complete. Another filter starts a bulk operation:';
 const bulk = `${many}\nit needs --reason; relays carry it out, and "bulk show <id> --wait" follows it.`;
-const kept = `${many}\nit needs --reason; consumers carry it out, and "bulk show <id> --wait" follows it.`;
+const kept = `With ids the answer is complete. A filter starts a bulk operation:\nit needs --reason; consumers carry it out, and "bulk show <id> --wait" follows it.`;
 const discarding =
   'The group passes it over without an effect, and goes on with the next message of its key.';
 

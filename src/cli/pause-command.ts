@@ -30,11 +30,12 @@ export async function pauseCommand(
     at.pause(scope, { ...optionsOf(flags), ...(timeout !== undefined && { timeout }) }),
   );
   const { changed, complete, stillDraining } = answer;
+  const named = capitalized(nameOf(scope));
   const dryRun = flags.dryRun ?? false;
   output.line(
     dryRun
-      ? `Nothing was changed. ${nameOf(scope)} ${changed ? 'would be paused' : 'is already paused'}.`
-      : `${nameOf(scope)} ${changed ? 'is paused' : 'was already paused'}${complete ? ', and relays have stopped.' : '.'}`,
+      ? `Nothing was changed. ${named} ${changed ? 'would be paused' : 'is already paused'}.`
+      : `${named} ${changed ? 'is paused' : 'was already paused'}${complete ? ', and relays have stopped.' : '.'}`,
   );
   for (const { topic: of, lane, aliveUntil } of stillDraining)
     output.line(`  a relay still owns lane ${lane} of ${of}, with a lease until ${aliveUntil.toISOString()}`);
@@ -55,12 +56,13 @@ export async function resumeCommand(
   const { changed } = await withOperations(flags, (at) => at.resume(scope, optionsOf(flags)));
   const dryRun = flags.dryRun ?? false;
   const done = dryRun ? 'would be resumed' : 'is resumed';
-  output.line(`${nameOf(scope)} ${changed ? done : 'was not paused'}.`);
+  const before = dryRun ? 'Nothing was changed. ' : '';
+  output.line(`${before}${capitalized(nameOf(scope))} ${changed ? done : 'was not paused'}.`);
   output.value({ ok: true, dryRun, changed });
   return exitCodes.ok;
 }
 
-const howToName = 'Name a topic, or a transport with --transport.';
+const howToName = 'Name either a topic, or a transport with --transport.';
 
 function scopeOf(topic: string | undefined, { transport }: PauseFlags): PauseScope | undefined {
   if (topic !== undefined) return transport === undefined ? { topic } : undefined;
@@ -69,6 +71,10 @@ function scopeOf(topic: string | undefined, { transport }: PauseFlags): PauseSco
 
 function nameOf(scope: PauseScope): string {
   return 'topic' in scope ? `the topic "${scope.topic}"` : `the transport "${scope.transport}"`;
+}
+
+function capitalized(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 /** The value of `--timeout`, `undefined` if not given. */

@@ -18,15 +18,17 @@ export function registerScheduleCommands(root: Command): void {
     addCommand(schedules, 'list', `${operationTexts['schedules list']} (the default)`, { isDefault: true }),
   ).action(run<CommonFlags>(listCommand));
   const steps = [
-    ['pause', 'Pause'],
-    ['resume', 'Resume'],
-    ['run', 'Write a message of'],
-    ['remove', 'Remove'],
+    ['pause', 'Pause', 'paused'],
+    ['resume', 'Resume', 'resumed'],
+    ['run', 'Write a message of', 'run'],
+    ['remove', 'Remove', 'removed'],
   ] as const;
-  for (const [step, verb] of steps) {
+  for (const [step, verb, done] of steps) {
     addOperatorCommand(schedules, `${step} <name>`, operationTexts[`schedules ${step}`]).action(
       run<OperatorFlags>((flags, output, [name = '']) =>
-        changeCommand(`${verb} ${name}?`, flags, output, (at, options) => at[step](name, options)),
+        changeCommand({ name, question: `${verb} ${name}?`, done }, flags, output, (at, options) =>
+          at[step](name, options),
+        ),
       ),
     );
   }
@@ -58,8 +60,15 @@ function timeOf(at: Date | undefined): string {
   return at === undefined ? '-' : at.toISOString().replace('.000Z', 'Z');
 }
 
+interface Step {
+  readonly name: string;
+  readonly question: string;
+  /** What the schedule is then. */
+  readonly done: string;
+}
+
 async function changeCommand(
-  question: string,
+  { done, name, question }: Step,
   flags: OperatorFlags,
   output: Output,
   work: (at: Operations['schedules'], options: OperationOptions) => Promise<ScheduleChange | ScheduleRun>,
@@ -68,10 +77,19 @@ async function changeCommand(
   if (refused !== undefined) return refused;
   const answer = await withOperations(flags, (at) => work(at.schedules, optionsOf(flags)));
   const dryRun = flags.dryRun ?? false;
-  if (dryRun) output.line('Nothing was changed. This would happen:');
-  if ('messageId' in answer) output.line(`Written: message ${answer.messageId}.`);
+  if ('messageId' in answer)
+    output.line(
+      dryRun
+        ? `Nothing was changed. A message of "${name}" would be written.`
+        : `Written: message ${answer.messageId}.`,
+    );
+  else if (!answer.changed) output.line(`Nothing to do: "${name}" is so already.`);
   else
-    output.line(answer.changed ? 'Done; relays have Temporal follow.' : 'Nothing to do: it is so already.');
+    output.line(
+      dryRun
+        ? `Nothing was changed. "${name}" would be ${done}.`
+        : `"${name}" is ${done}; relays have Temporal follow.`,
+    );
   output.value({ ok: true, dryRun, ...answer });
   return exitCodes.ok;
 }

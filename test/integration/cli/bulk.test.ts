@@ -109,6 +109,8 @@ test('bulk operations are listed, shown, paused and aborted', async () => {
     cli('bulk', 'show', '00000000-0000-4000-8000-000000000000'),
   ]);
   expect(list.stdout).toMatch(new RegExp(`${known} +retry +(?:running|paused) +0/2 .* ada`));
+  expect(list.stdout).toContain('states failed');
+  expect((await cli('bulk', 'show', known)).stdout).toContain('filter: states failed; started 20');
   expect(Math.max(...list.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
   expect(JSON.parse(paused.stdout)).toEqual({ ok: true, dryRun: false, changed: true, state: 'paused' });
   expect(unknown.code).toBe(1);

@@ -126,8 +126,9 @@ test('a filter for many messages is counted in a dry run, then started with --ye
   const id = bulk?.id ?? '';
   expect(started).toMatchObject({ code: 0, stderr: '' });
   expect(started.stdout).toMatch(/^2 messages match; action: retry\.\nID +STATE/);
+  const began = `${bulk?.createdAt.toISOString().slice(0, 16)}Z`;
   expect(started.stdout).toContain(
-    `${id}  retry  running\n  0 of 2 messages (0 %), at least 20ms left\n  of the group ${fixture.group}\n  by grace: why\n`,
+    `${id}  retry  running\n  filter: failed with error, states parked,failed; started ${began}\n  0 of 2 messages (0 %), at least 20ms left\n  of the group ${fixture.group}\n  by grace: why\n`,
   );
   expect(started.stdout).toMatch(
     new RegExp(

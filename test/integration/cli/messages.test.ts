@@ -234,9 +234,14 @@ test('pause, withdraw and resume work in sequence', async () => {
   await fixture.send('A');
   await fixture.send('B');
 
+  const dry = await Promise.all([cli('pause', 'orders', '--dry-run'), cli('resume', 'orders', '--dry-run')]);
+  expect(dry).toMatchObject([
+    { code: 0, stdout: 'Nothing was changed. The topic "orders" would be paused.\n' },
+    { code: 0, stdout: 'Nothing was changed. The topic "orders" was not paused.\n' },
+  ]);
   expect(await cli('pause', 'orders', '--yes')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('and relays have stopped'),
+    stdout: 'The topic "orders" is paused, and relays have stopped.\n',
   });
   await fixture.drain();
   expect(await json('show', fixture.idOf('A'))).toMatchObject({ why: { code: 'topic-paused' } });

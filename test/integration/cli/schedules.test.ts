@@ -42,13 +42,16 @@ test('schedules are listed, paused, run, resumed and removed by commands that ne
   });
   expect(await cli('pause', 'daily', '--dry-run')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('Nothing was changed.'),
+    stdout: 'Nothing was changed. "daily" would be paused.\n',
   });
   expect(await cli('pause', 'daily', '--yes')).toMatchObject({
     code: 0,
-    stdout: 'Done; relays have Temporal follow.\n',
+    stdout: '"daily" is paused; relays have Temporal follow.\n',
   });
   expect((await cli()).stdout).toMatch(/^daily +reports +every 1 day +paused, Temporal/m);
+  expect((await cli('run', 'daily', '--dry-run')).stdout).toBe(
+    'Nothing was changed. A message of "daily" would be written.\n',
+  );
   const ran = await cli('run', 'daily', '--yes', '--json');
   const { messageId } = JSON.parse(ran.stdout) as { readonly messageId: string };
   expect(await made.database.query('select id from outbox.message_all')).toEqual([{ id: messageId }]);
@@ -56,7 +59,7 @@ test('schedules are listed, paused, run, resumed and removed by commands that ne
   expect(await cli('resume', 'daily', '--yes', '--json')).toMatchObject({ code: 0 });
   expect(await cli('resume', 'daily', '--yes')).toMatchObject({
     code: 0,
-    stdout: 'Nothing to do: it is so already.\n',
+    stdout: 'Nothing to do: "daily" is so already.\n',
   });
   expect(await cli('remove', 'daily', '--yes')).toMatchObject({ code: 0 });
   const unknown = await cli('run', 'daily', '--yes', '--json');

@@ -82,6 +82,20 @@ test('examples of the help are commands with options that exist', () => {
   expect(examples.filter(({ line }) => read(line).unknown.length > 0)).toEqual([]);
 });
 
+test('notes of the help name only options that their command has', () => {
+  const named = Object.entries(helpExamples).flatMap(([path, { notes = [] }]) =>
+    // What is in quotes is a line of another command.
+    [
+      ...notes
+        .join(' ')
+        .replaceAll(/"[^"]*"/g, '')
+        .matchAll(/--[a-z]+(?:-[a-z]+)*\b(?!-)/g),
+    ].map(([flag]) => ({ path, flag })),
+  );
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.filter(({ flag, path }) => !known(read(path).command, flag))).toEqual([]);
+});
+
 test('the help of every command that has examples prints them, in 100 columns', () => {
   for (const path of Object.keys(helpExamples)) {
     const { command, unknown } = read(path);
