@@ -40,7 +40,9 @@ export async function readGroups(sql: Sql, countingTo = countLimit): Promise<rea
      )
      select n.name as "group", p.count as parked, p.oldest as "oldestParkedMs", k.count as "parkedKeys", k.blocked as "blockedKeys",
        f.count as failed, f.oldest as "oldestFailedMs", g.window_ms::float8 as "windowMs",
-       (extract(epoch from outbox.clock() - g.seen_at) * 1000)::float8 as "seenMs"
+       -- Consumers note the row of their group every few minutes, and their own every few seconds.
+       (extract(epoch from least(outbox.clock() - g.seen_at,
+         (select min(clock_timestamp() - c.seen_at) from outbox.consumer c where c.consumer_group = n.name))) * 1000)::float8 as "seenMs"
      from names n
        left join outbox.consumer_group g on g.consumer_group = n.name
        cross join lateral (

@@ -63,6 +63,11 @@ test('a running consumer refreshes its record; one row remains of those that are
     [process.pid, true],
   ]);
 
+  // The row of the group is written every few minutes.
+  await database.query(`update outbox.consumer_group set seen_at = seen_at - interval '4 min'`);
+  const group = async () => (await statusOf(database)).groups.find((one) => one.group === inbox.group);
+  expect((await group())?.seenMs).toBeLessThan(15_000);
+
   await database.query(`update outbox.consumer set seen_at = seen_at - interval '16 s' where host = 'here'`);
   await expect.poll(async () => (await pids()).at(-1), { timeout: 15_000 }).toEqual([process.pid, true]);
 });
