@@ -52,7 +52,7 @@ export async function devCommand(request: DevRequest, output: Output): Promise<n
 }
 
 function tellAddresses(addresses: ServerAddresses, uiUrl: string, output: Output): void {
-  for (const [name, address] of Object.entries(addresses)) output.line(`${name}='${address}'`);
+  for (const [name, address] of Object.entries(addresses)) output.line(`export ${name}='${address}'`);
   output.line(`Temporal UI: ${uiUrl}`);
   output.line('Ctrl-C stops all.');
   output.value({ ok: true, env: addresses, temporalUiUrl: uiUrl });

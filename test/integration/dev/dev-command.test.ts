@@ -93,7 +93,7 @@ test('dev prepares database and topics, delivers to the consumer, restarts what 
     database.query('select outbox.send($1, $2::text)', [names[0], JSON.stringify({ n })]);
 
   await saysUntil(dev, /^relay {4}\| Delivering 1 topic\./m);
-  expect(dev.stdout().match(/^DATABASE_URL=.*$/gm)).toEqual([`DATABASE_URL='${url}'`]);
+  expect(dev.stdout().match(/^export DATABASE_URL=.*$/gm)).toEqual([`export DATABASE_URL='${url}'`]);
   expect(dev.stdout()).toMatch(/^Temporal UI: http/m);
   expect(dev.stdout()).toMatch(/^migrate {2}\| Applied /m);
   await saysUntil(dev, /^api {6}\| The API answers at http:\/\/127\.0\.0\.1:\d+/m);
