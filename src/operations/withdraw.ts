@@ -123,7 +123,7 @@ class Withdrawal {
       const { busy, deferred } = await this.#round(ids, change, false);
       return [...busy, ...deferred.map(({ id }) => id)];
     } finally {
-      if (!this.#dryRun) await freeLease(this.#database, lane, this.#owner, false);
+      if (!this.#dryRun) await freeLease(this.#database, lane, this.#owner, false, true);
     }
   }
 

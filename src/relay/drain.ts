@@ -15,9 +15,10 @@ import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { tellExpired } from './expiry.ts';
 import { sitOutHold } from './hold.ts';
 import type { LaneLease } from './lane-lease.ts';
+import { OwnHold } from './own-hold.ts';
 import { pinnedPartitions } from './pinned-partitions.ts';
 import { type LaneProgress, type PlanInput, planSettlement, progressPast } from './plan-settlement.ts';
-import { publishBatch } from './publish-batch.ts';
+import { isSent, publishBatch } from './publish-batch.ts';
 import { RateGate } from './rate-gate.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
 import { tellFailures } from './tell-failures.ts';
@@ -36,6 +37,7 @@ export class Drain {
   readonly #stop: AbortSignal;
   readonly #failedBlocks: boolean;
   readonly #rate: RateGate;
+  readonly #ownHold: OwnHold;
   #at: LaneProgress;
   #suspect: string | null;
   /** False after a takeover, until the lane's row records what the previous owner may have published. */
@@ -58,6 +60,7 @@ export class Drain {
     this.#deadline = deadline;
     this.#stop = AbortSignal.any([input.signal, lease.lostSignal]);
     this.#rate = new RateGate(input, lease, { deadline, stop: this.#stop });
+    this.#ownHold = new OwnHold(input, lease, at);
     this.#failedBlocks = input.route.rules.exhausted === 'block-key';
     this.#at = { cursor: at.cursor, snapshot: at.snapshot };
     this.#suspect = at.suspect;
@@ -74,8 +77,10 @@ export class Drain {
       clean = this.#suspectMarked;
       return end === 'more' ? 'more' : 'quiet';
     } finally {
+      // Nothing of a quiet lane waits for an address.
+      const held = this.#ownHold.leave(quiet);
       // After an error it is unknown how much of the last batch the broker has, as if this owner had died.
-      await (clean ? this.#lease.free(quiet) : this.#lease.abandon());
+      await (clean ? this.#lease.free(quiet, held) : this.#lease.abandon());
       const { lane, report } = this.#input;
       report(
         this.#lease.lostSignal.aborted
@@ -214,6 +219,8 @@ export class Drain {
     };
     if (hold === undefined && (claimed.truncated || wake.rung)) ahead ??= this.#claimAhead(claimed, false);
     const settled = await this.#settle(claimed, outcomes, took);
+    if (hold === undefined && outcomes.some(isSent) && !this.#lease.lostSignal.aborted)
+      await this.#ownHold.end();
     if (ahead !== undefined && mayFollow(ahead, settled)) this.#ahead = ahead;
     // A claim ahead that is dropped has answered a ring, so another one must be made.
     const done = ahead === undefined && hold === undefined && !claimed.truncated;
@@ -285,7 +292,8 @@ export class Drain {
   async #hold(hold: Hold): Promise<void> {
     const { probeIntervalMs } = this.#input.timings;
     const again = performance.now() - this.#lastHoldEndedAt < 2 * probeIntervalMs;
-    const limits = { firstProbeMs: again ? probeIntervalMs : 0, deadline: this.#deadline, stop: this.#stop };
+    const [own, deadline, stop] = [this.#ownHold, this.#deadline, this.#stop];
+    const limits = { own, firstProbeMs: again ? probeIntervalMs : 0, deadline, stop };
     await sitOutHold(this.#input, this.#lease, hold, limits);
     this.#lastHoldEndedAt = performance.now();
   }

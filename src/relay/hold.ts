@@ -1,12 +1,13 @@
 import type { Hold } from '../brokers/transport.ts';
 import { rest } from '../core/rest.ts';
-import { writeHold } from '../store/lane/lease.ts';
 import { isPaused } from '../store/lane/topics.ts';
 import { answeredInTime } from './answered-in-time.ts';
 import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
+import type { OwnHold } from './own-hold.ts';
 
 interface HoldLimits {
+  readonly own: OwnHold;
   /** Before the first probe; 0 for a hold that may already be over. */
   readonly firstProbeMs: number;
   readonly deadline: number;
@@ -15,33 +16,27 @@ interface HoldLimits {
 
 /**
  * Keeps the lane and probes its address until the address answers, the topic is paused, the run is over, or the drain must
- * stop. No attempt is spent, and the lane's row says why it waits.
+ * stop. No attempt is spent, and the lane's row says why it waits, until the address answers: also to the next owner.
  */
 export async function sitOutHold(
   { database, lane, route, timings, report, progress }: DrainInput,
   lease: LaneLease,
   hold: Hold,
-  { firstProbeMs, deadline, stop }: HoldLimits,
+  { own, firstProbeMs, deadline, stop }: HoldLimits,
 ): Promise<void> {
-  const beganAt = performance.now();
-  await writeHold(database, lane, lease.owner, { ...hold, since: new Date() });
-  report({ type: 'hold-began', hold, ...lane });
-  try {
-    if (await isOver()) await writeHold(database, lane, lease.owner, undefined);
-  } finally {
-    // The next owner of the lane reports its own hold, if there is one.
-    report({ type: 'hold-ended', lastedMs: performance.now() - beganAt, ...lane });
-  }
+  await own.begin(hold);
+  if (await isReachable()) await own.end();
 
-  /** Waits for it. @returns false if the drain must end before */
-  async function isOver(): Promise<boolean> {
+  /** Waits for it. @returns false if something else ends the wait */
+  async function isReachable(): Promise<boolean> {
     for (let waitMs = firstProbeMs; !stop.aborted && performance.now() < deadline; ) {
       await rest(waitMs, stop);
       progress();
       await lease.renewIfOld();
       if (stop.aborted) break;
       // A pause is complete only when the lane is free, even while its broker is unreachable.
-      if ((await isPaused(database, lane.topic)) || (await reachable())) return true;
+      if (await isPaused(database, lane.topic)) return false;
+      if (await reachable()) return true;
       waitMs = timings.probeIntervalMs;
     }
     return false;

@@ -110,8 +110,9 @@ export class LaneLease {
     return performance.now() - sinceMs > leaseMs / 2;
   }
 
-  free(quiet: boolean): Promise<void> {
-    return freeLease(this.#database, this.#lane, this.owner, quiet);
+  /** Frees the lane. @param held it is still on hold, which the next owner continues */
+  free(quiet: boolean, held: boolean): Promise<void> {
+    return freeLease(this.#database, this.#lane, this.owner, quiet, held);
   }
 
   /** Gives the lane up as if the owner had died. */

@@ -10,6 +10,11 @@ import type { TopicRoute } from './topic-route.ts';
 /** What became of a claimed message: the transport's answer, or `expired`: its expiry has passed, and it was not handed over. */
 export type Outcome = PublishOutcome | { readonly kind: 'expired' };
 
+/** True if the message was handed to the transport. */
+export function isSent(outcome: Outcome | undefined): boolean {
+  return outcome !== undefined && outcome.kind !== 'expired';
+}
+
 export interface Published {
   /** By the index of the message in the claim; `undefined`: it is blocked, and was not handed to the transport. */
   readonly outcomes: readonly (Outcome | undefined)[];

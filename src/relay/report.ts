@@ -78,9 +78,13 @@ export type RelayEvent =
   | ({ readonly type: 'failed' } & FailedSend)
   /** A consumer group does not move although messages wait for it: once per stall, or not at all if the relay dies just then. */
   | ({ readonly type: 'group-stalled' } & StalledGroup)
+  /** The lane waits. Its next owner reports it again when it takes the lane. */
   | ({ readonly type: 'hold-began'; readonly hold: Hold } & Lane)
-  /** Follows every `hold-began`: the lane goes on, or is given up, and its next owner checks again. */
-  | ({ readonly type: 'hold-ended'; readonly lastedMs: number } & Lane)
+  /**
+   * Follows every `hold-began`. `over`: the lane goes on, or nothing of it waits any more; otherwise it is given up, and its next
+   * owner continues the hold. `lastedMs` counts from the beginning, also with earlier owners.
+   */
+  | ({ readonly type: 'hold-ended'; readonly lastedMs: number; readonly over: boolean } & Lane)
   /** `lapsed`: its owner had died. `standIn`: it is drained in place of its workflow, which is late or cannot be started. */
   | ({ readonly type: 'lane-acquired'; readonly lapsed: boolean; readonly standIn: boolean } & Lane)
   | ({ readonly type: 'lane-freed'; readonly quiet: boolean } & Lane)

@@ -25,11 +25,11 @@ export async function settlePatiently(
   { deadline, stop }: { readonly deadline: number; readonly stop: AbortSignal },
 ): Promise<boolean> {
   const startedAt = performance.now();
-  let since: Date | undefined;
+  let held = false;
   for (;;) {
     try {
       const settled = await settle(database, lane, settlement);
-      if (since !== undefined) await writeHold(database, lane, lease.owner, undefined);
+      if (held) await writeHold(database, lane, lease.owner, undefined);
       return settled;
     } catch (error) {
       report({ type: 'error', during: 'settle', error });
@@ -39,9 +39,8 @@ export async function settlePatiently(
         continue;
       }
       if (stop.aborted || performance.now() > deadline) throw error;
-      since ??= new Date();
-      const reason = reasonOf(error);
-      await writeHold(database, lane, lease.owner, { scope: 'settle', reason, since });
+      held = true;
+      await writeHold(database, lane, lease.owner, { scope: 'settle', reason: reasonOf(error) });
       await rest(timings.probeIntervalMs, stop);
       progress();
       await lease.renewIfOld();

@@ -86,7 +86,7 @@ export const countedMetrics = {
     name: 'outbox.hold.duration',
     kind: 'histogram',
     unit: 's',
-    meaning: 'How long holds lasted that have ended.',
+    meaning: 'How long holds lasted that have ended, whichever relays had the lane meanwhile.',
     attributes: ['messaging.destination.name'],
   },
   lanesOwned: {

@@ -4,6 +4,7 @@ import { expiryMutations } from './list/expiry.ts';
 import { faceMutations } from './list/faces.ts';
 import { freedKeyMutations } from './list/freed-keys.ts';
 import { handlerMutations } from './list/handlers.ts';
+import { holdMutations } from './list/holds.ts';
 import { httpApiMutations } from './list/http-api.ts';
 import { inboxMutations } from './list/inbox.ts';
 import { kafkaMutations } from './list/kafka.ts';
@@ -56,6 +57,7 @@ export const mutations: readonly Mutation[] = [
   ...rocketmqMutations,
   ...serviceMutations,
   ...maintenanceMutations,
+  ...holdMutations,
   ...httpApiMutations,
   ...signInMutations,
   ...inboxMutations,

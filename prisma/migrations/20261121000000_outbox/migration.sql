@@ -714,6 +714,7 @@ create table outbox.lane (
   session      bigint,
   -- Rows visible in this snapshot may have been published by a dead owner: they can no longer be canceled.
   suspect      pg_snapshot,
+  -- Why the lane waits, and since when: it outlives the owner, and ends when an owner sends, or finds nothing to send.
   hold         jsonb,
   wanted_since timestamptz,
   started_at   timestamptz,
@@ -2200,6 +2201,7 @@ $$;
 
 -- Lanes of `p_topics` that have work, or one of the first `p_soon_limit` messages that are due within `p_soon`, and no owner;
 -- not those for which that was answered within the last second, and none of a paused topic. They are marked as wanted.
+-- A hold that an owner has left is work: the next owner ends it, if nothing of the lane waits any more.
 -- `p_orphans`: only lanes whose owner has died. `replace`: the lane's workflow is that of an owner that has died, or starts
 -- have had no effect for `p_stuck`.
 --
@@ -2233,7 +2235,7 @@ begin
       and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
       -- Only a lane with work is worth the question whether its topic is paused.
       and case when (l.topic, l.n) in (select s.topic, s.lane from soon s)
-          or outbox.has_work(l)
+          or l.hold is not null or outbox.has_work(l)
         then not outbox.is_paused(l.topic) else false end
     for update of l skip locked
   )

@@ -20,6 +20,8 @@ export function relayMetrics(meter: Meter): RelayReport {
         return meter.add('holds', 1, topicOf(event));
       case 'hold-ended':
         meter.add('holds', -1, topicOf(event));
+        // Its next owner goes on with it.
+        if (!event.over) return undefined;
         return meter.record('holdDuration', event.lastedMs / 1_000, topicOf(event));
       case 'lane-acquired':
         meter.add('lanesOwned', 1, topicOf(event));

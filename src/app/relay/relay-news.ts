@@ -27,7 +27,9 @@ function inWords(event: RelayEvent): string | undefined {
     case 'bulk-ended':
       return `the bulk operation ${event.id} has ended`;
     case 'hold-ended':
-      return `lane ${laneName(event)} no longer waits, after ${ms(event.lastedMs)}`;
+      return event.over
+        ? `lane ${laneName(event)} no longer waits, after ${ms(event.lastedMs)}`
+        : `lane ${laneName(event)} is given up after it has waited for ${ms(event.lastedMs)}; its next owner waits on`;
     case 'lane-acquired':
       return event.lapsed ? `took lane ${laneName(event)} from an owner that had died` : undefined;
     case 'messages-resent':

@@ -21,7 +21,7 @@ export interface TopicHold {
   readonly topic: string;
   /** Number of its lanes that wait. */
   readonly lanes: number;
-  /** Milliseconds since the first of them began to wait, by the clocks of the relay that holds it and of the one that reads this. */
+  /** Milliseconds since the first of them began to wait, on the database's clock. */
   readonly heldMs: number;
   readonly scope: LaneHold['scope'];
   /** Text of the error that began it. */

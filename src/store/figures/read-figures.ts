@@ -41,7 +41,7 @@ export async function readFigures(
     unreleasedMs: await readUnreleased(sql),
     messages: messagesOf(lanes),
     tries: await readTries(sql, countLimit),
-    holds: holdsOf(lanes),
+    holds: holdsOf(lanes, await readServerClock(sql)),
     groups: await readGroups(sql, countLimit),
     lags: living[0]?.lags ?? [],
     standing: await readStandingGroups(sql),
@@ -67,11 +67,11 @@ function messagesOf(lanes: readonly LaneStatus[]): readonly MessageCount[] {
   return [...counts.values()];
 }
 
-function holdsOf(lanes: readonly LaneStatus[]): readonly TopicHold[] {
+function holdsOf(lanes: readonly LaneStatus[], nowMs: number): readonly TopicHold[] {
   const holds = new Map<string, TopicHold>();
   for (const { topic, hold } of lanes) {
     if (hold === null) continue;
-    const heldMs = Math.max(0, Date.now() - hold.since.getTime());
+    const heldMs = Math.max(0, nowMs - hold.since.getTime());
     const before = holds.get(topic);
     const longest =
       before !== undefined && before.heldMs >= heldMs

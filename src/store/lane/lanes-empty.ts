@@ -14,6 +14,7 @@ import { freeLease, takeLane } from './lease.ts';
 export async function emptyHands(database: Database, lane: Lane): Promise<boolean> {
   const owner = randomUUID();
   if (!(await takeLane(database, lane, owner))) return false;
+  // Without its hold: its messages may get other lanes.
   await freeLease(database, lane, owner, false);
   return true;
 }

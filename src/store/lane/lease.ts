@@ -8,6 +8,9 @@ import { writeOwnRow } from './lane-row.ts';
  */
 export const leaseMs = 10_000;
 
+/** Milliseconds since the hold of the lane `l` began; 0 without one. */
+const heldMs = `greatest(0, extract(epoch from clock_timestamp() - (l.hold ->> 'since')::timestamptz) * 1000)::float8`;
+
 /** A lane as its new owner finds it. */
 export interface AcquiredLane {
   /** Position up to which ready rows are published, as far as `snapshot` saw them. */
@@ -19,6 +22,10 @@ export interface AcquiredLane {
   readonly lapsed: boolean;
   /** True if failures were settled that nobody has told yet. */
   readonly untold: boolean;
+  /** The hold of an earlier owner, which this one continues; `null`: none. */
+  readonly hold: Pick<LaneHold, 'scope' | 'reason'> | null;
+  /** Milliseconds since that hold began; 0 without one. */
+  readonly heldMs: number;
 }
 
 /** What an owner says of itself when it takes or renews a lane. */
@@ -46,7 +53,7 @@ export async function acquireLane(
        where topic = $1 and n = $2 for update skip locked
      )
      update outbox.lane l
-     set owner = $3, alive_until = clock_timestamp() + $4 * interval '1 ms', hold = null,
+     set owner = $3, alive_until = clock_timestamp() + $4 * interval '1 ms',
        wanted_since = case when $6 then l.wanted_since end,
        incarnation = outbox.incarnation(), session = case when outbox.session_lives($5) then $5::bigint end
      from before b
@@ -54,7 +61,7 @@ export async function acquireLane(
      returning l.cursor, l.snapshot::text, l.suspect::text,
        -- Also after a restart: a failover may have lost the record of a later owner.
        (b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed,
-       l.untold_from is not null as untold`,
+       l.untold_from is not null as untold, l.hold, ${heldMs} as "heldMs"`,
     [topic, lane, owner, leaseMs, session ?? null, standIn],
   );
   return row;
@@ -81,18 +88,21 @@ export async function renewLease(
 /**
  * Frees the lane for the next owner. If it is quiet, no row that a dead owner may have published is left, and the next start
  * need not wait for the pause between starts.
+ *
+ * @param held the lane is still on hold, which the next owner continues
  */
 export async function freeLease(
   sql: Sql,
   { topic, lane }: Lane,
   owner: string,
   quiet: boolean,
+  held = false,
 ): Promise<void> {
   await sql.query(
-    `update outbox.lane l set owner = null, alive_until = null, session = null, hold = null,
+    `update outbox.lane l set owner = null, alive_until = null, session = null, hold = case when $5 then hold end,
        suspect = case when $4 then null else suspect end, started_at = case when $4 then null else started_at end
      where topic = $1 and n = $2 and outbox.lane_owned(l, $3)`,
-    [topic, lane, owner, quiet],
+    [topic, lane, owner, quiet, held],
   );
 }
 
@@ -102,7 +112,7 @@ export async function freeLease(
  */
 export async function abandonLease(sql: Sql, { topic, lane }: Lane, owner: string): Promise<void> {
   await sql.query(
-    `update outbox.lane set alive_until = '-infinity', hold = null where topic = $1 and n = $2 and owner = $3`,
+    `update outbox.lane set alive_until = '-infinity' where topic = $1 and n = $2 and owner = $3`,
     [topic, lane, owner],
   );
 }
@@ -152,7 +162,7 @@ export interface LaneHold {
   readonly scope: 'topic' | 'transport' | 'settle';
   /** Text of the error that began it. */
   readonly reason: string;
-  /** When the hold began, by the clock of its relay. */
+  /** When the hold began, on the database's clock; it goes on when the lane changes its owner. */
   readonly since: Date;
 }
 
@@ -163,18 +173,22 @@ export function holdOf(stored: StoredHold | null): LaneHold | null {
   return stored === null ? null : { ...stored, since: new Date(stored.since) };
 }
 
-/** Shows, or with `undefined` ends, the hold of a lane. */
+/**
+ * Shows, or with `undefined` ends, the hold of a lane. One that is shown already goes on, whoever began it, and gets this reason.
+ *
+ * @returns milliseconds since it began; 0 if the row is locked: it is not worth waiting just to record why the lane waits
+ */
 export async function writeHold(
   sql: Sql,
   { topic, lane }: Lane,
   owner: string,
-  hold: LaneHold | undefined,
-): Promise<void> {
-  // A locked row is skipped: it is not worth waiting just to record why the lane waits.
-  await sql.query(
-    `update outbox.lane l set hold = $4::jsonb
+  hold: Omit<LaneHold, 'since'> | undefined,
+): Promise<number> {
+  const [row] = await sql.query<{ heldMs: number }>(
+    `update outbox.lane l set hold = $4::jsonb || jsonb_build_object('since', coalesce(l.hold -> 'since', to_jsonb(clock_timestamp())))
      from (select topic, n from outbox.lane where topic = $1 and n = $2 and owner = $3 for update skip locked) own
-     where l.topic = own.topic and l.n = own.n`,
+     where l.topic = own.topic and l.n = own.n returning ${heldMs} as "heldMs"`,
     [topic, lane, owner, hold === undefined ? null : JSON.stringify(hold)],
   );
+  return row?.heldMs ?? 0;
 }

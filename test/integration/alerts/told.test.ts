@@ -248,3 +248,32 @@ test('characters that begin links and mentions in Slack are written as text', as
   expect(hook.posted[0]?.json.text).toContain('see &lt;!channel&gt; &amp; more');
   expect(hook.posted[0]?.json.alerts[0]?.text).toContain('see <!channel> & more');
 });
+
+test('a topic whose broker is away is told once when that begins and once when it is over, whoever owns its lane', async (context) => {
+  const lanes = await laneFixture();
+  context.onTestFinished(() => lanes.drop());
+  const hook = await hookServer(context);
+  await watch(context, lanes, { alerts: { hold: 800, to: { webhook: { url: hook.url } } } });
+  lanes.broker.judge = () => 'hold';
+  lanes.broker.reachable = false;
+  await lanes.send('waits');
+  const told = () =>
+    hook.posted.flatMap(({ json }) => json.alerts.map(({ rule, state }) => `${rule} ${state}`));
+
+  // Longer than the threshold, and than an alert goes on without its figure.
+  for (let owner = 1; owner <= 3; owner += 1) {
+    const stop = new AbortController();
+    const drained = lanes.drain({ signal: stop.signal });
+    await judged(lanes, 15);
+    stop.abort();
+    await drained;
+  }
+  await until(() => told().length > 0);
+  expect(told()).toEqual(['hold firing']);
+
+  lanes.broker.judge = () => 'store';
+  await lanes.drain();
+  await until(() => told().length > 1);
+  await judged(lanes, 10);
+  expect(told()).toEqual(['hold firing', 'hold over']);
+});

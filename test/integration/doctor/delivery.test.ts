@@ -43,11 +43,7 @@ test('lanes of a dead relay are a problem without another relay, and a warning w
 test('the cause that keeps a lane from being delivered is named: a lock, a hold, a change, another database', async () => {
   const owner = randomUUID();
   await acquireLane(fixture.database, fixture.lane, owner);
-  await writeHold(fixture.database, fixture.lane, owner, {
-    scope: 'topic',
-    reason: 'it has no leader',
-    since: new Date(),
-  });
+  await writeHold(fixture.database, fixture.lane, owner, { scope: 'topic', reason: 'it has no leader' });
   expect((await look()).get('holds')).toMatchObject({
     state: 'warning',
     message: 'orders/0 waits for the topic: it has no leader',

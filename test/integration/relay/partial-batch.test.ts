@@ -78,7 +78,7 @@ test('a hold uses up no attempt, shows its reason on the lane, and ends when the
   expect((await fixture.row('A')).attempts).toBe(0);
 });
 
-test('a hold that outlasts the run frees the lane with its messages unchanged', async () => {
+test('a hold that outlasts the run frees the lane with its messages unchanged, and goes on', async () => {
   fixture.broker.judge = () => 'hold';
   fixture.broker.probe = () => Promise.reject(new Error('still down'));
   await fixture.send('A');
@@ -97,7 +97,7 @@ test('a hold that outlasts the run frees the lane with its messages unchanged', 
 
   expect(answer).toBe('more');
   expect(await fixture.row('A')).toMatchObject({ stored: 'ready', state: 'ready', attempts: 0 });
-  expect(await fixture.laneRow()).toMatchObject({ owner: null, hold: null, cursor: '0' });
+  expect(await fixture.laneRow()).toMatchObject({ owner: null, hold: { scope: 'topic' }, cursor: '0' });
 });
 
 test('an error text that PostgreSQL refuses does not stop the settle', async () => {

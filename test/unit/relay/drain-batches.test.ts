@@ -195,6 +195,21 @@ test('after a hold the address is probed at once, or after a second if the last 
   expect(probes).toBe(2);
 });
 
+test('a hold of an earlier owner ends with the first message that is sent, not with one that has expired', async () => {
+  const { acquired, claims, begin, database, events, input } = scriptedDrain();
+  Object.assign(acquired, { hold: { scope: 'topic', reason: 'away' }, heldMs: 50_000 });
+  claims.push({ messages: [rowOf(1, { expiresAt: new Date(0).toISOString(), expiresBy: -1 })] });
+  begin();
+  await pass(1_000);
+  const ends = () => events.flatMap((event) => (event.type === 'hold-ended' ? [event] : []));
+  expect([database.valuesOf(asked.hold), ends()]).toEqual([[], []]);
+  claims.push(batch(2), batch(3));
+  input.wake.ring();
+  await pass(0);
+  expect(ends()).toMatchObject([{ lastedMs: 51_000, over: true }]);
+  expect(database.valuesOf(asked.hold)).toHaveLength(1);
+});
+
 test('a hold two seconds after the last one is probed at once', async () => {
   const { broker, claims, begin, input } = scriptedDrain();
   let probes = 0;

@@ -41,7 +41,7 @@ test('a lane is acquired, emptied in batches, and freed as quiet after being emp
   expect(answer.state).toBe('open');
   await pass(1);
   expect(answer).toEqual({ state: 'resolved', value: 'quiet' });
-  expect(database.valuesOf(asked.free)).toEqual([['orders', 3, owner, true]]);
+  expect(database.valuesOf(asked.free)).toEqual([['orders', 3, owner, true, false]]);
   expect(events.at(-1)).toEqual({ type: 'lane-freed', quiet: true, ...place });
 });
 

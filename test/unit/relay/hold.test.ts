@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Hold } from '../../../src/brokers/transport.ts';
 import { sitOutHold } from '../../../src/relay/hold.ts';
 import { LaneLease } from '../../../src/relay/lane-lease.ts';
+import { OwnHold } from '../../../src/relay/own-hold.ts';
 import { drainStage } from '../../support/fixtures/drain-stage.ts';
 import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
 
@@ -13,11 +14,12 @@ const paused = 'outbox.is_paused';
 const renew = 'update outbox.lane l set alive_until';
 const reason: Hold = { scope: 'topic', reason: 'no leader' };
 
-function holding({ firstProbeMs = 0, forMs = 60_000 } = {}) {
+/** @param heldMs how long an earlier owner has held the lane, if one has */
+function holding({ firstProbeMs = 0, forMs = 60_000, heldMs = 0 } = {}) {
   const stage = drainStage();
   const { database, broker, input } = stage;
   database
-    .on(write, [])
+    .on(write, [{ heldMs }])
     .on(paused, [{ paused: false }])
     .on(renew, [{ ctid: '(0,1)' }]);
   broker.reachable = false;
@@ -29,23 +31,22 @@ function holding({ firstProbeMs = 0, forMs = 60_000 } = {}) {
   };
   const lease = new LaneLease(input);
   lease.prolonged(beganAt);
-  const since = new Date().toISOString();
-  const limits = { firstProbeMs, deadline: beganAt + forMs, stop: stage.stop.signal };
+  const own = new OwnHold(input, lease, { hold: heldMs > 0 ? reason : null, heldMs });
+  const limits = { own, firstProbeMs, deadline: beganAt + forMs, stop: stage.stop.signal };
   const end = soFar(sitOutHold(input, lease, reason, limits));
   const written = () => database.valuesOf(write);
-  return { ...stage, lease, probes, end, since, written };
+  return { ...stage, lease, own, probes, end, written };
 }
 
 test('a hold is written with its reason, probed at once and then every second, and removed when the address answers', async () => {
-  const { broker, database, events, probes, end, since, written, lease, made } = holding();
+  const { broker, database, events, probes, end, written, lease, made } = holding();
   await pass(2_500);
   expect(probes).toEqual([
     ['orders', 0],
     ['orders', 1_000],
     ['orders', 2_000],
   ]);
-  const shown = JSON.stringify({ ...reason, since });
-  expect(written()).toEqual([['orders', 3, lease.owner, shown]]);
+  expect(written()).toEqual([['orders', 3, lease.owner, JSON.stringify(reason)]]);
   expect(events).toEqual([{ type: 'hold-began', hold: reason, topic: 'orders', lane: 3 }]);
   expect(made.progress).toBe(3);
   expect(end.state).toBe('open');
@@ -54,16 +55,20 @@ test('a hold is written with its reason, probed at once and then every second, a
   await pass(1_000);
   expect(end.state).toBe('resolved');
   expect(written().slice(1)).toEqual([['orders', 3, lease.owner, null]]);
-  expect(events.slice(1)).toEqual([{ type: 'hold-ended', lastedMs: 3_000, topic: 'orders', lane: 3 }]);
+  expect(events.slice(1)).toEqual([
+    { type: 'hold-ended', lastedMs: 3_000, over: true, topic: 'orders', lane: 3 },
+  ]);
   expect(database.valuesOf(renew)).toHaveLength(1);
 });
 
 test('nothing is probed before the hold is in the row', async () => {
   const { database, events, probes, input, lease, end } = holding();
+  const own = new OwnHold(input, lease, { hold: null, heldMs: 0 });
   await pass(0);
   expect(end.state).toBe('open');
   database.on(write, () => new Promise(() => undefined));
-  const limits = { firstProbeMs: 0, deadline: Number.POSITIVE_INFINITY, stop: new AbortController().signal };
+  const stop = new AbortController().signal;
+  const limits = { own, firstProbeMs: 0, deadline: Number.POSITIVE_INFINITY, stop };
   const [told, probed] = [events.length, probes.length];
   soFar(sitOutHold(input, lease, reason, limits));
   await pass(500);
@@ -80,35 +85,51 @@ test('a hold with a minimum duration is probed after it', async () => {
   expect(end.state).toBe('resolved');
 });
 
-test('a pause ends a hold although the address does not answer', async () => {
+test('a pause ends the wait although the address does not answer, and the hold goes on', async () => {
   const { database, probes, end, written } = holding();
   await pass(500);
   database.on(paused, [{ paused: true }]);
   await pass(500);
   expect(end.state).toBe('resolved');
   expect(probes).toHaveLength(1);
-  expect(written().at(-1)?.[3]).toBeNull();
+  expect(written()).toHaveLength(1);
 });
 
-test('a hold that outlives its drain stays in the row for the next owner, and its end is reported', async () => {
+test('a hold that outlives its drain stays in the row, and its owner leaves it to the next one', async () => {
   for (const ending of ['stop', 'deadline'] as const) {
-    const { stop, end, events, written, probes } = holding({ forMs: ending === 'stop' ? 60_000 : 2_000 });
+    const { stop, end, events, own, written, probes } = holding({
+      forMs: ending === 'stop' ? 60_000 : 2_000,
+    });
     await pass(1_500);
     if (ending === 'stop') stop.abort();
     await pass(1_000);
     expect(end.state).toBe('resolved');
     expect(written()).toHaveLength(1);
-    expect(events.at(-1)?.type).toBe('hold-ended');
+    expect(events.at(-1)?.type).toBe('hold-began');
+    expect(own.leave(false)).toBe(true);
+    expect(events.at(-1)).toMatchObject({ type: 'hold-ended', over: false });
+    expect(own.leave(false)).toBe(false);
     expect(probes).toHaveLength(ending === 'stop' ? 2 : 3);
   }
 });
 
+test('a hold of an earlier owner is reported once by this one, and counts from its beginning', async () => {
+  const { broker, end, events } = holding({ heldMs: 50_000 });
+  await pass(500);
+  expect(events).toEqual([{ type: 'hold-began', hold: reason, topic: 'orders', lane: 3 }]);
+  broker.reachable = true;
+  await pass(500);
+  expect(end.state).toBe('resolved');
+  expect(events.slice(1)).toMatchObject([{ type: 'hold-ended', lastedMs: 51_000, over: true }]);
+});
+
 test('the end of a hold is reported also if the database then fails', async () => {
-  const { database, end, events } = holding();
+  const { database, end, events, own } = holding();
   await pass(0);
   database.refuse(paused, new Error('no connection'));
   await pass(1_000);
   expect(end).toMatchObject({ state: 'rejected', error: { message: 'no connection' } });
+  own.leave(false);
   expect(events.at(-1)).toMatchObject({ type: 'hold-ended', lastedMs: 1_000 });
 });
 

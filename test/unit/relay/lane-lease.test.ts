@@ -8,7 +8,15 @@ afterEach(realTime);
 
 const acquire = 'outbox.lane_taken(l) as taken';
 const renew = 'update outbox.lane l set alive_until';
-const at = { cursor: '5', snapshot: '9:9:', suspect: null, lapsed: false, untold: false };
+const at = {
+  cursor: '5',
+  snapshot: '9:9:',
+  suspect: null,
+  lapsed: false,
+  untold: false,
+  hold: null,
+  heldMs: 0,
+};
 
 function leaseOf({ standIn, tied = true }: { standIn?: boolean; tied?: boolean } = {}) {
   const database = new ScriptedDatabase().on(acquire, [at]).on(renew, [{ ctid: '(0,1)' }]);
@@ -159,15 +167,15 @@ test('a send may outlive the lease once half of it has passed', async () => {
   expect(lease.staleSince(sinceMs)).toBe(true);
 });
 
-test('an owner frees its lane as quiet or not, or abandons it', async () => {
+test('an owner frees its lane as quiet or not, on hold or not, or abandons it', async () => {
   const { database, lease } = leaseOf();
   database.on('set owner = null', []).on(`alive_until = '-infinity'`, []);
-  await byNow(lease.free(true));
-  await byNow(lease.free(false));
+  await byNow(lease.free(true, false));
+  await byNow(lease.free(false, true));
   await byNow(lease.abandon());
   expect(database.asked.map(({ part, values }) => [part, ...values])).toEqual([
-    ['set owner = null', 'orders', 3, lease.owner, true],
-    ['set owner = null', 'orders', 3, lease.owner, false],
+    ['set owner = null', 'orders', 3, lease.owner, true, false],
+    ['set owner = null', 'orders', 3, lease.owner, false, true],
     [`alive_until = '-infinity'`, 'orders', 3, lease.owner],
   ]);
 });

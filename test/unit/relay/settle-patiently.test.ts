@@ -70,14 +70,13 @@ test('a settle that follows an outage is done once', async () => {
   expect(holds()).toEqual([]);
 });
 
-test('a settle that the database refuses is shown as a hold with one start time until it succeeds', async () => {
+test('a settle that the database refuses is shown as a hold until it succeeds', async () => {
   const { database, events, made, begin, lease, holds } = settling();
   database.refuse(settle, refusedBy('23505', 'a duplicate'));
-  const since = new Date().toISOString();
   const answer = begin();
   await pass(3_500);
   expect(database.valuesOf(settle)).toHaveLength(4);
-  const shown = JSON.stringify({ scope: 'settle', reason: 'a duplicate', since });
+  const shown = JSON.stringify({ scope: 'settle', reason: 'a duplicate' });
   expect(holds()).toEqual([shown, shown, shown, shown]);
   expect(database.valuesOf(hold)[0]).toEqual(['orders', 3, lease.owner, shown]);
   expect(made.progress).toBe(3);

@@ -92,7 +92,7 @@ async function drainHere(drains: LaneDrains) {
   const { database, input } = drainStage();
   database
     .on('outbox.lane_taken(l) as taken', [
-      { cursor: '0', snapshot: null, suspect: null, lapsed: false, untold: false },
+      { cursor: '0', snapshot: null, suspect: null, lapsed: false, untold: false, hold: null, heldMs: 0 },
     ])
     .on('from outbox.release_blocked(', [{ freed: false, released: 0, next: '' }])
     .on('update outbox.lane l set alive_until', [{ place: '(0,1)' }])
