@@ -65,12 +65,13 @@ async function judged({ database }: StoryStage, rounds: number): Promise<void> {
 async function faults(stage: StoryStage, relays: readonly StoryRelay[], billing: Billing): Promise<void> {
   const { story } = stage;
   await story.fault(poisonForTheBroker(stage));
-  await Promise.all([stuckConsumer(stage, billing), temporalAway(stage)].map((fault) => story.fault(fault)));
+  await story.fault(stuckConsumer(stage, billing));
   await story.over(['successRate'], 'poison for the broker');
   await Promise.all(
     [poisonForTheGroup(stage, billing), messageLocked(stage)].map((fault) => story.fault(fault)),
   );
-  await story.fault(brokerAway(stage, billing));
+  // Together: without Temporal lanes change their owners while their broker is away.
+  await Promise.all([brokerAway(stage, billing), temporalAway(stage)].map((fault) => story.fault(fault)));
   await Promise.all(
     [drift(stage), archiveBehind(stage), clockOff(relays)].map((fault) => story.fault(fault)),
   );
