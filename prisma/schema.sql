@@ -3337,7 +3337,7 @@ begin
       and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
       -- Only a lane with work is worth the question whether its topic is paused.
       and case when (l.topic, l.n) in (select s.topic, s.lane from soon s)
-          or outbox.has_work(l)
+          or l.hold is not null or outbox.has_work(l)
         then not outbox.is_paused(l.topic) else false end
     for update of l skip locked
   )
