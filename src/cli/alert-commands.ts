@@ -39,7 +39,7 @@ export function registerAlertCommands(root: Command): void {
     run<CommonFlags>(testCommand),
   );
   addOperatorCommand(alerts, 'silence <rule>', operationTexts['alerts silence'])
-    .option('--for <duration>', `${optionTexts.silenceFor}, such as 2h`)
+    .option('--for <duration>', `${optionTexts.silenceFor} (such as 2h)`)
     .action(run<SilenceFlags>((flags, output, [rule = '']) => silenceCommand(rule, flags, output)));
 }
 
