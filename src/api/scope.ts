@@ -10,6 +10,11 @@ export class Scope {
     this.#topics = topics && new Set(topics);
   }
 
+  /** Those that it sees; `undefined`: all. */
+  get topics(): readonly string[] | undefined {
+    return this.#topics && [...this.#topics];
+  }
+
   /** True if there are topics that it does not see. */
   get limited(): boolean {
     return this.#topics !== undefined;

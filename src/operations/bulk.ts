@@ -28,14 +28,16 @@ export interface BulkProgress {
 /**
  * The bulk operations on messages of the outbox, or on those that consumers keep, newest first.
  *
+ * @param topics only those that concern no other topic
  * @throws OutboxError `OUTBOX_OPTION_INVALID` for a limit that is not 1 to 200
  */
 export async function listBulk(
   database: Database,
   kept: boolean,
   limit?: number,
+  topics?: readonly string[],
 ): Promise<readonly BulkOperation[]> {
-  return (await readBulks(database, kept, pageSizeOf(limit))).map(withProgress);
+  return (await readBulks(database, kept, pageSizeOf(limit), topics)).map(withProgress);
 }
 
 /** One bulk operation. @throws OutboxError `OUTBOX_BULK_UNKNOWN`, `OUTBOX_ID_INVALID` */

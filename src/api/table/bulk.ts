@@ -21,7 +21,7 @@ export const bulkRoutes: readonly Operation[] = [
     method: 'POST',
     path: '/bulk',
     summary:
-      'Starts a change of all messages that match a filter, which relays make; `dryRun` only counts them.',
+      'Start a change of all messages that match a filter, which relays make; `dryRun` only counts them.',
     role: 'operator',
     way: 'change',
     once: true,
@@ -39,7 +39,8 @@ export const bulkRoutes: readonly Operation[] = [
     name: 'startKeptBulk',
     method: 'POST',
     path: '/kept-bulk',
-    summary: 'The same for messages that a group keeps, made by its consumers.',
+    summary:
+      'Start a change of all messages that a group keeps and that match a filter, which its consumers make.',
     role: 'operator',
     way: 'change',
     once: true,
@@ -89,7 +90,7 @@ function listed(
   name: string,
   path: string,
   which: string,
-  of: (at: RequestOperations) => { list(limit?: number): Promise<readonly BulkOperation[]> },
+  of: (at: RequestOperations) => Pick<RequestOperations['bulk'], 'list'>,
 ): readonly Operation[] {
   return [
     operation({
@@ -101,10 +102,9 @@ function listed(
       way: 'read',
       query: z.strictObject({ limit: page.limit }),
       answer: bulkList,
-      async run({ at, scope }, { query: { limit } }) {
-        const bulks = await of(at).list(limit);
-        return { bulks: bulks.filter((one) => isSeen(one, scope)) };
-      },
+      run: async ({ at, scope }, { query: { limit } }) => ({
+        bulks: await of(at).list(limit, scope.topics),
+      }),
     }),
   ];
 }

@@ -59,8 +59,8 @@ export interface BulkOperations<Filter = MessageFilter, Task = BulkTask, Sample 
    * number matches.
    */
   start(filter: Filter, task: Task, options: BulkOptions): Promise<BulkAnswer<Sample>>;
-  /** Newest first. @defaultValue limit 50, at most 200 */
-  list(limit?: number): Promise<readonly BulkOperation[]>;
+  /** Newest first; with `topics` only those that concern no other topic. @defaultValue limit 50, at most 200 */
+  list(limit?: number, topics?: readonly string[]): Promise<readonly BulkOperation[]>;
   /** State of one operation. Rejects with `OUTBOX_BULK_UNKNOWN`, like the methods below. */
   show(id: string): Promise<BulkOperation>;
   /** Pauses one after its current page. */
@@ -102,7 +102,7 @@ export function keptBulkOperations(on: OnDatabase): KeptBulkOperations {
 
 function stepsOf(on: OnDatabase, kept: boolean): Omit<BulkOperations, 'start'> {
   return {
-    list: (limit) => on((at) => listBulk(at, kept, limit)),
+    list: (limit, topics) => on((at) => listBulk(at, kept, limit, topics)),
     show: (id) => on((at) => showBulk(at, id)),
     pause: (id, options) =>
       on((at) => stepBulk(at, id, 'pause', options), ['pause of a bulk operation', options]),

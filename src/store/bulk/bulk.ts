@@ -152,12 +152,22 @@ function argumentsOf(change: BulkChange): BulkStanding['arguments'] {
   return { to, ...(ids !== undefined && { ids }) };
 }
 
-/** The bulk operations on messages of the outbox, or on those that consumers keep, newest first. */
-export async function readBulks(sql: Sql, kept: boolean, limit: number): Promise<readonly BulkRow[]> {
+/**
+ * The bulk operations on messages of the outbox, or on those that consumers keep, newest first.
+ *
+ * @param topics only those whose filter, and whose other topic of a replay, is one of these; `undefined`: all
+ */
+export async function readBulks(
+  sql: Sql,
+  kept: boolean,
+  limit: number,
+  topics?: readonly string[],
+): Promise<readonly BulkRow[]> {
   return sql.query<BulkRow>(
     `select ${columns} from outbox.bulk_operation b where (b.consumer_group is not null) = $2::boolean
+       and ($3::text[] is null or b.filter ->> 'topic' = any($3) and coalesce(b.arguments ->> 'to' = any($3), true))
      order by b.created_at desc, b.id desc limit $1`,
-    [limit, kept],
+    [limit, kept, topics ?? null],
   );
 }
 

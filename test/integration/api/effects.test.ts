@@ -131,6 +131,15 @@ test('a bulk operation is rehearsed, started, paused, resumed and ended', async 
   expect((await bench.get('/kept-bulk')).body['bulks']).toMatchObject([{ group: 'billing' }]);
 });
 
+test('a page of bulk operations is full of those that a limited caller sees', async () => {
+  const all = { filter: { states: ['failed'] }, task: { action: 'retry' }, reason: 'newer, of every topic' };
+  const newer = await bench.post('/bulk', { body: all });
+  const of = async (as: Caller) => (await bench.get('/bulk?limit=1', { as })).body['bulks'];
+  expect(await of(adam)).toMatchObject([{ id: newer.body['id'] }]);
+  expect(await of({ ...adam, topics: ['orders'] })).toMatchObject([{ id: world.bulk }]);
+  expect(await of({ ...adam, topics: ['refunds'] })).toEqual([]);
+});
+
 test('kept messages are listed, shown, revealed, retried, edited and discarded', async () => {
   const named = `/groups/billing/kept/${world.kept}`;
   expect((await bench.get('/kept?group=billing')).body).toMatchObject({ messages: [{ id: world.kept }] });

@@ -74,6 +74,15 @@ export const httpApiMutations: readonly Mutation[] = [
     title: 'what a command prints with --json is what its operation answers',
   },
   {
+    name: 'api-limits-bulks-after-their-page',
+    promise: rights,
+    file: 'src/store/bulk/bulk.ts',
+    find: '$3::text[] is null or b.filter',
+    replace: '$3::text[] is not null or b.filter',
+    test: 'test/integration/api/effects.test.ts',
+    title: 'a page of bulk operations is full of those that a limited caller sees',
+  },
+  {
     name: 'api-asks-brokers-for-everybody',
     promise: rights,
     file: 'src/api/table/messages.ts',
