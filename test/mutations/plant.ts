@@ -38,7 +38,9 @@ export function graft(root: string, { file, find, replace }: Mutation): Planted 
 export function plant(root: string, { path, before, after }: Planted, stale: boolean): () => void {
   const file = join(root, path);
   writeFileSync(file, after);
-  if (!stale) utimesSync(file, 1, 1);
+  // The clock of files is some milliseconds behind the one by which the built program has its time.
+  const changedAt = stale ? new Date(Date.now() + 1_000) : 1;
+  utimesSync(file, changedAt, changedAt);
   return () => {
     writeFileSync(file, before);
     utimesSync(file, 1, 1);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -41,6 +41,18 @@ test('a text that occurs once is replaced and put back', () => {
   expect(readFileSync(join(root, 'src/a.ts'), 'utf8')).toBe('const one = 1;\nx = 2;\n');
   undo();
   expect(readFileSync(join(root, 'src/a.ts'), 'utf8')).toBe('const one = 1;\nconst two = 2;\n');
+});
+
+test('a program that is built in the moment of the bug is older than it', () => {
+  const planted = graft(root, entry('src/a.ts', 'const two'));
+  if (typeof planted === 'string') throw new Error(planted);
+  const changedAtMs = () => statSync(join(root, 'src/a.ts')).mtimeMs;
+  const undo = plant(root, planted, true);
+  const aheadMs = changedAtMs() - Date.now();
+  expect(aheadMs).toBeGreaterThan(100);
+  expect(aheadMs, 'less than a build takes').toBeLessThan(2_000);
+  undo();
+  expect(changedAtMs(), 'nobody builds what has been built').toBeLessThan(Date.now() - 60_000);
 });
 
 test.each([
