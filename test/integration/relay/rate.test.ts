@@ -120,11 +120,8 @@ test('relays that run follow a rate that is announced later, and one that is tak
   expect(fixture.broker.labels).toEqual(['free', 'A']);
 
   await announceRate(fixture, undefined);
-  const from = performance.now();
-  await until(() => fixture.broker.labels.length === 4);
   // Not only when its lease has lapsed, after ten seconds.
-  expect(performance.now() - from).toBeLessThan(6_000);
-  expect(fixture.broker.labels).toEqual(['free', 'A', 'B', 'C']);
+  await expect.poll(() => fixture.broker.labels, { timeout: 6_000 }).toEqual(['free', 'A', 'B', 'C']);
 });
 
 test('what is blocked needs no rate, and every try of a message counts', async (context) => {
