@@ -30,9 +30,9 @@ export const bulkRoutes: readonly Operation[] = [
     async run({ at, author, scope }, { body: { filter, task, ...options } }) {
       const seen = scope.filter(filter);
       if (task.action === 'replay' && task.to !== undefined) scope.require(task.to, topicUnknown(task.to));
-      const found = await at.bulk.start(seen, taskOf(task), bulkOptions(author(options), options));
-      if (found.count === 0) await assertNamesKnown({ at, scope }, filter);
-      return found;
+      // Before: an operation that was started stays, whatever is answered.
+      await assertNamesKnown({ at, scope }, filter);
+      return at.bulk.start(seen, taskOf(task), bulkOptions(author(options), options));
     },
   }),
   operation({
@@ -48,9 +48,8 @@ export const bulkRoutes: readonly Operation[] = [
     answer: bulkAnswer,
     async run({ at, author, scope }, { body: { filter, task, ...options } }) {
       const seen = scope.filter(filter);
-      const found = await at.inbox.bulk.start(seen, task, bulkOptions(author(options), options));
-      if (found.count === 0) await assertNamesKnown({ at, scope }, filter);
-      return found;
+      await assertNamesKnown({ at, scope }, filter);
+      return at.inbox.bulk.start(seen, task, bulkOptions(author(options), options));
     },
   }),
   ...listed('listBulk', '/bulk', 'Those on messages of the outbox.', (at) => at.bulk),

@@ -190,7 +190,7 @@ test('while callers cannot be proved, nobody gets in', async () => {
 
 test('a misspelt topic or group is not answered as if nothing was found', async () => {
   const none = '00000000-0000-4000-8000-000000000001';
-  const bulk = { task: { action: 'retry' }, reason: 'fixed', dryRun: true };
+  const bulk = { task: { action: 'retry' }, reason: 'fixed' };
   for (const told of [
     await bench.get('/messages?topic=ordrs'),
     await bench.post('/messages/cancel', { body: { topic: 'ordrs', ref: 'a' } }),
@@ -203,6 +203,8 @@ test('a misspelt topic or group is not answered as if nothing was found', async 
     await bench.post('/kept-bulk', { body: { ...bulk, filter: { group: 'biling', states: ['failed'] } } }),
   ])
     expectProblem(told, 404, 'OUTBOX_GROUP_UNKNOWN');
+  for (const path of ['/bulk', '/kept-bulk'])
+    expect((await bench.get(path)).body, 'nothing was started').toEqual({ bulks: [] });
   expect((await bench.get('/messages?topic=ordrs')).body['detail']).toContain('there are orders');
   expect((await bench.get('/messages?topic=orders&key=nobody')).body).toEqual({ messages: [], next: null });
   // What a limited caller does not see may be there or not.
