@@ -72,6 +72,7 @@ export const httpApiMutations: readonly Mutation[] = [
     replace: 'dryRun, messages: answers });',
     test: 'test/integration/cli/json-answers.test.ts',
     title: 'what a command prints with --json is what its operation answers',
+    built: true,
   },
   {
     name: 'api-limits-bulks-after-their-page',
