@@ -262,6 +262,6 @@ export const httpApiMutations: readonly Mutation[] = [
     find: "if (action === 'cancel' || action === 'withdraw') {",
     replace: "if (action === 'withdraw') {",
     test: 'test/unit/cli/refusals-in-words.test.ts',
-    title: 'of a ready message withdraw is named',
+    title: 'message that cannot be canceled is not said to be ended by cancel',
   },
 ];
