@@ -1,5 +1,6 @@
 import type { BulkTask, KeptTask } from '../app/operations/bulk-operations.ts';
 import type { Operations } from '../app/operations/operations.ts';
+import { capitalized } from '../core/capitalized.ts';
 import type { KeptAnswer, MessageAnswer, Target } from '../operations/change.ts';
 import { refusals } from '../operations/change.ts';
 import { unknownNames } from '../operations/known-names.ts';
@@ -134,7 +135,7 @@ function questionOf(
   { action, ids, ref }: Pick<AskedChange<never>, 'action' | 'ids' | 'ref'>,
   { group }: ChangeFlags,
 ): string {
-  const verb = `${action.slice(0, 1).toUpperCase()}${action.slice(1)}`;
+  const verb = capitalized(action);
   if (ref !== undefined) return `${verb} the message of the ref "${ref}"?`;
   const of = group === undefined ? '' : ` of the group "${group}"`;
   return `${verb} ${ids.length} ${ids.length === 1 ? 'message' : 'messages'}${of}?`;

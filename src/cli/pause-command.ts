@@ -1,3 +1,4 @@
+import { capitalized } from '../core/capitalized.ts';
 import { durationMs } from '../core/duration.ts';
 import type { PauseScope } from '../operations/pause.ts';
 import {
@@ -71,10 +72,6 @@ function scopeOf(topic: string | undefined, { transport }: PauseFlags): PauseSco
 
 function nameOf(scope: PauseScope): string {
   return 'topic' in scope ? `the topic "${scope.topic}"` : `the transport "${scope.transport}"`;
-}
-
-function capitalized(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 /** The value of `--timeout`, `undefined` if not given. */

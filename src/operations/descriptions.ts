@@ -1,3 +1,5 @@
+import { capitalized } from '../core/capitalized.ts';
+
 /**
  * What the operations of operators do, by the command of each. The help says it so; the HTTP API says it as a sentence, and so do its
  * OpenAPI document and its page. Both may add what is particular to them.
@@ -85,5 +87,5 @@ export function statesText(states: readonly string[]): string {
 
 /** A text of the help as a sentence. */
 export function asSentence(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+  return `${capitalized(text)}.`;
 }
