@@ -89,12 +89,11 @@ async function start<Tx extends Transaction>(
   report: ConsumerReport,
 ): Promise<RunningConsumer> {
   const { context, installation } = await contextOf(plan, patient, running, report);
-  const { breaker, filter, tally } = context;
+  const { breaker, tally } = context;
   const { hostParkedKeys } = plan;
   const parked = startParked(context, { hostParkedKeys, installation }, running);
   const presence = presenceOf(plan, running);
   const sources = await joinAll(context, { parked, presence }, running);
-  if (filter !== undefined) running.add(() => filter.close());
   const failing = () => sources.failing();
   return {
     counts: () => tally.counts(),
@@ -141,6 +140,8 @@ async function contextOf<Tx extends Transaction>(
   // Asked at the stop, so that health knows whether it is worth waiting for the database.
   stopping.addEventListener('abort', () => void ask(readInstallation).catch(() => undefined), { once: true });
   const filter = settings.filter && (await filterOfEpoch(settings.filter, atStart));
+  // Before the intakes, and so closed after them: a stop adds the messages in hand.
+  if (filter !== undefined) running.add(() => filter.close());
   const keeper = await startWindow(plan, sourceRoutes, report, running);
   running.add(() => keeper.stop());
   await keeper.start();

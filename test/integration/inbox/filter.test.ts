@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { redisFilter } from '../../../src/brokers/redis/filter/redis-filter.ts';
 import type { RedisFilterEvent } from '../../../src/brokers/redis/filter/redis-filter-options.ts';
+import { gate } from '../../support/fixtures/gate.ts';
 import { InboxStage, range } from '../../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { ownRedis } from '../../support/fixtures/own-redis.ts';
@@ -84,5 +85,37 @@ test.for([
 
     expect(tooEarly).toEqual([]);
     expect(told).toBe(20);
+  },
+);
+
+test.for([
+  ['one by one', {}],
+  ['in batches', { batch: { size: 5 } }],
+] as const)(
+  'a filter is closed after the messages in hand at a stop are added to it, %s',
+  async ([, settings]) => {
+    const inbox = await MemoryInbox.create();
+    onTestFinished(() => inbox.end());
+    const calls: string[] = [];
+    const filter = {
+      seen: async () => new Set<string>(),
+      add: async (_group: string, ids: readonly string[]) => void calls.push(...ids),
+      close: async () => void calls.push('closed'),
+    };
+    const { opened, open } = gate();
+    let begun = false;
+    const before = () => {
+      begun = true;
+      return opened;
+    };
+    inbox.feed({ n: 1 });
+
+    const running = await inbox.consume({ filter, before, ...settings });
+    await until(() => begun);
+    const stopped = running.stop();
+    open();
+    await stopped;
+
+    expect(calls).toEqual(['id-1', 'closed']);
   },
 );

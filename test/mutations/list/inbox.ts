@@ -32,6 +32,16 @@ export const inboxMutations: readonly Mutation[] = [
     title: 'a filter that throws or rejects has seen nothing',
   },
   {
+    name: 'filter-closed-before-the-intake',
+    promise: filter,
+    file: 'src/inbox/start-consumer.ts',
+    find: '  const failing = () => sources.failing();',
+    replace: `  if (context.filter !== undefined) running.add(async () => context.filter?.close());
+  const failing = () => sources.failing();`,
+    test: 'test/integration/inbox/filter.test.ts',
+    title: 'a filter is closed after the messages in hand at a stop are added to it,',
+  },
+  {
     name: 'filter-noted-before-the-commit',
     promise: filter,
     file: 'src/inbox/intake/settle-one.ts',

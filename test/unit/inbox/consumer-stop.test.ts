@@ -24,13 +24,13 @@ test('a stop leaves the sources first, and last closes the connections that endi
   await running.done;
 
   expect(steps).toEqual([
-    'filter',
     'leave other',
     'marks',
     'leave memory',
     'marks',
     'presence',
     'workflows',
+    'filter',
     'dead letters of stock',
     'dead letters of orders',
     'receipts of orders',
