@@ -10,10 +10,11 @@ import type { Authentication, Caller } from './authentication.ts';
 import { isCaller } from './caller.ts';
 import { Denied } from './denied.ts';
 import { assertBounds, queryOf, Refused } from './input.ts';
-import { OpenStreams } from './live/event-stream.ts';
+import { eventStreamHeaders, OpenStreams } from './live/event-stream.ts';
 import { LiveStatus } from './live/live-status.ts';
 import type { Stream, StreamCall } from './live/stream.ts';
 import { streamTable } from './live/streams.ts';
+import { MethodRefused, methodCheck } from './methods.ts';
 import { openApiOf } from './openapi.ts';
 import { problemOf, problemType } from './problem.ts';
 import { Scope } from './scope.ts';
@@ -42,6 +43,8 @@ interface Env {
 type Asking = Context<Env>;
 type Following = Pick<StreamCall, 'live' | 'served'>;
 
+const documentPath = '/openapi.json';
+
 /** Makes a route of every operation and stream; each request is proved before it is looked at. */
 export function createRouter(parts: RouterParts): Router {
   const { authentication, basePath, served } = parts;
@@ -55,6 +58,13 @@ export function createRouter(parts: RouterParts): Router {
       context,
     ),
   );
+  const assertMethod = methodCheck([
+    ...operationTable,
+    ...[...streamTable.map(({ path }) => path), documentPath].map((path) => ({
+      method: 'GET' as const,
+      path,
+    })),
+  ]);
   app.use('*', async (context, next) => {
     context.set('requestId', randomUUID());
     context.set('operation', 'request');
@@ -62,6 +72,7 @@ export function createRouter(parts: RouterParts): Router {
     const own = await authentication.handle?.(context.req.raw);
     if (own !== undefined) return own;
     context.set('caller', await proved(authentication, context.req.raw));
+    assertMethod(context.req.method, context.req.path.slice(basePath.length));
     await next();
     return undefined;
   });
@@ -78,7 +89,7 @@ export function createRouter(parts: RouterParts): Router {
     });
   }
   const document = JSON.stringify(openApiOf(operationTable, streamTable, packageVersion()));
-  app.get('/openapi.json', () => respond({ status: 200, body: document }));
+  app.get(documentPath, () => respond({ status: 200, body: document }));
   return {
     fetch: async (request) => withSecurityHeaders(await app.fetch(request)),
     close: () => streams.close(),
@@ -114,6 +125,8 @@ function follow(stream: Stream, context: Asking, streams: OpenStreams, parts: Fo
     scope: new Scope(caller.topics),
     lastId: request.headers.get('last-event-id') ?? undefined,
   });
+  // Nobody reads what follows the head, so nobody would end it.
+  if (request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders });
   return streams.respond(caller.name, request.signal, (sink) => open({ ...parts, sink }));
 }
 
@@ -156,6 +169,7 @@ async function refusal(parts: RouterParts, error: unknown, context: Asking): Pro
     });
   }
   const challenge = parts.authentication.challenge;
+  if (error instanceof MethodRefused) response.headers.set('allow', error.allow);
   if (response.status === 401 && challenge !== undefined) response.headers.set('www-authenticate', challenge);
   return response;
 }

@@ -1,4 +1,5 @@
 import { alertMutations } from './list/alerts.ts';
+import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
 import { expiryMutations } from './list/expiry.ts';
 import { faceMutations } from './list/faces.ts';
@@ -69,5 +70,6 @@ export const mutations: readonly Mutation[] = [
   ...metricMutations,
   ...watchingMutations,
   ...wiringMutations,
+  ...commandLineMutations,
   ...developmentMutations,
 ];

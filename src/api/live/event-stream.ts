@@ -18,6 +18,9 @@ const mostPerCaller = 5;
 /** Of all callers: each may ask the database every second. */
 const mostOpen = 100;
 
+/** The head of a stream. */
+export const eventStreamHeaders: Readonly<Record<string, string>> = { 'content-type': 'text/event-stream' };
+
 /** The streams that are open, by caller. */
 export class OpenStreams {
   readonly #counts = new Map<string, number>();
@@ -71,7 +74,7 @@ export class OpenStreams {
       },
       { highWaterMark: mostWaiting },
     );
-    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    return new Response(body, { headers: eventStreamHeaders });
   }
 
   /** Ends all. */

@@ -4,6 +4,7 @@ const rights = 'The HTTP API shows and does nothing without a right';
 const once = 'A request that is repeated with its key acts once';
 const byRights = 'test/integration/api/rights.test.ts';
 const byRequests = 'test/integration/api/requests.test.ts';
+const byMethods = 'test/unit/api/methods.test.ts';
 const refused = 'Invalid arguments are refused where they are passed';
 const misspelt = 'a misspelt topic or group is not answered as if nothing was found';
 const foreignTopic = 'a caller of another topic finds nothing of this one';
@@ -256,12 +257,31 @@ export const httpApiMutations: readonly Mutation[] = [
     title: 'alerts are listed, to a limited caller those of its topics, and a rule is silenced',
   },
   {
-    name: 'refusal-names-what-was-refused',
+    name: 'api-other-method-not-found',
     promise: refused,
-    file: 'src/operations/what-remains.ts',
-    find: "if (action === 'cancel' || action === 'withdraw') {",
-    replace: "if (action === 'withdraw') {",
-    test: 'test/unit/cli/refusals-in-words.test.ts',
-    title: 'message that cannot be canceled is not said to be ended by cancel',
+    file: 'src/api/methods.ts',
+    find: 'if (allow.length > 0 && !allow',
+    replace: 'if (allow.length > 9 && !allow',
+    test: byMethods,
+    title: 'is answered with 405 and the methods that there are',
+  },
+  {
+    name: 'api-methods-told-to-nobody',
+    promise: rights,
+    file: 'src/api/router.ts',
+    find: '    const own = await authentication.handle?.',
+    replace:
+      '    assertMethod(context.req.method, context.req.path.slice(basePath.length));\n    const own = await authentication.handle?.',
+    test: byMethods,
+    title: 'what is no path is not found by any method, and nobody is told of either',
+  },
+  {
+    name: 'api-head-opens-a-stream',
+    promise: refused,
+    file: 'src/api/router.ts',
+    find: "if (request.method === 'HEAD')",
+    replace: "if (request.method === '')",
+    test: byMethods,
+    title: 'HEAD is answered as GET is, without a body, and opens no stream',
   },
 ];
