@@ -1,4 +1,5 @@
-import { unknownNames } from '../operations/known-names.ts';
+import { unknownNames, withKnownNames } from '../operations/known-names.ts';
+import type { PauseScope } from '../operations/pause.ts';
 import type { Call } from './operation.ts';
 
 /**
@@ -14,4 +15,18 @@ export async function assertNamesKnown(
   if (scope.limited) return;
   const unknown = await unknownNames(at, names);
   if (unknown !== undefined) throw unknown;
+}
+
+/**
+ * Does something to a topic, or to all topics of a transport. For a name that there is not, a caller that is not limited is told
+ * which there are.
+ *
+ * @throws OutboxError of the work
+ */
+export function naming<Result>(
+  { at, scope }: Pick<Call, 'at' | 'scope'>,
+  named: PauseScope,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return scope.limited ? work() : withKnownNames(at, named, work);
 }

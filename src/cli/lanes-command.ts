@@ -1,4 +1,5 @@
 import type { Operations } from '../app/operations/operations.ts';
+import { withKnownNames } from '../operations/known-names.ts';
 import type { TopicChangeAnswer } from '../operations/lanes.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, usageError } from './operator-flags.ts';
@@ -46,7 +47,8 @@ export async function countCommand(
   const at = await open();
   try {
     const options = { ...optionsOf(flags), ...(timeout !== undefined && { timeout }) };
-    return tell(await change(at, topic, Number(count), options), { what, topic, count }, output);
+    const answer = await withKnownNames(at, { topic }, () => change(at, topic, Number(count), options));
+    return tell(answer, { what, topic, count }, output);
   } finally {
     await at.close();
   }

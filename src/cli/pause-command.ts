@@ -1,5 +1,6 @@
 import { capitalized } from '../core/capitalized.ts';
 import { durationMs } from '../core/duration.ts';
+import { withKnownNames } from '../operations/known-names.ts';
 import type { PauseScope } from '../operations/pause.ts';
 import {
   type OperatorFlags,
@@ -27,8 +28,9 @@ export async function pauseCommand(
   if (timeout === 'invalid') return usageError('--timeout takes a duration such as 15s.', output);
   const refused = await refusedConsent(flags, `Pause ${nameOf(scope)}?`, output);
   if (refused !== undefined) return refused;
+  const options = { ...optionsOf(flags), ...(timeout !== undefined && { timeout }) };
   const answer = await withOperations(flags, (at) =>
-    at.pause(scope, { ...optionsOf(flags), ...(timeout !== undefined && { timeout }) }),
+    withKnownNames(at, scope, () => at.pause(scope, options)),
   );
   const { changed, complete, stillDraining } = answer;
   const named = capitalized(nameOf(scope));
@@ -54,7 +56,9 @@ export async function resumeCommand(
   if (scope === undefined) return usageError(howToName, output);
   const refused = await refusedConsent(flags, `Resume ${nameOf(scope)}?`, output);
   if (refused !== undefined) return refused;
-  const { changed } = await withOperations(flags, (at) => at.resume(scope, optionsOf(flags)));
+  const { changed } = await withOperations(flags, (at) =>
+    withKnownNames(at, scope, () => at.resume(scope, optionsOf(flags))),
+  );
   const dryRun = flags.dryRun ?? false;
   const done = dryRun ? 'would be resumed' : 'is resumed';
   const before = dryRun ? 'Nothing was changed. ' : '';

@@ -1,4 +1,5 @@
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
+import type { PauseScope } from './pause.ts';
 import type { Status } from './status.ts';
 
 /** Where the names are read that a database knows. */
@@ -28,6 +29,32 @@ export async function unknownNames(
   if (topic !== undefined && group === undefined && !known.includes(topic))
     return unknown('OUTBOX_TOPIC_UNKNOWN', `This database has no topic "${topic}"`, known);
   return undefined;
+}
+
+/**
+ * Does something to a topic, or to all topics of a transport.
+ *
+ * @throws OutboxError of the work. That for an unknown name has some of the names that there are.
+ */
+export async function withKnownNames<Result>(
+  at: KnowsNames,
+  scope: PauseScope,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof OutboxError)) throw error;
+    if (error.code === 'OUTBOX_TOPIC_UNKNOWN' && 'topic' in scope)
+      throw (await unknownNames(at, scope)) ?? error;
+    if (error.code !== 'OUTBOX_TRANSPORT_UNKNOWN' || !('transport' in scope)) throw error;
+    const { topics } = await at.status();
+    throw unknown(
+      error.code,
+      `No topic uses the transport "${scope.transport}"`,
+      topics.map(({ transport }) => transport),
+    );
+  }
 }
 
 function unknown(code: OutboxErrorCode, what: string, names: readonly string[]): OutboxError {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { OutboxError } from '../../core/errors.ts';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
 import type { PauseScope } from '../../operations/pause.ts';
+import { naming } from '../known.ts';
 import { statusSeenBy } from '../live/seen-status.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { adopted, paused, scopeBody, status, topicChange, verified } from '../schemas/delivery.ts';
@@ -51,8 +52,10 @@ export const deliveryRoutes: readonly Operation[] = [
       timeout: meaning(patience, optionTexts.waitForRelays, patienceForm),
     }),
     answer: paused,
-    run: ({ at, author, scope }, { body }) =>
-      at.pause(scopeOf(scope, body), { ...author(body), timeout: body.timeout }),
+    run(call, { body }) {
+      const scope = scopeOf(call.scope, body);
+      return naming(call, scope, () => call.at.pause(scope, { ...call.author(body), timeout: body.timeout }));
+    },
   }),
   operation({
     name: 'resume',
@@ -64,7 +67,10 @@ export const deliveryRoutes: readonly Operation[] = [
     once: true,
     body: z.strictObject({ ...authored, ...scopeBody }),
     answer: changed,
-    run: ({ at, author, scope }, { body }) => at.resume(scopeOf(scope, body), author(body)),
+    run(call, { body }) {
+      const scope = scopeOf(call.scope, body);
+      return naming(call, scope, () => call.at.resume(scope, call.author(body)));
+    },
   }),
   operation({
     name: 'changeLanes',
@@ -81,9 +87,11 @@ export const deliveryRoutes: readonly Operation[] = [
       timeout: meaning(patience, optionTexts.waitForLanes, patienceForm),
     }),
     answer: topicChange,
-    run({ at, author, scope }, { body, path: { topic } }) {
-      scope.require(topic, topicUnknown(topic));
-      return at.changeLanes(topic, body.lanes, { ...author(body), timeout: body.timeout });
+    run(call, { body: { lanes, timeout, ...body }, path: { topic } }) {
+      call.scope.require(topic, topicUnknown(topic));
+      return naming(call, { topic }, () =>
+        call.at.changeLanes(topic, lanes, { ...call.author(body), timeout }),
+      );
     },
   }),
   operation({
@@ -102,9 +110,11 @@ export const deliveryRoutes: readonly Operation[] = [
       timeout: meaning(patience, optionTexts.waitForPartitions, patienceForm),
     }),
     answer: topicChange,
-    run({ at, author, scope }, { body: { groups, partitions, timeout, ...body }, path: { topic } }) {
-      scope.require(topic, topicUnknown(topic));
-      return at.changePartitions(topic, partitions, { ...author(body), groups, timeout });
+    run(call, { body: { groups, partitions, timeout, ...body }, path: { topic } }) {
+      call.scope.require(topic, topicUnknown(topic));
+      return naming(call, { topic }, () =>
+        call.at.changePartitions(topic, partitions, { ...call.author(body), groups, timeout }),
+      );
     },
   }),
   operation({

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { auditOf } from '../../support/fixtures/operator.ts';
-import { type ApiBench, expectProblem, olga, openApi, rita, vera } from './api-bench.ts';
+import { type ApiBench, adam, expectProblem, olga, openApi, rita, vera } from './api-bench.ts';
 
 let bench: ApiBench;
 beforeEach(async () => {
@@ -197,6 +197,14 @@ test('a misspelt topic or group is not answered as if nothing was found', async 
     await bench.post('/bulk', { body: { ...bulk, filter: { topic: 'ordrs' } } }),
   ])
     expectProblem(told, 404, 'OUTBOX_TOPIC_UNKNOWN');
+  for (const told of [
+    await bench.post('/pause', { body: { topic: 'ordrs' } }),
+    await bench.post('/resume', { body: { topic: 'ordrs' } }),
+    await bench.post('/topics/ordrs/lanes', { as: adam, body: { lanes: 2 } }),
+  ]) {
+    expectProblem(told, 404, 'OUTBOX_TOPIC_UNKNOWN');
+    expect(told.body['detail']).toBe('This database has no topic "ordrs" (there are orders).');
+  }
   for (const told of [
     await bench.get('/kept?group=biling'),
     await bench.get(`/groups/biling/kept/${none}`),

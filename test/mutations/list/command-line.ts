@@ -1,5 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
+const byNames = 'test/unit/operations/known-names.test.ts';
 const refused = 'Invalid arguments are refused where they are passed';
 
 /** What the command line says of wrong arguments. */
@@ -12,5 +13,22 @@ export const commandLineMutations: readonly Mutation[] = [
     replace: "if (action === 'withdraw') {",
     test: 'test/unit/cli/refusals-in-words.test.ts',
     title: 'message that cannot be canceled is not said to be ended by cancel',
+  },
+  {
+    name: 'unknown-topic-without-the-known-ones',
+    promise: refused,
+    file: 'src/operations/known-names.ts',
+    find: 'throw (await unknownNames(at, scope)) ?? error;',
+    replace: "throw scope.topic === '' ? ((await unknownNames(at, scope)) ?? error) : error;",
+    test: byNames,
+  },
+  {
+    name: 'limited-caller-told-of-other-topics',
+    promise: 'The HTTP API shows and does nothing without a right',
+    file: 'src/api/known.ts',
+    find: 'return scope.limited ? work()',
+    replace: 'return scope.limited && named === undefined ? work()',
+    test: byNames,
+    title: 'over HTTP tells the names to a caller that sees all topics, and to no other',
   },
 ];
