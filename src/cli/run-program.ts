@@ -12,6 +12,7 @@ import type { RegisterCommands } from './register.ts';
 import { registerScheduleCommands } from './schedule-commands.ts';
 import { registerSchemaCommands } from './schema-commands.ts';
 import { registerUpkeepCommands } from './upkeep-commands.ts';
+import { pointToHelp } from './wrong-words.ts';
 
 /** In the order of the help. */
 const groups: readonly RegisterCommands[] = [
@@ -36,10 +37,10 @@ export function commandTree(more: readonly RegisterCommands[]): Command {
     .description('Transactional outbox, delayed messages and inbox, supervised by Temporal.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .exitOverride()
-    .showHelpAfterError()
     .addHelpText('after', `\n${exitCodeHelp()}`);
   for (const register of [...groups, ...more]) register(root);
   addExamples(root);
+  pointToHelp(root);
   return root;
 }
 

@@ -156,6 +156,22 @@ describe.concurrent('invalid input of commands', () => {
   });
 });
 
+test('a misspelt command or option is told in three lines, with exit code 2', async () => {
+  expect(await cli('lst')).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: "error: unknown command 'lst'\n(Did you mean list?)\nHelp: temporal-outbox --help\n",
+  });
+  expect(await cli('inbox', 'lst')).toMatchObject({
+    code: 2,
+    stderr: "error: unknown command 'lst'\n(Did you mean list?)\nHelp: temporal-outbox inbox --help\n",
+  });
+  expect(await cli('list', '--stat', 'failed')).toMatchObject({
+    code: 2,
+    stderr: "error: unknown option '--stat'\n(Did you mean --state?)\nHelp: temporal-outbox list --help\n",
+  });
+});
+
 test('an invalid DATABASE_URL is named but not repeated, as it may be a password', async () => {
   const end = await runCli(['status'], { DATABASE_URL: 'hunter2' });
 

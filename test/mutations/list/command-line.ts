@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const byNames = 'test/unit/operations/known-names.test.ts';
+const byWords = 'test/unit/cli/wrong-words.test.ts';
 const refused = 'Invalid arguments are refused where they are passed';
 
 /** What the command line says of wrong arguments. */
@@ -30,5 +31,23 @@ export const commandLineMutations: readonly Mutation[] = [
     replace: 'return scope.limited && named === undefined ? work()',
     test: byNames,
     title: 'over HTTP tells the names to a caller that sees all topics, and to no other',
+  },
+  {
+    name: 'whole-help-after-a-wrong-word',
+    promise: refused,
+    file: 'src/cli/run-program.ts',
+    find: '  pointToHelp(root);',
+    replace: '  root.showHelpAfterError();',
+    test: byWords,
+    title: 'a word too many or missing is told with the help of its command',
+  },
+  {
+    name: 'misspelt-command-is-an-argument',
+    promise: refused,
+    file: 'src/cli/wrong-words.ts',
+    find: 'if (command.commands.length > 0) refuse',
+    replace: 'if (command.commands.length > 99) refuse',
+    test: byWords,
+    title: 'is no command: the nearest one and the help are named',
   },
 ];
