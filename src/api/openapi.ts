@@ -3,6 +3,7 @@ import { errorRules } from '../core/errors.ts';
 import type { Stream } from './live/stream.ts';
 import type { Operation } from './operation.ts';
 import { problemType } from './problem.ts';
+import { neededRights, rightsInWords, security, securitySchemes } from './proofs-described.ts';
 import { components } from './schemas/values.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -22,23 +23,21 @@ export function openApiOf(table: readonly Operation[], streams: readonly Stream[
   for (const stream of streams) paths[stream.path] = { get: describeStream(stream, refer) };
   return {
     openapi: '3.1.0',
-    info: { title: 'temporal-outbox', version, description: about },
+    info: { title: 'temporal-outbox', version, description: `${about} ${rightsInWords}` },
+    security,
     paths,
-    components: { schemas },
+    components: { schemas, securitySchemes },
   };
 }
 
 type Refer = (schema: z.ZodType, io: 'input' | 'output') => unknown;
 
-function describe(
-  { answer, body, conditional, name, once, params, payloads, query, role, summary, versioned }: Operation,
-  refer: Refer,
-): Json {
+function describe(operation: Operation, refer: Refer): Json {
+  const { answer, body, conditional, name, once, params, query, summary, versioned } = operation;
   return {
     operationId: name,
     summary,
-    'x-role': role,
-    ...(payloads === true && { 'x-payloads': true }),
+    ...neededRights(operation),
     parameters: [
       ...parametersOf(params, 'path', refer),
       ...parametersOf(query, 'query', refer),
@@ -63,7 +62,7 @@ function describeStream({ continued, events, name, query, role, summary }: Strea
   return {
     operationId: name,
     summary,
-    'x-role': role,
+    ...neededRights({ role }),
     'x-events': Object.fromEntries(
       Object.entries(events).map(([event, data]) => [event, refer(data, 'output')]),
     ),

@@ -230,6 +230,15 @@ export const httpApiMutations: readonly Mutation[] = [
     title: 'no schema of the document is a mere reference',
   },
   {
+    name: 'openapi-without-ways-to-prove-a-caller',
+    promise: 'The help and the HTTP API describe the same operations',
+    file: 'src/api/openapi.ts',
+    find: '    security,\n',
+    replace: '',
+    test: 'test/unit/api/openapi.test.ts',
+    title: 'the document says how a caller is proved: one of the ways is enough',
+  },
+  {
     name: 'api-misspelt-name-looks-empty',
     promise: refused,
     file: 'src/api/known.ts',

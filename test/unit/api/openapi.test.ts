@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { streamTable } from '../../../src/api/live/streams.ts';
 import { openApiOf } from '../../../src/api/openapi.ts';
+import { sessionCookie } from '../../../src/api/sign-in/cookies.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { httpApiPage } from '../../../tools/http-api-page.mjs';
 
 interface Described {
   readonly operationId: string;
+  readonly description?: string;
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: object;
   readonly responses: Readonly<Record<string, { readonly headers?: { readonly ETag?: object } }>>;
@@ -14,8 +16,13 @@ interface Described {
 
 interface Document {
   readonly openapi: string;
+  readonly info: { readonly description: string };
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly securitySchemes?: Readonly<Record<string, object>>;
+  };
 }
 
 const document = openApiOf(operationTable, streamTable, '1.0.0') as unknown as Document;
@@ -32,6 +39,37 @@ test('the document describes every operation and stream once, and nothing else',
 test('no two operations have one route', () => {
   const routes = operationTable.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`);
   expect(new Set(routes).size).toBe(routes.length);
+});
+
+test('the document says how a caller is proved: one of the ways is enough', () => {
+  const { components, security } = document;
+  expect(components.securitySchemes).toMatchObject({
+    token: { type: 'http', scheme: 'bearer' },
+    password: { type: 'http', scheme: 'basic' },
+    session: { type: 'apiKey', in: 'cookie', name: sessionCookie },
+  });
+  expect(security).toEqual(Object.keys(components.securitySchemes ?? {}).map((name) => ({ [name]: [] })));
+});
+
+test('every operation and stream says which rights it needs', () => {
+  const needs = new Map(described.map(({ description, operationId }) => [operationId, description]));
+  for (const { name, role } of [...operationTable, ...streamTable])
+    expect([name, needs.get(name)]).toEqual([name, expect.stringContaining(`Needs the role ${role}`)]);
+  for (const { allTopics, name, payloads } of operationTable) {
+    expect([name, needs.get(name)?.includes('right to read payloads')]).toEqual([name, payloads === true]);
+    expect([name, needs.get(name)?.includes('limited to topics')]).toEqual([name, allTopics === true]);
+  }
+});
+
+test('what the document says beyond OpenAPI is explained in it', () => {
+  const beyond = new Set(JSON.stringify(document).match(/"x-[a-z-]+(?=":)/g));
+  expect([...beyond].map((name) => name.slice(1)).toSorted()).toEqual([
+    'x-all-topics',
+    'x-events',
+    'x-payloads',
+    'x-role',
+  ]);
+  for (const name of beyond) expect(document.info.description).toContain(`\`${name.slice(1)}\``);
 });
 
 test('every reference of the document leads to a schema, and no schema says less than its keys', () => {
