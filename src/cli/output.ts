@@ -1,5 +1,6 @@
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
 import { reasonOf } from '../core/reason.ts';
+import { type Flag, saidOfFlags } from './said-flags.ts';
 
 /** Exit codes of every command. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, partial: 4, broken: 5 } as const;
@@ -39,6 +40,7 @@ export function createOutput(json: boolean): Output {
 interface Called<Options> {
   /** Positional arguments. */
   readonly args: readonly string[];
+  readonly options: readonly Flag[];
   opts(): Options;
 }
 
@@ -49,7 +51,9 @@ export function run<Options extends { readonly json?: boolean }>(
   return async function runCommand(this: Called<Options>): Promise<void> {
     const flags = this.opts();
     const output = createOutput(flags.json ?? false);
-    process.exitCode = await work(flags, output, this.args).catch((error: unknown) => explain(error, output));
+    process.exitCode = await work(flags, output, this.args).catch((error: unknown) =>
+      explain(saidOfFlags(error, this.options), output),
+    );
   };
 }
 

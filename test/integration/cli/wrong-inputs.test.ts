@@ -103,6 +103,18 @@ const wrong: readonly (readonly [what: string, args: readonly string[], code: st
     'or a duration such as 2h, and "yesterday" is neither',
   ],
   [
+    'an age that is none',
+    ['inbox', 'list', '--older-than', 'never'],
+    'OUTBOX_OPTION_INVALID',
+    '--older-than must be a duration',
+  ],
+  [
+    'a version that is none',
+    ['edit', id, '--header', 'a=b', '--expected-version', 'one', '--yes'],
+    'OUTBOX_OPTION_INVALID',
+    '--expected-version is not a version',
+  ],
+  [
     'an edit without a payload',
     ['edit', id, '--yes'],
     'OUTBOX_COMMAND_INVALID',

@@ -50,4 +50,13 @@ export const commandLineMutations: readonly Mutation[] = [
     test: byWords,
     title: 'is no command: the nearest one and the help are named',
   },
+  {
+    name: 'flag-named-as-another-one',
+    promise: refused,
+    file: 'src/cli/said-flags.ts',
+    find: "'the filter': { reason: 'failedWith', states: 'state' },",
+    replace: "'the filter': { states: 'state' },",
+    test: 'test/unit/cli/said-flags.test.ts',
+    title: 'the error for a value names the flag that was typed',
+  },
 ];
