@@ -17,7 +17,7 @@ import {
 } from './operator-flags.ts';
 import { exitCodes, type Output, run } from './output.ts';
 import { clip, screenColumns } from './printable.ts';
-import { addCommand, addOperatorCommand, type CommonFlags, withConfig, withDatabase } from './register.ts';
+import { addCommand, addListCommand, addOperatorCommand, type CommonFlags, withConfig } from './register.ts';
 import { tableWith } from './table.ts';
 
 type AlertStatus = Awaited<ReturnType<Operations['alerts']['list']>>;
@@ -30,11 +30,7 @@ interface SilenceFlags extends OperatorFlags {
 /** Commands for the alerts of relays. */
 export function registerAlertCommands(root: Command): void {
   const alerts = root.command('alerts').description('list, test and silence the alerts of relays');
-  withDatabase(
-    addCommand(alerts, 'list', `${operationTexts['alerts list']} (the default)`, {
-      isDefault: true,
-    }),
-  ).action(run<CommonFlags>(listCommand));
+  addListCommand(alerts, operationTexts['alerts list']).action(run<CommonFlags>(listCommand));
   withConfig(addCommand(alerts, 'test', 'send a test alert to each destination of the configuration')).action(
     run<CommonFlags>(testCommand),
   );

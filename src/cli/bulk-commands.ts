@@ -7,7 +7,14 @@ import { selectionOf, showStanding, untilEnded } from './bulk-show-command.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output, run } from './output.ts';
 import { clip } from './printable.ts';
-import { addCommand, addOperatorCommand, type CommonFlags, stopSignal, withDatabase } from './register.ts';
+import {
+  addCommand,
+  addListCommand,
+  addOperatorCommand,
+  type CommonFlags,
+  stopSignal,
+  withDatabase,
+} from './register.ts';
 import { tableWith } from './table.ts';
 
 interface ListBulkFlags extends CommonFlags {
@@ -21,7 +28,7 @@ interface ShowBulkFlags extends CommonFlags {
 /** Commands for bulk operations, which `cancel`, `retry` and others start with a filter. */
 export function registerBulkCommands(root: Command): void {
   const bulk = root.command('bulk').description('list and control bulk operations');
-  withDatabase(addCommand(bulk, 'list', operationTexts['bulk list']))
+  addListCommand(bulk, operationTexts['bulk list'])
     .option('--limit <count>', optionTexts.limit, '50')
     .action(run<ListBulkFlags>(listCommand));
   withDatabase(addCommand(bulk, 'show <id>', operationTexts['bulk show']))

@@ -7,12 +7,12 @@ import { withKeptFilter } from './filter-flags.ts';
 import { type InboxShowFlags, inboxShowCommand } from './inbox-show-command.ts';
 import { keptListCommand, type ListFlags } from './list-command.ts';
 import { run } from './output.ts';
-import { addCommand, addOperatorCommand, withDatabase } from './register.ts';
+import { addCommand, addListCommand, addOperatorCommand, withDatabase } from './register.ts';
 
 /** Commands for messages that consumers keep: parked and failed ones. */
 export function registerInboxCommands(root: Command): void {
   const inbox = root.command('inbox').description('messages that consumers keep: parked and failed ones');
-  withKeptFilter(withGroup(withDatabase(addCommand(inbox, 'list', operationTexts['inbox list'])), false))
+  withKeptFilter(withGroup(addListCommand(inbox, operationTexts['inbox list']), false))
     .option('--limit <count>', optionTexts.limit, '50')
     .option('--after <next>', optionTexts.nextPage)
     .action(run<ListFlags>(keptListCommand));

@@ -49,6 +49,11 @@ export function withDatabase(command: Command): Command {
   );
 }
 
+/** The command `list` of a group of commands, which is also what the group does alone. */
+export function addListCommand(group: Command, description: string): Command {
+  return withDatabase(addCommand(group, 'list', `${description} (the default)`, { isDefault: true }));
+}
+
 /** A command that changes something on behalf of a person. */
 export function addOperatorCommand(root: Command, usage: string, description: string): Command {
   return withDatabase(addCommand(root, usage, description))

@@ -6,7 +6,7 @@ import type { OperationOptions } from '../operations/operation-options.ts';
 import type { ScheduleChange, ScheduleRun } from '../operations/schedules.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output, run } from './output.ts';
-import { addCommand, addOperatorCommand, type CommonFlags, withDatabase } from './register.ts';
+import { addListCommand, addOperatorCommand, type CommonFlags } from './register.ts';
 import { tableWith } from './table.ts';
 
 type Listed = Awaited<ReturnType<Operations['schedules']['list']>>[number];
@@ -14,9 +14,7 @@ type Listed = Awaited<ReturnType<Operations['schedules']['list']>>[number];
 /** Commands for repeating messages. They write rows; relays have Temporal follow. */
 export function registerScheduleCommands(root: Command): void {
   const schedules = root.command('schedules').description('list and control repeating messages');
-  withDatabase(
-    addCommand(schedules, 'list', `${operationTexts['schedules list']} (the default)`, { isDefault: true }),
-  ).action(run<CommonFlags>(listCommand));
+  addListCommand(schedules, operationTexts['schedules list']).action(run<CommonFlags>(listCommand));
   const steps = [
     ['pause', 'Pause', 'paused'],
     ['resume', 'Resume', 'resumed'],
