@@ -125,8 +125,9 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<s
     unrepresentable: 'any',
     // The names are in a registry of their own, descriptions in that of zod.
     override({ jsonSchema: json, zodSchema }) {
-      const description = z.globalRegistry.get(zodSchema)?.description;
+      const { description, format } = z.globalRegistry.get(zodSchema) ?? {};
       if (description !== undefined) json.description = description;
+      if (typeof format === 'string') json.format = format;
     },
   });
   const { $defs = {}, $schema: _dialect, id: _id, ...own } = referred(made);

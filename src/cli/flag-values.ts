@@ -1,10 +1,11 @@
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
+import { writtenTime } from '../core/written-time.ts';
 
 /** A date without a time means midnight in UTC, a time without a zone means local time. */
 export function timeOfFlag(option: string, text: string): Date {
-  const time = new Date(text);
-  if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time.getTime())) return time;
+  const time = writtenTime(text);
+  if (time !== undefined) return time.at;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
     `--${option} takes an ISO time such as 2026-11-27T08:14Z, and "${text}" is none.`,

@@ -3,6 +3,7 @@ import { operations, type VerifyOptions } from '../app/operations/operations.ts'
 import type { RelayConfig } from '../config/config.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
+import { writtenTime } from '../core/written-time.ts';
 import type { InvariantResult } from '../operations/verify/report.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
@@ -70,8 +71,8 @@ async function optionsOf(flags: VerifyFlags): Promise<VerifyOptions> {
 /** A time, given as such or as a duration before now. */
 function sinceOf(text: string): Date {
   const ago = msOf(text);
-  const since = ago === undefined ? new Date(text) : new Date(Date.now() - ago);
-  if (Number.isNaN(since.getTime())) throw invalid('since', 'a duration such as 2h, or an ISO time');
+  const since = ago === undefined ? writtenTime(text)?.at : new Date(Date.now() - ago);
+  if (since === undefined) throw invalid('since', 'a duration such as 2h, or an ISO time');
   return since;
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Duration, durationMs } from '../../core/duration.ts';
+import { writtenTime } from '../../core/written-time.ts';
 import { asSentence, optionTexts } from '../../operations/descriptions.ts';
 
 /** Schemas with a name of their own in the OpenAPI document. */
@@ -37,7 +38,7 @@ export const shortName = storable(200);
 /** What a {@link span} is written as. */
 export const spanForm = 'A duration such as "90s" or "2 hours", or milliseconds.';
 /** What a {@link givenTime} is written as. */
-export const timeForm = 'Such as 2026-11-27T08:14:00Z.';
+export const timeForm = 'Such as 2026-11-27T08:14Z.';
 const noSpan = 'must be a duration such as "90s", or milliseconds';
 
 /** A duration: `'90s'`, or milliseconds. Read as milliseconds. */
@@ -56,9 +57,23 @@ export const patience = z.number().int().min(0).max(20_000).default(15_000);
 export const patienceForm = 'In milliseconds.';
 
 /** A time of a request, as a Date. */
-export const givenTime = z.iso
-  .datetime({ offset: true, error: 'must be a time such as 2026-11-27T08:14:00Z' })
-  .transform((text) => new Date(text))
+export const givenTime = z
+  .string()
+  .max(40)
+  .meta({ format: 'date-time' })
+  .transform((text, context) => {
+    const time = writtenTime(text);
+    if (time?.zoned === true) return time.at;
+    context.addIssue({
+      code: 'custom',
+      // Where the server stands is not known to who asks it.
+      message:
+        time === undefined
+          ? 'must be a time such as 2026-11-27T08:14Z'
+          : 'must say its zone, such as Z or +02:00',
+    });
+    return z.NEVER;
+  })
   .describe(timeForm);
 /** A time of an answer. */
 export const time = z.iso.datetime();

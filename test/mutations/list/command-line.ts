@@ -2,6 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const byNames = 'test/unit/operations/known-names.test.ts';
 const byWords = 'test/unit/cli/wrong-words.test.ts';
+const byTimes = 'test/unit/core/written-time.test.ts';
 const refused = 'Invalid arguments are refused where they are passed';
 
 /** What the command line says of wrong arguments. */
@@ -58,5 +59,23 @@ export const commandLineMutations: readonly Mutation[] = [
     replace: "'the filter': { states: 'state' },",
     test: 'test/unit/cli/said-flags.test.ts',
     title: 'the error for a value names the flag that was typed',
+  },
+  {
+    name: 'time-without-seconds-refused',
+    promise: refused,
+    file: 'src/core/written-time.ts',
+    find: '(?::\\d{2}(?:\\.\\d{1,9})?)?(?<zone>',
+    replace: '(?::\\d{2}(?:\\.\\d{1,9})?)(?<zone>',
+    test: byTimes,
+    title: 'is the same time on the command line and over HTTP',
+  },
+  {
+    name: 'api-reads-times-in-its-own-zone',
+    promise: refused,
+    file: 'src/api/schemas/values.ts',
+    find: 'if (time?.zoned === true) return time.at;',
+    replace: 'if (time !== undefined) return time.at;',
+    test: byTimes,
+    title: 'a time without a zone is of this machine where it is typed, and refused over HTTP',
   },
 ];

@@ -116,3 +116,12 @@ test('docs/http-api.md shows every operation', () => {
   const written = readFileSync(new URL('../../../docs/http-api.md', import.meta.url), 'utf8');
   expect(written).toBe(httpApiPage(operationTable, streamTable));
 });
+
+test('a time of a request is described as one', () => {
+  const text = JSON.stringify(document);
+  expect(text).toContain('"name":"createdFrom","in":"query"');
+  for (const name of ['createdFrom', 'dueTo'])
+    expect(text).toMatch(
+      new RegExp(`"name":"${name}","in":"query"[^{}]*"schema":{[^{}]*"format":"date-time"[^{}]*}`),
+    );
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { givenTime } from '../../../src/api/schemas/values.ts';
+import { nearTimeOfFlag, timeOfFlag } from '../../../src/cli/flag-values.ts';
+
+/** What the HTTP API reads; else what it says. */
+function overHttp(text: string): string {
+  const { data, error } = givenTime.safeParse(text);
+  return data?.toISOString() ?? error?.issues.map(({ message }) => message).join() ?? '';
+}
+
+/** What the command line reads; else what it says. */
+function typed(text: string, read = timeOfFlag): string {
+  try {
+    return read('at', text).toISOString();
+  } catch (error) {
+    return error instanceof Error ? error.message : '';
+  }
+}
+
+test.each([
+  ['2026-11-27T10:00Z', '2026-11-27T10:00:00.000Z'],
+  ['2026-11-27T10:00:00Z', '2026-11-27T10:00:00.000Z'],
+  ['2026-11-27T10:00+02:00', '2026-11-27T08:00:00.000Z'],
+  ['2026-11-27T10:00:07.5-00:30', '2026-11-27T10:30:07.500Z'],
+  ['2026-11-27 10:00Z', '2026-11-27T10:00:00.000Z'],
+  ['2026-11-27t10:00z', '2026-11-27T10:00:00.000Z'],
+  ['2026-11-27', '2026-11-27T00:00:00.000Z'],
+  ['2028-02-29T10:00Z', '2028-02-29T10:00:00.000Z'],
+])('%s is the same time on the command line and over HTTP', (text, read) => {
+  expect([overHttp(text), typed(text)]).toEqual([read, read]);
+  expect(typed(text, (option, given) => nearTimeOfFlag(option, given, 'ago'))).toBe(read);
+});
+
+test.each([
+  'soon',
+  '2026-11-27T',
+  '2026-11-27T10Z',
+  '2026-11-27T25:00Z',
+  '2026-02-30T10:00Z',
+  '2026-02-29',
+  '2026-13-01',
+  '2026-11-27 tomorrow',
+  // A plus sign that a query has as a space.
+  '2026-11-27T10:00 02:00',
+  '',
+])('"%s" is no time, neither here nor there', (text) => {
+  expect(overHttp(text)).toBe('must be a time such as 2026-11-27T08:14Z');
+  expect(typed(text)).toBe(`--at takes an ISO time such as 2026-11-27T08:14Z, and "${text}" is none.`);
+});
+
+test('a time without a zone is of this machine where it is typed, and refused over HTTP', () => {
+  expect(typed('2026-11-27T10:00')).toBe(new Date(2026, 10, 27, 10).toISOString());
+  expect(overHttp('2026-11-27T10:00')).toBe('must say its zone, such as Z or +02:00');
+});
