@@ -17,12 +17,14 @@ export function meaning<Schema extends z.ZodType>(schema: Schema, text: string, 
   return schema.describe(`${asSentence(text)} ${more}`.trimEnd());
 }
 
+const empty = 'must not be empty';
 const storable = (longest: number) =>
   z
     .string()
-    .min(1)
-    .max(longest)
-    .refine((text) => !/\0|\p{Surrogate}/u.test(text) && text.trim() !== '', 'must be a text without NUL');
+    .min(1, { error: empty, abort: true })
+    .max(longest, `must have at most ${longest} characters`)
+    .refine((text) => text.trim() !== '', empty)
+    .refine((text) => !/\0|\p{Surrogate}/u.test(text), 'must be a text without NUL and unpaired surrogates');
 
 /** A UUID of a message or bulk operation. */
 export const messageId = z.guid('must be a UUID').toLowerCase();

@@ -36,3 +36,27 @@ test('a time, a duration, an id and a task that are none are answered by what th
     '"action": cancel, discard, retry',
   );
 });
+
+test('a text that is empty, blank, too long or cannot be stored is told why', () => {
+  const reason = (given: string) => told('retryMessage', { path: { id }, body: { reason: given } });
+  const refused = (why: string) => `The request is not as described: "reason" ${why}`;
+  expect(reason('')).toBe(refused('must not be empty'));
+  expect(reason(' \n')).toBe(refused('must not be empty'));
+  expect(reason('a'.repeat(2_001))).toBe(refused('must have at most 2000 characters'));
+  for (const given of ['a\0b', '\uD800'])
+    expect(reason(given)).toBe(refused('must be a text without NUL and unpaired surrogates'));
+  expect(reason('fixed')).toBe('accepted');
+});
+
+test('one thing that is wrong is told once', () => {
+  const operation = operationTable.find(({ name }) => name === 'retryMessage');
+  let body = '';
+  try {
+    operation?.prepare({ path: { id }, query: {}, body: { reason: '' } });
+  } catch (error) {
+    body = problemOf(error, 'r').body;
+  }
+  expect(JSON.parse(body)).toMatchObject({
+    details: { issues: [{ where: 'reason', problem: 'must not be empty' }] },
+  });
+});
