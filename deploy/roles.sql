@@ -84,6 +84,9 @@ begin
   grant update on outbox.topic, outbox.schedule, outbox.freed_key to outbox_operator;
   grant insert on outbox.processed to outbox_operator;
   grant update, delete on outbox.log, outbox.log_passed to outbox_operator;
+  -- To expunge; the payload of an archived message is the only thing of it that may be changed.
+  grant update (payload, headers, last_error, expunged_at) on outbox.log_history, outbox.message_history to outbox_operator;
+  grant update (error) on outbox.attempt to outbox_operator;
   grant delete on outbox.topic_change, outbox.parked_key to outbox_operator;
   grant insert, update, delete on outbox.alert_silence, outbox.request, outbox.api_session, outbox.sign_in_try to outbox_operator;
 

@@ -357,7 +357,8 @@ create table outbox.log_history (
   supersedes uuid,
   notified boolean,
   expires_at timestamp with time zone,
-  first_due_at timestamp with time zone
+  first_due_at timestamp with time zone,
+  expunged_at timestamp with time zone
 );
 constraint log_history_empty CHECK (((id IS NULL) AND (topic IS NULL))) NO INHERIT;
 
@@ -405,7 +406,8 @@ create table outbox.message (
   supersedes uuid,
   notified boolean,
   expires_at timestamp with time zone,
-  first_due_at timestamp with time zone
+  first_due_at timestamp with time zone,
+  expunged_at timestamp with time zone
 ) with (fillfactor=90, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=500, autovacuum_vacuum_insert_scale_factor=0.1);
 constraint message_pkey PRIMARY KEY (id);
 CREATE INDEX message_blocked ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'blocked'::outbox.state);
@@ -459,7 +461,8 @@ create table outbox.message_history (
   published_at timestamp with time zone,
   supersedes uuid,
   archived_at timestamp with time zone not null,
-  expires_at timestamp with time zone
+  expires_at timestamp with time zone,
+  expunged_at timestamp with time zone
 ) partition by RANGE (archived_at);
 CREATE INDEX message_history_id ON ONLY outbox.message_history USING btree (id);
 CREATE INDEX message_history_position ON ONLY outbox.message_history USING btree (topic, "position", id);
@@ -494,6 +497,7 @@ create table outbox.parked (
   supersedes text collate "C",
   superseded_by text collate "C",
   copied_at timestamp with time zone,
+  expunged_at timestamp with time zone,
   arrived_at timestamp with time zone not null default outbox.clock(),
   updated_at timestamp with time zone not null default outbox.clock()
 );
@@ -752,7 +756,8 @@ create view outbox.message_all as
     v.published_at,
     v.supersedes,
     NULL::timestamp with time zone AS archived_at,
-    v.expires_at
+    v.expires_at,
+    v.expunged_at
    FROM outbox.message_view v
 UNION ALL
  SELECT h.id,
@@ -780,7 +785,8 @@ UNION ALL
     h.published_at,
     h.supersedes,
     h.archived_at,
-    h.expires_at
+    h.expires_at,
+    h.expunged_at
    FROM outbox.message_history h
 UNION ALL
  SELECT h.id,
@@ -811,7 +817,8 @@ UNION ALL
            FROM (outbox.leaf f
              JOIN pg_class c ON ((c.relname = ('log_'::text || (f.n)::text))))
           WHERE (c.oid = h.tableoid)) AS archived_at,
-    NULL::timestamp with time zone AS expires_at
+    NULL::timestamp with time zone AS expires_at,
+    h.expunged_at
    FROM (outbox.log_history h
      CROSS JOIN LATERAL outbox.batch_facts(h.topic, h.lane, h."position") b(published_at, partition, "offset"));
 
@@ -843,7 +850,8 @@ create view outbox.message_view as
     m.updated_at,
     m.published_at,
     m.supersedes,
-    m.expires_at
+    m.expires_at,
+    m.expunged_at
    FROM (ONLY outbox.message m
      LEFT JOIN outbox.lane l ON (((l.topic = m.topic) AND (l.n = m.lane))))
 UNION ALL
@@ -874,7 +882,8 @@ UNION ALL
     m.updated_at,
     m.published_at,
     NULL::uuid AS supersedes,
-    NULL::timestamp with time zone AS expires_at
+    NULL::timestamp with time zone AS expires_at,
+    m.expunged_at
    FROM (outbox.log m
      LEFT JOIN outbox.lane l ON (((l.topic = m.topic) AND (l.n = m.lane))))
 UNION ALL
@@ -902,7 +911,8 @@ UNION ALL
     m.updated_at,
     m.published_at,
     NULL::uuid AS supersedes,
-    NULL::timestamp with time zone AS expires_at
+    NULL::timestamp with time zone AS expires_at,
+    m.expunged_at
    FROM (outbox.log_passed m
      LEFT JOIN outbox.lane l ON (((l.topic = m.topic) AND (l.n = m.lane))));
 
@@ -1659,6 +1669,23 @@ CREATE OR REPLACE FUNCTION outbox.expiry_refusal(expires timestamp with time zon
  LANGUAGE sql
  STABLE
 AS $function$ select jsonb_build_object('code', 'OUTBOX_EXPIRY_BEFORE_DUE', 'message', format('The message would expire %s, and be due %s.', expires, due)) $function$;
+
+CREATE OR REPLACE FUNCTION outbox.expunge_kept(p_group text, p_id text, OUT result text, OUT details jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  l record;
+begin
+  select * into l from outbox.lock_kept(p_group, p_id);
+  result := case when l.answer is not null then l.answer when (l.message).state in ('parked', 'failed') then 'not-ended' end;
+  if result is not null then return; end if;
+  update outbox.parked p set body = null, wire = '{}', last_error = null, expunged_at = outbox.clock()
+  where p.consumer_group = p_group and p.message_id = p_id and p.expunged_at is null;
+  details := jsonb_build_object('state', (l.message).state);
+  result := 'expunged';
+end $function$;
 
 CREATE OR REPLACE FUNCTION outbox.fail_try(p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean, p_retry_ms double precision[], p_block boolean)
  RETURNS outbox.try_answer
@@ -3162,9 +3189,10 @@ begin
   with live as (delete from outbox.log m where m.id = any(p_ids) returning m.*),
     passed as (delete from outbox.log_passed m where m.id = any(p_ids) returning m.*)
   insert into outbox.message (id, topic, lane, position, xid, key, ref, payload, content_type, headers, state, workflow_id,
-    maybe_published, created_at, updated_at, published_at)
+    maybe_published, created_at, updated_at, published_at, expunged_at)
   select t.id, t.topic, t.lane, t.position, t.xid, t.key, t.ref, t.payload, coalesce(t.content_type, 'application/json'), t.headers, t.state,
-    coalesce(t.workflow_id, outbox.lane_workflow_id(t.topic, t.lane)), t.maybe_published, t.created_at, t.updated_at, t.published_at
+    coalesce(t.workflow_id, outbox.lane_workflow_id(t.topic, t.lane)), t.maybe_published, t.created_at, t.updated_at, t.published_at,
+    t.expunged_at
   from (select * from live union all select * from passed) t;
 end
 $function$;

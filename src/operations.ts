@@ -96,6 +96,7 @@ export type { LaneHold } from './store/lane/lease.ts';
 export type { LeasedLane, PauseScope } from './store/lane/pause.ts';
 export type { PartitionRanges } from './store/lane/settle.ts';
 export type { ChangeRefusal, MessageAnswer } from './store/message/change.ts';
+export type { Expunged } from './store/message/expunge.ts';
 export type { Keeper } from './store/message/keepers.ts';
 export type { ListedMessage, MessageFilter } from './store/message/list.ts';
 export type { NewDue, Rescheduled } from './store/message/reschedule.ts';

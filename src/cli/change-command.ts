@@ -21,7 +21,10 @@ export interface ChangeFlags extends ManyFlags, FilterFlags {
 type ChangeAnswer = MessageAnswer<string> | KeptAnswer<string>;
 
 /** A change that was asked for: of named messages, or else of all that match the filter. */
-interface AskedChange<Sample> extends AskedBulk<Sample> {
+export interface AskedChange<Sample> {
+  readonly action: string;
+  /** Of all that match the filter; missing: it is not made so. */
+  readonly many?: Omit<AskedBulk<Sample>, 'action'>;
   readonly filter: object;
   readonly ids: readonly string[];
   /** Names one message in place of an id. */
@@ -49,8 +52,10 @@ export function changeCommand(
       'Name messages by their ids, one with --topic and --ref, or many with a filter such as --state.',
     change: (at, options) => change(at, byRef ?? { ids }, options),
     rowOf: ({ topic }) => ['TOPIC', topic],
-    start: (at, options) => at.bulk.start(filterOf(flags), task, options),
-    tableOf: messageTable,
+    many: {
+      start: (at, options) => at.bulk.start(filterOf(flags), task, options),
+      tableOf: messageTable,
+    },
   };
   return carryOut(asked, flags, output);
 }
@@ -79,8 +84,10 @@ export async function keptChangeCommand(
     howToName: 'Name messages by their ids, or with a filter such as --state failed.',
     change: ({ inbox }, options) => inbox[action]({ group, ids }, options),
     rowOf: (answer) => ['KEY', 'key' in answer ? answer.key : null],
-    start: (at, options) => at.inbox.bulk.start({ ...keptFilterOf(flags), group }, { action }, options),
-    tableOf: (sample) => keptTable(sample, false),
+    many: {
+      start: (at, options) => at.inbox.bulk.start({ ...keptFilterOf(flags), group }, { action }, options),
+      tableOf: (sample) => keptTable(sample, false),
+    },
   };
   return carryOut(asked, flags, output);
 }
@@ -102,19 +109,21 @@ export function refOf(
   return Object.keys(others).length === 0 ? { topic, ref } : undefined;
 }
 
-async function carryOut<Sample>(
+/** Asks for consent, makes the change, and prints the result of each message, or starts a bulk operation. */
+export async function carryOut<Sample>(
   asked: AskedChange<Sample>,
   flags: ChangeFlags,
   output: Output,
 ): Promise<number> {
-  const { ids, ref, filter } = asked;
+  const { action, ids, many, ref, filter } = asked;
   const { rate, expect, wait, timeout } = flags;
   const filtered = ref === undefined && Object.keys(filter).length > 0;
   if (filtered && ids.length > 0)
     return usageError('Name messages by their ids or by a filter, not by both.', output);
-  if (filtered)
+  if (filtered && many === undefined) return usageError(asked.howToName, output);
+  if (filtered && many !== undefined)
     return timeout === undefined
-      ? startManyCommand(asked, flags, output)
+      ? startManyCommand({ action, ...many }, flags, output)
       : usageError('--timeout needs ids.', output);
   if (rate !== undefined || expect !== undefined || wait !== undefined)
     return usageError('--rate, --expect and --wait need a filter.', output);

@@ -19,6 +19,8 @@ const kept = `With ids the answer is complete. A filter starts a bulk operation:
 const discarding =
   'The group passes it over without an effect, and goes on with the next message of its key.';
 
+const gone = 'What brokers, consumers, copies and backups have stays. Only ended messages are expunged.';
+
 /** Help by the name of the command, with that of its parent. */
 export const helpExamples: Readonly<Record<string, CommandHelp>> = {
   list: {
@@ -77,6 +79,7 @@ export const helpExamples: Readonly<Record<string, CommandHelp>> = {
     examples: [[`discard <id> --reason obsolete --yes`, '']],
     notes: [bulk, ago],
   },
+  expunge: { examples: [[`expunge <id> --reason 'request 17' --yes`, '']], notes: [gone] },
   withdraw: {
     examples: [[`withdraw <id> --yes`, '']],
     notes: [bulk, ago],
@@ -129,6 +132,10 @@ export const helpExamples: Readonly<Record<string, CommandHelp>> = {
       ['inbox discard --group billing --key customer-7 --dry-run', 'how many match'],
     ],
     notes: [discarding, kept],
+  },
+  'inbox expunge': {
+    examples: [[`inbox expunge <id> --group billing --reason 'request 17' --yes`, '']],
+    notes: [gone],
   },
   'alerts silence': {
     examples: [

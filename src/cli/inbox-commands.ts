@@ -3,6 +3,7 @@ import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { withMany } from './bulk-start-command.ts';
 import { type ChangeFlags, keptChangeCommand } from './change-command.ts';
 import { type EditFlags, keptEditCommand } from './edit-command.ts';
+import { type ExpungeFlags, keptExpungeCommand } from './expunge-command.ts';
 import { withKeptFilter } from './filter-flags.ts';
 import { type InboxShowFlags, inboxShowCommand } from './inbox-show-command.ts';
 import { keptListCommand, type ListFlags } from './list-command.ts';
@@ -30,6 +31,9 @@ export function registerInboxCommands(root: Command): void {
     .action(run<EditFlags>((flags, output, [id]) => keptEditCommand(id, flags, output)));
   addChange(inbox, 'discard [ids...]', operationTexts['inbox discard']).action(
     run<ChangeFlags>((flags, output, ids) => keptChangeCommand('discard', flags, ids, output)),
+  );
+  withGroup(addOperatorCommand(inbox, 'expunge [ids...]', operationTexts['inbox expunge'])).action(
+    run<ExpungeFlags>((flags, output, ids) => keptExpungeCommand(flags, ids, output)),
   );
 }
 

@@ -43,7 +43,7 @@ export async function inboxShowCommand(
 type Body = KeptDetails['message']['body'];
 
 function lines({ message, why, audit }: KeptDetails, withBody: boolean): readonly string[] {
-  const { body, parkedKey } = message;
+  const { parkedKey } = message;
   const fields: readonly Field[] = [
     ['message', message.id],
     ['group', message.group],
@@ -65,9 +65,14 @@ function lines({ message, why, audit }: KeptDetails, withBody: boolean): readonl
     ['its copy', message.supersededBy],
     ['version', message.version],
     ['headers', JSON.stringify(message.headers)],
-    ['body', withBody ? shown(body) : `${bytesOf(body)} bytes (--payload shows them)`],
+    ['body', bodyLine(message, withBody)],
   ];
   return [...fieldLines(fields), ...auditLines(audit)];
+}
+
+function bodyLine({ body, expungedAt }: KeptDetails['message'], withBody: boolean): string {
+  if (expungedAt !== null) return `expunged ${expungedAt.toISOString()}, with headers and error`;
+  return withBody ? shown(body) : `${bytesOf(body)} bytes (--payload shows them)`;
 }
 
 function shown(body: Body): string {

@@ -3,6 +3,7 @@ import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { withMany } from './bulk-start-command.ts';
 import { type ChangeFlags, changeCommand, namedChange } from './change-command.ts';
 import { type EditFlags, editCommand } from './edit-command.ts';
+import { type ExpungeFlags, expungeCommand } from './expunge-command.ts';
 import { withFilter } from './filter-flags.ts';
 import { type ListFlags, listCommand } from './list-command.ts';
 import { usageError } from './operator-flags.ts';
@@ -55,6 +56,10 @@ function registerChanges(root: Command): void {
     .action(run<RescheduleFlags>((flags, output, ids) => rescheduleCommand(flags, ids, output)));
   addChange(root, 'retry [ids...]', operationTexts.retry).action(namedChange('retry'));
   addChange(root, 'discard [ids...]', operationTexts.discard).action(namedChange('discard'));
+  addOperatorCommand(root, 'expunge [ids...]', operationTexts.expunge)
+    .option('--topic <name>', optionTexts.topic)
+    .option('--ref <ref>', optionTexts.ref)
+    .action(run<ExpungeFlags>((flags, output, ids) => expungeCommand(flags, ids, output)));
   withMany(
     withFilter(addOperatorCommand(root, 'replay', 'send delivered messages of a topic again, with new ids')),
   )

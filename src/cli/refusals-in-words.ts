@@ -17,6 +17,7 @@ export function refusalLines(
   answers: readonly { readonly result: string; readonly state: string | null }[],
 ): readonly string[] {
   const lines = answers.flatMap(({ result, state }) => {
+    if (result === 'not-ended') return [`not-ended: ${state}: ${whatRemains(action, state)}.`];
     if (result === 'too-late')
       return [`too-late: ${state === null ? 'it is handled' : `${state}: ${whatRemains(action, state)}`}.`];
     const meaning = meanings[result];

@@ -73,12 +73,14 @@ function fieldsOf(details: MessageDetails, message: Shown, withPayload: boolean)
     ['archived', message.archivedAt?.toISOString()],
     ['version', message.version],
     ['headers', message.headers === null ? undefined : JSON.stringify(message.headers)],
-    [
-      'payload',
-      withPayload ? message.payload : `${Buffer.byteLength(message.payload)} bytes (--payload shows them)`,
-    ],
+    ['payload', payloadLine(message, withPayload)],
   ];
   return fields;
+}
+
+function payloadLine({ expungedAt, payload }: Shown, withPayload: boolean): string {
+  if (expungedAt !== null) return `expunged ${expungedAt.toISOString()}, with headers and errors`;
+  return withPayload ? payload : `${Buffer.byteLength(payload)} bytes (--payload shows them)`;
 }
 
 function timelineLines(timeline: MessageDetails['timeline']): readonly string[] {

@@ -41,6 +41,7 @@ export const refusals: ReadonlySet<string> = new Set([
   'past-expiry',
   'expired',
   'refused',
+  'not-ended',
 ]);
 
 /** How long to retry messages that others have in hand, before they are answered as `busy`. */

@@ -29,6 +29,7 @@ const givenNames = {
   cancel: [common],
   retry: [common],
   discard: [common],
+  expunge: [common],
   resume: [common],
   abort: [common],
   'a change of a schedule': [common],

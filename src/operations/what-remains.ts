@@ -1,7 +1,7 @@
 /**
  * What is left to do with a message that a change was refused for, because its state does not allow it.
  *
- * @param action the change: `cancel`, `discard`, `edit`, `reschedule`, `retry` or `withdraw`
+ * @param action the change: `cancel`, `discard`, `edit`, `expunge`, `reschedule`, `retry` or `withdraw`
  * @param state that of the message; `null`: it is not known
  * @returns a clause without a full stop
  */
@@ -13,8 +13,17 @@ export function whatRemains(action: string, state: string | null): string {
       return 'a try may have published it, so it cannot be canceled';
     if (state === 'published' || state === 'confirmed') return 'the broker has it';
   }
+  if (action === 'expunge' && state !== null) return unfinished[state] ?? 'cancel it first';
   return (state === null ? undefined : remaining[state]) ?? 'show says why it is so';
 }
+
+/** How a message ends that cannot be expunged yet, where it is not by `cancel`. */
+const unfinished: Readonly<Record<string, string>> = {
+  ready: 'withdraw it first, or wait until it is published',
+  published: 'wait for its receipt',
+  failed: 'discard it first',
+  parked: 'discard it first',
+};
 
 const ended = 'it has ended';
 

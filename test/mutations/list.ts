@@ -2,6 +2,7 @@ import { alertMutations } from './list/alerts.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
 import { expiryMutations } from './list/expiry.ts';
+import { expungeMutations } from './list/expunge.ts';
 import { faceMutations } from './list/faces.ts';
 import { freedKeyMutations } from './list/freed-keys.ts';
 import { handlerMutations } from './list/handlers.ts';
@@ -43,6 +44,7 @@ export const mutations: readonly Mutation[] = [
   ...transactionMutations,
   ...scheduleMutations,
   ...waitingMutations,
+  ...expungeMutations,
   ...expiryMutations,
   ...laneMutations,
   ...leafMutations,

@@ -400,7 +400,9 @@ create table outbox.message (
   -- What is not published by then ends as expired; null: never, as in the log.
   expires_at      timestamptz,
   -- The due time before any message replaced it: that of its sender, or of the last reschedule. Only with a ref.
-  first_due_at    timestamptz
+  first_due_at    timestamptz,
+  -- When an operator removed its payload, headers and errors; null: nobody has.
+  expunged_at     timestamptz
 ) with (fillfactor = 90, autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 500,
         autovacuum_vacuum_insert_scale_factor = 0.1);
 
@@ -653,9 +655,10 @@ begin
   with live as (delete from outbox.log m where m.id = any(p_ids) returning m.*),
     passed as (delete from outbox.log_passed m where m.id = any(p_ids) returning m.*)
   insert into outbox.message (id, topic, lane, position, xid, key, ref, payload, content_type, headers, state, workflow_id,
-    maybe_published, created_at, updated_at, published_at)
+    maybe_published, created_at, updated_at, published_at, expunged_at)
   select t.id, t.topic, t.lane, t.position, t.xid, t.key, t.ref, t.payload, coalesce(t.content_type, 'application/json'), t.headers, t.state,
-    coalesce(t.workflow_id, outbox.lane_workflow_id(t.topic, t.lane)), t.maybe_published, t.created_at, t.updated_at, t.published_at
+    coalesce(t.workflow_id, outbox.lane_workflow_id(t.topic, t.lane)), t.maybe_published, t.created_at, t.updated_at, t.published_at,
+    t.expunged_at
   from (select * from live union all select * from passed) t;
 end
 $$;
@@ -826,7 +829,8 @@ create table outbox.message_history (
   published_at    timestamptz,
   supersedes      uuid,
   archived_at     timestamptz not null,
-  expires_at      timestamptz
+  expires_at      timestamptz,
+  expunged_at     timestamptz
 ) partition by range (archived_at);
 
 create index message_history_id on outbox.message_history (id);
@@ -844,18 +848,21 @@ select m.id, m.topic, m.lane, m.position, m.key, m.ref, m.payload, m.content_typ
   case when m.state = 'ready' and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
     then 'published'::outbox.state else m.state end as state,
   m.workflow_id, m.due_at, m.workflow_due_at, m.attempts, m.sends, m.last_error, m.maybe_published,
-  m.partition, m."offset", m.confirm_by, m.created_at, m.updated_at, m.published_at, m.supersedes, m.expires_at
+  m.partition, m."offset", m.confirm_by, m.created_at, m.updated_at, m.published_at, m.supersedes, m.expires_at,
+  m.expunged_at
 from only outbox.message m left join outbox.lane l on l.topic = m.topic and l.n = m.lane
 union all
 select m.id, m.topic, m.lane, m.position, m.key, null::text collate "C", m.payload, 'application/json'::text, m.headers,
   case when m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot) then 'published'::outbox.state else m.state end,
   outbox.lane_workflow_id(m.topic, m.lane), null::timestamptz, null::timestamptz, 0, 0, null::text, m.maybe_published,
-  null::integer, null::bigint, null::timestamptz, m.created_at, m.updated_at, m.published_at, null::uuid, null::timestamptz
+  null::integer, null::bigint, null::timestamptz, m.created_at, m.updated_at, m.published_at, null::uuid, null::timestamptz,
+  m.expunged_at
 from outbox.log m left join outbox.lane l on l.topic = m.topic and l.n = m.lane
 union all
 select m.id, m.topic, m.lane, m.position, m.key, null::text collate "C", m.payload, 'application/json'::text, m.headers, 'published'::outbox.state,
   outbox.lane_workflow_id(m.topic, m.lane), null::timestamptz, null::timestamptz, 0, 0, null::text, m.maybe_published,
-  null::integer, null::bigint, null::timestamptz, m.created_at, m.updated_at, m.published_at, null::uuid, null::timestamptz
+  null::integer, null::bigint, null::timestamptz, m.created_at, m.updated_at, m.published_at, null::uuid, null::timestamptz,
+  m.expunged_at
 from outbox.log_passed m left join outbox.lane l on l.topic = m.topic and l.n = m.lane;
 
 -- What its batch says about a message that its lane has passed: the time; the partition, if the batch had only one; the offset, if it
@@ -878,18 +885,19 @@ $$;
 create view outbox.message_all as
 select v.id, v.topic, v.lane, v.position, v.key, v.ref, v.payload, v.content_type, v.headers, v.state, v.workflow_id, v.due_at,
   v.workflow_due_at, v.attempts, v.sends, v.last_error, v.maybe_published, v.partition, v."offset", v.confirm_by, v.created_at,
-  v.updated_at, v.published_at, v.supersedes, null::timestamptz as archived_at, v.expires_at
+  v.updated_at, v.published_at, v.supersedes, null::timestamptz as archived_at, v.expires_at, v.expunged_at
 from outbox.message_view v
 union all
 select h.id, h.topic, h.lane, h.position, h.key, h.ref, h.payload, h.content_type, h.headers, h.state, h.workflow_id, h.due_at,
   h.workflow_due_at, h.attempts, h.sends, h.last_error, h.maybe_published, h.partition, h."offset", h.confirm_by, h.created_at,
-  h.updated_at, h.published_at, h.supersedes, h.archived_at, h.expires_at
+  h.updated_at, h.published_at, h.supersedes, h.archived_at, h.expires_at, h.expunged_at
 from outbox.message_history h
 union all
 select h.id, h.topic, h.lane, h.position, h.key, null::text collate "C", h.payload, 'application/json'::text, h.headers, 'published'::outbox.state,
   outbox.lane_workflow_id(h.topic, h.lane), null::timestamptz, null::timestamptz, 0, 0, null::text, h.maybe_published,
   b.partition, b."offset", null::timestamptz, h.created_at, h.updated_at, coalesce(h.published_at, b.published_at), null::uuid,
-  (select f.archived_at from outbox.leaf f join pg_class c on c.relname = 'log_' || f.n::text where c.oid = h.tableoid), null::timestamptz
+  (select f.archived_at from outbox.leaf f join pg_class c on c.relname = 'log_' || f.n::text where c.oid = h.tableoid), null::timestamptz,
+  h.expunged_at
 from outbox.log_history h cross join lateral outbox.batch_facts(h.topic, h.lane, h.position) b;
 
 -- =====================================================================================================================
@@ -2681,6 +2689,8 @@ create table outbox.parked (
   superseded_by  text collate "C",
   -- When its copy reached the dead-letter address.
   copied_at      timestamptz,
+  -- When an operator removed its body, headers and error; null: nobody has.
+  expunged_at    timestamptz,
   arrived_at     timestamptz not null default outbox.clock(),
   updated_at     timestamptz not null default outbox.clock(),
   primary key (consumer_group, message_id),
@@ -3683,6 +3693,22 @@ begin
   if l.home is not null then perform outbox.go_on(l.home, l.is_first); end if;
   details := jsonb_build_object('from', (l.message).state, 'attempts', (l.message).attempts);
   result := 'discarded';
+end $$;
+
+-- Removes body, headers and error of an ended message. Its row stays, so that it is not handled if it is delivered again.
+create function outbox.expunge_kept(p_group text, p_id text, out result text, out details jsonb) language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  l record;
+begin
+  select * into l from outbox.lock_kept(p_group, p_id);
+  result := case when l.answer is not null then l.answer when (l.message).state in ('parked', 'failed') then 'not-ended' end;
+  if result is not null then return; end if;
+  update outbox.parked p set body = null, wire = '{}', last_error = null, expunged_at = outbox.clock()
+  where p.consumer_group = p_group and p.message_id = p_id and p.expunged_at is null;
+  details := jsonb_build_object('state', (l.message).state);
+  result := 'expunged';
 end $$;
 
 -- Replaces a failed message, or the first of a parked key, by a copy with a new id in its place, which is tried now. The new

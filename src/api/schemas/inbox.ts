@@ -72,6 +72,7 @@ export const keptDetails = component(
         offset: z.string(),
         sentAt: time,
         copiedAt: time.nullable(),
+        expungedAt: time.nullable().describe('When body, headers and error were removed.'),
         supersedes: z.string().nullable(),
         supersededBy: z.string().nullable(),
         version: z.string(),
@@ -95,7 +96,11 @@ export const keptAnswers = component(
       z.looseObject({
         id: z.string(),
         topic: z.string().nullable(),
-        result: z.string().describe('What was done, or `too-late`, `behind-key`, `unknown`, `busy`.'),
+        result: z
+          .string()
+          .describe(
+            'What was done, or why nothing: `too-late`, `not-ended`, `behind-key`, `unknown`, `busy`, …',
+          ),
       }),
     ),
   }),

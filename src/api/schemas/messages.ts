@@ -110,6 +110,7 @@ export const messageDetails = component(
         offset: z.string().nullable(),
         confirmBy: time.nullable(),
         publishedAt: time.nullable(),
+        expungedAt: time.nullable().describe('When payload, headers and errors were removed.'),
         supersedes: messageId.nullable(),
         supersededBy: messageId.nullable(),
         version: z.string(),
@@ -142,7 +143,10 @@ export const revealed = component(
   z.object({
     id: z.string(),
     contentType: z.string().nullable(),
-    payload: z.string().nullable().describe('As stored; for JSON exactly its text.'),
+    payload: z
+      .string()
+      .nullable()
+      .describe('As stored; for JSON exactly its text. Null: none, `base64`, or expunged.'),
     base64: z.string().nullable().describe('A payload that is not text.'),
     headers: z.record(z.string(), z.string()).nullable(),
   }),
@@ -155,7 +159,9 @@ export const messageAnswer = component(
     id: messageId,
     topic: z.string().nullable(),
     lane: count.nullable(),
-    result: z.string().describe('What was done, or `too-late`, `unknown`, `busy`.'),
+    result: z
+      .string()
+      .describe('What was done, or why nothing: `too-late`, `not-ended`, `unknown`, `busy`, …'),
     state: state.nullable(),
   }),
 );

@@ -7,7 +7,7 @@ import { roles } from '../caller.ts';
 
 /** What somebody may do at the HTTP API. */
 export interface Rights {
-  /** `viewer` reads, `operator` changes messages, `admin` changes topics and the installation. */
+  /** `viewer` reads, `operator` changes messages, `admin` changes topics and the installation, and expunges. */
   readonly role: Role;
   /** Whether it may read payloads and headers. @defaultValue false */
   readonly payloads?: boolean;

@@ -5,6 +5,7 @@ import { type MessageAnswer, refusals, type Target } from '../../operations/chan
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
 import { whatRemains } from '../../operations/what-remains.ts';
+import type { Role } from '../authentication.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type AuthoredBody, type Call, type Operation, operation } from '../operation.ts';
 import { messageAnswer, messageAnswers, namedMessages } from '../schemas/messages.ts';
@@ -12,10 +13,12 @@ import { authored, messageId } from '../schemas/values.ts';
 
 /** A change that is made to several messages, or to one. */
 interface SpokenChange<More extends z.ZodRawShape> {
-  readonly verb: 'cancel' | 'discard' | 'reschedule' | 'retry' | 'withdraw';
+  readonly verb: 'cancel' | 'discard' | 'expunge' | 'reschedule' | 'retry' | 'withdraw';
   /** What the help does not say. */
   readonly particular?: string;
   readonly way: RequestWay;
+  /** The least role. @defaultValue `'operator'` */
+  readonly role?: Role;
   /** What its body has beside the reason. */
   readonly more: More;
   readonly change: (
@@ -30,6 +33,7 @@ interface SpokenChange<More extends z.ZodRawShape> {
 export function changes<More extends z.ZodRawShape>({
   verb,
   particular,
+  role = 'operator',
   way,
   more,
   change,
@@ -37,7 +41,7 @@ export function changes<More extends z.ZodRawShape>({
   const does = [asSentence(operationTexts[verb]), ...(particular === undefined ? [] : [particular])].join(
     ' ',
   );
-  const shared = { method: 'POST', role: 'operator', way, once: true } as const;
+  const shared = { method: 'POST', role, way, once: true } as const;
   const made = (call: Call, target: Target, body: AuthoredBody) =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both bodies have these options
     change(call.at, target, call.author(body), body as z.output<z.ZodObject<More>>);

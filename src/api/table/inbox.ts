@@ -121,6 +121,22 @@ export const inboxRoutes: readonly Operation[] = [
       ),
   }),
   operation({
+    name: 'expungeKept',
+    method: 'POST',
+    path: '/groups/{group}/kept/expunge',
+    summary: asSentence(operationTexts['inbox expunge']),
+    role: 'admin',
+    way: 'change',
+    once: true,
+    params: byGroup,
+    body: named,
+    answer: keptAnswers,
+    run: (call, { body, path: { group } }) =>
+      changeSeenKept(call, group, body.ids, (ids) =>
+        call.at.inbox.expunge({ group, ids }, call.author(body)),
+      ),
+  }),
+  operation({
     name: 'editKept',
     method: 'POST',
     path: '/groups/{group}/kept/{id}/edit',

@@ -88,9 +88,9 @@ export const messageRoutes: readonly Operation[] = [
       const found = await at.show(id);
       scope.require(found?.message?.topic, messageUnknown(id));
       if (!found?.message) throw messageUnknown(id);
-      const { contentType, headers, payload, topic } = found.message;
+      const { contentType, expungedAt, headers, payload, topic } = found.message;
       await at.note({ ...author({}), action: 'reveal', messageId: id, topic, result: 'revealed' });
-      return { id, contentType, payload, base64: null, headers };
+      return { id, contentType, payload: expungedAt === null ? payload : null, base64: null, headers };
     },
   }),
   ...changes({
@@ -117,6 +117,13 @@ export const messageRoutes: readonly Operation[] = [
     way: 'change',
     more: {},
     change: (at, target, options) => at.discard(target, options),
+  }),
+  ...changes({
+    verb: 'expunge',
+    role: 'admin',
+    way: 'change',
+    more: {},
+    change: (at, target, options) => at.expunge(target, options),
   }),
   ...changes({
     verb: 'withdraw',

@@ -4,9 +4,16 @@ import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts
 import { type KeptDetails, type NotKept, showKept } from '../../operations/inbox/show.ts';
 import { type KeptList, type ListPageOptions, listKeptMessages } from '../../operations/list.ts';
 import type { OnDatabase, OperationOptions } from '../../operations/operation-options.ts';
-import { discardKept, type KeptAnswer, type KeptRetried, retryKept } from '../../store/inbox/change.ts';
+import {
+  discardKept,
+  expungeKept,
+  type KeptAnswer,
+  type KeptRetried,
+  retryKept,
+} from '../../store/inbox/change.ts';
 import type { KeptName } from '../../store/inbox/edit.ts';
 import type { KeptFilter } from '../../store/inbox/list.ts';
+import type { Expunged } from '../../store/message/expunge.ts';
 import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.ts';
 
 /**
@@ -30,6 +37,8 @@ export interface InboxOperations {
   edit(name: KeptName, options: EditOptions): Promise<Edited>;
   /** Ends failed and parked messages for good; later messages of their keys go on. */
   discard(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'discarded'>[]>;
+  /** Removes body, headers and error of superseded and discarded messages, and cannot be undone; `not-ended`: it is parked or failed. */
+  expunge(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<Expunged>[]>;
   /** Changes to all messages of a group that match a filter, made by its consumers at a limited rate. */
   readonly bulk: KeptBulkOperations;
 }
@@ -47,6 +56,12 @@ export function inboxOperations(on: OnDatabase, check: CheckPayload): InboxOpera
         (at) => changeKept(at, target, discardKept, options),
         ['a kept target', target],
         ['discard', options],
+      ),
+    expunge: (target, options) =>
+      on(
+        (at) => changeKept(at, target, expungeKept, options),
+        ['a kept target', target],
+        ['expunge', options],
       ),
     bulk: keptBulkOperations(on),
   };

@@ -47,6 +47,7 @@ import {
   type MessageChange,
   retryChange,
 } from '../../store/message/change.ts';
+import { type Expunged, expungeChange } from '../../store/message/expunge.ts';
 import type { MessageFilter } from '../../store/message/list.ts';
 import { type Rescheduled, rescheduleChange } from '../../store/message/reschedule.ts';
 import type { EffectsQuery } from '../../store/verify/effects.ts';
@@ -122,6 +123,12 @@ export interface Operations {
   edit(id: string, options: EditOptions): Promise<Edited>;
   /** Ends failed messages for good. */
   discard(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'discarded'>[]>;
+  /**
+   * Removes payload, headers and errors of ended messages, archived ones too, and cannot be undone. The rows stay, so that lists, counts
+   * and `verify` are as before; a replay leaves them out. What brokers, consumers and copies have is theirs. `not-ended`: it may still be
+   * sent, or be sent again while it awaits a receipt.
+   */
+  expunge(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<Expunged>[]>;
   /** Also cancels ready messages that were certainly not published. Pauses the topic if a relay owns the lane. */
   withdraw(target: Target, options: WithdrawOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
   /** Changes to all messages that match a filter, made by relays at a limited rate. */
@@ -206,6 +213,7 @@ export function operationsOn(on: OnDatabase, config: OperationsConfig): Omit<Ope
     retry: change(retryChange, 'retry'),
     edit: (id, options) => on((at) => editFailed(at, id, options, checkPayload)),
     discard: change(discardChange, 'discard'),
+    expunge: change(expungeChange, 'expunge'),
     withdraw: (target, options) =>
       on((at) => withdrawMessages(at, target, options), ['a target', target], ['withdraw', options]),
     bulk: bulkOperations(on, longestDurationMs),

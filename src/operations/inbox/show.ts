@@ -17,7 +17,7 @@ import { explainKept, type KeptWhy } from './why.ts';
 export interface ShownKept extends StoredKept {
   /** As they arrived. */
   readonly headers: Readonly<Record<string, string>>;
-  /** `null`: it has no body. */
+  /** `null`: it has no body, or was expunged. */
   readonly body: { readonly text: string } | { readonly base64: string } | null;
 }
 

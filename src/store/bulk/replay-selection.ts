@@ -4,7 +4,7 @@ import type { Walk } from './walk.ts';
 
 /** The columns of the filter, of a message that its lane has passed. */
 const passedColumns = `m.position, m.id, m.topic, 'published'::outbox.state as state, m.key, m.ref, m.last_error, m.created_at, m.due_at,
-  m.headers ->> 'outbox-replay-of' as replay_of`;
+  m.headers ->> 'outbox-replay-of' as replay_of, m.expunged_at`;
 const storedColumns = passedColumns.replace(`'published'::outbox.state as state`, 'm.state');
 
 const isPassed = 'm.position <= s.cursor and pg_visible_in_snapshot(m.xid, s.snapshot)';
@@ -30,7 +30,7 @@ const lanesIn = (name: string, table: string): string => `${name} (lane) as (
  * the archived leaves, each state beside the log, and the history by month. The branches name the parents in the order in
  * which leaves move, so that a leaf is not missed.
  *
- * A copy that an earlier replay made is left out as long as its original is kept in the same topic. Parameters as there.
+ * Expunged messages have nothing to send. A copy that an earlier replay made is left out as long as its original is kept in the same topic. Parameters as there.
  */
 const pageSql = `
   with recursive ${lanesIn('live', 'outbox.message')}, ${lanesIn('archived', 'outbox.log_history')}, sources as materialized (
@@ -73,7 +73,7 @@ const pageSql = `
   from (values (1)) one left join floor f on true left join lateral (
     select a.id, a.position from walked a
     where (f.id is null or (a.position, a.id) <= (f.position, f.id)) and ${matchesSql} and a.created_at < $11::text::timestamptz
-      and not exists (select from outbox.audit u where u.bulk_id = $16::uuid and u.message_id = a.id offset 0)
+      and a.expunged_at is null and not exists (select from outbox.audit u where u.bulk_id = $16::uuid and u.message_id = a.id offset 0)
       and (a.replay_of is null or not exists (
         select from outbox.message o where o.id = a.replay_of::uuid and o.topic = $2
         union all select from outbox.log_history o where o.id = a.replay_of::uuid and o.topic = $2
@@ -90,7 +90,7 @@ const namedSql = `
   from (values (1)) one left join lateral (
     select a.id, a.position from outbox.message_all a
     where a.id = any($17::uuid[]) and (a.position, a.id) > ($12::bigint, $13::uuid) and $15::bigint is not null
-      and ${matchesSql} and a.created_at < $11::text::timestamptz
+      and ${matchesSql} and a.created_at < $11::text::timestamptz and a.expunged_at is null
       and not exists (select from outbox.audit u where u.bulk_id = $16::uuid and u.message_id = a.id offset 0)
     group by a.position, a.id order by a.position, a.id limit $14
   ) a on true`;

@@ -52,7 +52,7 @@ export async function replayMessages(
   const originals = await readOriginals(sql, filter, ids);
   const outcomes = await storeCopies(sql, to, originals);
   const found = new Set(originals.map(({ id }) => id));
-  // A failed message may have been retried since it was chosen, and the history may have been dropped.
+  // Since it was chosen a failed message may have been retried, any one expunged, and the history dropped.
   const gone = ids.filter((id) => !found.has(id));
   await writeAudit(sql, [
     ...outcomes.map(({ original: { id, topic }, result, details }) => ({
@@ -86,7 +86,7 @@ async function readOriginals(
 ): Promise<readonly Original[]> {
   return sql.query<Original>(
     `select distinct on (a.position, a.id) a.id::text as id, a.topic, a.key, a.payload, a.content_type as "contentType", a.headers
-     from outbox.message_all a where a.id = any($11::uuid[]) and ${matchesSql} order by a.position, a.id`,
+     from outbox.message_all a where a.id = any($11::uuid[]) and a.expunged_at is null and ${matchesSql} order by a.position, a.id`,
     [...filterValues(filter), [...ids]],
   );
 }

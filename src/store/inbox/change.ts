@@ -1,6 +1,7 @@
 import type { KeptState } from '../../core/parked-states.ts';
 import type { Change } from '../audit/audit.ts';
 import type { Sql } from '../database/database.ts';
+import type { Expunged } from '../message/expunge.ts';
 
 /**
  * - `too-late`: its state does not, or no longer, allow the change, or it was handled.
@@ -106,6 +107,20 @@ export const discardKept: KeptChange<'discarded'> = {
       `select x.id, c.result, c.details from unnest($2::text[]) with ordinality x (id, n)
          cross join lateral outbox.discard_kept($1, x.id, $3::text[], $4::text) c order by x.n`,
       [group, [...ids], ...conditionValues(condition)],
+    ),
+};
+
+/**
+ * Removes body, headers and error of superseded and discarded messages. Answers `expunged` also for messages that already were, and
+ * `not-ended` for parked and failed ones. Conditions are not checked.
+ */
+export const expungeKept: KeptChange<Expunged> = {
+  action: 'expunge',
+  apply: (sql, group, ids) =>
+    sql.query<KeptChanged<Expunged>>(
+      `select x.id, c.result, c.details from unnest($2::text[]) with ordinality x (id, n)
+         cross join lateral outbox.expunge_kept($1, x.id) c order by x.n`,
+      [group, [...ids]],
     ),
 };
 

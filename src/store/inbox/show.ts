@@ -17,6 +17,8 @@ export interface StoredKept extends ListedKept {
   readonly sentAt: Date;
   /** When its copy reached the dead-letter address; `null`: not yet. */
   readonly copiedAt: Date | null;
+  /** When its body, headers and error were removed; `null`: they were not. */
+  readonly expungedAt: Date | null;
   /** Id of the message that it replaces after an edit; `null`: none. */
   readonly supersedes: string | null;
   /** Id of the message that replaced it; `null`: none. */
@@ -59,7 +61,7 @@ export async function readKeptMessage(sql: Sql, { group, id }: KeptName): Promis
   const [row] = await sql.query<KeptRow>(
     `select consumer_group as "group", message_id as id, position, topic, key, state, reason, last_error as "lastError", attempts,
        address, partition, "offset", wire, encode(body, 'base64') as body, sent_at as "sentAt", arrived_at as "arrivedAt",
-       updated_at as "updatedAt", copied_at as "copiedAt", supersedes, superseded_by as "supersededBy", ${versionSql} as version,
+       updated_at as "updatedAt", copied_at as "copiedAt", expunged_at as "expungedAt", supersedes, superseded_by as "supersededBy", ${versionSql} as version,
        (select jsonb_build_object(
           'workflowId', k.workflow_id,
           'nextInMs', case when k.next_at < 'infinity' then extract(epoch from k.next_at - outbox.clock()) * 1000 end,

@@ -25,6 +25,8 @@ export interface Changed<Result extends string> {
 export interface MessageChange<Result extends string> {
   /** Its name in the audit. */
   readonly action: string;
+  /** True: also changes messages in the history. @defaultValue false */
+  readonly archivedToo?: boolean;
   /** Runs before rows are locked, for locks that must be taken first. */
   readonly before?: (sql: Sql) => Promise<void>;
   /** A compare-and-set on locked rows. Rows that it does not return are answered `too-late`. */
@@ -63,6 +65,7 @@ interface Standing {
 /** The change of the messages with given ids: rows that others have locked are skipped. */
 export function outboxChange<Result extends string>({
   action,
+  archivedToo = false,
   before,
   apply,
 }: MessageChange<Result>): Change<MessageAnswer<Result>> {
@@ -71,14 +74,15 @@ export function outboxChange<Result extends string>({
     group: null,
     async decide(sql, ids) {
       await before?.(sql);
-      const locked = await lockMessages(sql, ids);
+      const locked = await lockMessages(sql, ids, archivedToo ? everywhere : live);
       const changed = new Map((await apply(sql, locked)).map((each) => [each.id, each]));
       const standing = new Map((await readStanding(sql, ids)).map((each) => [each.id, each]));
       const lockedIds = new Set(locked.map(({ id }) => id));
       return ids.map((id) => {
         const { result, details } = changed.get(id) ?? {};
         const there = standing.get(id);
-        const isBusy = there?.archived === false && !lockedIds.has(id);
+        const lockable = there !== undefined && (archivedToo || !there.archived);
+        const isBusy = lockable && !lockedIds.has(id);
         const { topic = null, lane = null, state = null } = there ?? {};
         const answer = (said: Result | ChangeRefusal) => ({ id, topic, lane, state, result: said });
         if (result === 'defer') return { answer: answer('busy'), open: 'deferred' };
@@ -90,13 +94,26 @@ export function outboxChange<Result extends string>({
   };
 }
 
+const live = ['outbox.message'] as const;
+/** The tables that have messages, with their children, in the order in which messages move. */
+export const everywhere = [...live, 'outbox.log_history', 'outbox.message_history'] as const;
+
 /** Locks rows in the order of ids, and skips rows that others have locked. */
-async function lockMessages(sql: Sql, ids: readonly string[]): Promise<readonly LockedMessage[]> {
-  return sql.query<LockedMessage>(
-    `select m.id, m.topic, m.lane, m.state::text as state, m.attempts, m.sends
-     from outbox.message m where m.id = any($1::uuid[]) order by m.id for update skip locked`,
-    [[...ids]],
-  );
+async function lockMessages(
+  sql: Sql,
+  ids: readonly string[],
+  tables: readonly string[],
+): Promise<readonly LockedMessage[]> {
+  const locked: LockedMessage[] = [];
+  for (const table of tables)
+    locked.push(
+      ...(await sql.query<LockedMessage>(
+        `select m.id, m.topic, m.lane, m.state::text as state, m.attempts, m.sends
+         from ${table} m where m.id = any($1::uuid[]) order by m.id for update skip locked`,
+        [[...ids]],
+      )),
+    );
+  return locked;
 }
 
 async function readStanding(sql: Sql, ids: readonly string[]): Promise<readonly Standing[]> {

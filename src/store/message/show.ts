@@ -16,11 +16,11 @@ export interface ShownMessage {
   readonly key: string | null;
   /** Business name, unique in the topic while the message waits; `null`: it has none. */
   readonly ref: string | null;
-  /** The payload as stored; for JSON exactly its text. */
+  /** The payload as stored; for JSON exactly its text. Empty if it was expunged. */
   readonly payload: string;
   /** Media type of the payload, `application/json` unless a writer in SQL has set another one. */
   readonly contentType: string;
-  /** The headers that its sender set; `null`: none. */
+  /** The headers that its sender set; `null`: none, or expunged. */
   readonly headers: Readonly<Record<string, string>> | null;
   /** The state as operators see it: `published` also if only the cursor of the lane says so. */
   readonly state: State;
@@ -56,6 +56,8 @@ export interface ShownMessage {
   readonly supersededBy: string | null;
   /** When it was moved to the history; `null`: it is live. */
   readonly archivedAt: Date | null;
+  /** When its payload, headers and errors were removed; `null`: they were not. */
+  readonly expungedAt: Date | null;
   /** For `expectedVersion` of an edit. */
   readonly version: string;
 }
@@ -99,7 +101,7 @@ export async function readStoredMessage(sql: Sql, id: string): Promise<ShownMess
     `select a.id, a.topic, a.lane, a.position, a.key, a.ref, a.payload, a.content_type as "contentType", a.headers,
        a.state::text as state, a.workflow_id as "workflowId", a.due_at as "dueAt", a.expires_at as "expiresAt", a.attempts, a.sends, a.last_error as "lastError",
        a.maybe_published as "maybePublished", a.partition, a."offset", a.confirm_by as "confirmBy", a.created_at as "createdAt",
-       a.updated_at as "updatedAt", a.published_at as "publishedAt", a.supersedes, a.archived_at as "archivedAt",
+       a.updated_at as "updatedAt", a.published_at as "publishedAt", a.supersedes, a.archived_at as "archivedAt", a.expunged_at as "expungedAt",
        coalesce((select c.id from only outbox.message c where c.supersedes = a.id limit 1),
          (select (e.details ->> 'copy')::uuid from outbox.audit e where e.message_id = a.id and e.action = 'edit' and e.result = 'edited'
           limit 1)) as "supersededBy",

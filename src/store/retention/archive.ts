@@ -46,10 +46,11 @@ const asPassed: Facts = {
 const intoHistory = (facts: Facts) => `
   insert into outbox.message_history (id, topic, lane, position, key, ref, payload, content_type, headers, state, workflow_id,
     due_at, workflow_due_at, attempts, sends, last_error, maybe_published, partition, "offset", confirm_by, created_at,
-    updated_at, published_at, supersedes, archived_at, expires_at)
+    updated_at, published_at, supersedes, archived_at, expires_at, expunged_at)
   select g.id, g.topic, g.lane, g.position, g.key, g.ref, g.payload, g.content_type, g.headers, ${facts.state}, g.workflow_id,
     g.due_at, g.workflow_due_at, g.attempts, g.sends, g.last_error, g.maybe_published, ${facts.partition}, ${facts.offset}, g.confirm_by,
-    g.created_at, g.updated_at, ${facts.publishedAt}, g.supersedes, outbox.clock(), g.expires_at
+    g.created_at, g.updated_at, ${facts.publishedAt}, g.supersedes, outbox.clock(), g.expires_at,
+    g.expunged_at
   from ${facts.from} returning 1`;
 
 /** A lane and how far its messages may be archived. */

@@ -5,7 +5,7 @@ import { countRows, type Finding, findViolations } from './finding.ts';
 const compared = `
   from verify_record r
   left join lateral (
-    select a.topic, a.key, a.payload, a.state from outbox.message_all a where a.id = r.id limit 1) m on true
+    select a.topic, a.key, a.payload, a.state, a.expunged_at from outbox.message_all a where a.id = r.id limit 1) m on true
   where r.ours`;
 
 /** Time before which the history may have been dropped; null: nothing was ever archived. */
@@ -15,7 +15,7 @@ const forgotten = `
 
 /**
  * I2, no ghost: every record of this installation belongs to a row, live or archived, with the same payload, key and
- * topic. A record older than the history that is kept, and without a row, cannot be judged.
+ * topic. Of an expunged message the payload is not known. A record older than the history that is kept, and without a row, cannot be judged.
  */
 export async function verifyGhosts(sql: Sql): Promise<Finding> {
   const tooOld = `m.topic is null and r.at < coalesce((select before from (${forgotten}) f), '-infinity')`;
@@ -29,7 +29,7 @@ export async function verifyGhosts(sql: Sql): Promise<Finding> {
            when not exists (select from verify_topic t where t.topic = m.topic and t.address = r.address)
              then format('The record lies in %s.', r.address)
            when m.key is distinct from r.key then 'The record has another key.'
-           when encode(sha256(convert_to(m.payload, 'UTF8')), 'hex') <> r.hash then 'The record has another payload.'
+           when m.expunged_at is null and encode(sha256(convert_to(m.payload, 'UTF8')), 'hex') <> r.hash then 'The record has another payload.'
          end as what, coalesce(m.topic, r.type) as topic, coalesce(r.id::text, r.given_id) as id, r.key
        ${compared} and not (${tooOld})) x
      where what is not null`,

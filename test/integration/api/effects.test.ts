@@ -5,7 +5,7 @@ import { apiHandler } from '../../../src/api/handler.ts';
 import { noteAlerts } from '../../../src/store/alerts/alerts.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
-import { type ApiBench, adam, byHeader, expectProblem, openApi, vera } from './api-bench.ts';
+import { type ApiBench, adam, byHeader, expectProblem, olga, openApi, vera } from './api-bench.ts';
 import { fill, type World } from './samples.ts';
 
 let bench: ApiBench;
@@ -86,6 +86,27 @@ test('a message is found by its ref, moved, and discarded or edited once it has 
   });
 });
 
+test('what has ended is expunged by an administrator, and then nobody is shown what it was', async () => {
+  const { waiting } = world;
+  const expunge = (as: Caller) =>
+    bench.post(`/messages/${waiting}/expunge`, { as, body: { reason: 'asked' } });
+  expectProblem(await expunge(olga), 403, 'OUTBOX_REQUEST_DENIED');
+  const early = await expunge(adam);
+  expectProblem(early, 409, 'OUTBOX_CONFLICT');
+  expect(early.body['detail']).toContain('it is waiting: cancel it first');
+  await bench.post(`/messages/${waiting}/cancel`);
+
+  expect((await expunge(adam)).body).toMatchObject({ result: 'expunged', state: 'canceled' });
+
+  expect((await bench.get(`/messages/${waiting}`)).body).toMatchObject({
+    message: { state: 'canceled', expungedAt: expect.any(String) },
+  });
+  expect((await bench.post(`/messages/${waiting}/reveal`)).body).toMatchObject({
+    payload: null,
+    headers: null,
+  });
+});
+
 test('pages of a list follow each other', async () => {
   for (const label of ['A', 'B', 'C']) await bench.lane.send(label, { afterMs: 3_600_000 });
   const seen: unknown[] = [];
@@ -140,7 +161,7 @@ test('a page of bulk operations is full of those that a limited caller sees', as
   expect(await of({ ...adam, topics: ['refunds'] })).toEqual([]);
 });
 
-test('kept messages are listed, shown, revealed, retried, edited and discarded', async () => {
+test('kept messages are listed, shown, revealed, retried, edited, discarded and expunged', async () => {
   const named = `/groups/billing/kept/${world.kept}`;
   expect((await bench.get('/kept?group=billing')).body).toMatchObject({ messages: [{ id: world.kept }] });
   const shown = await bench.get(named);
@@ -166,10 +187,14 @@ test('kept messages are listed, shown, revealed, retried, edited and discarded',
       { id: world.kept, result: 'too-late' },
     ],
   });
+  const expunged = await bench.post('/groups/billing/kept/expunge', { as: adam, body: { ids: [copy] } });
+  expect(expunged.body).toMatchObject({ answers: [{ id: copy, result: 'expunged', state: 'discarded' }] });
+  const revealed = await bench.post(`/groups/billing/kept/${copy}/reveal`);
+  expect(revealed.body).toMatchObject({ payload: null, base64: null, headers: {} });
   const audit = await rows<{ action: string }>(
     `select action from outbox.audit where actor = 'olga' and inbox_id is not null order by id`,
   );
-  expect(audit.map(({ action }) => action)).toEqual(['reveal', 'edit', 'discard', 'discard']);
+  expect(audit.map(({ action }) => action)).toEqual(['reveal', 'edit', 'discard', 'discard', 'reveal']);
 });
 
 test('a schedule is paused, resumed, run and removed', async () => {

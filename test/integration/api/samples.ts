@@ -81,6 +81,9 @@ export function samplesOf({ bulk, failed, group, kept, waiting }: World): Readon
     retryMessage: { path: `/messages/${failed}/retry`, body: { dryRun: true } },
     discardMessages: { path: '/messages/discard', body: { ids: [failed], dryRun: true } },
     discardMessage: { path: `/messages/${failed}/discard`, body: {} },
+    // Of messages that requests above have ended.
+    expungeMessages: { path: '/messages/expunge', body: { ids: [waiting] } },
+    expungeMessage: { path: `/messages/${waiting}/expunge`, body: {} },
     listBulk: { path: '/bulk' },
     listKeptBulk: { path: '/kept-bulk' },
     showBulk: { path: `/bulk/${bulk}` },
@@ -101,6 +104,7 @@ export function samplesOf({ bulk, failed, group, kept, waiting }: World): Readon
     editKept: { path: `${named}/edit`, body: { payload: 1, dryRun: true } },
     retryKept: { path: `/groups/${group}/kept/retry`, body: { ...keptIds, dryRun: true } },
     discardKept: { path: `/groups/${group}/kept/discard`, body: keptIds },
+    expungeKept: { path: `/groups/${group}/kept/expunge`, body: keptIds },
     listSchedules: { path: '/schedules' },
     pauseSchedule: { path: '/schedules/nightly/pause', body: {} },
     resumeSchedule: { path: '/schedules/nightly/resume', body: {} },

@@ -37,6 +37,7 @@ function commandLines({
     reschedule: [waiting, '--after', '2h'],
     retry: [failed],
     discard: [failed],
+    expunge: [waiting],
     withdraw: [waiting],
     edit: [failed, '--header', 'note=new'],
     pause: ['orders'],
@@ -57,6 +58,7 @@ function commandLines({
     'inbox retry': [kept, ...ofGroup],
     'inbox edit': [kept, ...ofGroup, '--header', 'note=new'],
     'inbox discard': [kept, ...ofGroup],
+    'inbox expunge': [kept, ...ofGroup],
     'alerts list': [],
     'alerts silence': ['hold', '--for', '2h'],
   };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { apiSessions } from '../../../src/app/operations/api-sessions.ts';
@@ -6,6 +7,7 @@ import { signInTries } from '../../../src/app/operations/sign-in-tries.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { schedule, topic } from '../../../src/index.ts';
 import { type Operations, operations } from '../../../src/operations.ts';
+import { archiveOf } from '../../support/fixtures/archive-fixture.ts';
 import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { turnLeaf } from '../../support/fixtures/leaves.ts';
@@ -40,10 +42,21 @@ function operationsAs(role: RoleName, at: Roles): Operations {
   return opened;
 }
 
+/** Two messages in the history: one in a leaf, and one in a month. */
+async function archiveSome(): Promise<readonly string[]> {
+  const retention = archiveOf(fixture);
+  const ids = [await fixture.send('in a leaf'), await fixture.send('in a month', { id: randomUUID() })];
+  await fixture.drain();
+  await retention.age('25 hours');
+  expect(await retention.archive()).toMatchObject({ archived: 2 });
+  return ids;
+}
+
 const done = (result: string): readonly unknown[] => [expect.objectContaining({ result })];
 
 /** Messages in every state that an operation starts from, some of them in a leaf that is no longer the current one. */
 async function fill(): Promise<{ readonly reads: Calls; readonly changes: Calls }> {
+  const archived = await archiveSome();
   await failAll(fixture, ['A', 'B', 'C', 'D']);
   for (const label of ['W', 'X']) await fixture.send(label, { afterMs: 3_600_000, ref: label });
   await fixture.send('R');
@@ -101,6 +114,10 @@ async function fill(): Promise<{ readonly reads: Calls; readonly changes: Calls 
       'withdraw from an earlier leaf': {
         call: (at) => at.withdraw(only('R'), by),
         answer: done('canceled'),
+      },
+      expunge: {
+        call: (at) => at.expunge({ ids: [...archived, ...only('W').ids, ...only('C').ids] }, by),
+        answer: [...archived, '', ''].flatMap(() => done('expunged')),
       },
       pause: {
         call: (at) => at.pause({ topic: fixture.topic }, by),
@@ -165,6 +182,7 @@ async function fillKept(): Promise<{ readonly reads: Calls; readonly changes: Ca
         answer: expect.objectContaining({ supersedes: b }),
       },
       'inbox.discard': { call: (at) => at.inbox.discard(only(c), by), answer: done('discarded') },
+      'inbox.expunge': { call: (at) => at.inbox.expunge(only(c), by), answer: done('expunged') },
       'inbox.bulk.start': {
         call: (at) => at.inbox.bulk.start({ group, states: ['failed'] }, { action: 'retry' }, by),
         answer: expect.objectContaining({ count: 1 }),

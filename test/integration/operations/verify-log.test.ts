@@ -1,5 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { operations } from '../../../src/operations.ts';
 import { turnLeaf } from '../../support/fixtures/leaves.ts';
+import { ada } from '../../support/fixtures/operator.ts';
 import { hashOf, VerifyFixture } from '../../support/fixtures/verify-fixture.ts';
 
 let world: VerifyFixture;
@@ -91,6 +93,15 @@ test('I1: an overdue message is late, not lost; messages older than the log are 
   expect((await world.check({ since: new Date(Date.now() + 60_000) })).invariants[0]).toMatchObject({
     checked: 0,
   });
+});
+
+test('I2: a record whose message was expunged is no ghost', async () => {
+  const id = await world.fixture.send('sent', { key: 'k' });
+  await world.deliver();
+  const at = operations({ database: { url: world.fixture.url } });
+  onTestFinished(() => at.close());
+  expect(await at.expunge({ ids: [id] }, ada)).toMatchObject([{ result: 'expunged' }]);
+  expect(await world.check()).toMatchObject({ ok: true, records: 1 });
 });
 
 test('I2: a record without a row is a ghost, and so is one with another payload, key or topic', async () => {
