@@ -85,7 +85,8 @@ test('a hold that outlasts the run frees the lane with its messages unchanged, a
 
   const answer = await fixture.drain({
     timings: {
-      drainTimeoutMs: 150,
+      // Long enough for the first send on a busy machine.
+      drainTimeoutMs: 1_500,
       laneIdleTimeoutMs: 0,
       lookIntervalMs: 1,
       idleLookIntervalMs: 1,
