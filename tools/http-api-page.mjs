@@ -22,7 +22,7 @@ curl -X POST -H 'Origin: http://localhost:7676' -H 'Content-Type: application/js
 - **People.** \`openIdConnect()\` signs them in at your provider: open \`/sign-in\`; \`POST /sign-out\` ends it. It needs \`npm install
   openid-client\`. Small places may use \`basicUsers()\` with hashes of \`temporal-outbox api-password\`. \`anyOf()\` joins several ways, and
   another way is an object with \`caller(request)\`. [sign-in.md](sign-in.md)
-- **Rights.** A viewer reads, an operator changes messages, an admin changes topics and the installation. Reading payloads and headers is a
+- **Rights.** A viewer reads, an operator changes messages, an admin changes topics and the installation, and expunges. Reading payloads and headers is a
   right of its own. A caller that is limited to topics finds nothing of others; with several topics, lists and bulk operations have to
   name one.
 - **Audit.** Changes, revealed payloads and denied requests are in \`outbox.audit\` with the caller's name.

@@ -30,7 +30,7 @@ export const security: readonly Readonly<Record<string, readonly string[]>>[] = 
 /** What callers may do, and what says so of an operation. */
 export const rightsInWords = [
   'Every request needs a caller; only `temporal-outbox api --without-sign-in` asks for no proof. `GET /me` lists the rights of yours.',
-  'A viewer reads, an operator changes messages, an admin changes topics and the installation; each may do what the one before may. `x-role` of an operation is the least role.',
+  'A viewer reads, an operator changes messages, an admin changes topics and the installation, and expunges; each may do what the one before may. `x-role` of an operation is the least role.',
   'Reading payloads and headers is a right of its own, whatever the role: an operation with `x-payloads` needs it, too.',
   'A caller may be limited to topics: nothing else exists for it, and it cannot use an operation with `x-all-topics`.',
   '`x-events` of a stream has the schema of the data of each of its events.',
