@@ -24,11 +24,14 @@ export interface Arrivals {
   readonly count: number;
 }
 
+/** A topic whose messages are a {@link Payload} each. */
+export function payloadTopic(name: string): PayloadTopic {
+  return topic(name, z.object({ n: z.number(), text: z.string() }), { transport: 'kafka' });
+}
+
 /** Publishes messages to a new Kafka topic like a relay. */
 export async function fillTopic(stage: Stage, count: number): Promise<Arrivals> {
-  const made = topic(`consume-${randomUUID().slice(0, 8)}`, z.object({ n: z.number(), text: z.string() }), {
-    transport: 'kafka',
-  });
+  const made = payloadTopic(`consume-${randomUUID().slice(0, 8)}`);
   const kafka = kafkaOf(stage);
   const admin = kafka.admin();
   await admin.connect();
@@ -101,7 +104,7 @@ export function kafkaOf({ brokers }: Stage): Kafka {
   return new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
 }
 
-export function prismaOf({ databaseUrl }: Stage): PrismaClient {
+export function prismaOf({ databaseUrl }: Pick<Stage, 'databaseUrl'>): PrismaClient {
   return new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl, max: 20 }) });
 }
 

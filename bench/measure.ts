@@ -8,6 +8,7 @@ import type { Percentiles } from './contenders/protocol.ts';
 import { type GrowthRow, type GrowthSizes, measureGrowth } from './growth.ts';
 import { type IdleFigures, type IdleSizes, measureIdle } from './idle.ts';
 import { type MemoryFigures, type MemorySizes, measureMemory } from './memory.ts';
+import { measureOthers, type OthersFigures, type OthersSizes } from './memory-of-others.ts';
 import { type MeteredFigures, type MeteredSizes, measureMetered } from './metered.ts';
 import { measureSize, type SizeRow, type SizeSizes } from './size.ts';
 import { measureSustained, type SustainedFigures, type SustainedSizes } from './sustained.ts';
@@ -25,7 +26,7 @@ export interface Sizes extends CompareSizes {
   readonly actions: ActionSizes;
   readonly workflows: WorkflowSizes;
   readonly size: SizeSizes;
-  readonly memory: MemorySizes;
+  readonly memory: MemorySizes & OthersSizes;
   readonly metered: MeteredSizes;
 }
 
@@ -60,7 +61,7 @@ export const quick: Sizes = {
   actions: { messages: 100_000 },
   workflows: { rounds: 2, count: 200 },
   size: { backlogs: [1_000_000], rounds: 150, pinnedBatches: 20_000 },
-  memory: { messages: 100_000, waitSeconds: 5 },
+  memory: { messages: 100_000, waitSeconds: 5, consumed: 60_000, requests: 600 },
   metered: { rounds: 3, messages: 100_000 },
 };
 
@@ -95,7 +96,7 @@ export const full: Sizes = {
   workflows: { rounds: 3, count: 500 },
   // As many versions as 200 batches a second leave in ten minutes.
   size: { backlogs: [1_000_000, 10_000_000], rounds: 300, pinnedBatches: 120_000 },
-  memory: { messages: 1_000_000, waitSeconds: 20 },
+  memory: { messages: 1_000_000, waitSeconds: 20, consumed: 300_000, requests: 3_000 },
   metered: { rounds: 8, messages: 300_000 },
 };
 
@@ -144,7 +145,7 @@ export interface Figures extends Partial<Comparison> {
   readonly workflows?: WorkflowFigures;
   /** Claim and settle at any size. */
   readonly size?: readonly SizeRow[];
-  readonly memory?: MemoryFigures;
+  readonly memory?: MemoryFigures & { readonly others: OthersFigures };
   /** What metrics cost. */
   readonly metered?: MeteredFigures;
 }
@@ -185,7 +186,12 @@ export async function measure(
     workflows: async () => ({ workflows: await measureWorkflows(servers, newer, sizes.workflows, tell) }),
     consume: async () => ({ consume: await measureConsume(servers, sizes.consume, tell) }),
     size: async () => ({ size: await measureSize(servers, sizes.size, tell) }),
-    memory: async () => ({ memory: await measureMemory(servers, newer, sizes.memory, tell) }),
+    memory: async () => ({
+      memory: {
+        others: await measureOthers(servers, newer, sizes.memory, tell),
+        ...(await measureMemory(servers, newer, sizes.memory, tell)),
+      },
+    }),
     metered: async () => ({ metered: await measureMetered(servers, newer, sizes.metered, tell) }),
   };
   const figures: Figures = {};

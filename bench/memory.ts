@@ -85,7 +85,10 @@ function untilHas({ arrivals }: Servers, topic: string, count: number): () => Pr
  * The most it held until it is over, and what is live then: a collection makes the next ones smaller, so there is one for each
  * phase.
  */
-async function mostUntil(relay: ContenderProcess, over: () => Promise<boolean>): Promise<MemorySample> {
+export async function mostUntil(
+  relay: ContenderProcess,
+  over: () => Promise<boolean>,
+): Promise<MemorySample> {
   let rssMb = 0;
   for (;;) {
     rssMb = Math.max(rssMb, (await relay.ask('memory', { collect: false })).rssMb);

@@ -1,7 +1,7 @@
 import { type ActionFigures, actionKinds } from '../actions.ts';
 import type { CommitFigures } from '../commit.ts';
+import type { MemorySample } from '../contenders/protocol.ts';
 import type { Figures } from '../measure.ts';
-import type { MemoryFigures } from '../memory.ts';
 import type { MeteredFigures } from '../metered.ts';
 import type { SizeRow } from '../size.ts';
 import type { WorkflowFigures } from '../workflows.ts';
@@ -14,7 +14,7 @@ export function barTables({ actions, commit, memory, metered, size, workflows }:
     ...(workflows === undefined ? [] : ['', '## Own workflows', '', ...workflowsTable(workflows)]),
     ...(actions === undefined ? [] : ['', '## Actions of Temporal', '', ...actionsTable(actions)]),
     ...(size === undefined ? [] : ['', '## Claim and settle', '', ...sizeTable(size)]),
-    ...(memory === undefined ? [] : ['', '## Memory of the relay', '', ...memoryTable(memory)]),
+    ...(memory === undefined ? [] : ['', '## Memory', '', ...memoryTable(memory)]),
     ...(metered === undefined ? [] : ['', '## With metrics', '', ...meteredTable(metered)]),
   ];
 }
@@ -101,19 +101,24 @@ function sizeTable(rows: readonly SizeRow[]): readonly string[] {
   );
 }
 
-function memoryTable(figures: MemoryFigures): readonly string[] {
-  const line = (what: string, { heapMb, rssMb }: MemoryFigures['atStart']): string[] => [
+function memoryTable(figures: NonNullable<Figures['memory']>): readonly string[] {
+  const { others } = figures;
+  const line = (what: string, { heapMb, rssMb }: MemorySample): string[] => [
     what,
     String(rssMb),
     String(heapMb),
   ];
   return table(
-    [`${figures.messages} messages`, 'held MB', 'live objects MB'],
+    ['', 'held MB', 'live objects MB'],
     [
-      line('at its start', figures.atStart),
-      line('waiting', figures.waiting),
+      line('a relay at its start', figures.atStart),
+      line(`${figures.messages} messages wait`, figures.waiting),
       line('the first tenth drains', figures.drainingFirst),
       line('the rest drains', figures.drainingLater),
+      line('a consumer of Kafka before its start', others.consumer.atStart),
+      line(`it handles ${others.consumed} messages in batches`, others.consumer.working),
+      line('the HTTP API at its start', others.api.atStart),
+      line(`it answers ${others.requests} requests, 8 at once`, others.api.working),
     ],
   );
 }

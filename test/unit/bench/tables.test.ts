@@ -24,11 +24,17 @@ const memory = {
   waiting: { rssMb: 201, heapMb: 41 },
   drainingFirst: { rssMb: 202, heapMb: 42 },
   drainingLater: { rssMb: 203, heapMb: 43 },
+  others: {
+    consumed: 60_000,
+    requests: 600,
+    consumer: { atStart: { rssMb: 204, heapMb: 44 }, working: { rssMb: 205, heapMb: 45 } },
+    api: { atStart: { rssMb: 206, heapMb: 46 }, working: { rssMb: 207, heapMb: 47 } },
+  },
 };
 
 test('a part that was not measured has no heading', () => {
   expect(headings({})).toEqual([]);
-  expect(headings({ commit, memory })).toEqual(['## Committing beside a relay', '## Memory of the relay']);
+  expect(headings({ commit, memory })).toEqual(['## Committing beside a relay', '## Memory']);
 });
 
 test('commits with a relay are divided by those without, and the log of a message is summed', () => {
@@ -37,6 +43,13 @@ test('commits with a relay are divided by those without, and the log of a messag
   expect(lines).toContain('| temporal-outbox | 800 | 1 | 801 |');
   expect(lines).toContain('| pg-boss | 700 | 1300 | 2000 |');
   expect(lines).toContain('Dead row versions of 70000 messages: 3.');
+});
+
+test('memory is that of a relay, a consumer and the HTTP API, at rest and at work', () => {
+  const lines = page({ memory });
+  expect(lines).toContain('| the rest drains | 203 | 43 |');
+  expect(lines).toContain('| it handles 60000 messages in batches | 205 | 45 |');
+  expect(lines).toContain('| it answers 600 requests, 8 at once | 207 | 47 |');
 });
 
 test('messages with workflows of their own are divided by bare workflows', () => {
