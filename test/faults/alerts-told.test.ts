@@ -19,6 +19,9 @@ import {
   temporalAway,
 } from '../support/faults/story-faults.ts';
 import { type Billing, type StoryRelay, type StoryStage, storyStage } from '../support/faults/story-stage.ts';
+import { turnNoLeaves } from '../support/fixtures/leaves.ts';
+
+turnNoLeaves();
 
 test('in a story of faults every alert is told once by two relays when it begins and once when it is over, and Prometheus sees the same', {
   timeout: faultTimeoutMs(400_000),

@@ -3,9 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiHandler } from '../../../src/api/handler.ts';
 import type { Operation } from '../../../src/api/operation.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
+import { turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
 import { type ApiBench, adam, byHeader, openApi, type Told } from './api-bench.ts';
 import { fill, type Sample, samplesOf, type World } from './samples.ts';
+
+turnNoLeaves();
 
 let bench: ApiBench;
 let world: World;

@@ -5,9 +5,11 @@ import { takeOut } from '../../../src/store/message/take-out.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { leavesOf, turnLeaf } from '../../support/fixtures/leaves.ts';
+import { leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { ada, auditOf, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
 import { indexesOn, tablesWith } from '../../support/fixtures/stored-text.ts';
+
+turnNoLeaves();
 
 let at: ArchiveFixture;
 let fixture: LaneFixture;

@@ -11,8 +11,11 @@ import { archiveFixture } from '../../support/fixtures/archive-fixture.ts';
 import { confirmFixture } from '../../support/fixtures/confirm-fixture.ts';
 import { keptFixture } from '../../support/fixtures/kept-fixture.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { quietFigures } from '../../support/fixtures/quiet-figures.ts';
 import { until } from '../../support/fixtures/until.ts';
+
+turnNoLeaves();
 
 const healthy = { server: 'kafka', address: 'kafka:9092', error: null };
 

@@ -6,10 +6,12 @@ import { createRelayBulkRunner } from '../../../src/relay/bulk.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import type { LaneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { leavesOf, turnLeaf } from '../../support/fixtures/leaves.ts';
+import { leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { ada, auditOf, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
 import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
+
+turnNoLeaves();
 
 let at: ArchiveFixture;
 let fixture: LaneFixture;

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { lookForTail, type TailPlace } from '../../../src/store/message/tail.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { fullScansOf, pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
+
+turnNoLeaves();
 
 const passed = 100_000;
 

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { operations } from '../../../src/operations.ts';
-import { turnLeaf } from '../../support/fixtures/leaves.ts';
+import { turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { hashOf, VerifyFixture } from '../../support/fixtures/verify-fixture.ts';
+
+turnNoLeaves();
 
 let world: VerifyFixture;
 

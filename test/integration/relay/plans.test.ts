@@ -7,6 +7,7 @@ import { look } from '../../../src/store/lane/watch.ts';
 import { sweep } from '../../../src/store/message/release.ts';
 import { releaseBlocked } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import {
   fullScansOf,
   functionPlanNodes,
@@ -16,6 +17,8 @@ import {
   planNodes,
   statementOf,
 } from '../../support/fixtures/query-plan.ts';
+
+turnNoLeaves();
 
 // What a planner has the hardest time with: a million passed rows of a handful of transactions, freshly analyzed.
 const transactions = 4;

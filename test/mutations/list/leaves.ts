@@ -186,7 +186,7 @@ export const leafMutations: readonly Mutation[] = [
     file: 'outbox.next_leaf()',
     find: '  perform outbox.grant_log();\n',
     replace: '',
-    test: leaves,
+    test: 'test/integration/database/leaf-grants.test.ts',
     title: 'who may insert messages may send to a new leaf',
   },
   {
