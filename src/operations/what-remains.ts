@@ -13,12 +13,15 @@ export function whatRemains(action: string, state: string | null): string {
       return 'a try may have published it, so it cannot be canceled';
     if (state === 'published' || state === 'confirmed') return 'the broker has it';
   }
-  if (action === 'expunge' && state !== null) return unfinished[state] ?? 'cancel it first';
-  return (state === null ? undefined : remaining[state]) ?? 'show says why it is so';
+  const known = action === 'expunge' ? { ...remaining, ...unfinished } : remaining;
+  return (state === null ? undefined : known[state]) ?? 'show says why it is so';
 }
 
-/** How a message ends that cannot be expunged yet, where it is not by `cancel`. */
+/** How a message ends that cannot be expunged yet. */
 const unfinished: Readonly<Record<string, string>> = {
+  waiting: 'cancel it first',
+  blocked: 'cancel it first',
+  retrying: 'cancel it first',
   ready: 'withdraw it first, or wait until it is published',
   published: 'wait for its receipt',
   failed: 'discard it first',
@@ -41,4 +44,5 @@ const remaining: Readonly<Record<string, string>> = {
   canceled: ended,
   discarded: ended,
   expired: ended,
+  handled: 'its effects are committed, and the group no longer keeps it',
 };

@@ -55,10 +55,17 @@ test('the command expunges kept messages by their ids, and shows since when', as
 
   const both = await cli('expunge', failed, other, '--yes');
   const none = await cli('expunge', '--yes');
+  const handled = await fixture.keep('c', { key: 'C' });
+  await fixture.drain(handled);
+  const late = await cli('expunge', handled, '--yes');
   const shown = await cli('show', failed);
 
   expect(both).toMatchObject({ code: 4, stderr: 'not-ended: failed: discard it first.\n' });
   expect(none).toMatchObject({ code: 2 });
+  expect(late).toMatchObject({
+    code: 1,
+    stderr: 'too-late: handled: its effects are committed, and the group no longer keeps it.\n',
+  });
   expect(none.stderr).toContain('Name messages by their ids.');
   expect(shown.stdout).toMatch(/^body +expunged \d{4}-.*Z, with headers and error$/m);
 });

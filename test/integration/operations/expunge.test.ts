@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { replayMessages } from '../../../src/store/bulk/replay.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
@@ -114,6 +115,8 @@ test('expunge removes the errors of a failed message once it is discarded, and r
   expect(await tablesWith(database, canary)).toEqual([]);
   const first = await operator.show(fixture.idOf(canary));
   expect(first?.attempts).toMatchObject([{ outcome: 'permanent', error: null }]);
+  const printed = await runCli(['show', fixture.idOf(canary), '--payload'], { DATABASE_URL: fixture.url });
+  expect(printed.stdout).toMatch(/^payload +expunged \d{4}-.*Z, with headers and errors$/m);
   expect(await operator.expunge(operator.of(canary), ada)).toMatchObject([{ result: 'expunged' }]);
   expect((await operator.show(fixture.idOf(canary)))?.message?.expungedAt).toEqual(
     first?.message?.expungedAt,
@@ -151,6 +154,23 @@ test('a replay leaves expunged messages out, also when they are named', async ()
     { ...ada, dryRun: true },
   );
   expect(named).toMatchObject({ count: 1, sample: [{ id: fixture.idOf(second) }] });
+});
+
+test('a replay that has chosen a message before it was expunged passes it over', async () => {
+  const [first = '', second = ''] = await deliver('chosen');
+  const ids = [first, second].map((label) => fixture.idOf(label));
+  await operator.expunge(operator.of(first), ada);
+
+  const filter = { topic: 'orders', states: ['published'] } as const;
+  const round = await fixture.database.transaction((sql) =>
+    replayMessages(sql, { filter, ids, to: 'orders', author: { actor: 'ada' } }),
+  );
+
+  expect(round.answers.map(({ id, result }) => [id, result])).toEqual([
+    [ids[1], 'replayed'],
+    [ids[0], 'too-late'],
+  ]);
+  expect(await fixture.database.query('select from outbox.message_all')).toHaveLength(3);
 });
 
 test('a published message that awaits its receipt is not expunged, and one that has it is', async () => {

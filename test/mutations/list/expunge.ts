@@ -86,6 +86,15 @@ export const expungeMutations: readonly Mutation[] = [
     title: 'a replay leaves expunged messages out, also when they are named',
   },
   {
+    name: 'replay-of-what-was-expunged-since',
+    promise: expunged,
+    file: 'src/store/bulk/replay.ts',
+    find: ' and a.expunged_at is null and ${matchesSql}',
+    replace: ' and ${matchesSql}',
+    test,
+    title: 'a replay that has chosen a message before it was expunged passes it over',
+  },
+  {
     name: 'expunged-record-is-a-ghost',
     promise: expunged,
     file: 'src/store/verify/ghosts.ts',
