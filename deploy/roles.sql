@@ -84,7 +84,7 @@ begin
   grant update on outbox.topic, outbox.schedule, outbox.freed_key to outbox_operator;
   grant insert on outbox.processed to outbox_operator;
   grant update, delete on outbox.log, outbox.log_passed to outbox_operator;
-  -- To expunge; the payload of an archived message is the only thing of it that may be changed.
+  -- To expunge: of an archived message only these may be changed.
   grant update (payload, headers, last_error, expunged_at) on outbox.log_history, outbox.message_history to outbox_operator;
   grant update (error) on outbox.attempt to outbox_operator;
   grant delete on outbox.topic_change, outbox.parked_key to outbox_operator;

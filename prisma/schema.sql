@@ -2756,7 +2756,8 @@ begin
       when r.state is not null then r
       when e.id is null then (r.n, r.id, null, null, null, false, jsonb_build_object('code', 'OUTBOX_REF_TAKEN',
         'message', format('A message of the ref "%s" is already waiting.', x.m ->> 'ref')))::outbox.store_result
-      when e.topic = p_topic and e.payload = x.m ->> 'payload' and e.key is not distinct from x.m ->> 'key'
+      -- Of an expunged message the payload is not known, and it was sent.
+      when e.topic = p_topic and (e.expunged_at is not null or e.payload = x.m ->> 'payload') and e.key is not distinct from x.m ->> 'key'
         then (r.n, e.id, e.workflow_id, e.state, e.due_at, true, null)::outbox.store_result
       else (r.n, r.id, null, null, null, false, jsonb_build_object('code', 'OUTBOX_ID_TAKEN',
         'message', format('The id %s belongs to a message with other content.', r.id)))::outbox.store_result

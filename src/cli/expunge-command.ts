@@ -9,7 +9,7 @@ export interface ExpungeFlags extends OperatorFlags {
   readonly group?: string;
 }
 
-/** Expunges messages of the outbox, and prints the result of each. They are named one by one, because it cannot be undone. */
+/** Expunges messages of the outbox, and prints the result of each. They are named, because it cannot be undone. */
 export function expungeCommand(flags: ExpungeFlags, ids: readonly string[], output: Output): Promise<number> {
   const byRef = refOf(flags, ids);
   return carryOut(

@@ -4,6 +4,7 @@ import type { RequestOperations } from '../../app/operations/served-operations.t
 import { OutboxError } from '../../core/errors.ts';
 import type { BulkOperation } from '../../operations/bulk.ts';
 import type { BulkOptions } from '../../operations/bulk-filter.ts';
+import type { BulkAnswer } from '../../operations/bulk-start.ts';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
 import { assertNamesKnown } from '../known.ts';
@@ -32,7 +33,7 @@ export const bulkRoutes: readonly Operation[] = [
       if (task.action === 'replay' && task.to !== undefined) scope.require(task.to, topicUnknown(task.to));
       // Before: an operation that was started stays, whatever is answered.
       await assertNamesKnown({ at, scope }, filter);
-      return at.bulk.start(seen, taskOf(task), bulkOptions(author(options), options));
+      return withoutErrors(await at.bulk.start(seen, taskOf(task), bulkOptions(author(options), options)));
     },
   }),
   operation({
@@ -49,7 +50,7 @@ export const bulkRoutes: readonly Operation[] = [
     async run({ at, author, scope }, { body: { filter, task, ...options } }) {
       const seen = scope.filter(filter);
       await assertNamesKnown({ at, scope }, filter);
-      return at.inbox.bulk.start(seen, task, bulkOptions(author(options), options));
+      return withoutErrors(await at.inbox.bulk.start(seen, task, bulkOptions(author(options), options)));
     },
   }),
   ...listed('listBulk', '/bulk', 'Those on messages of the outbox.', (at) => at.bulk),
@@ -141,4 +142,12 @@ function bulkOptions(
 
 function taskOf(task: z.output<typeof bulkStart>['task']): BulkTask {
   return task;
+}
+
+/** The answer of a start is stored for repeats, and an error may repeat contents that are expunged later. */
+function withoutErrors<Answer extends BulkAnswer<{ readonly lastError: string | null }>>(
+  answer: Answer,
+): Answer {
+  if (answer.id === null) return answer;
+  return { ...answer, sample: answer.sample.map((message) => ({ ...message, lastError: null })) };
 }

@@ -15,7 +15,7 @@ import { explainKept, type KeptWhy } from './why.ts';
 
 /** A message that a consumer keeps, with everything in its row. */
 export interface ShownKept extends StoredKept {
-  /** As they arrived. */
+  /** As they arrived; none if it was expunged. */
   readonly headers: Readonly<Record<string, string>>;
   /** `null`: it has no body, or was expunged. */
   readonly body: { readonly text: string } | { readonly base64: string } | null;

@@ -5,6 +5,7 @@ import { apiHandler } from '../../../src/api/handler.ts';
 import { noteAlerts } from '../../../src/store/alerts/alerts.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
+import { tablesWith } from '../../support/fixtures/stored-text.ts';
 import { type ApiBench, adam, byHeader, expectProblem, olga, openApi, vera } from './api-bench.ts';
 import { fill, type World } from './samples.ts';
 
@@ -122,6 +123,20 @@ test('pages of a list follow each other', async () => {
     new Set([world.waiting, ...['A', 'B', 'C'].map((label) => bench.lane.idOf(label))]),
   );
   expect(seen).toHaveLength(4);
+});
+
+test('the stored answer of a bulk operation repeats no error', async () => {
+  await rows(`update outbox.message set last_error = 'canary' where state = 'failed'`);
+  const body = {
+    filter: { topic: 'orders', states: ['failed'] },
+    task: { action: 'discard' },
+    reason: 'all',
+  };
+  const headers = { 'idempotency-key': 'once' };
+  const started = await bench.post('/bulk', { body, headers });
+  expect(started.body).toMatchObject({ count: 1, sample: [{ id: world.failed, lastError: null }] });
+  expect((await bench.post('/bulk', { body, headers })).body).toEqual(started.body);
+  expect(await tablesWith(bench.lane.database, 'canary')).toEqual(['message']);
 });
 
 test('a bulk operation is rehearsed, started, paused, resumed and ended', async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { replayMessages } from '../../../src/store/bulk/replay.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
+import { storeMessages } from '../../../src/store/message/write.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
@@ -126,15 +127,21 @@ test('expunge removes the errors of a failed message once it is discarded, and r
 test('what may still be sent is not expunged, and the command says what to do first', async () => {
   await failAll(fixture, ['failed']);
   await fixture.send('waiting', { afterMs: 3_600_000 });
+  await fixture.send('retrying', { key: 'K' });
+  fixture.broker.judge = () => 'reject';
+  await fixture.drain();
+  await fixture.send('blocked', { key: 'K' });
+  await fixture.drain();
   await fixture.send('ready');
-  const labels = ['failed', 'waiting', 'ready'];
+  const labels = ['failed', 'waiting', 'retrying', 'blocked', 'ready'];
+  expect(await fixture.states(...labels)).toEqual(labels);
   const before = await fixture.database.query('select * from outbox.message order by position');
 
   const ids = labels.map((label) => fixture.idOf(label));
   const { code, stderr, stdout } = await runCli(['expunge', ...ids, '--yes'], { DATABASE_URL: fixture.url });
 
   expect(code).toBe(1);
-  expect(stdout.match(/not-ended/g)).toHaveLength(3);
+  expect(stdout.match(/not-ended/g)).toHaveLength(5);
   expect(stderr).toContain('not-ended: failed: discard it first.');
   expect(stderr).toContain('not-ended: waiting: cancel it first.');
   expect(stderr).toContain('not-ended: ready: withdraw it first, or wait until it is published.');
@@ -154,6 +161,28 @@ test('a replay leaves expunged messages out, also when they are named', async ()
     { ...ada, dryRun: true },
   );
   expect(named).toMatchObject({ count: 1, sample: [{ id: fixture.idOf(second) }] });
+});
+
+test('a failed message that was archived is expunged: nothing can send it again', async () => {
+  await failAll(fixture, [canary]);
+  await at.age('91 days');
+  expect(await at.archive({ archiveFailedAfterMs: 24 * 3_600_000 })).toMatchObject({ archived: 1 });
+
+  expect(await operator.expunge(operator.of(canary), ada)).toMatchObject([
+    { result: 'expunged', state: 'failed' },
+  ]);
+  expect(await tablesWith(fixture.database, canary)).toEqual([]);
+});
+
+test('what was expunged is still a duplicate for its sender', async () => {
+  const id = await fixture.send(canary, { id: randomUUID() });
+  await fixture.drain();
+  await operator.expunge({ ids: [id] }, ada);
+
+  const [again] = await storeMessages(fixture.database, 'orders', [{ id, payload: JSON.stringify(canary) }]);
+
+  expect(again).toMatchObject({ id, duplicate: true, refusal: null });
+  expect(await tablesWith(fixture.database, canary)).toEqual([]);
 });
 
 test('a replay that has chosen a message before it was expunged passes it over', async () => {
