@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { OutboxError } from '../../core/errors.ts';
+import type { KeptAnswer } from '../../operations/change.ts';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
+import type { Role } from '../authentication.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { keptAnswers, keptDetails, keptList, keptQuery } from '../schemas/inbox.ts';
@@ -90,52 +92,9 @@ export const inboxRoutes: readonly Operation[] = [
       return { id: path.id, contentType: null, payload: text, base64, headers };
     },
   }),
-  operation({
-    name: 'retryKept',
-    method: 'POST',
-    path: '/groups/{group}/kept/retry',
-    summary: asSentence(operationTexts['inbox retry']),
-    role: 'operator',
-    way: 'change',
-    once: true,
-    params: byGroup,
-    body: named,
-    answer: keptAnswers,
-    run: (call, { body, path: { group } }) =>
-      changeSeenKept(call, group, body.ids, (ids) => call.at.inbox.retry({ group, ids }, call.author(body))),
-  }),
-  operation({
-    name: 'discardKept',
-    method: 'POST',
-    path: '/groups/{group}/kept/discard',
-    summary: asSentence(operationTexts['inbox discard']),
-    role: 'operator',
-    way: 'change',
-    once: true,
-    params: byGroup,
-    body: named,
-    answer: keptAnswers,
-    run: (call, { body, path: { group } }) =>
-      changeSeenKept(call, group, body.ids, (ids) =>
-        call.at.inbox.discard({ group, ids }, call.author(body)),
-      ),
-  }),
-  operation({
-    name: 'expungeKept',
-    method: 'POST',
-    path: '/groups/{group}/kept/expunge',
-    summary: asSentence(operationTexts['inbox expunge']),
-    role: 'admin',
-    way: 'change',
-    once: true,
-    params: byGroup,
-    body: named,
-    answer: keptAnswers,
-    run: (call, { body, path: { group } }) =>
-      changeSeenKept(call, group, body.ids, (ids) =>
-        call.at.inbox.expunge({ group, ids }, call.author(body)),
-      ),
-  }),
+  keptChange('retry', 'operator'),
+  keptChange('discard', 'operator'),
+  keptChange('expunge', 'admin'),
   operation({
     name: 'editKept',
     method: 'POST',
@@ -163,6 +122,26 @@ export const inboxRoutes: readonly Operation[] = [
     },
   }),
 ];
+
+/** A change of messages that one group keeps, by their ids. */
+function keptChange(verb: 'discard' | 'expunge' | 'retry', role: Role): Operation {
+  return operation({
+    name: `${verb}Kept`,
+    method: 'POST',
+    path: `/groups/{group}/kept/${verb}`,
+    summary: asSentence(operationTexts[`inbox ${verb}`]),
+    role,
+    way: 'change',
+    once: true,
+    params: byGroup,
+    body: named,
+    answer: keptAnswers,
+    run: (call, { body, path: { group } }) =>
+      changeSeenKept<KeptAnswer<string>>(call, group, body.ids, (ids) =>
+        call.at.inbox[verb]({ group, ids }, call.author(body)),
+      ),
+  });
+}
 
 /** As for messages of the outbox: those of other topics do not exist. */
 async function changeSeenKept<Answer extends { readonly id: string }>(
