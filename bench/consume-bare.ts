@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
 import type { PrismaClient } from '../dev/generated/shop/client.ts';
-import { type Arrivals, kafkaOf, Pace, type Payload, partitions } from './consume-load.ts';
+import { type Arrivals, kafkaOf, Pace, type Payload, partitions, writeEffects } from './consume-load.ts';
 import type { Stage } from './workload.ts';
 
 interface Parsed {
@@ -38,12 +38,7 @@ const writeAll: Write = async (prisma, group, topic, messages) => {
     );
     const fresh = new Set(added.map(({ id }) => id));
     const those = messages.filter(({ id }) => fresh.has(id));
-    await tx.$executeRawUnsafe(
-      'insert into effect (id, n, length) select * from unnest($1::text[], $2::integer[], $3::integer[])',
-      those.map(({ id }) => id),
-      those.map(({ payload }) => payload.n),
-      those.map(({ payload }) => payload.text.length),
-    );
+    await writeEffects(tx, those);
   });
 };
 

@@ -118,6 +118,19 @@ export async function makeEffectTable({ database }: Stage): Promise<void> {
   );
 }
 
+/** The effects of many messages, in one statement. */
+export function writeEffects(
+  tx: Pick<PrismaClient, '$executeRawUnsafe'>,
+  messages: readonly { readonly id: string; readonly payload: Payload }[],
+): Promise<number> {
+  return tx.$executeRawUnsafe(
+    'insert into effect (id, n, length) select * from unnest($1::text[], $2::integer[], $3::integer[])',
+    messages.map(({ id }) => id),
+    messages.map(({ payload }) => payload.n),
+    messages.map(({ payload }) => payload.text.length),
+  );
+}
+
 /** An id as the outbox generates them: ordered by time. */
 function uuidV7(): string {
   const time = Date.now().toString(16).padStart(12, '0');

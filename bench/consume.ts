@@ -6,7 +6,15 @@ import type { PrismaClient } from '../dev/generated/shop/client.ts';
 import { consumer } from '../src/app/consumer/consumer.ts';
 import { kafka } from '../src/brokers/kafka/transport/kafka-transport.ts';
 import { consumeBare } from './consume-bare.ts';
-import { type Arrivals, fillTopic, makeEffectTable, Pace, prismaOf, rewind } from './consume-load.ts';
+import {
+  type Arrivals,
+  fillTopic,
+  makeEffectTable,
+  Pace,
+  prismaOf,
+  rewind,
+  writeEffects,
+} from './consume-load.ts';
 import { overall, type Stage } from './workload.ts';
 
 export interface ConsumeSizes {
@@ -171,15 +179,7 @@ async function consumeOurs(
     group,
     ...(atOnce === undefined ? { batch: { size: batchSize } } : { keyConcurrency: atOnce }),
   });
-  if (atOnce === undefined)
-    made.onBatch(topic, (tx, messages) =>
-      tx.$executeRawUnsafe(
-        'insert into effect (id, n, length) select * from unnest($1::text[], $2::integer[], $3::integer[])',
-        messages.map(({ id }) => id),
-        messages.map(({ payload }) => payload.n),
-        messages.map(({ payload }) => payload.text.length),
-      ),
-    );
+  if (atOnce === undefined) made.onBatch(topic, writeEffects);
   else
     made.on(
       topic,

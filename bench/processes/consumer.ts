@@ -1,7 +1,7 @@
 import { consumer } from '../../src/app/consumer/consumer.ts';
 import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
-import { payloadTopic, prismaOf } from '../consume-load.ts';
+import { payloadTopic, prismaOf, writeEffects } from '../consume-load.ts';
 import type { Contender, ContenderInput } from '../contenders/protocol.ts';
 import { storesNothing } from './stores-nothing.ts';
 
@@ -22,14 +22,7 @@ export async function openConsumer(input: ContenderInput): Promise<Contender> {
     group: `group-of-${topic.name}`,
     batch: { size: batchSize },
   });
-  made.onBatch(topic, (tx, messages) =>
-    tx.$executeRawUnsafe(
-      'insert into effect (id, n, length) select * from unnest($1::text[], $2::integer[], $3::integer[])',
-      messages.map(({ id }) => id),
-      messages.map(({ payload }) => payload.n),
-      messages.map(({ payload }) => payload.text.length),
-    ),
-  );
+  made.onBatch(topic, writeEffects);
   let running: RunningConsumer | undefined;
   return {
     fill: storesNothing,
