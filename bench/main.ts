@@ -14,6 +14,8 @@ const { values: flags, positionals } = parseArgs({
     name: { type: 'string' },
     /** One part of the benchmark, or one transport. */
     only: { type: 'string' },
+    /** How long the part `sustained` goes on. */
+    minutes: { type: 'string' },
   },
   allowPositionals: true,
 });
@@ -40,7 +42,11 @@ async function outbox(): Promise<void> {
   try {
     const surroundings = await surroundingsOf(stand.servers);
     const nodes = { newer, own: process.execPath };
-    const sizes = flags.quick ? quick : full;
+    const usualSizes = flags.quick ? quick : full;
+    const sizes =
+      flags.minutes === undefined
+        ? usualSizes
+        : { ...usualSizes, sustained: { seconds: Number(flags.minutes) * 60 } };
     const name = flags.name ?? surroundings.measuredAt.replaceAll(':', '-').replace(/\..*/, '');
     let page = '';
     const found = (figures: Figures): void => {

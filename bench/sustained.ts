@@ -7,44 +7,59 @@ import { Kafka, logLevel } from 'kafkajs';
 import { startRelay } from '../src/app/relay/start-relay.ts';
 import { kafka } from '../src/brokers/kafka/transport/kafka-transport.ts';
 import type { Database } from '../src/store/database/database.ts';
-import { moveLeaves } from '../src/store/retention/leaves.ts';
+import { applyRetention } from '../src/store/retention/retention.ts';
 import type { Servers } from './contenders/arena.ts';
 import { walBytes } from './statistics.ts';
+import { type Counts, Course, readCounts, type Stretch } from './sustained-course.ts';
 import { announceTopic } from './workload.ts';
 
 export interface SustainedSizes {
   readonly seconds: number;
 }
 
-/** What is stored, delivered and archived at the same time. */
+/** What is stored, delivered, archived and dropped at the same time. */
 export interface SustainedFigures {
   readonly seconds: number;
   /** Messages per second. */
   readonly stored: number;
   readonly delivered: number;
   readonly archived: number;
-  /** Delivered per second in the first and the last quarter. */
-  readonly first: number;
-  readonly last: number;
+  /** The first and the last sixth: of an hour, ten minutes each. */
+  readonly first: Stretch;
+  readonly last: Stretch;
   readonly walBytesPerMessage: number;
+  /** Numbers of leaves that were archived, and of those that were dropped. */
   readonly leaves: number;
+  readonly droppedLeaves: number;
 }
 
 const writers = 2;
 /** Writers rest while more than this is stored and not delivered. */
 export const mostOpen = 200_000;
 const stepMs = 250;
-const archiveEveryMs = 5_000;
-const leafMs = 15_000;
-const foreverMs = 400 * 24 * 60 * 60_000;
 export const warmUpMs = 5_000;
 
-interface Counts {
-  readonly stored: number;
-  readonly delivered: number;
-}
+const retentionEveryMs = 5_000;
+const leafMs = 15_000;
+/** What is older is dropped: in two minutes the disk has all that it will have after an hour. */
+const historyMs = 60_000;
+const longMs = 24 * 60 * 60_000;
+const rules = {
+  archiveAfterMs: 0,
+  archiveFailedAfterMs: null,
+  historyMs,
+  batchesMs: historyMs,
+  attemptsMs: longMs,
+  processedMs: null,
+};
 
-/** Two writers, one relay, and the archive without rests, all at once. */
+/** Kafka keeps some gigabytes of an hour. */
+const kept = [
+  { name: 'retention.bytes', value: '500000000' },
+  { name: 'segment.bytes', value: '100000000' },
+];
+
+/** Two writers, one relay, and the whole retention, all at once. */
 export async function measureSustained(
   stage: Servers,
   { seconds }: SustainedSizes,
@@ -78,7 +93,10 @@ export async function measureSustained(
 async function createOnBroker({ brokers }: Servers, topic: string): Promise<void> {
   const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
-  await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 4 }] });
+  await admin.createTopics({
+    waitForLeaders: true,
+    topics: [{ topic, numPartitions: 4, configEntries: kept }],
+  });
   await admin.disconnect();
 }
 
@@ -90,55 +108,61 @@ async function watch(
 ): Promise<SustainedFigures> {
   const start = await afterWarmUp(database, children);
   const wal = await walBytes(database);
-  const archive = new Archive(database);
-  const rates: number[] = [];
-  let last = start;
+  const course = new Course(database, start);
+  const upkeep = new Upkeep(database);
   const startedAt = performance.now();
   for (let second = 1; second <= seconds; second += 1) {
     for (const due = startedAt + second * 1_000; performance.now() < due; ) {
       await delay(stepMs);
       await holdBack(database, children);
     }
-    await archive.round();
-    const now = await readCounts(database);
-    rates.push(now.delivered - last.delivered);
-    last = now;
-    if (second % 10 === 0)
-      tell(`sustained, ${second} s: ${rates.at(-1)}/s delivered, ${archive.messages} archived`);
+    const line = await course.note();
+    if (second % 10 === 0) tell(`sustained, ${second} s: ${line}, ${upkeep.archived} archived`);
   }
-  const perSecond = (messages: number) => Math.round((messages * 1_000) / (performance.now() - startedAt));
-  const quarter = Math.ceil(seconds / 4);
-  const delivered = last.delivered - start.delivered;
+  const measuredMs = performance.now() - startedAt;
+  const perSecond = (messages: number) => Math.round((messages * 1_000) / measuredMs);
+  const { archived, leaves, droppedLeaves } = await upkeep.end();
+  const { stored, delivered } = course.since(start);
   return {
     seconds,
-    stored: perSecond(last.stored - start.stored),
+    stored: perSecond(stored),
     delivered: perSecond(delivered),
-    archived: perSecond(archive.messages),
-    first: mean(rates.slice(0, quarter)),
-    last: mean(rates.slice(-quarter)),
+    archived: perSecond(archived),
+    first: course.first(seconds / 6),
+    last: course.last(seconds / 6),
     walBytesPerMessage: Math.round(((await walBytes(database)) - wal) / delivered),
-    leaves: archive.leaves,
+    leaves,
+    droppedLeaves,
   };
 }
 
-/** The part of the archive that moves leaves, every few seconds. */
-class Archive {
-  messages = 0;
+/** The retention, round after round, beside everything else. */
+class Upkeep {
+  archived = 0;
   leaves = 0;
-  readonly #database: Database;
-  #roundAt = performance.now();
+  droppedLeaves = 0;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
 
   constructor(database: Database) {
-    this.#database = database;
+    this.#running = this.#go(database);
   }
 
-  async round(): Promise<void> {
-    if (performance.now() - this.#roundAt < archiveEveryMs) return;
-    this.#roundAt = performance.now();
-    const rules = { leafMs, archiveAfterMs: 0, suspectAgeMs: 0, historyMs: foreverMs };
-    const { archived } = await moveLeaves(this.#database, rules);
-    this.messages += archived;
-    this.leaves += Math.sign(archived);
+  async #go(database: Database): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const done = await applyRetention({ database, rules, leafMs, signal, progress: () => undefined });
+      this.archived += done.archived;
+      this.leaves += Math.sign(done.archived);
+      this.droppedLeaves += done.dropped;
+      await delay(retentionEveryMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async end(): Promise<this> {
+    this.#stop.abort();
+    await this.#running;
+    return this;
   }
 }
 
@@ -155,21 +179,8 @@ async function holdBack(database: Database, children: readonly ChildProcess[]): 
   for (const child of children) child.send(stored - delivered > mostOpen ? 'rest' : 'go');
 }
 
-/** Positions are the messages that were stored; batches have been delivered. */
-async function readCounts(database: Database): Promise<Counts> {
-  const [row] = await database.query<Counts>(
-    `select (select last_value from outbox.message_position)::float8 as stored,
-       (select coalesce(sum(cursor), 0) from (select max(cursor) as cursor from outbox.lane) l)::float8 as delivered`,
-  );
-  return row ?? { stored: 0, delivered: 0 };
-}
-
 async function endOf(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
-}
-
-function mean(rates: readonly number[]): number {
-  return Math.round(rates.reduce((sum, rate) => sum + rate, 0) / Math.max(1, rates.length));
 }

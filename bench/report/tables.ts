@@ -4,6 +4,7 @@ import type { Percentiles, Setting } from '../contenders/protocol.ts';
 import type { GrowthRow } from '../growth.ts';
 import type { IdleFigures } from '../idle.ts';
 import type { Figures } from '../measure.ts';
+import type { Stretch } from '../sustained-course.ts';
 import type { WriteFigures } from '../write.ts';
 import { barTables } from './bar-tables.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -154,27 +155,25 @@ function times({ p50, p99 }: Percentiles): readonly string[] {
   return [String(p50), String(p99)];
 }
 
-function sustainedTable({
-  pgBoss,
-  seconds,
-  stored,
-  delivered,
-  archived,
-  first,
-  last,
-  leaves,
-  walBytesPerMessage,
-}: NonNullable<Figures['sustained']>): readonly string[] {
+function sustainedTable(figures: NonNullable<Figures['sustained']>): readonly string[] {
+  const { pgBoss, seconds, stored, delivered, archived, leaves, droppedLeaves, walBytesPerMessage } = figures;
+  const stretch = (name: string, { rate, delayP99Ms, databaseMb, memoryMb }: Stretch): string[] => [
+    name,
+    `${rate}/s, p99 ${delayP99Ms} ms, database ${databaseMb} MB, relay ${memoryMb} MB`,
+    '',
+  ];
   return table(
     [`${seconds} s`, 'per second', 'pg-boss'],
     [
       ['stored', String(stored), String(pgBoss.stored)],
+      ['delivered', String(delivered), String(pgBoss.delivered)],
       [
-        'delivered',
-        `${delivered}; ${first} in the first quarter, ${last} in the last`,
-        String(pgBoss.delivered),
+        'archived',
+        `${archived}, ${leaves} leaves, of which ${droppedLeaves} were dropped`,
+        `${pgBoss.deleted}, deleted`,
       ],
-      ['archived', `${archived}, ${leaves} leaves`, `${pgBoss.deleted}, deleted`],
+      stretch('the first sixth', figures.first),
+      stretch('the last sixth', figures.last),
       ['WAL, bytes a message', String(walBytesPerMessage), ''],
     ],
   );
