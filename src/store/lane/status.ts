@@ -19,7 +19,7 @@ export interface LaneStatus {
   readonly waiting: number;
   /** Messages that have failed and wait for a person; counting stops at 100,000. */
   readonly failed: number;
-  /** What it waits for, whether or not it has an owner; `null`: nothing, or it is paused. */
+  /** What it waits for, whether or not it has an owner; `null`: nothing, nothing is left to send, or it is paused. */
   readonly hold: LaneHold | null;
   /** Its ready messages wait for the topic's rate, which lets the next one go in so many milliseconds; `null`: they do not. */
   readonly rateWaitMs: number | null;
@@ -99,5 +99,6 @@ export async function readStatus(sql: Sql, countingTo = countLimit): Promise<rea
      order by c.age desc nulls last, 1, 2`,
     [countingTo],
   );
-  return rows.map((row) => ({ ...row, hold: row.paused ? null : holdOf(row.hold) }));
+  // Of a topic that no relay serves any more nobody would end the hold.
+  return rows.map((row) => ({ ...row, hold: row.hasWork && !row.paused ? holdOf(row.hold) : null }));
 }

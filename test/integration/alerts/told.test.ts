@@ -238,6 +238,7 @@ test('alerts that begin soon after another are told in one message', async (cont
 test('characters that begin links and mentions in Slack are written as text', async (context) => {
   const lanes = await laneFixture();
   context.onTestFinished(() => lanes.drop());
+  await lanes.send('waits');
   await lanes.database.query('update outbox.lane set hold = $1::jsonb', [
     JSON.stringify({ scope: 'topic', reason: 'see <!channel> & more', since: new Date(0).toISOString() }),
   ]);

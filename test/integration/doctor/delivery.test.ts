@@ -41,6 +41,7 @@ test('lanes of a dead relay are a problem without another relay, and a warning w
 });
 
 test('the cause that keeps a lane from being delivered is named: a lock, a hold, a change, another database', async () => {
+  await fixture.send('held');
   const owner = randomUUID();
   await acquireLane(fixture.database, fixture.lane, owner);
   await writeHold(fixture.database, fixture.lane, owner, { scope: 'topic', reason: 'it has no leader' });

@@ -122,11 +122,17 @@ test.each([
   },
 );
 
-test('a hold for which nothing waits any more gets its lane an owner, which ends it without a try', async () => {
+test('a hold for which nothing waits any more is not shown, and gets its lane an owner, which ends it without a try', async () => {
+  const told = async (): Promise<readonly number[]> => [
+    (await readFigures(fixture.database)).holds.length,
+    (await readLaneFacts(fixture.database)).filter(({ hold }) => hold !== null).length,
+  ];
   await ways.stop();
+  expect(await told()).toEqual([1, 1]);
   const operator = operatorAt(fixture);
   expect(await operator.withdraw(operator.of('A'), ada)).toMatchObject([{ result: 'canceled' }]);
   await operator.close();
+  expect(await told()).toEqual([0, 0]);
   expect(await wanted()).toMatchObject([{ topic: 'orders', lane: 0 }]);
   const tries = fixture.broker.batches.length;
   await fixture.drain();
