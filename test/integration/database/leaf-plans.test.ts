@@ -6,9 +6,11 @@ import { readStatus } from '../../../src/store/lane/status.ts';
 import { listMessages } from '../../../src/store/message/list.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { leavesOf, turnLeaf } from '../../support/fixtures/leaves.ts';
+import { leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { fullScansOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
 import { until } from '../../support/fixtures/until.ts';
+
+turnNoLeaves();
 
 let fixture: LaneFixture;
 beforeEach(async () => {

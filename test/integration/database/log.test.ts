@@ -5,7 +5,9 @@ import { readStoredMessage } from '../../../src/store/message/show.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
-import { leafOf, leavesOf, turnLeaf } from '../../support/fixtures/leaves.ts';
+import { leafOf, leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
+
+turnNoLeaves();
 
 let at: ArchiveFixture;
 beforeEach(async () => {
