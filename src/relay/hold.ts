@@ -24,6 +24,8 @@ export async function sitOutHold(
   hold: Hold,
   { own, firstProbeMs, deadline, stop }: HoldLimits,
 ): Promise<void> {
+  // A batch that was given up to stop says nothing about its address.
+  if (stop.aborted) return;
   await own.begin(hold);
   if (await isReachable()) await own.end();
 

@@ -84,6 +84,15 @@ test('a hold outlives its owner, however that ends: the next one continues it, a
   expect((await fixture.row('A')).attempts).toBe(0);
 });
 
+test('a batch that an owner gives up to stop puts its lane on no hold', async () => {
+  const stop = new AbortController();
+  fixture.broker.before = async () => stop.abort();
+  expect(await fixture.drain({ signal: stop.signal })).toBe('more');
+  expect(fixture.broker.batches).toHaveLength(1);
+  expect(await shown()).toBeNull();
+  expect(fixture.events.filter(({ type }) => type === 'hold-began')).toEqual([]);
+});
+
 test('a hold is as old as its cause in the figures, and in what the owner reports that ends it', async () => {
   await ways.stop();
   await fixture.database.query(

@@ -77,6 +77,15 @@ export const holdMutations: readonly Mutation[] = [
     title: 'a hold for which nothing waits any more is not shown, and gets its lane an owner',
   },
   {
+    name: 'batch-given-up-to-stop-is-a-hold',
+    promise: old,
+    file: 'src/relay/hold.ts',
+    find: '  if (stop.aborted) return;\n',
+    replace: '',
+    test: owners,
+    title: 'a batch that an owner gives up to stop puts its lane on no hold',
+  },
+  {
     name: 'hold-without-messages-is-shown',
     promise: old,
     file: 'src/store/lane/status.ts',
