@@ -2027,7 +2027,9 @@ begin
     )
     select s.topic, s.lane, last.position, l.snapshot is not null and last.position <= l.cursor
       and not exists (select from %1$s m where m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
-        and m.xid >= pg_snapshot_xmin(l.snapshot) and not pg_visible_in_snapshot(m.xid, l.snapshot))
+        and m.xid >= pg_snapshot_xmax(l.snapshot))
+      and not exists (select from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
+        select from %1$s m where m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.xid = running.xid offset 0) m)
     from lanes s left join outbox.lane l on l.topic = s.topic and l.n = s.lane
     cross join lateral (select m.position from %1$s m where m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.position > 0
       order by m.position desc limit 1) last
@@ -3301,6 +3303,25 @@ AS $function$
         placing substring(int8send((extract(epoch from clock_timestamp()) * 1000::numeric)::bigint) from 3) from 1 for 6),
       52, 1), 53, 1),
     'hex'::text)::uuid
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.visible_since(p_snapshot pg_snapshot, p_limit integer)
+ RETURNS SETOF outbox.message
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return query
+  (select m.* from outbox.message m where m.position > 0 and m.xid >= pg_snapshot_xmax(p_snapshot) order by m.xid desc limit p_limit)
+  union all
+  (select r.* from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+     select * from outbox.message m where m.position > 0 and m.xid = running.xid offset 0) r limit p_limit);
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.walk_blocked(p_topic text, p_lane integer, p_key text, p_keys integer)

@@ -1346,6 +1346,8 @@ end
 $$;
 
 -- How far the lanes go in a leaf that is sealed: their highest positions, and whether the lane has passed all of its messages there.
+-- Not by what a snapshot does not show: a transaction of hours, perhaps in another database, would have each row since then read, and
+-- passLeaf asks under a lock.
 create function outbox.lanes_of_leaf(p_leaf regclass) returns table (topic text, lane integer, "position" bigint, passed boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -1364,7 +1366,9 @@ begin
     )
     select s.topic, s.lane, last.position, l.snapshot is not null and last.position <= l.cursor
       and not exists (select from %1$s m where m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
-        and m.xid >= pg_snapshot_xmin(l.snapshot) and not pg_visible_in_snapshot(m.xid, l.snapshot))
+        and m.xid >= pg_snapshot_xmax(l.snapshot))
+      and not exists (select from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
+        select from %1$s m where m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.xid = running.xid offset 0) m)
     from lanes s left join outbox.lane l on l.topic = s.topic and l.n = s.lane
     cross join lateral (select m.position from %1$s m where m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.position > 0
       order by m.position desc limit 1) last
@@ -1946,6 +1950,25 @@ begin
         select * from only outbox.message r where r.position > 0 and r.xid = running.xid offset 0) m
     ) visible) n group by n.topic, n.lane
   ) x on true;
+end
+$$;
+
+-- The live messages that became visible since `p_snapshot`, newest first: at most `p_limit` of transactions from its xmax on, and as many of
+-- those that were running. For who follows what is new. A function for its settings: without them a leaf that has not been analyzed is
+-- read from its beginning.
+create function outbox.visible_since(p_snapshot pg_snapshot, p_limit integer) returns setof outbox.message language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+begin
+  return query
+  (select m.* from outbox.message m where m.position > 0 and m.xid >= pg_snapshot_xmax(p_snapshot) order by m.xid desc limit p_limit)
+  union all
+  (select r.* from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+     select * from outbox.message m where m.position > 0 and m.xid = running.xid offset 0) r limit p_limit);
 end
 $$;
 

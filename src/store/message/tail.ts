@@ -49,15 +49,11 @@ const ended = `m.state in ('published', 'confirmed', 'failed', 'canceled', 'supe
  * What became visible since the last look: rows of new transactions, exactly, as a relay looks at them; rows that ended, by their
  * time; and the rows that are followed, because a lane that passes a message does not write it. The first look reads no new rows.
  *
- * Three indexes, and each branch has a limit.
+ * Each branch has its index, and a limit.
  */
 const lookSql = `
   with fresh as materialized (
-    (select ${walkedColumns} from outbox.message m
-     where m.position > 0 and m.xid >= pg_snapshot_xmax($11::pg_snapshot) order by m.xid desc limit $14)
-    union all
-    (select r.* from pg_snapshot_xip($11::pg_snapshot) running (xid) cross join lateral (
-       select ${walkedColumns} from outbox.message m where m.position > 0 and m.xid = running.xid offset 0) r limit $14)
+    select ${walkedColumns} from outbox.visible_since($11, $14) m
   ), ended as materialized (
     select w.* from unnest(enum_range(null::outbox.state)) s (state) cross join lateral (
       select ${walkedColumns} from only outbox.message m
@@ -65,7 +61,8 @@ const lookSql = `
       order by m.updated_at desc, m.id desc limit $15) w
   ), read as (
     select * from fresh union select * from ended
-    union select ${walkedColumns} from outbox.message m where m.id = any($13::uuid[])
+    union select r.* from unnest($13::uuid[]) followed (id) cross join lateral (
+      select ${walkedColumns} from outbox.message m where m.id = followed.id offset 0) r
   ), seen as (
     select r.id, r.topic, r.lane, r.position, r.key, r.ref, r.workflow_id, r.due_at, r.attempts, r.last_error, r.created_at,
       r.updated_at, null::timestamptz as archived_at, case when r.state = 'ready' and r.position <= l.cursor

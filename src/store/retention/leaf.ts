@@ -54,8 +54,8 @@ export async function isLeafPassed(sql: Sql, n: string): Promise<boolean> {
 }
 
 /**
- * Takes a leaf that every lane has passed from the claims, and drops the index that only looks use. Its lanes are asked once more under
- * the lock, which waits for whoever has written there: a prepared transaction may have been committed meanwhile.
+ * Takes a leaf that every lane has passed from the claims. Its lanes are asked once more under the lock, which waits for whoever has
+ * written there: a prepared transaction may have been committed meanwhile.
  */
 export async function passLeaf(database: Database, n: string): Promise<boolean> {
   const { messages, newest } = await measureLeaf(database, n);
@@ -63,7 +63,6 @@ export async function passLeaf(database: Database, n: string): Promise<boolean> 
     await sql.query(`lock table only outbox.log_${n} in access exclusive mode`);
     if (!(await isLeafPassed(sql, n))) return;
     await moveTo(sql, n, 'log_passed');
-    await sql.query(`drop index if exists outbox.log_${n}_xid_idx`);
     await sql.query(
       'update outbox.leaf set messages = $2, newest_at = coalesce($3::timestamptz, outbox.clock()) where n = $1',
       [n, messages, newest],
@@ -100,8 +99,11 @@ export async function clearLeaf(database: Database, n: string, pace: LeafPace): 
               and m.position > 0 and m.position > coalesce(l.cursor, 0) order by m.position limit $2)
            union all
            (select m.id from outbox.log_${n} m where m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
-              and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmin(l.snapshot)
-              and not pg_visible_in_snapshot(m.xid, l.snapshot) limit $2)) b
+              and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmax(l.snapshot) limit $2)
+           union all
+           (select r.id from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
+              select m.id from outbox.log_${n} m where m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
+                and m.xid = running.xid and m.position + 0 <= l.cursor offset 0) r limit $2)) b
          where not s.passed limit $2
        )
        select (select count(*)::integer from behind) as count, outbox.take_out(array(select id from behind))`,
@@ -132,8 +134,8 @@ export async function isLeafOld(sql: Sql, n: string, lanes: readonly ArchivableL
 export function archiveLeaf(database: Database, n: string): Promise<boolean> {
   return inBriefLock(database, async (sql) => {
     await moveTo(sql, n, 'log_history');
-    // Of the queries of live messages; what is archived is found by id or position.
-    await sql.query(`drop index if exists outbox.log_${n}_topic_lane_xid_idx`);
+    // Of the queries of live messages, and of who follows what is new; what is archived is found by id or position.
+    await sql.query(`drop index if exists outbox.log_${n}_topic_lane_xid_idx, outbox.log_${n}_xid_idx`);
     await sql.query('update outbox.leaf set archived_at = outbox.clock() where n = $1', [n]);
   });
 }

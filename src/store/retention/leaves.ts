@@ -41,45 +41,40 @@ const untilDone: LeafPace = { signal: new AbortController().signal, progress: ()
 /** So many closed leaves may wait for their lanes; each costs every claim some microseconds. */
 const mostClosed = 8;
 
-/** Takes every leaf as far as it can go now, or until it is stopped. */
+/** Takes every leaf as far as it can go now, or until it is stopped. What fails for one leaf keeps no other, and is thrown at the end. */
 export async function moveLeaves(
   database: Database,
   rules: LeafRules,
   pace: LeafPace = untilDone,
 ): Promise<MovedLeaves> {
+  const failures: unknown[] = [];
+  const each = async (leaves: readonly Leaf[], step: (leaf: Leaf, index: number) => Promise<void>) => {
+    for (const [index, leaf] of leaves.entries()) {
+      if (isOver(pace)) return;
+      await step(leaf, index).catch((error: unknown) => failures.push(error));
+    }
+  };
   await closeOld(database, rules.leafMs);
-  const moved = { archived: 0, dropped: 0, inUse: await passClosed(database, pace) };
+  const moved = { archived: 0, dropped: 0, inUse: 0 };
+  const closed = await readLeaves(database, 'closed_at is not null and messages is null');
+  await each(closed, async ({ n }, index) => {
+    if (!(await sealLeaf(database, n))) return;
+    if (index < closed.length - mostClosed) await clearLeaf(database, n, pace);
+    if ((await isLeafPassed(database, n)) && !(await passLeaf(database, n))) moved.inUse += 1;
+  });
   const lanes = await readArchivableLanes(database, rules.archiveAfterMs, rules.suspectAgeMs);
-  const old = await readLeaves(
-    database,
-    `${older('newest_at')} and archived_at is null`,
-    rules.archiveAfterMs,
-  );
-  for (const { n, messages } of old) {
-    if (isOver(pace)) return moved;
-    if (!(await isLeafOld(database, n, lanes))) continue;
+  const old = `${older('newest_at')} and archived_at is null`;
+  await each(await readLeaves(database, old, rules.archiveAfterMs), async ({ n, messages }) => {
+    if (!(await isLeafOld(database, n, lanes))) return;
     if (await archiveLeaf(database, n)) moved.archived += messages;
     else moved.inUse += 1;
-  }
-  for (const { n } of await readLeaves(database, older('archived_at'), rules.historyMs)) {
-    if (isOver(pace)) return moved;
+  });
+  await each(await readLeaves(database, older('archived_at'), rules.historyMs), async ({ n }) => {
     if (await dropLeaf(database, n)) moved.dropped += 1;
     else moved.inUse += 1;
-  }
+  });
+  if (failures.length > 0) throw failures[0];
   return moved;
-}
-
-/** @returns how many leaves could be passed, and are in use */
-async function passClosed(database: Database, pace: LeafPace): Promise<number> {
-  let inUse = 0;
-  const closed = await readLeaves(database, 'closed_at is not null and messages is null');
-  for (const [index, { n }] of closed.entries()) {
-    if (isOver(pace)) return inUse;
-    if (!(await sealLeaf(database, n))) continue;
-    if (index < closed.length - mostClosed) await clearLeaf(database, n, pace);
-    if ((await isLeafPassed(database, n)) && !(await passLeaf(database, n))) inUse += 1;
-  }
-  return inUse;
 }
 
 interface Leaf {

@@ -45,6 +45,30 @@ test('status, lists and selections scan no passed leaf', async () => {
   }
 });
 
+test('to find out that a leaf is passed reads no message of it, although a transaction has been open since before the first', async () => {
+  const { database } = fixture;
+  const open = await fixture.begin();
+  await open.query('select pg_current_xact_id()');
+  await storeMessages(
+    database,
+    fixture.topic,
+    Array.from({ length: 2_000 }, () => ({ payload: '1' })),
+  );
+  await database.query(
+    `update outbox.lane set cursor = (select max(position) from outbox.message), snapshot = pg_current_snapshot()`,
+  );
+  const read = await database.transaction(async (sql) => {
+    expect(await sql.query(`select passed from outbox.lanes_of_leaf('outbox.log_1')`)).toEqual([
+      { passed: true },
+    ]);
+    return sql.query(
+      `select pg_stat_get_xact_tuples_returned('outbox.log_1_topic_lane_xid_idx'::regclass)::integer as entries`,
+    );
+  });
+  expect(read).toEqual([{ entries: 0 }]);
+  await open.rollback();
+});
+
 test('a query that is planned while the first leaf moves looks for it in both tables', async () => {
   // PostgreSQL expects no children of a table that never had one, and decides that before it looks for those of the others.
   const rows = await fixture.database.query(

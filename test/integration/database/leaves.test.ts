@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { MovedLeaves } from '../../../src/store/retention/leaves.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
 import { leafOf, leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
+import type { OpenTransaction } from '../../support/fixtures/open-transaction.ts';
 
 turnNoLeaves();
 
@@ -10,6 +11,18 @@ beforeEach(async () => {
   at = await archiveFixture();
 });
 afterEach(() => at.fixture.drop());
+
+/** Leaves `late` behind another message, in a transaction that still runs, among others or as the newest one of all. */
+async function sendLate(late: 'running' | 'newest', label: string): Promise<OpenTransaction> {
+  const { fixture } = at;
+  const early = await fixture.begin();
+  await early.query('select pg_current_xact_id()');
+  const open = await fixture.begin();
+  await fixture.send('late', { key: 'k' }, open);
+  await fixture.send(label, {}, late === 'newest' ? early : undefined);
+  await early.commit();
+  return open;
+}
 
 test('a leaf that has served its time is closed, passed, archived and dropped, and none of its messages is written', async () => {
   const { fixture } = at;
@@ -144,47 +157,49 @@ test('a leaf stays while one of its lanes is behind, and changes of lanes move m
   expect((await leavesOf(database))[0]).toBe('log_1 log_passed');
 });
 
-test('a lane that stays behind for nine leaves does not keep the first one: its messages move beside the log, in order', async () => {
-  const { fixture } = at;
-  const { database } = fixture;
-  const late = await fixture.begin();
-  await fixture.send('late', { key: 'k' }, late);
-  await fixture.send('passed');
-  await fixture.drain();
-  await fixture.send('seen', { key: 'k' });
-  await late.commit();
-  for (let n = 0; n < 8; n += 1) {
+test.each(['running', 'newest'] as const)(
+  'a lane that stays behind for nine leaves does not keep the first one: its messages move beside the log, in order (%s)',
+  async (late) => {
+    const { fixture } = at;
+    const { database } = fixture;
+    const open = await sendLate(late, 'passed');
+    await fixture.drain();
+    await fixture.send('seen', { key: 'k' });
+    await open.commit();
+    for (let n = 0; n < 8; n += 1) {
+      await turnLeaf(database);
+      expect((await leavesOf(database))[0]).toBe('log_1 log');
+      await fixture.send(`leaf ${n}`, { key: 'k' });
+    }
+
+    await turnLeaf(database);
+    expect((await leavesOf(database)).slice(0, 2)).toEqual(['log_1 log_passed', 'log_2 log']);
+    for (const label of ['late', 'seen']) expect(await leafOf(database, fixture.idOf(label))).toBe('message');
+    expect(await fixture.states('late', 'seen', 'passed')).toEqual(['ready', 'ready', 'published']);
+    await fixture.drain();
+    const leaves = [...Array(8).keys()].map((n) => `leaf ${n}`);
+    expect(fixture.broker.labels).toEqual(['passed', 'late', 'seen', ...leaves]);
+  },
+);
+
+test.each(['running', 'newest'] as const)(
+  'a leaf stays for a message that was committed behind the cursor of its lane (%s)',
+  async (late) => {
+    const { fixture } = at;
+    const { database } = fixture;
+    const open = await sendLate(late, 'other');
+    await fixture.drain();
+    await turnLeaf(database);
+    await open.commit();
     await turnLeaf(database);
     expect((await leavesOf(database))[0]).toBe('log_1 log');
-    await fixture.send(`leaf ${n}`, { key: 'k' });
-  }
 
-  await turnLeaf(database);
-  expect((await leavesOf(database)).slice(0, 2)).toEqual(['log_1 log_passed', 'log_2 log']);
-  for (const label of ['late', 'seen']) expect(await leafOf(database, fixture.idOf(label))).toBe('message');
-  expect(await fixture.states('late', 'seen', 'passed')).toEqual(['ready', 'ready', 'published']);
-  await fixture.drain();
-  const leaves = [...Array(8).keys()].map((n) => `leaf ${n}`);
-  expect(fixture.broker.labels).toEqual(['passed', 'late', 'seen', ...leaves]);
-});
-
-test('a leaf stays for a message that was committed behind the cursor of its lane', async () => {
-  const { fixture } = at;
-  const { database } = fixture;
-  const open = await fixture.begin();
-  await fixture.send('late', {}, open);
-  await fixture.send('other');
-  await fixture.drain();
-  await turnLeaf(database);
-  await open.commit();
-  await turnLeaf(database);
-  expect((await leavesOf(database))[0]).toBe('log_1 log');
-
-  await fixture.drain();
-  await turnLeaf(database);
-  expect((await leavesOf(database))[0]).toBe('log_1 log_passed');
-  expect(fixture.broker.labels).toEqual(['other', 'late']);
-});
+    await fixture.drain();
+    await turnLeaf(database);
+    expect((await leavesOf(database))[0]).toBe('log_1 log_passed');
+    expect(fixture.broker.labels).toEqual(['other', 'late']);
+  },
+);
 
 test('a leaf stays while a lane has seen messages there that it has not sent yet', async () => {
   const { fixture } = at;
@@ -200,6 +215,19 @@ test('a leaf stays while a lane has seen messages there that it has not sent yet
   expect(fixture.broker.labels).toEqual(['seen']);
   await turnLeaf(database);
   expect((await leavesOf(database))[0]).toBe('log_1 log_passed');
+});
+
+test('a leaf whose step fails keeps no other one, and the failure is told', async () => {
+  const { fixture } = at;
+  const { database } = fixture;
+  await fixture.send('first');
+  await turnLeaf(database);
+  await fixture.send('second');
+  await turnLeaf(database);
+  await fixture.drain();
+  await database.query('drop table outbox.log_1');
+  await expect(turnLeaf(database)).rejects.toThrow('outbox.log_1');
+  expect(await leavesOf(database)).toEqual(['log_2 log_passed', 'log_3 log']);
 });
 
 test('an empty leaf is not closed, and relays open one leaf together', async () => {

@@ -36,11 +36,21 @@ export const watchingMutations: readonly Mutation[] = [
   {
     name: 'tail-misses-late-commits',
     promise: gapless,
-    file: 'src/store/message/tail.ts',
-    find: 'from outbox.message m where m.position > 0 and m.xid = running.xid offset 0',
-    replace: 'from outbox.message m where m.position > 0 and m.xid = running.xid and false offset 0',
+    file: 'outbox.visible_since()',
+    find: 'm.xid = running.xid offset 0',
+    replace: 'm.xid = running.xid and false offset 0',
     test: 'test/integration/operations/tail.test.ts',
     title: 'tail finds what an older transaction commits late',
+  },
+  {
+    name: 'tail-scans-passed-leaves',
+    promise: gapless,
+    file: 'src/store/retention/leaf.ts',
+    find: "    await moveTo(sql, n, 'log_passed');\n",
+    replace:
+      "    await moveTo(sql, n, 'log_passed');\n    await sql.query(`drop index outbox.log_${n}_xid_idx`);\n",
+    test: 'test/integration/operations/tail-plan.test.ts',
+    title: 'a look of a tail reads only what is new, ',
   },
   {
     name: 'tail-hides-gaps',
