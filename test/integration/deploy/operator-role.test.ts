@@ -16,6 +16,7 @@ import { applyRoles, type RoleName, type Roles } from '../../support/fixtures/ro
 import { byPg } from '../../support/fixtures/transaction-ways.ts';
 import { KafkaFixture } from '../../support/kafka/kafka-fixture.ts';
 
+const changed = { changed: true };
 const by = ada;
 const hourly = { every: '1h' } as const;
 const numbers = topic('numbers', z.object({ n: z.number() }));
@@ -148,10 +149,13 @@ async function fill(): Promise<{ readonly reads: Calls; readonly changes: Calls 
         call: (at) => at.alerts.silence('failed', { ...by, for: '1h' }),
         answer: { until: expect.any(Date) },
       },
-      'schedules.pause': { call: (at) => at.schedules.pause('hourly', by), answer: expect.anything() },
-      'schedules.resume': { call: (at) => at.schedules.resume('hourly', by), answer: expect.anything() },
-      'schedules.run': { call: (at) => at.schedules.run('hourly', by), answer: expect.anything() },
-      'schedules.remove': { call: (at) => at.schedules.remove('hourly', by), answer: expect.anything() },
+      'schedules.pause': { call: (at) => at.schedules.pause('hourly', by), answer: changed },
+      'schedules.resume': { call: (at) => at.schedules.resume('hourly', by), answer: changed },
+      'schedules.run': {
+        call: (at) => at.schedules.run('hourly', by),
+        answer: { messageId: expect.any(String) },
+      },
+      'schedules.remove': { call: (at) => at.schedules.remove('hourly', by), answer: changed },
     },
   };
 }
