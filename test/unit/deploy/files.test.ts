@@ -58,7 +58,7 @@ const deployment = z.object({
         containers: z.tuple([
           secured.extend({
             ports: z.array(z.object({ name: z.string(), containerPort: z.number() })),
-            startupProbe: probe,
+            startupProbe: z.undefined().optional(),
             livenessProbe: probe,
             readinessProbe: probe,
           }),
@@ -98,8 +98,7 @@ test('on Kubernetes two relays are probed where they answer, have 30 s to stop, 
     { name: 'metrics', containerPort: 9464 },
   ]);
   expect(spec.template.metadata.annotations['prometheus.io/port']).toBe('9464');
-  expect([container.startupProbe, container.livenessProbe, container.readinessProbe]).toMatchObject([
-    { httpGet: { path: '/started', port: 'health' } },
+  expect([container.livenessProbe, container.readinessProbe]).toMatchObject([
     { httpGet: { path: '/live', port: 'health' } },
     { httpGet: { path: '/ready', port: 'health' } },
   ]);
