@@ -270,6 +270,7 @@ create table outbox.group_place (
   address text collate "C" not null,
   consumer_group text collate "C" not null,
   look bigint not null default 0,
+  looked_at timestamp with time zone not null default clock_timestamp(),
   places jsonb not null default '{}'::jsonb
 );
 constraint group_place_pkey PRIMARY KEY (transport, address, consumer_group);

@@ -103,15 +103,16 @@ create table outbox.group_place (
   transport      text collate "C" not null,
   address        text collate "C" not null,
   consumer_group text collate "C" not null,
-  -- Number of the look that this is from; earlier ones, which took longer, change nothing.
+  -- Number of the look that this is from; earlier ones, which took longer, change nothing. And when it was noted.
   look           bigint not null default 0,
+  looked_at      timestamptz not null default clock_timestamp(),
   -- {"0": {"at": the first offset that it has not committed, "sinceMs": …, "told": whether the hook was called for this stall}, …}:
   -- by partition, if messages wait there.
   places         jsonb not null default '{}',
   primary key (transport, address, consumer_group)
 );
 
--- One row: what one relay has last read for all, for metrics and alerts; the number voids an earlier reading.
+-- One row: what one relay has last read for all, for metrics and alerts. The number is that of the last reading that has begun.
 create table outbox.figures (
   only_one boolean primary key default true check (only_one),
   number   bigint not null,

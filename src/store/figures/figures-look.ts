@@ -4,7 +4,7 @@ import type { Figures, NotedFigures } from './figures.ts';
 /**
  * Begins a reading for all relays, if the last one of any relay is long enough ago on the server's clock.
  *
- * @returns its number, which a later reading voids; `undefined`: it is not time yet
+ * @returns its number; `undefined`: it is not time yet
  */
 export async function beginFiguresLook(sql: Sql, everyMs: number): Promise<string | undefined> {
   const [begun] = await sql.query<{ number: string }>(
@@ -17,10 +17,16 @@ export async function beginFiguresLook(sql: Sql, everyMs: number): Promise<strin
   return begun?.number;
 }
 
-/** Notes what a reading has found. @returns false if a later one has begun: its figures are newer */
+/**
+ * Notes what a reading has found.
+ *
+ * @returns false if a later one is noted: its figures are newer. One that has only begun does not count: of a database that is read more
+ * slowly than relays begin to read, nothing would be noted.
+ */
 export async function noteFigures(sql: Sql, number: string, figures: Figures): Promise<boolean> {
   const noted = await sql.query(
-    `update outbox.figures set figures = $2::jsonb, noted = number, noted_at = clock_timestamp() where number = $1::bigint returning number`,
+    `update outbox.figures set figures = $2::jsonb, noted = $1::bigint, noted_at = clock_timestamp()
+     where noted is null or noted < $1::bigint returning number`,
     [number, JSON.stringify(figures)],
   );
   return noted.length > 0;

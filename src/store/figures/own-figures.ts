@@ -25,6 +25,9 @@ export async function readTries(sql: Sql, limit: number): Promise<Figures['tries
   return row ?? { published: 0, failed: 0 };
 }
 
+/** A group of which nobody has noted anything for so long is not watched any more, or its broker knows it no longer. */
+const unwatchedMs = 10 * 60_000;
+
 /** The groups for which messages wait, by a topic of their address, as the look at where groups stand noted them, those that stand longest first. */
 export async function readStandingGroups(sql: Sql): Promise<readonly StandingGroup[]> {
   return sql.query<StandingGroup>(
@@ -33,7 +36,8 @@ export async function readStandingGroups(sql: Sql): Promise<readonly StandingGro
        extract(epoch from outbox.clock())::float8 * 1000 - s.since as "standsMs"
      from outbox.group_place p cross join lateral (
        select min((e.value ->> 'sinceMs')::float8) as since from jsonb_each(p.places) e) s
-     where s.since is not null order by 3 desc limit 1000`,
+     where s.since is not null and p.looked_at > clock_timestamp() - $1 * interval '1 ms' order by 3 desc limit 1000`,
+    [unwatchedMs],
   );
 }
 

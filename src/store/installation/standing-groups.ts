@@ -109,7 +109,7 @@ export async function writeGroupNote(
   { places }: GroupNote,
 ): Promise<void> {
   await sql.query(
-    `update outbox.group_place set places = $5::jsonb, look = $4::bigint
+    `update outbox.group_place set places = $5::jsonb, look = $4::bigint, looked_at = clock_timestamp()
      where transport = $1 and address = $2 and consumer_group = $3`,
     [transport, address, group, number, JSON.stringify(places)],
   );

@@ -11,13 +11,13 @@ export interface LaneStatus {
   readonly oldestDueMs: number | null;
   /** Ready messages not yet published; counting stops at 100,000. */
   readonly ready: number;
-  /** Messages behind a retrying or failed one of their key; counting stops at 100,000. */
+  /** Messages behind a retrying or failed one of their key; counting stops at 100,000 of the topic. */
   readonly blocked: number;
-  /** Messages that wait for their next try; counting stops at 100,000. */
+  /** Messages that wait for their next try; counting stops at 100,000 of the topic. */
   readonly retrying: number;
   /** Messages that are not due yet; counting stops at 100,000. */
   readonly waiting: number;
-  /** Messages that have failed and wait for a person; counting stops at 100,000. */
+  /** Messages that have failed and wait for a person; counting stops at 100,000 of the topic. */
   readonly failed: number;
   /** What it waits for, whether or not it has an owner; `null`: nothing, nothing is left to send, or it is paused. */
   readonly hold: LaneHold | null;
@@ -66,10 +66,10 @@ export async function readStatus(sql: Sql, countingTo = countLimit): Promise<rea
               and r.position + 0 <= l.cursor offset 0) s limit $1)
        ) m
        union all
-       (select * from (
-          select topic, lane, state, due_at, created_at from only outbox.message where state = 'retrying'
-          union all select topic, lane, state, due_at, created_at from only outbox.message where state = 'blocked'
-          union all select topic, lane, state, due_at, created_at from only outbox.message where state = 'failed') b limit $1)
+       select b.* from (select distinct topic from lanes) t
+       cross join (values ('retrying'::outbox.state), ('blocked'), ('failed')) s (state) cross join lateral (
+         select m.topic, m.lane, m.state, m.due_at, m.created_at from only outbox.message m
+         where m.topic = t.topic and m.state = s.state and m.state <> 'ready' and m.position > 0 limit $1) b
        union all
        (select topic, lane, state, due_at, created_at from only outbox.message where state in ('waiting', 'retrying')
           and state = 'waiting' limit $1)

@@ -12,15 +12,17 @@ beforeEach(async () => {
 });
 afterEach(() => at.fixture.drop());
 
-/** Leaves `late` behind another message, in a transaction that still runs, among others or as the newest one of all. */
-async function sendLate(late: 'running' | 'newest', label: string): Promise<OpenTransaction> {
+/** Leaves `late` behind the cursor of its lane, in a transaction that runs, among others or as the newest one of all. */
+async function drainPastLate(late: 'running' | 'newest', label: string): Promise<OpenTransaction> {
   const { fixture } = at;
-  const early = await fixture.begin();
+  const [early, open] = [await fixture.begin(), await fixture.begin()];
   await early.query('select pg_current_xact_id()');
-  const open = await fixture.begin();
   await fixture.send('late', { key: 'k' }, open);
-  await fixture.send(label, {}, late === 'newest' ? early : undefined);
+  await fixture.send(label, {}, early);
   await early.commit();
+  await fixture.drain();
+  const [{ xid } = { xid: '' }] = await open.query<{ xid: string }>('select pg_current_xact_id() as xid');
+  if (late === 'newest') await fixture.database.query(`update outbox.lane set snapshot = '${xid}:${xid}:'`);
   return open;
 }
 
@@ -162,8 +164,7 @@ test.each(['running', 'newest'] as const)(
   async (late) => {
     const { fixture } = at;
     const { database } = fixture;
-    const open = await sendLate(late, 'passed');
-    await fixture.drain();
+    const open = await drainPastLate(late, 'passed');
     await fixture.send('seen', { key: 'k' });
     await open.commit();
     for (let n = 0; n < 8; n += 1) {
@@ -187,8 +188,7 @@ test.each(['running', 'newest'] as const)(
   async (late) => {
     const { fixture } = at;
     const { database } = fixture;
-    const open = await sendLate(late, 'other');
-    await fixture.drain();
+    const open = await drainPastLate(late, 'other');
     await turnLeaf(database);
     await open.commit();
     await turnLeaf(database);

@@ -59,6 +59,10 @@ test('figures count messages, tries, holds, stalls, overdue receipts, leaves, dr
        ('memory', 'orders', 'at the end', '{}')`,
   );
   await database.query(
+    `insert into outbox.group_place (transport, address, consumer_group, places, looked_at)
+     select transport, address, 'gone', places, clock_timestamp() - interval '11 minutes' from outbox.group_place where places <> '{}'`,
+  );
+  await database.query(
     `update outbox.leaf set closed_at = outbox.clock() - interval '2 days', messages = 1, newest_at = outbox.clock() - interval '2 days'`,
   );
   await writeReconciliation(database, {
@@ -230,6 +234,20 @@ test('one relay of two reads the figures of an interval, and both see them', asy
   expect(seen[0].at(-1)?.figures.relays).toBe(0);
   expect(seen.every((mine) => new Set(mine.map(({ number }) => number)).size >= 3)).toBe(true);
   expect(errors).toEqual([]);
+});
+
+test('figures of a reading that takes longer than the interval are noted', async ({ onTestFinished }) => {
+  const lanes = await laneFixture();
+  onTestFinished(() => lanes.drop());
+  const { database } = lanes;
+  const slow = await beginFiguresLook(database, 0);
+  const next = await beginFiguresLook(database, 0);
+  const figures = await readFigures(database);
+
+  expect(await noteFigures(database, slow ?? '', { ...figures, relays: 1 })).toBe(true);
+  expect(await readFiguresNote(database)).toMatchObject({ number: slow, figures: { relays: 1 } });
+  expect(await noteFigures(database, next ?? '', { ...figures, relays: 2 })).toBe(true);
+  expect(await readFiguresNote(database)).toMatchObject({ number: next, figures: { relays: 2 } });
 });
 
 test('figures of a reading that a later one has overtaken are not noted', async ({ onTestFinished }) => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { statusCommand } from '../../../src/cli/status-command.ts';
 import { statusOf } from '../../../src/operations/status.ts';
 import { acquireLane } from '../../../src/store/lane/lease.ts';
+import { readStatus } from '../../../src/store/lane/status.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { written } from '../../support/fixtures/written.ts';
 
@@ -90,4 +91,16 @@ test('a blocked message whose key is free is work for a relay', async (context) 
 
   expect(await lanes.states('retrying', 'blocked')).toEqual(['canceled', 'blocked']);
   expect((await statusOf(lanes.database)).lanes).toMatchObject([{ hasWork: true }]);
+});
+
+test('more blocked messages than are counted hide neither the failed one before them nor those that are tried again', async ({
+  onTestFinished,
+}) => {
+  const lanes = await laneFixture({ exhausted: 'block-key', retry: ['1h'] });
+  onTestFinished(() => lanes.drop());
+  await failed(lanes);
+  for (const label of ['1', '2', '3']) await lanes.send(label, { key: 'F' });
+  await lanes.drain();
+  await retrying(lanes);
+  expect(await readStatus(lanes.database, 2)).toMatchObject([{ failed: 1, blocked: 2, retrying: 1 }]);
 });
