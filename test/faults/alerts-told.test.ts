@@ -11,7 +11,7 @@ import {
   certificateExpires,
   clockOff,
   drift,
-  messageLocked,
+  messagesLate,
   poisonForTheBroker,
   poisonForTheGroup,
   relayKilled,
@@ -49,6 +49,7 @@ test('in a story of faults every alert is told once by two relays when it begins
   expect(rules).toEqual(new Set(alertRuleNames));
   const fired = await stage.prometheus.fired();
   expect(fired).toEqual([...story.expectedOfPrometheus, 'OutboxNoRelay'].toSorted());
+  expect(fired).toEqual(stage.prometheus.known);
   expect(await stage.prometheus.firing()).toEqual([]);
 });
 
@@ -71,7 +72,7 @@ async function faults(stage: StoryStage, relays: readonly StoryRelay[], billing:
   await story.fault(stuckConsumer(stage, billing));
   await story.over(['successRate'], 'poison for the broker');
   await Promise.all(
-    [poisonForTheGroup(stage, billing), messageLocked(stage)].map((fault) => story.fault(fault)),
+    [poisonForTheGroup(stage, billing), messagesLate(stage)].map((fault) => story.fault(fault)),
   );
   // Together: without Temporal lanes change their owners while their broker is away.
   await Promise.all([brokerAway(stage, billing), temporalAway(stage)].map((fault) => story.fault(fault)));

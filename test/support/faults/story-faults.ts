@@ -1,9 +1,10 @@
+import type { Pool } from 'pg';
 import { expect } from 'vitest';
 import { send, sendBatch, transaction } from '../../../src/index.ts';
 import { scheduleIds } from '../../../src/temporal/relay/schedules.ts';
 import { ada } from '../fixtures/operator.ts';
 import type { StoryFault } from './alert-story.ts';
-import type { Billing, StoryRelay, StoryStage } from './story-stage.ts';
+import { type Billing, lanesOfJobs, type StoryRelay, type StoryStage } from './story-stage.ts';
 
 /** More than `lag` allows by default. */
 const flood = 10_100;
@@ -109,24 +110,34 @@ export function poisonForTheGroup(
   };
 }
 
-/** Somebody's transaction keeps a message locked whose time has come, so nobody can release it. */
-export function messageLocked({ client, database, topics: { orders } }: StoryStage): StoryFault {
-  const { open, opened } = gate();
-  let holding: Promise<void> = Promise.resolve();
+/** Somebody's transaction keeps a message locked whose time has come, so nobody can release it; others are stored after their time. */
+export function messagesLate({ client, operator, pool, story, topics: { orders } }: StoryStage): StoryFault {
+  let unlock = (): Promise<void> => Promise.resolve();
   return {
-    name: 'a message is locked',
-    tells: ['lateness'],
-    async begin() {
+    name: 'messages are late',
+    tells: ['lateness', 'oldestDue'],
+    prometheus: ['OutboxDelayedMessagesLate'],
+    async begin(again) {
       const { id } = await transaction(client, (tx) => send(tx, orders, { n: 1 }, { after: 1_000 }));
-      holding = database.transaction(async (sql) => {
-        await sql.query('select from outbox.message where id = $1 for update', [id]);
-        await opened;
-      });
+      unlock = await locked(pool, id);
+      await expect.poll(() => story.told, { timeout: 30_000 }).toContain('oldestDue firing');
+      while (again()) {
+        const late = await transaction(client, (tx) => send(tx, orders, { n: 1 }, { at: minutesAgo(2) }));
+        await expect.poll(async () => (await operator.show(late.id))?.message?.state).toBe('published');
+      }
     },
-    async end() {
-      open();
-      await holding;
-    },
+    end: () => unlock(),
+  };
+}
+
+/** Locks the row of a message. @returns what unlocks it */
+async function locked(pool: Pool, id: string): Promise<() => Promise<void>> {
+  const session = await pool.connect();
+  await session.query('begin');
+  await session.query('select from outbox.message where id = $1 for update', [id]);
+  return async () => {
+    await session.query('rollback');
+    session.release();
   };
 }
 
@@ -229,24 +240,34 @@ export function clockOff(relays: readonly StoryRelay[]): StoryFault {
   };
 }
 
-/** The relay that has the lane freezes, and is killed before others take the lane from it; another one starts in its place. */
+/** The relay that has more lanes freezes, and is killed when another one has taken them; another one starts in its place. */
 export function relayKilled(
-  { client, relay, topics: { orders } }: StoryStage,
+  { client, relay, topics: { jobs } }: StoryStage,
   relays: readonly StoryRelay[],
 ): StoryFault {
   let frozen: StoryRelay | undefined;
+  const toEachLane = () => {
+    const spread = Array.from({ length: 8 * lanesOfJobs }, (_, n) => ({ payload: { n } }));
+    return transaction(client, (tx) => sendBatch(tx, jobs, spread));
+  };
   return {
     name: 'a relay freezes and is killed',
     tells: ['oldestDue'],
-    prometheus: ['OutboxOneRelay'],
+    prometheus: ['OutboxOneRelay', 'OutboxLanesTakenOver'],
     async begin() {
-      const owner = async (): Promise<StoryRelay | undefined> => {
-        const owning = await Promise.all(relays.map((each) => each.owns('orders')));
-        return relays[owning.indexOf(true)];
-      };
-      await expect.poll(async () => (frozen = await owner())).toBeDefined();
+      await toEachLane();
+      await expect
+        .poll(
+          async () => {
+            const lanes = await Promise.all(relays.map((each) => each.lanesOf('jobs')));
+            frozen = relays[lanes.indexOf(Math.max(...lanes))];
+            return lanes.reduce((sum, one) => sum + one, 0);
+          },
+          { timeout: 30_000 },
+        )
+        .toBe(lanesOfJobs);
       frozen?.signal('SIGSTOP');
-      await transaction(client, (tx) => send(tx, orders, { n: 1 }));
+      await toEachLane();
     },
     async end() {
       frozen?.signal('SIGKILL');

@@ -32,8 +32,8 @@ export type StoryStage = Awaited<ReturnType<typeof storyStage>>;
 
 /** A relay of the story, by the command. */
 export interface StoryRelay extends CliProcess {
-  /** Whether it drains the lane of this topic, by its own metrics. */
-  readonly owns: (topic: string) => Promise<boolean>;
+  /** How many lanes of this topic it drains, by its own metrics. */
+  readonly lanesOf: (topic: string) => Promise<number>;
 }
 
 /** What a handler does with a message. */
@@ -43,6 +43,9 @@ export interface Billing {
   /** It refuses everything below 0: -1 for good, others for now. */
   refusing: boolean;
 }
+
+/** So many that a relay which ends leaves more of them to others than `OutboxLanesTakenOver` allows. */
+export const lanesOfJobs = 40;
 
 const numbered = z.object({ n: z.number(), filling: z.string().optional() });
 const program = fileURLToPath(new URL('../../../dist/src', import.meta.url));
@@ -95,11 +98,13 @@ export async function storyStage(context: TestContext) {
       address: await createTopic(seen, { configEntries: [{ name: 'max.message.bytes', value: '5000' }] }),
       confirm: { group: 'billing', receiptTimeout: '1s' },
     },
+    jobs: { transport: 'kafka', address: await createTopic(seen), lanes: lanesOfJobs },
     hooks: { transport: 'http', address: https.url },
   } as const;
   const topics = {
     orders: topic('orders', numbered, options.orders),
     invoices: topic('invoices', numbered, options.invoices),
+    jobs: topic('jobs', numbered, options.jobs),
   };
   const hook = await hookServer(context);
   const connection = await Connection.connect({ address: inject('temporalAddress') });
@@ -147,6 +152,7 @@ export async function storyStage(context: TestContext) {
     https,
     node,
     operator,
+    pool,
     prometheus,
     temporal,
     topics,
@@ -210,14 +216,14 @@ async function startRelayOf(context: TestContext, settings: object, port: number
   });
   await expect
     .poll(() => relay.stdout() + relay.stderr(), { timeout: 120_000 })
-    .toContain('Delivering 3 topics');
+    .toContain('Delivering 4 topics');
   const owned = (topicName: string) =>
-    new RegExp(`^outbox_lanes_owned\\{[^}]*messaging_destination_name="${topicName}"[^}]*\\} 1$`, 'm');
+    new RegExp(`^outbox_lanes_owned\\{[^}]*messaging_destination_name="${topicName}"[^}]*\\} (\\d+)$`, 'm');
   return {
     ...relay,
-    async owns(topicName) {
+    async lanesOf(topicName) {
       const page = await fetch(`http://127.0.0.1:${port}/metrics`);
-      return owned(topicName).test(await page.text());
+      return Number(owned(topicName).exec(await page.text())?.[1] ?? 0);
     },
   };
 }
