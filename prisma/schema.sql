@@ -1367,7 +1367,7 @@ begin
     create index on %1$s (xid) where position > 0;
     alter table %1$s replica identity full;
     create trigger log_state before update of state on %1$s for each row
-    when (new.state not in ('ready', 'published')) execute function outbox.refuse_in_log();
+    when (new.state <> 'ready') execute function outbox.refuse_in_log();
     alter table %1$s owner to %2$s;
   $ddl$, leaf, (select c.relowner::regrole from pg_class c where c.oid = 'outbox.message'::regclass));
 end

@@ -23,7 +23,7 @@ export interface Adoption {
  *
  * Snapshots and transaction ids belong to one cluster. The old ones are used a last time, to mark what was published; then
  * every row gets a transaction id of this cluster, and every lane starts over. One transaction, during which nothing else may
- * read or write messages; it takes about as long as rewriting the table.
+ * read or write messages; it takes about as long as rewriting the table, and what the log has published.
  *
  * @param newInstallation true for a copy whose original stays in use: another id, and other workflow ids
  * @throws OutboxError `OUTBOX_STILL_DELIVERING` while a relay owns a lane of a database that was not moved
@@ -44,6 +44,7 @@ export async function adoptDatabase(
     }
     // Before the lanes are reset: their cursors show how far positions had come.
     await raiseSequences(sql);
+    await takeOutPassed(sql);
     const settled = await settlePassed(sql);
     const ready = await renewReady(sql);
     await renewOthers(sql);
@@ -79,23 +80,36 @@ async function readAdoptable(sql: Sql): Promise<Adoptable> {
   return row;
 }
 
+const isPassed = `l.topic = m.topic and l.n = m.lane and m.state = 'ready'
+       and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)`;
+
 /**
- * Marks passed rows as published. Their time is known if only one batch can have been theirs. As in the archive, only the
- * nearest batches that end at the row or later are considered, because reading all of them would take forever.
+ * Moves passed messages out of the log: there a message is ready, and published by its lane alone, which starts over. As outbox.take_out,
+ * but of any number.
  */
+async function takeOutPassed(sql: Sql): Promise<void> {
+  for (const parent of ['log', 'log_passed']) {
+    await sql.query(
+      `with gone as (delete from outbox.${parent} m using outbox.lane l where ${isPassed} returning m.*)
+       insert into outbox.message (id, topic, lane, position, xid, key, payload, headers, state, workflow_id, maybe_published, created_at,
+         updated_at, expunged_at)
+       select g.id, g.topic, g.lane, g.position, g.xid, g.key, g.payload, g.headers, g.state, outbox.lane_workflow_id(g.topic, g.lane),
+         g.maybe_published, g.created_at, g.updated_at, g.expunged_at
+       from gone g`,
+    );
+  }
+}
+
+/** Marks passed rows as published, with what their batches say. */
 async function settlePassed(sql: Sql): Promise<number> {
   return changedBy(
     sql,
     `update outbox.message m set state = 'published', updated_at = outbox.clock(), xid = pg_current_xact_id(),
-       published_at = coalesce(m.published_at, (
-         select case when count(*) = 1 then max(near.published_at) end
-         from (select b.first_position, b.published_at from outbox.batch b
-           where b.topic = m.topic and b.lane = m.lane and b.last_position >= m.position
-           order by b.last_position limit 3) near
-         where near.first_position <= m.position))
+       (published_at, partition, "offset") = (
+         select coalesce(m.published_at, b.published_at), coalesce(m.partition, b.partition), coalesce(m."offset", b."offset")
+         from outbox.batch_facts(m.topic, m.lane, m.position) b)
      from outbox.lane l
-     where l.topic = m.topic and l.n = m.lane and m.state = 'ready'
-       and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)`,
+     where ${isPassed}`,
   );
 }
 

@@ -8,6 +8,8 @@ const log = 'test/integration/database/log.test.ts';
 const plans = 'test/integration/database/leaf-plans.test.ts';
 const late = 'the first transaction that a claim could not see is read by the next one';
 const work = 'a lane has work beyond its cursor, and behind it what its snapshot could not see';
+const adopted =
+  'after adoption what the log had published is listed, replayed, dated and confirmed as before, and is not sent again';
 
 /** Messages in the log and beside it, and the life of a leaf. */
 export const leafMutations: readonly Mutation[] = [
@@ -77,6 +79,24 @@ export const leafMutations: readonly Mutation[] = [
     replace: 't.position, pg_current_xact_id(),',
     test: log,
     title: 'a published message that is to be withdrawn stays published, and is not sent again',
+  },
+  {
+    name: 'adopted-log-keeps-what-it-published',
+    promise: 'A confirmed message was processed',
+    file: 'src/store/installation/adopt.ts',
+    find: '    await takeOutPassed(sql);\n',
+    replace: '',
+    test: 'test/integration/database/adopt-log.test.ts',
+    title: adopted,
+  },
+  {
+    name: 'adopted-without-facts-of-batches',
+    promise: 'The archive blocks nothing',
+    file: 'src/store/installation/adopt.ts',
+    find: 'coalesce(m.partition, b.partition)',
+    replace: 'm.partition',
+    test: 'test/integration/database/adopt-log.test.ts',
+    title: adopted,
   },
   {
     name: 'settle-changes-nothing-in-the-log',
