@@ -312,7 +312,8 @@ create table outbox.leaf (
   running text[],
   messages bigint,
   newest_at timestamp with time zone,
-  archived_at timestamp with time zone
+  archived_at timestamp with time zone,
+  dropped_to timestamp with time zone
 );
 constraint leaf_n_check CHECK ((n > 0));
 constraint leaf_pkey PRIMARY KEY (n);

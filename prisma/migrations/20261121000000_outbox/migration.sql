@@ -586,7 +586,9 @@ create table outbox.leaf (
   -- Of a leaf that every lane has passed: the number of its messages, and when the last one was sent.
   messages    bigint,
   newest_at   timestamptz,
-  archived_at timestamptz
+  archived_at timestamptz,
+  -- Of the leaves that were dropped while this one was the latest, and of those that these knew of: when the last one was archived.
+  dropped_to  timestamptz
 );
 create unique index leaf_current on outbox.leaf ((true)) where closed_at is null;
 

@@ -150,10 +150,18 @@ async function moveTo(sql: Sql, n: string, to: 'log_passed' | 'log_history'): Pr
   await sql.query(`alter table outbox.log_${n} inherit outbox.${to}`);
 }
 
-/** Drops it, with its messages. */
+/**
+ * Drops it, with its messages. The latest leaf keeps the time by which they were published: leaves may be dropped in another order than
+ * they were opened or archived in, so what is left of them does not show it.
+ */
 export function dropLeaf(database: Database, n: string): Promise<boolean> {
   return inBriefLock(database, async (sql) => {
     await sql.query(`drop table if exists outbox.log_${n}`);
-    await sql.query('delete from outbox.leaf where n = $1', [n]);
+    await sql.query(
+      `with gone as (delete from outbox.leaf where n = $1 returning coalesce(archived_at, outbox.clock()) as archived_at, dropped_to)
+       update outbox.leaf f set dropped_to = greatest(f.dropped_to, gone.dropped_to, gone.archived_at)
+       from gone where f.n = (select max(n) from outbox.leaf)`,
+      [n],
+    );
   });
 }

@@ -8,9 +8,12 @@ const compared = `
     select a.topic, a.key, a.payload, a.state, a.expunged_at from outbox.message_all a where a.id = r.id limit 1) m on true
   where r.ours`;
 
-/** Time before which the history may have been dropped; null: nothing was ever archived. */
+/**
+ * Time before which the history may have been dropped: what was dropped had been archived by then. Not when a leaf was opened, because
+ * messages of the leaves before it may be published later. Null: nothing was ever archived.
+ */
 const forgotten = `
-  select greatest((select min(f.opened_at) from outbox.leaf f having min(f.n) > 1), min((regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\)'))[1]::timestamptz)) as before
+  select greatest((select max(f.dropped_to) from outbox.leaf f), min((regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\)'))[1]::timestamptz)) as before
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'outbox.message_history'::regclass`;
 
 /**

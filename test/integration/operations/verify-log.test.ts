@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { operations } from '../../../src/operations.ts';
+import { archiveLeaf, dropLeaf } from '../../../src/store/retention/leaf.ts';
 import { turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { hashOf, VerifyFixture } from '../../support/fixtures/verify-fixture.ts';
@@ -104,6 +105,39 @@ test('I2: a record whose message was expunged is no ghost', async () => {
   onTestFinished(() => at.close());
   expect(await at.expunge({ ids: [id] }, ada)).toMatchObject([{ result: 'expunged' }]);
   expect(await world.check()).toMatchObject({ ok: true, records: 1 });
+});
+
+test('I2: records of dropped leaves are not judged, also of messages that were published late or whose leaf was dropped first', async () => {
+  const { database } = world.fixture;
+  await world.fixture.send('first');
+  await turnLeaf(database);
+  await world.fixture.send('second');
+  await turnLeaf(database);
+  // Both are published after the leaves behind theirs were opened.
+  await world.deliver();
+  await turnLeaf(database);
+  const result = async () =>
+    (await world.check()).invariants.find(({ invariant }) => invariant === 'I2 no ghost');
+  expect(await result()).toMatchObject({ ok: true, checked: 2, notes: { notJudged: 0 } });
+
+  // Somebody keeps a lock on the first one.
+  expect(await dropLeaf(database, '2')).toBe(true);
+  expect(await result()).toMatchObject({ ok: true, checked: 2, notes: { notJudged: 1 } });
+  expect(await dropLeaf(database, '1')).toBe(true);
+  expect(await result()).toMatchObject({ ok: true, checked: 2, notes: { notJudged: 2 } });
+
+  await world.fixture.send('third');
+  await turnLeaf(database);
+  await world.deliver();
+  world.repeat({ id: '00000000-0000-7000-8000-000000000001', at: new Date(Date.now() + 1_000) });
+  expect(await result()).toMatchObject({ ok: false, violations: 1, notes: { notJudged: 2 } });
+  // What was dropped stays known when the leaf that was current then is dropped, too.
+  await turnLeaf(database);
+  await archiveLeaf(database, '3');
+  await database.query(`update outbox.leaf set archived_at = archived_at - interval '1 day' where n = 3`);
+  expect(await dropLeaf(database, '3')).toBe(true);
+  world.log = world.log.slice(0, 2);
+  expect(await result()).toMatchObject({ ok: true, notes: { notJudged: 2 } });
 });
 
 test('I2: a record without a row is a ghost, and so is one with another payload, key or topic', async () => {

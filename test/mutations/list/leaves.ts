@@ -10,6 +10,8 @@ const late = 'the first transaction that a claim could not see is read by the ne
 const work = 'a lane has work beyond its cursor, and behind it what its snapshot could not see';
 const adopted =
   'after adoption what the log had published is listed, replayed, dated and confirmed as before, and is not sent again';
+const dropped =
+  'I2: records of dropped leaves are not judged, also of messages that were published late or whose leaf was dropped first';
 
 /** Messages in the log and beside it, and the life of a leaf. */
 export const leafMutations: readonly Mutation[] = [
@@ -246,6 +248,24 @@ export const leafMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/integration/database/leaf-grants.test.ts',
     title: 'who may insert messages may send to a new leaf',
+  },
+  {
+    name: 'records-of-late-messages-are-ghosts',
+    promise: 'No ghost (I2)',
+    file: 'src/store/verify/ghosts.ts',
+    find: '(select max(f.dropped_to) from outbox.leaf f)',
+    replace: '(select min(f.opened_at) from outbox.leaf f having min(f.n) > 1)',
+    test: 'test/integration/operations/verify-log.test.ts',
+    title: dropped,
+  },
+  {
+    name: 'dropped-leaf-forgets-those-before',
+    promise: 'No ghost (I2)',
+    file: 'src/store/retention/leaf.ts',
+    find: 'greatest(f.dropped_to, gone.dropped_to, gone.archived_at)',
+    replace: 'gone.archived_at',
+    test: 'test/integration/operations/verify-log.test.ts',
+    title: dropped,
   },
   {
     name: 'id-of-an-archived-leaf-sent-again',
