@@ -93,19 +93,22 @@ function readLeaves(sql: Sql, condition: string, ageMs?: number): Promise<readon
   );
 }
 
-/** Opens the next leaf if the current one has served its time. An empty one goes on, as if it were new. */
+/**
+ * Opens the next leaf if the current one has served its time. An empty one goes on, as if it were new.
+ *
+ * Batches are deleted by the time at which the first leaf was opened, so that time must not pass a batch with messages of its leaf. One
+ * statement asks and writes: its time is from before its snapshot, and a message that it does not see is published later.
+ */
 async function closeOld(database: Database, leafMs: number): Promise<void> {
   const [old] = await readLeaves(database, `closed_at is null and ${older('opened_at')}`, leafMs);
   if (old === undefined) return;
-  const used = await database.query(`select from outbox.log_${old.n} limit 1`);
-  if (used.length > 0) {
-    // Two transactions: see outbox.next_leaf.
-    await database.query('select outbox.create_leaf($1::bigint + 1)', [old.n]);
-    await database.query('select outbox.next_leaf($1)', [old.n]);
-  } else {
-    await database.query(
-      'update outbox.leaf set opened_at = outbox.clock() where n = $1 and closed_at is null',
-      [old.n],
-    );
-  }
+  const renewed = await database.query(
+    `update outbox.leaf set opened_at = outbox.clock()
+     where n = $1 and closed_at is null and not exists (select from outbox.log_${old.n}) returning n`,
+    [old.n],
+  );
+  if (renewed.length > 0) return;
+  // Two transactions: see outbox.next_leaf.
+  await database.query('select outbox.create_leaf($1::bigint + 1)', [old.n]);
+  await database.query('select outbox.next_leaf($1)', [old.n]);
 }

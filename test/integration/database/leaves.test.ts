@@ -230,17 +230,6 @@ test('a leaf whose step fails keeps no other one, and the failure is told', asyn
   expect(await leavesOf(database)).toEqual(['log_2 log_passed', 'log_3 log']);
 });
 
-test('an empty leaf is not closed, and relays open one leaf together', async () => {
-  const { database } = at.fixture;
-  await at.age('30 days');
-  await at.archive();
-  expect(await leavesOf(database)).toEqual(['log_1 log']);
-
-  await at.fixture.send('first');
-  await Promise.all(Array.from({ length: 5 }, () => at.archive({}, { leafMs: 0 })));
-  expect(await leavesOf(database)).toEqual(['log_1 log', 'log_2 log']);
-});
-
 test('a reader of all messages puts a step off, and holds up neither senders nor claims for long', async () => {
   const { fixture } = at;
   const { database } = fixture;

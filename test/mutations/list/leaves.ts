@@ -241,6 +241,15 @@ export const leafMutations: readonly Mutation[] = [
     title: 'records of batches stay as long as an archived leaf has their messages',
   },
   {
+    name: 'used-leaf-renewed-as-if-empty',
+    promise: 'The archive blocks nothing',
+    file: 'src/store/retention/leaves.ts',
+    find: ' and not exists (select from outbox.log_${old.n}) returning n',
+    replace: ' returning n',
+    test: 'test/integration/database/current-leaf.test.ts',
+    title: 'the time of an empty leaf never passes that of a batch whose message comes into it meanwhile',
+  },
+  {
     name: 'new-leaf-for-its-owner-alone',
     promise: 'The archive blocks nothing',
     file: 'outbox.next_leaf()',
