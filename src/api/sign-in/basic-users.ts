@@ -7,7 +7,7 @@ import { type Lazy, lazy } from '../../core/options/lazy.ts';
 import { optionTable } from '../../core/options/option-table.ts';
 import { asGiven, func, optional, value, where } from '../../core/options/values.ts';
 import { Slots } from '../../core/slots.ts';
-import type { Authentication } from '../authentication.ts';
+import type { Authentication, Caller } from '../authentication.ts';
 import { remoteAddress } from '../remote-address.ts';
 import { isPassword, type PasswordHash, parsePasswordHash } from './password-hash.ts';
 import {
@@ -19,6 +19,7 @@ import {
   type Rights,
   rightsTable,
 } from './rights.ts';
+import { SharedProofs } from './shared-proofs.ts';
 
 /** A person with a password. */
 export interface BasicUser extends Rights {
@@ -81,17 +82,28 @@ export function basicUsers(given: BasicUserOptions): Authentication {
   const tries = signInTries(database);
   const slots = new Slots(atOnce);
   const proofs = new Proofs();
+  const shared = new SharedProofs<Caller | undefined>();
   // Of an unknown name, so that it takes as long as a known one.
   const standIn = (name: string) => users[(proofs.digest(name, '')[0] ?? 0) % users.length];
-  const known = async (name: string, password: string, signal: AbortSignal) => {
-    const found = users.find((one) => one.name === name);
-    const hash: PasswordHash | undefined = (found ?? standIn(name))?.hash();
-    const slot = await slots.take(signal);
+  const prove = async ({ name, password }: Credentials, from: string, unwanted: AbortSignal) => {
+    // Before the try begins, which counts as wrong until it is over: who waits for a processor would keep out others of the address.
+    const slot = await slots.take(unwanted);
+    if (slot === undefined) return undefined;
     try {
-      if (hash === undefined || slot === undefined) return undefined;
-      return (await isPassword(password, hash)) ? found : undefined;
+      const right = await tries.begin([
+        { what: countedAs('both', from, name), most: most.both },
+        { what: countedAs('address', from), most: most.address },
+        { what: countedAs('user', name), most: most.user },
+      ]);
+      if (right === undefined) throw tooMany();
+      const found = users.find((one) => one.name === name);
+      const hash: PasswordHash | undefined = (found ?? standIn(name))?.hash();
+      if (hash === undefined || !(await isPassword(password, hash)) || found === undefined) return undefined;
+      await right();
+      proofs.add(name, password);
+      return callerOf(name, found, true);
     } finally {
-      slot?.free();
+      slot.free();
     }
   };
   return {
@@ -103,17 +115,9 @@ export function basicUsers(given: BasicUserOptions): Authentication {
       const remembered = users.find((one) => one.name === name && proofs.has(name, password));
       if (remembered !== undefined) return callerOf(name, remembered, true);
       const from = address(request) ?? '';
-      const right = await tries.begin([
-        { what: countedAs('both', from, name), most: most.both },
-        { what: countedAs('address', from), most: most.address },
-        { what: countedAs('user', name), most: most.user },
-      ]);
-      if (right === undefined) throw tooMany();
-      const proved = await known(name, password, request.signal);
-      if (proved === undefined) return undefined;
-      await right();
-      proofs.add(name, password);
-      return callerOf(name, proved, true);
+      // Of each address on its own, as wrong tries are counted: a limited one has no part in what another one proves.
+      const what = `${proofs.digest(name, password).toString('hex')} ${from}`;
+      return shared.of(what, request.signal, (unwanted) => prove(sent, from, unwanted));
     },
     close: () => tries.close(),
   };
@@ -128,7 +132,12 @@ function tooMany(): OutboxError {
   );
 }
 
-function credentialsOf(request: Request): { readonly name: string; readonly password: string } | undefined {
+interface Credentials {
+  readonly name: string;
+  readonly password: string;
+}
+
+function credentialsOf(request: Request): Credentials | undefined {
   const encoded = /^Basic ([\w+/-]{1,4096}={0,2})$/i.exec(request.headers.get('authorization') ?? '')?.[1];
   const [, name, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? [];
   if (!isCallerName(name) || password === undefined || password.length > longestPassword) return undefined;

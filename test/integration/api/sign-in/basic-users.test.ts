@@ -88,6 +88,44 @@ test('tries at the same time, at several processes, are no way around the limit'
   await expect(users().caller(asked('ada', password))).rejects.toMatchObject(limited);
 });
 
+test('right passwords that are asked for at the same time are all right, of one user or of many at one address', async () => {
+  const all = Array.from({ length: 40 }, (_, n) => `user ${n}`);
+  const made = users({ users: all.map((name) => ({ name, hash, role: 'viewer' })) });
+  const one = await Promise.all(Array.from({ length: 12 }, () => made.caller(asked('user 0', password))));
+  expect(one.map((caller) => caller?.name)).toEqual(Array.from({ length: 12 }, () => 'user 0'));
+  const many = await Promise.all(all.map((name) => made.caller(asked(name, password))));
+  expect(many.map((caller) => caller?.name)).toEqual(all);
+  expect(await tries()).toEqual([]);
+});
+
+test('one wrong password that is asked for many times at once is one try, and different ones are not', async () => {
+  const made = users();
+  const equal = await Promise.all(Array.from({ length: 12 }, () => made.caller(asked('ada', 'wrong'))));
+  expect(new Set(equal)).toEqual(new Set([undefined]));
+  expect(await tries()).toHaveLength(3);
+  const different = await Promise.allSettled(
+    Array.from({ length: 12 }, (_, n) => made.caller(asked('ada', `wrong ${n}`))),
+  );
+  expect(different.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+  expect(await tries()).toHaveLength(15);
+});
+
+test('a request that is given up takes no proof from others, and does not stay in the queue', async () => {
+  const made = users();
+  // These have the processors first.
+  const before = ['a', 'b'].map((name) => made.caller(asked(name, 'wrong')));
+  const leaving = new AbortController();
+  const left = [
+    made.caller(new Request(asked('ada', password), { signal: leaving.signal })),
+    made.caller(new Request(asked('eve', 'wrong'), { signal: leaving.signal })),
+  ];
+  const staying = made.caller(asked('ada', password));
+  leaving.abort();
+  const [proved] = await Promise.all([staying, ...before, ...left]);
+  expect(proved).toMatchObject({ name: 'ada' });
+  expect(await tries()).toHaveLength(6);
+});
+
 test('a minute after a wrong try there is room for another, and the old ones go', async () => {
   const made = users();
   for (let time = 0; time < 5; time += 1) await made.caller(asked('ada', `wrong ${time}`));
