@@ -24,10 +24,20 @@ const buckets = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300, 900, 3_600,
 ];
 
-/** @returns a meter of this package; `undefined` if the process has set up no provider of metrics: then nothing is measured */
+/** By provider. */
+const meters = new WeakMap<OpenTelemetry.MeterProvider, Meter>();
+
+/** @returns the meter of this package; `undefined` if the process has set up no provider of metrics: then nothing is measured */
 export function meterFrom(api: Api): Meter | undefined {
-  const own = api.metrics.getMeterProvider().getMeter('temporal-outbox');
+  const provider = api.metrics.getMeterProvider();
+  const own = provider.getMeter('temporal-outbox');
   if (own === api.createNoopMeter()) return undefined;
+  const meter = meters.get(provider) ?? meterOf(own);
+  meters.set(provider, meter);
+  return meter;
+}
+
+function meterOf(own: OpenTelemetry.Meter): Meter {
   const counter = madeOnce((metric: MetricOf<'counter' | 'level'>) => {
     const { kind, name } = metrics[metric];
     return kind === 'counter'

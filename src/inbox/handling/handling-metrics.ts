@@ -2,6 +2,7 @@ import type { Attributes, Meter } from '../../telemetry/meter.ts';
 import type { WorkFailure } from '../../telemetry/work-end.ts';
 import type { ConsumerCounts, Tally } from '../consumer-counts.ts';
 import type { Arrived } from './arrived.ts';
+import { type HandledCount, handledCounts } from './handled-counts.ts';
 import { failureAttributes, handlingAttributes, sinceStoredS } from './handling-attributes.ts';
 
 export interface HandlingMetricsInput {
@@ -28,22 +29,12 @@ export class HandlingMetrics {
   readonly #input: HandlingMetricsInput;
   /** By topic: they are the same for each message. */
   readonly #attributes = new Map<string, Attributes>();
-  readonly #stops: readonly (() => void)[];
+  readonly #stop: () => void;
 
   constructor(input: HandlingMetricsInput) {
     this.#input = input;
-    const { meter, tally } = input;
-    const of = (count: keyof ConsumerCounts, more: Attributes = {}) =>
-      tally
-        .topics()
-        .flatMap(([topic, counts]) =>
-          counts[count] === 0 ? [] : [{ value: counts[count], attributes: { ...this.#at(topic), ...more } }],
-        );
-    this.#stops = [
-      meter.watch('consumed', () => outcomes.flatMap((outcome) => of(outcome, { outcome }))),
-      meter.watch('duplicates', () => of('duplicates')),
-      meter.watch('parked', () => of('parked')),
-    ];
+    handledCounts.tellTo(input.meter);
+    this.#stop = handledCounts.include(() => this.#counted());
   }
 
   /** A transaction of handlers has ended. */
@@ -76,9 +67,25 @@ export class HandlingMetrics {
     }
   }
 
-  /** Ends its counting. */
+  /** Ends its counting; what was counted stays. */
   stop(): void {
-    for (const stop of this.#stops) stop();
+    this.#stop();
+  }
+
+  #counted(): readonly HandledCount[] {
+    return this.#input.tally.topics().flatMap(([topic, counts]) => {
+      const attributes = this.#at(topic);
+      const all: readonly HandledCount[] = [
+        ...outcomes.map((outcome) => ({
+          of: 'consumed' as const,
+          attributes: { ...attributes, outcome },
+          value: counts[outcome],
+        })),
+        { of: 'duplicates', attributes, value: counts.duplicates },
+        { of: 'parked', attributes, value: counts.parked },
+      ];
+      return all.filter(({ value }) => value > 0);
+    });
   }
 
   #at(topic: string): Attributes {

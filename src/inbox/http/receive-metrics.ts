@@ -1,4 +1,5 @@
 import { type Attributes, type Meter, openMeter } from '../../telemetry/meter.ts';
+import { handledCounts } from '../handling/handled-counts.ts';
 import { failureAttributes, handlingAttributes, sinceStoredS } from '../handling/handling-attributes.ts';
 
 /** What was received, for its metrics. */
@@ -19,8 +20,6 @@ export interface ReceiveFailure {
   readonly ended: boolean;
 }
 
-type Counter = 'consumed' | 'duplicates';
-
 /** Topics that are told apart: what a request calls its topic is not bounded. Further ones count without a name. */
 const mostTopics = 100;
 
@@ -30,10 +29,6 @@ const mostTopics = 100;
  */
 class ReceiveMetrics {
   readonly #topics = new Set<string>();
-  readonly #counts = new Map<
-    string,
-    { readonly of: Counter; readonly attributes: Attributes; value: number }
-  >();
   #meter: Meter | undefined;
 
   /** Its effects are committed. */
@@ -43,13 +38,15 @@ class ReceiveMetrics {
       meter.add('handlerTries', 1, at);
       const delayS = sinceStoredS(message.storedAt);
       if (delayS !== undefined) meter.record('effectDelay', delayS, at);
-      this.#count('consumed', { ...at, outcome: 'handled' });
+      handledCounts.add({ of: 'consumed', attributes: { ...at, outcome: 'handled' }, value: 1 });
     });
   }
 
   /** Its effects had been committed before. */
   async repeated(message: Received): Promise<void> {
-    await this.#measure(message, (_meter, at) => this.#count('duplicates', at));
+    await this.#measure(message, (_meter, at) =>
+      handledCounts.add({ of: 'duplicates', attributes: at, value: 1 }),
+    );
   }
 
   /** Its transaction is rolled back. */
@@ -62,7 +59,7 @@ class ReceiveMetrics {
         meter.add('handlerTries', 1, at);
         meter.add('handlerFailures', 1, failed);
       }
-      if (ended) this.#count('consumed', { ...at, outcome: 'failed' });
+      if (ended) handledCounts.add({ of: 'consumed', attributes: { ...at, outcome: 'failed' }, value: 1 });
     });
   }
 
@@ -70,26 +67,12 @@ class ReceiveMetrics {
     { group, topic }: Received,
     work: (meter: Meter, attributes: Attributes) => void,
   ): Promise<void> {
-    const meter = (this.#meter ??= this.#watched(await openMeter()));
+    const meter = (this.#meter ??= await openMeter());
     if (meter === undefined) return;
+    handledCounts.tellTo(meter);
     if (topic !== null && this.#topics.size < mostTopics) this.#topics.add(topic);
     const known = topic !== null && this.#topics.has(topic) ? topic : null;
     work(meter, handlingAttributes('http', known, group));
-  }
-
-  #watched(meter: Meter | undefined): Meter | undefined {
-    // Two requests may have found it at once.
-    if (this.#meter !== undefined || meter === undefined) return this.#meter;
-    for (const counter of ['consumed', 'duplicates'] as const)
-      meter.watch(counter, () => [...this.#counts.values()].filter((one) => one.of === counter));
-    return meter;
-  }
-
-  #count(of: Counter, attributes: Attributes): void {
-    const key = JSON.stringify([of, attributes]);
-    const counted = this.#counts.get(key) ?? { of, attributes, value: 0 };
-    counted.value += 1;
-    this.#counts.set(key, counted);
   }
 }
 

@@ -33,7 +33,7 @@ interface Point {
   readonly value: number | { readonly count: number };
 }
 
-/** Every point of a metric: its attributes, and its value, or of a histogram the count. */
+/** Every point of a metric for the group: its attributes, and its value, or of a histogram the count. Other files share the process. */
 async function pointsOf(name: (typeof metrics)[keyof typeof metrics]['name']) {
   exporter.reset();
   await provider.forceFlush();
@@ -46,7 +46,7 @@ async function pointsOf(name: (typeof metrics)[keyof typeof metrics]['name']) {
     Array.from<Point, object>(dataPoints, ({ attributes, value }) => ({
       ...attributes,
       value: typeof value === 'number' ? value : value.count,
-    })),
+    })).filter((point) => Reflect.get(point, 'messaging.consumer.group.name') === 'shop'),
   );
 }
 

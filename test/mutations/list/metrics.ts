@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.ts';
 const kept = 'Metrics say what has happened';
 const delays = 'test/unit/relay/batch-delays.test.ts';
 const counts = 'test/unit/inbox/consumer-health.test.ts';
+const sums = 'test/unit/inbox/handling-metrics.test.ts';
 
 /** What relays and consumers measure. */
 export const metricMutations: readonly Mutation[] = [
@@ -41,6 +42,24 @@ export const metricMutations: readonly Mutation[] = [
     replace: 'if (counted !== undefined) counted[end] += 1;',
     test: counts,
     title: 'counts begin at zero',
+  },
+  {
+    name: 'counts-end-with-their-consumer',
+    promise: kept,
+    file: 'src/inbox/handling/handled-counts.ts',
+    find: 'for (const count of read()) this.add(count);',
+    replace: 'read();',
+    test: sums,
+    title: 'is told after its stop',
+  },
+  {
+    name: 'one-consumer-counts-for-all',
+    promise: kept,
+    file: 'src/inbox/handling/handled-counts.ts',
+    find: 'value: value + (sums.get(key)?.value ?? 0)',
+    replace: 'value: Math.max(value, sums.get(key)?.value ?? 0)',
+    test: sums,
+    title: 'is told as one sum',
   },
   {
     name: 'claim-forgets-due-times',
