@@ -20,7 +20,9 @@ Generated from \`src/telemetry/metrics.ts\` by \`npm run metrics\`; do not edit.
 \`temporal-outbox relay --metrics 9464\` serves them at \`/metrics\`, beside those of Temporal's SDK, and sends them by OTLP if
 \`OTEL_EXPORTER_OTLP_ENDPOINT\` is set; it needs \`@opentelemetry/api\`, \`@opentelemetry/sdk-metrics\` and
 \`@opentelemetry/exporter-prometheus\`. In your own process, senders, relays and consumers write to the \`MeterProvider\` that you have
-set up before they start; without one nothing is measured. Names are those of Prometheus, attributes those of OpenTelemetry, which
+set up before they start; without one nothing is measured. Have it export observable gauges with delta temporality, as \`relay --metrics\` does:
+otherwise it goes on to tell the last value of what nobody reads any more, such as a certificate that is gone, a lag while the broker is
+away, or all figures while no relay reads them. Names are those of Prometheus, attributes those of OpenTelemetry, which
 Prometheus writes with underscores. No attribute has a key, a ref or an id. Of large batches, delays are those of 16 messages.
 
 | metric | means | look when | then |

@@ -1,5 +1,5 @@
-import type { Figures, MessageCount, NotedFigures } from '../../store/figures/figures.ts';
-import type { Meter, Observation } from '../../telemetry/meter.ts';
+import type { Figures, NotedFigures } from '../../store/figures/figures.ts';
+import type { Attributes, Meter, Observation } from '../../telemetry/meter.ts';
 import type { MetricOf } from '../../telemetry/metrics.ts';
 
 /** What was noted longer ago says nothing about now: no relay has read since. */
@@ -38,26 +38,29 @@ const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
 /** Exports the figures of the database that some relay has noted last. */
 export class FigureMetrics {
   readonly #stops: readonly (() => void)[];
-  /** What was counted once, as 0: an application's provider goes on to tell the last count of what is counted no longer. */
-  readonly #none = new Map<string, MessageCount>();
+  /** What was read once, by metric: an application's provider goes on to tell the last value of what is observed no longer. */
+  readonly #once = new Map<string, Map<string, Attributes>>();
+  readonly #groups = new Set<string>();
   #noted: NotedFigures | undefined;
   #seenAt = 0;
 
   constructor(meter: Meter) {
     this.#stops = Object.entries(readings).map(([metric, read]) =>
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names of the table are those of gauges
-      meter.watch(metric as MetricOf<'gauge'>, () => this.#read(read)),
+      meter.watch(metric as MetricOf<'gauge'>, () => this.#read(metric, read)),
     );
   }
 
   seen(noted: NotedFigures): void {
     const { figures } = noted;
-    const counted = new Map(figures.messages.map((count) => [`${count.state} ${count.topic}`, count]));
-    for (const [name, count] of counted) this.#none.set(name, { ...count, messages: 0 });
-    this.#noted = {
-      ...noted,
-      figures: { ...figures, messages: [...new Map([...this.#none, ...counted]).values()] },
-    };
+    for (const { group } of figures.groups) this.#groups.add(group);
+    for (const [metric, read] of Object.entries(readings)) {
+      const once = this.#once.get(metric) ?? new Map<string, Attributes>();
+      for (const { attributes } of read(figures))
+        if (attributes !== undefined) once.set(JSON.stringify(attributes), attributes);
+      this.#once.set(metric, once);
+    }
+    this.#noted = noted;
     this.#seenAt = performance.now();
   }
 
@@ -65,9 +68,20 @@ export class FigureMetrics {
     for (const stop of this.#stops) stop();
   }
 
-  #read(read: Reading): readonly Observation[] {
+  #read(metric: string, read: Reading): readonly Observation[] {
     if (this.#noted === undefined) return [];
     const { agoMs, figures } = this.#noted;
-    return agoMs + performance.now() - this.#seenAt > staleAfterMs ? [] : read(figures);
+    if (agoMs + performance.now() - this.#seenAt > staleAfterMs) return [];
+    const now = read(figures);
+    const missing = new Map(this.#once.get(metric));
+    for (const { attributes } of now) missing.delete(JSON.stringify(attributes));
+    const none = [...missing.values()].filter((attributes) => this.#isNone(attributes, figures));
+    return [...now, ...none.map((attributes) => ({ value: 0, attributes }))];
+  }
+
+  /** Whether 0 is true of what was not read: nobody knows the lag of a group whose broker is away, nor what is left of a certificate. */
+  #isNone({ group, state }: Attributes, { groups }: Figures): boolean {
+    if (group === undefined) return state !== undefined;
+    return this.#groups.has(group) && !groups.some((one) => one.group === group);
   }
 }

@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.ts';
 const kept = 'Metrics say what has happened';
 const delays = 'test/unit/relay/batch-delays.test.ts';
 const counts = 'test/unit/inbox/consumer-health.test.ts';
+const figures = 'test/unit/app/figure-metrics.test.ts';
 const sums = 'test/unit/inbox/handling-metrics.test.ts';
 
 /** What relays and consumers measure. */
@@ -60,6 +61,24 @@ export const metricMutations: readonly Mutation[] = [
     replace: 'value: Math.max(value, sums.get(key)?.value ?? 0)',
     test: sums,
     title: 'is told as one sum',
+  },
+  {
+    name: 'figures-of-a-gone-group-stay',
+    promise: kept,
+    file: 'src/app/relay/figure-metrics.ts',
+    find: 'return this.#groups.has(group) && !groups',
+    replace: 'return !this.#groups.has(group) && !groups',
+    test: figures,
+    title: 'of a group that is gone',
+  },
+  {
+    name: 'unknown-lag-is-none',
+    promise: kept,
+    file: 'src/app/relay/figure-metrics.ts',
+    find: 'return this.#groups.has(group) && !groups',
+    replace: 'return this.#groups.has(group) || !groups',
+    test: figures,
+    title: 'a lag that no relay knows at the moment',
   },
   {
     name: 'claim-forgets-due-times',

@@ -1,11 +1,21 @@
+import * as api from '@opentelemetry/api';
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FigureMetrics } from '../../../src/app/relay/figure-metrics.ts';
 import type { Figures } from '../../../src/store/figures/figures.ts';
-import type { Meter, Observation } from '../../../src/telemetry/meter.ts';
+import { type Meter, meterFrom, type Observation } from '../../../src/telemetry/meter.ts';
 import { quietFigures } from '../../support/fixtures/quiet-figures.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  api.metrics.disable();
+});
+
+class ManualReader extends MetricReader {
+  protected override async onForceFlush(): Promise<void> {}
+  protected override async onShutdown(): Promise<void> {}
+}
 
 const group = {
   group: 'billing',
@@ -96,4 +106,49 @@ test('messages of which there are none any more are counted as 0', () => {
   exported.seen({ figures, agoMs: 0, number: '1' });
   exported.seen({ figures: { ...figures, messages: [] }, agoMs: 0, number: '2' });
   expect(read()['messages']).toEqual([{ value: 0, attributes: { topic: 'orders', state: 'failed' } }]);
+});
+
+test('of a group that is gone a cumulative provider tells 0, not the last values', async () => {
+  const reader = new ManualReader();
+  api.metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+  const meter = meterFrom(api);
+  if (meter === undefined) throw new Error('No provider is set up.');
+  const exported = new FigureMetrics(meter);
+  const told = async () => {
+    const { resourceMetrics } = await reader.collect();
+    const points = resourceMetrics.scopeMetrics
+      .flatMap((scope) => scope.metrics)
+      .flatMap(({ dataPoints, descriptor }) =>
+        dataPoints.map(({ attributes, value }) => ({
+          name: descriptor.name,
+          group: attributes['group'],
+          value,
+        })),
+      );
+    return Object.fromEntries(
+      points.flatMap(({ group: of, name, value }) => (of === 'billing' ? [[name, value]] : [])),
+    );
+  };
+  exported.seen({ figures, agoMs: 0, number: '1' });
+  const before = {
+    'outbox.parked.messages': 3,
+    'outbox.parked.keys': 2,
+    'outbox.parked.failed': 4,
+    'outbox.parked.oldest.age': 90,
+    'outbox.group.lag.messages': 12,
+  };
+  expect(await told()).toEqual(before);
+  exported.seen({ figures: { ...figures, groups: [], lags: [] }, agoMs: 0, number: '2' });
+  expect(await told()).toEqual(Object.fromEntries(Object.keys(before).map((name) => [name, 0])));
+  exported.seen({ figures, agoMs: 0, number: '3' });
+  expect(await told()).toEqual(before);
+});
+
+test('a lag that no relay knows at the moment, and a certificate that is gone, are not told as 0', () => {
+  const { exported, read } = metered();
+  const elsewhere = { group: 'elsewhere', topic: 'orders', messages: 5 };
+  exported.seen({ figures: { ...figures, lags: [...figures.lags, elsewhere] }, agoMs: 0, number: '1' });
+  // Its broker does not answer, or the relay has just started.
+  exported.seen({ figures: { ...figures, lags: [], certificates: [] }, agoMs: 0, number: '2' });
+  expect(read()).toMatchObject({ lag: [], certificate: [], parkedMessages: [{ value: 3 }] });
 });
