@@ -54,7 +54,7 @@ begin
   grant usage on schema outbox to outbox_sender, outbox_consumer, outbox_viewer;
 
   -- Sender.
-  -- Who runs a schedule by hand sends its message.
+  -- To run a schedule by hand is to store its message.
   grant usage on sequence outbox.message_position to outbox_sender, outbox_operator;
   grant select on outbox.migration, outbox.installation, outbox.topic, outbox.leaf, outbox.lane, outbox.batch, outbox.log,
     outbox.log_passed, outbox.log_history, outbox.message, outbox.message_history, outbox.message_view, outbox.message_all,

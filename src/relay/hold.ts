@@ -24,7 +24,7 @@ export async function sitOutHold(
   hold: Hold,
   { own, firstProbeMs, deadline, stop }: HoldLimits,
 ): Promise<void> {
-  // A batch that was given up to stop says nothing about its address.
+  // A batch that was cut off by a stop says nothing about its address.
   if (stop.aborted) return;
   await own.begin(hold);
   if (await isReachable()) await own.end();

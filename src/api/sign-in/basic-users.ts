@@ -86,7 +86,7 @@ export function basicUsers(given: BasicUserOptions): Authentication {
   // Of an unknown name, so that it takes as long as a known one.
   const standIn = (name: string) => users[(proofs.digest(name, '')[0] ?? 0) % users.length];
   const prove = async ({ name, password }: Credentials, from: string, unwanted: AbortSignal) => {
-    // Before the try begins, which counts as wrong until it is over: who waits for a processor would keep out others of the address.
+    // First the slot: a try counts as wrong until it is over, so one that merely waits would keep out others of its address.
     const slot = await slots.take(unwanted);
     if (slot === undefined) return undefined;
     try {

@@ -4,13 +4,13 @@ interface Shared<Result> {
   waiting: number;
 }
 
-/** Equal proofs that are asked for at the same time are made once, for all who ask. */
+/** Makes equal proofs that are asked for at the same time once, for all askers. */
 export class SharedProofs<Result> {
   readonly #running = new Map<string, Shared<Result>>();
 
   /**
    * @param what equal for proofs that are equal
-   * @param asker fires when who asks has gone
+   * @param asker fires when the asker has gone
    * @param prove its signal fires when all who asked have gone: one of them decides nothing for the others
    */
   async of(

@@ -24,8 +24,8 @@ export interface ReceiveFailure {
 const mostTopics = 100;
 
 /**
- * Measures what this process receives by HTTP, as consumers do. A receiver has no end, so the counts are those of the process; they
- * go to the first provider that was set up.
+ * Measures what this process receives by HTTP, as consumers do. A receiver has no end: durations and tries go to the first provider
+ * that was set up, and what was counted to each.
  */
 class ReceiveMetrics {
   readonly #topics = new Set<string>();

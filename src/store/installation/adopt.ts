@@ -23,7 +23,8 @@ export interface Adoption {
  *
  * Snapshots and transaction ids belong to one cluster. The old ones are used a last time, to mark what was published; then
  * every row gets a transaction id of this cluster, and every lane starts over. One transaction, during which nothing else may
- * read or write messages; it takes about as long as rewriting the table, and what the log has published.
+ * read or write messages; it takes about as long as rewriting `outbox.message`, and moving there all that the log has
+ * published.
  *
  * @param newInstallation true for a copy whose original stays in use: another id, and other workflow ids
  * @throws OutboxError `OUTBOX_STILL_DELIVERING` while a relay owns a lane of a database that was not moved
@@ -84,8 +85,8 @@ const isPassed = `l.topic = m.topic and l.n = m.lane and m.state = 'ready'
        and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)`;
 
 /**
- * Moves passed messages out of the log: there a message is ready, and published by its lane alone, which starts over. As outbox.take_out,
- * but of any number.
+ * Moves passed messages out of the log: there a message is ready, and published by its lane alone, which starts over. Like outbox.take_out,
+ * but for any number of messages.
  */
 async function takeOutPassed(sql: Sql): Promise<void> {
   for (const parent of ['log', 'log_passed']) {
