@@ -3308,7 +3308,7 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.visible_since(p_snapshot pg_snapshot, p_limit integer)
- RETURNS SETOF outbox.message
+ RETURNS TABLE(id uuid, topic text, lane integer, "position" bigint, xid xid8, key text, ref text, state outbox.state, workflow_id text, due_at timestamp with time zone, attempts integer, last_error text, created_at timestamp with time zone, updated_at timestamp with time zone)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3317,12 +3317,17 @@ CREATE OR REPLACE FUNCTION outbox.visible_since(p_snapshot pg_snapshot, p_limit 
  SET enable_bitmapscan TO 'off'
  SET jit TO 'off'
 AS $function$
+#variable_conflict use_column
 begin
   return query
-  (select m.* from outbox.message m where m.position > 0 and m.xid >= pg_snapshot_xmax(p_snapshot) order by m.xid desc limit p_limit)
-  union all
-  (select r.* from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
-     select * from outbox.message m where m.position > 0 and m.xid = running.xid offset 0) r limit p_limit);
+  select m.id, m.topic, m.lane, m.position, m.xid, m.key, m.ref, m.state, m.workflow_id, m.due_at, m.attempts, m.last_error, m.created_at,
+    m.updated_at
+  from (
+    (select * from outbox.message n where n.position > 0 and n.xid >= pg_snapshot_xmax(p_snapshot) order by n.xid desc limit p_limit)
+    union all
+    (select r.* from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+       select * from outbox.message m where m.position > 0 and m.xid = running.xid offset 0) r limit p_limit)
+  ) m;
 end
 $function$;
 

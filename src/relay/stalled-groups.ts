@@ -8,6 +8,7 @@ import {
   type GroupAt,
   type GroupLook,
   lockGroupNote,
+  noteBehind,
   writeGroupNote,
 } from '../store/installation/standing-groups.ts';
 import { judgeStanding, type SeenGroup } from './judge-standing.ts';
@@ -108,7 +109,9 @@ export class StalledGroups {
       const lookAt = new Map(looks.map((look) => [look.address, look]));
       for (const group of behind) {
         const look = lookAt.get(group.address);
-        if (look !== undefined) await this.#judge(transport, look, group);
+        if (look === undefined) continue;
+        await noteBehind(database, look, group.group);
+        await this.#judge(transport, look, group);
       }
     } catch (error) {
       this.#failed(error);

@@ -103,8 +103,9 @@ create table outbox.group_place (
   transport      text collate "C" not null,
   address        text collate "C" not null,
   consumer_group text collate "C" not null,
-  -- Number of the look that this is from; earlier ones, which took longer, change nothing. And when it was noted.
+  -- Number of the look that this is from; earlier ones, which took longer, change nothing.
   look           bigint not null default 0,
+  -- When a look last saw that messages wait for the group.
   looked_at      timestamptz not null default clock_timestamp(),
   -- {"0": {"at": the first offset that it has not committed, "sinceMs": …, "told": whether the hook was called for this stall}, …}:
   -- by partition, if messages wait there.
@@ -1349,8 +1350,8 @@ end
 $$;
 
 -- How far the lanes go in a leaf that is sealed: their highest positions, and whether the lane has passed all of its messages there.
--- Not by what a snapshot does not show: a transaction of hours, perhaps in another database, would have each row since then read, and
--- passLeaf asks under a lock.
+-- It does not test each row from the snapshot's xmin on: while a transaction stays open for hours, even in another database, that would read
+-- every row stored since, and passLeaf asks under a lock.
 create function outbox.lanes_of_leaf(p_leaf regclass) returns table (topic text, lane integer, "position" bigint, passed boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -1956,22 +1957,30 @@ begin
 end
 $$;
 
--- The live messages that became visible since `p_snapshot`, newest first: at most `p_limit` of transactions from its xmax on, and as many of
--- those that were running. For who follows what is new. A function for its settings: without them a leaf that has not been analyzed is
--- read from its beginning.
-create function outbox.visible_since(p_snapshot pg_snapshot, p_limit integer) returns setof outbox.message language plpgsql stable
+-- The live messages that became visible since `p_snapshot`, without their content, for those who follow what is new: at most `p_limit` of
+-- transactions from its xmax on, the newest, and at most as many, in no order, of transactions that were running then. A function for its
+-- settings: without them a leaf that has not been analyzed is read from its beginning.
+create function outbox.visible_since(p_snapshot pg_snapshot, p_limit integer) returns table (
+  id uuid, topic text, lane integer, "position" bigint, xid xid8, key text, ref text, state outbox.state, workflow_id text,
+  due_at timestamptz, attempts integer, last_error text, created_at timestamptz, updated_at timestamptz
+) language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 as $$
+#variable_conflict use_column
 begin
   return query
-  (select m.* from outbox.message m where m.position > 0 and m.xid >= pg_snapshot_xmax(p_snapshot) order by m.xid desc limit p_limit)
-  union all
-  (select r.* from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
-     select * from outbox.message m where m.position > 0 and m.xid = running.xid offset 0) r limit p_limit);
+  select m.id, m.topic, m.lane, m.position, m.xid, m.key, m.ref, m.state, m.workflow_id, m.due_at, m.attempts, m.last_error, m.created_at,
+    m.updated_at
+  from (
+    (select * from outbox.message n where n.position > 0 and n.xid >= pg_snapshot_xmax(p_snapshot) order by n.xid desc limit p_limit)
+    union all
+    (select r.* from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+       select * from outbox.message m where m.position > 0 and m.xid = running.xid offset 0) r limit p_limit)
+  ) m;
 end
 $$;
 

@@ -7,7 +7,7 @@ export interface LaneFacts {
   readonly lane: number;
   /** A relay has taken it and has not freed it, but its lease is over. */
   readonly expired: boolean;
-  /** Why it waits; `null`: it does not, nothing is left to send, or it is paused. */
+  /** Why it waits; `null`: it does not, nothing of it is due, or it is paused. */
   readonly hold: Pick<LaneHold, 'scope' | 'reason'> | null;
 }
 
@@ -31,8 +31,10 @@ export interface MonthFacts {
 export async function readLaneFacts(sql: Sql): Promise<readonly LaneFacts[]> {
   return sql.query<LaneFacts>(
     `select topic, n as lane, owner is not null and not taken as expired, hold
-     from (select l.topic, l.n, l.owner, outbox.lane_taken(l) as taken, 
-         case when l.hold is not null and outbox.has_work(l) and not outbox.is_paused(l.topic) then l.hold end as hold
+     from (select l.topic, l.n, l.owner, outbox.lane_taken(l) as taken,
+         case when l.hold is not null and not outbox.is_paused(l.topic) and (outbox.has_work(l) or exists (
+           select from only outbox.message m where m.topic = l.topic and m.lane = l.n and m.state in ('waiting', 'retrying')
+             and m.due_at <= outbox.clock())) then l.hold end as hold
        from outbox.lane l) l
      where owner is not null and not taken or hold is not null order by 1, 2`,
   );

@@ -20,8 +20,8 @@ export async function beginFiguresLook(sql: Sql, everyMs: number): Promise<strin
 /**
  * Notes what a reading has found.
  *
- * @returns false if a later one is noted: its figures are newer. One that has only begun does not count: of a database that is read more
- * slowly than relays begin to read, nothing would be noted.
+ * @returns false if a later one is noted: its figures are newer. One that has merely begun does not count: where a
+ * reading takes longer than the interval, nothing would ever be noted.
  */
 export async function noteFigures(sql: Sql, number: string, figures: Figures): Promise<boolean> {
   const noted = await sql.query(

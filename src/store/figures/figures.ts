@@ -12,7 +12,7 @@ export type CountedState = (typeof countedStates)[number];
 export interface MessageCount {
   readonly topic: string;
   readonly state: CountedState;
-  /** Counting stops at 10,000, of ready ones per lane. */
+  /** Counting stops at 10,000: of ready ones per lane, of waiting ones in all topics together. */
   readonly messages: number;
 }
 

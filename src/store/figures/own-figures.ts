@@ -25,7 +25,10 @@ export async function readTries(sql: Sql, limit: number): Promise<Figures['tries
   return row ?? { published: 0, failed: 0 };
 }
 
-/** A group of which nobody has noted anything for so long is not watched any more, or its broker knows it no longer. */
+/**
+ * A group that no relay has seen behind for so long is not watched any more, its broker knows it no longer, or does not answer, of
+ * which other alerts tell.
+ */
 const unwatchedMs = 10 * 60_000;
 
 /** The groups for which messages wait, by a topic of their address, as the look at where groups stand noted them, those that stand longest first. */

@@ -77,6 +77,15 @@ export async function forgetMovedGroups(
   );
 }
 
+/** Notes that a look has seen a group for which messages wait, whatever becomes of what is noted of it. */
+export async function noteBehind(sql: Sql, { transport, address }: GroupLook, group: string): Promise<void> {
+  await sql.query(
+    `insert into outbox.group_place (transport, address, consumer_group) values ($1, $2, $3)
+     on conflict (transport, address, consumer_group) do update set looked_at = clock_timestamp()`,
+    [transport, address, group],
+  );
+}
+
 /**
  * Locks what is noted of a group, for the rest of the transaction.
  *
@@ -88,10 +97,6 @@ export async function lockGroupNote(
   { transport, address, number }: GroupLook,
   group: string,
 ): Promise<(GroupNote & Pick<LookTimes, 'endedMs'>) | undefined> {
-  await sql.query(
-    `insert into outbox.group_place (transport, address, consumer_group) values ($1, $2, $3) on conflict do nothing`,
-    [transport, address, group],
-  );
   const [note] = await sql.query<GroupNote & Pick<LookTimes, 'endedMs'>>(
     `select places, (extract(epoch from outbox.clock()) * 1000)::float8 as "endedMs"
      from outbox.group_place where transport = $1 and address = $2 and consumer_group = $3 and look < $4::bigint
@@ -109,7 +114,7 @@ export async function writeGroupNote(
   { places }: GroupNote,
 ): Promise<void> {
   await sql.query(
-    `update outbox.group_place set places = $5::jsonb, look = $4::bigint, looked_at = clock_timestamp()
+    `update outbox.group_place set places = $5::jsonb, look = $4::bigint
      where transport = $1 and address = $2 and consumer_group = $3`,
     [transport, address, group, number, JSON.stringify(places)],
   );

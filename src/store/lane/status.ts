@@ -19,7 +19,7 @@ export interface LaneStatus {
   readonly waiting: number;
   /** Messages that have failed and wait for a person; counting stops at 100,000 of the topic. */
   readonly failed: number;
-  /** What it waits for, whether or not it has an owner; `null`: nothing, nothing is left to send, or it is paused. */
+  /** What it waits for, whether or not it has an owner; `null`: nothing, nothing of it is due, or it is paused. */
   readonly hold: LaneHold | null;
   /** Its ready messages wait for the topic's rate, which lets the next one go in so many milliseconds; `null`: they do not. */
   readonly rateWaitMs: number | null;
@@ -33,7 +33,7 @@ export interface LaneStatus {
   readonly workflowId: string | null;
 }
 
-/** Counting stops here, so that a status never takes long. */
+/** Counting of a lane, or of a topic and state, stops here, so that a status never takes long. */
 const countLimit = 100_000;
 
 /**
@@ -69,7 +69,7 @@ export async function readStatus(sql: Sql, countingTo = countLimit): Promise<rea
        select b.* from (select distinct topic from lanes) t
        cross join (values ('retrying'::outbox.state), ('blocked'), ('failed')) s (state) cross join lateral (
          select m.topic, m.lane, m.state, m.due_at, m.created_at from only outbox.message m
-         where m.topic = t.topic and m.state = s.state and m.state <> 'ready' and m.position > 0 limit $1) b
+         where m.topic = t.topic and m.state = s.state and m.state <> 'ready' and m.position > 0 order by m.position limit $1) b
        union all
        (select topic, lane, state, due_at, created_at from only outbox.message where state in ('waiting', 'retrying')
           and state = 'waiting' limit $1)

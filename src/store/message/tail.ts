@@ -49,7 +49,7 @@ const ended = `m.state in ('published', 'confirmed', 'failed', 'canceled', 'supe
  * What became visible since the last look: rows of new transactions, exactly, as a relay looks at them; rows that ended, by their
  * time; and the rows that are followed, because a lane that passes a message does not write it. The first look reads no new rows.
  *
- * Each branch has its index, and a limit.
+ * Each branch uses an index; those that read new and finished rows have a limit.
  */
 const lookSql = `
   with fresh as materialized (

@@ -45,6 +45,20 @@ test('status, lists and selections scan no passed leaf', async () => {
   }
 });
 
+test('a status scans no table of messages beside the log, whose messages are in other states than it counts', async () => {
+  const { database } = fixture;
+  await database.query(
+    `insert into outbox.message (id, topic, lane, payload, state, workflow_id, due_at)
+     select gen_random_uuid(), 'orders', 0, '{}', 'waiting', '', now() + interval '1 day' from generate_series(1, 20000);
+     update only outbox.message set state = 'canceled';
+     insert into outbox.lane (topic, n) values ('none', 0), ('other', 0), ('third', 0);
+     analyze outbox.message`,
+  );
+  const { text, values } = await statementOf((sql) => readStatus(sql, 10_000));
+  const run = (await planNodes(database, text, values)).filter((node) => (node['Actual Loops'] ?? 0) > 0);
+  expect(fullScansOf(run)).not.toContain('message');
+});
+
 test('to find out that a leaf is passed reads no message of it, although a transaction has been open since before the first', async () => {
   const { database } = fixture;
   const open = await fixture.begin();

@@ -6,6 +6,7 @@ import { topic } from '../../../src/core/topic.ts';
 import { send } from '../../../src/outbox/send.ts';
 import type { OnStalled, StalledGroup } from '../../../src/relay/on-stalled.ts';
 import { fromQuery } from '../../../src/store/database/transaction.ts';
+import { readStandingGroups } from '../../../src/store/figures/own-figures.ts';
 import { kafka } from '../../../src/transports.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
@@ -208,6 +209,16 @@ test('a call that rejects is repeated at the next look', { timeout }, async () =
 
   expect([calls, await on.told()]).toEqual([2, [on.group]]);
   expect(on.events[0]).toEqual({ type: 'error', during: 'stalls', error: new Error('not now') });
+});
+
+test('a group whose call is rejected each time goes on to stand in the figures', { timeout }, async () => {
+  await on.fill(0, 3);
+  await on.move(0, 1);
+  on.watch({ onStalled: () => Promise.reject(new Error('not now')) });
+  await until(() => on.events.length > 0, 30_000);
+  await on.database.query(`update outbox.group_place set looked_at = looked_at - interval '1 hour'`);
+  await looksMore(2);
+  expect(await readStandingGroups(on.database)).toMatchObject([{ group: on.group }]);
 });
 
 test('a relay calls onStalled of its configuration, and logs a line', { timeout }, async ({

@@ -151,6 +151,16 @@ test('a hold for which nothing waits any more is not shown, and gets its lane an
   expect(await wanted()).toEqual([]);
 });
 
+test('a hold is shown everywhere while a message is due that nobody has released', async () => {
+  await ways.stop();
+  await fixture.database.query(
+    `select outbox.take_out(array(select id from outbox.message));
+     update only outbox.message set state = 'retrying', due_at = outbox.clock() - interval '1 second'`,
+  );
+  expect((await readFigures(fixture.database)).holds).toHaveLength(1);
+  expect(await readLaneFacts(fixture.database)).toMatchObject([{ hold: { scope: 'topic' } }]);
+});
+
 test('a paused topic is on no hold, and goes on with the one that it had when it is resumed', async () => {
   const holds = async () => (await readFigures(fixture.database)).holds.length;
   const pause = (paused: boolean) => fixture.database.query('update outbox.topic set paused = $1', [paused]);
