@@ -3,8 +3,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { State } from '../../../src/core/transitions.ts';
 import { acquireLane, markSuspect } from '../../../src/store/lane/lease.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
-import { kindsOfMessages } from '../../support/fixtures/leaves.ts';
+import { kindsOfMessages, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { readOutcome } from '../../support/fixtures/release-one.ts';
+
+turnNoLeaves();
 
 let at: ArchiveFixture;
 beforeEach(async () => {
