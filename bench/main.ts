@@ -20,6 +20,9 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
 });
 
+const minutes = flags.minutes === undefined ? undefined : Number(flags.minutes);
+if (minutes !== undefined && !(minutes > 0)) throw new Error('--minutes needs a number above 0.');
+
 /** Progress goes to standard error, so that the last line of standard output is the result. */
 function tell(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -44,9 +47,7 @@ async function outbox(): Promise<void> {
     const nodes = { newer, own: process.execPath };
     const usualSizes = flags.quick ? quick : full;
     const sizes =
-      flags.minutes === undefined
-        ? usualSizes
-        : { ...usualSizes, sustained: { seconds: Number(flags.minutes) * 60 } };
+      minutes === undefined ? usualSizes : { ...usualSizes, sustained: { seconds: minutes * 60 } };
     const name = flags.name ?? surroundings.measuredAt.replaceAll(':', '-').replace(/\..*/, '');
     let page = '';
     const found = (figures: Figures): void => {
