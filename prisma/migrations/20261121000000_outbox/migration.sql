@@ -588,7 +588,8 @@ create table outbox.leaf (
   messages    bigint,
   newest_at   timestamptz,
   archived_at timestamptz,
-  -- Of the leaves that were dropped while this one was the latest, and of those that these knew of: when the last one was archived.
+  -- When the last dropped leaf that this row knows of was archived: of those dropped while this leaf was the latest, and those that their
+  -- rows knew of.
   dropped_to  timestamptz
 );
 create unique index leaf_current on outbox.leaf ((true)) where closed_at is null;

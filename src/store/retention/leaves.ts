@@ -41,7 +41,10 @@ const untilDone: LeafPace = { signal: new AbortController().signal, progress: ()
 /** So many closed leaves may wait for their lanes; each costs every claim some microseconds. */
 const mostClosed = 8;
 
-/** Takes every leaf as far as it can go now, or until it is stopped. A leaf that fails does not hold up the others; the first error is thrown at the end. */
+/**
+ * Takes every leaf as far as it can go now, or until it is stopped. A leaf that fails does not hold up the others; the first error is thrown
+ * at the end.
+ */
 export async function moveLeaves(
   database: Database,
   rules: LeafRules,
