@@ -94,9 +94,8 @@ async function answers(pod: Pod, { httpGet, timeoutSeconds }: Probe): Promise<nu
   );
 }
 
-async function succeeds(pod: Pod, probe: Probe | undefined): Promise<void> {
+async function succeeds(pod: Pod, probe: Probe | undefined, timeout: number): Promise<void> {
   if (probe === undefined) throw new Error('The manifest has no such probe.');
-  const timeout = probe.periodSeconds * probe.failureThreshold * 1_000;
   await expect.poll(() => answers(pod, probe), { timeout, message: pod.container.output() }).toBe(200);
 }
 
@@ -137,8 +136,10 @@ test('on Kubernetes a migration and relays run as their manifests say, and a rol
     return { container, url };
   };
   const ready = async (pod: Pod): Promise<Pod> => {
-    for (const probe of [pods.probes.started, pods.probes.live, pods.probes.ready])
-      await succeeds(pod, probe);
+    const { live, ready: whenReady } = pods.probes;
+    await succeeds(pod, live, live === undefined ? 0 : live.periodSeconds * live.failureThreshold * 1_000);
+    // Who is not ready yet is not restarted.
+    await succeeds(pod, whenReady, 2 * minutes);
     return pod;
   };
   const old = await Promise.all(Array.from({ length: pods.replicas }, async () => ready(await begin())));

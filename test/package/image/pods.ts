@@ -24,7 +24,6 @@ const container = z.strictObject({
   args: z.array(z.string()),
   envFrom: z.tuple([z.strictObject({ secretRef: z.strictObject({ name: z.string() }) })]),
   ports: z.array(z.strictObject({ name: z.string(), containerPort: z.number() })).default([]),
-  startupProbe: probe.optional(),
   livenessProbe: probe.optional(),
   readinessProbe: probe.optional(),
   resources: z.strictObject({
@@ -74,11 +73,7 @@ export interface Pods {
   /** Its arguments, with ports of this machine in place of the container's own. */
   args(portOf: (containerPort: number) => number): readonly string[];
   readonly ports: Readonly<Record<string, number>>;
-  readonly probes: {
-    readonly started: Probe | undefined;
-    readonly live: Probe | undefined;
-    readonly ready: Probe | undefined;
-  };
+  readonly probes: { readonly live: Probe | undefined; readonly ready: Probe | undefined };
 }
 
 /** Reads the first document of a file of `deploy/kubernetes`. */
@@ -108,7 +103,7 @@ export function podsOf(file: string): Pods {
         ),
       ),
     ports: Object.fromEntries(only.ports.map(({ containerPort, name }) => [name, containerPort])),
-    probes: { started: only.startupProbe, live: only.livenessProbe, ready: only.readinessProbe },
+    probes: { live: only.livenessProbe, ready: only.readinessProbe },
   };
 }
 
