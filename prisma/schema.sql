@@ -67,7 +67,7 @@ create table outbox.alert (
   rule text collate "C" not null,
   subject text collate "C" not null,
   since timestamp with time zone not null,
-  seen_at timestamp with time zone not null,
+  calm integer not null default 0,
   over_at timestamp with time zone,
   figure double precision not null,
   text text not null,

@@ -132,8 +132,8 @@ create table outbox.alert (
   -- What it is about, such as "topic orders"; empty: the whole installation.
   subject text collate "C" not null,
   since   timestamptz not null,
-  -- The last reading of the figures in which it fired.
-  seen_at timestamptz not null,
+  -- Readings of the figures in a row in which it did not fire.
+  calm    integer not null default 0,
   -- When it ended; null: it goes on.
   over_at timestamptz,
   figure  float8 not null,

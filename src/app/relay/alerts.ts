@@ -26,8 +26,8 @@ export interface Alerts {
   stop(): Promise<void>;
 }
 
-/** An alert is over after this many intervals without it, and a destination gets one message in as many. */
-const calmIntervals = 4;
+/** An alert is over after this many readings without it, and a destination gets one message in as many intervals. */
+const calmReadings = 4;
 /** Between looks for what is to be told, at most. */
 const tellEveryMs = 5_000;
 
@@ -41,12 +41,11 @@ export function alertsOf(config: RelayConfig, { database, report }: AlertsInput)
   const settings = readConfig(alertOptions, config.alerts, 'alerts');
   const { again: againMs, interval: everyMs } = settings;
   const thresholds = thresholdsOf(settings);
-  const calmMs = calmIntervals * everyMs;
   const teller = new AlertTeller({
     database,
     destinations: destinationsOf(settings.to),
     everyMs: Math.min(everyMs, tellEveryMs),
-    gapMs: calmMs,
+    gapMs: calmReadings * everyMs,
     from: installationInWords(config),
     report,
   });
@@ -55,7 +54,7 @@ export function alertsOf(config: RelayConfig, { database, report }: AlertsInput)
     async seen({ figures, number }) {
       const changes = await noteAlerts(database, number, firingRules(figures, thresholds), {
         againMs,
-        calmMs,
+        calmReadings,
       });
       for (const { change, ...facts } of changes)
         report({ type: change === 'began' ? 'alert-began' : 'alert-ended', ...facts });

@@ -21,11 +21,11 @@ export interface AlertChange extends Omit<Firing, 'figure' | 'next'> {
 export interface AlertPace {
   /** What goes on for so long is told again. */
   readonly againMs: number;
-  /** What has not fired for so long is over: a figure at its threshold must not tell with every reading. */
-  readonly calmMs: number;
+  /** What has not fired in so many readings in a row is over: a figure at its threshold must not tell with every reading. */
+  readonly calmReadings: number;
 }
 
-/** Rows of alerts that are over are kept for this time. */
+/** Rows of alerts that are over are kept for this time, and for as long after a silence, which may have hidden their end. */
 const keptMs = 24 * 60 * 60_000;
 
 /**
@@ -37,7 +37,7 @@ export async function noteAlerts(
   database: Database,
   number: string,
   firing: readonly Firing[],
-  { againMs, calmMs }: AlertPace,
+  { againMs, calmReadings }: AlertPace,
 ): Promise<readonly AlertChange[]> {
   return database.transaction(async (sql) => {
     const mine = await sql.query(
@@ -45,12 +45,13 @@ export async function noteAlerts(
       [number],
     );
     if (mine.length === 0) return [];
+    await sql.query('update outbox.alert set calm = calm + 1 where over_at is null');
     const began = await sql.query<AlertChange>(
-      `insert into outbox.alert as a (rule, subject, since, seen_at, figure, text, next, news_at)
-       select f.rule, f.subject, outbox.clock(), outbox.clock(), f.figure, f.text, f.next, outbox.clock()
+      `insert into outbox.alert as a (rule, subject, since, figure, text, next, news_at)
+       select f.rule, f.subject, outbox.clock(), f.figure, f.text, f.next, outbox.clock()
        from jsonb_to_recordset($1::text::jsonb) as f (rule text, subject text, figure float8, text text, next text)
        on conflict (rule, subject) do update set
-         seen_at = excluded.seen_at, figure = excluded.figure, text = excluded.text, next = excluded.next, over_at = null,
+         calm = 0, figure = excluded.figure, text = excluded.text, next = excluded.next, over_at = null,
          since = case when a.over_at is null then a.since else excluded.since end,
          news = a.news + (a.over_at is not null or a.news_at <= outbox.clock() - $2::float8 * interval '1 ms')::integer,
          news_at = case when a.over_at is not null or a.news_at <= outbox.clock() - $2::float8 * interval '1 ms'
@@ -60,13 +61,13 @@ export async function noteAlerts(
     );
     const ended = await sql.query<AlertChange>(
       `update outbox.alert set over_at = outbox.clock(), news = news + 1, news_at = outbox.clock()
-       where over_at is null and seen_at <= outbox.clock() - $1::float8 * interval '1 ms'
-         and seen_at < outbox.clock()
-       returning rule, subject, text, 'ended' as change`,
-      [calmMs],
+       where over_at is null and calm >= $1 returning rule, subject, text, 'ended' as change`,
+      [calmReadings],
     );
     await sql.query(
-      `delete from outbox.alert a where a.over_at < outbox.clock() - $1::float8 * interval '1 ms'
+      `delete from outbox.alert a
+       where greatest(a.over_at, (select until from outbox.alert_silence s where s.rule = a.rule))
+           < outbox.clock() - $1::float8 * interval '1 ms' and a.over_at is not null
          -- Nobody was told that it had begun, because its rule is silenced.
          or a.over_at is not null and a.told = '{}' and exists (
            select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock())`,

@@ -234,7 +234,7 @@ test('alerts are listed, to a limited caller those of its topics, and a rule is 
     ...firing,
     subject,
   }));
-  await noteAlerts(database, number, subjects, { againMs: 60_000, calmMs: 60_000 });
+  await noteAlerts(database, number, subjects, { againMs: 60_000, calmReadings: 4 });
   const told = await bench.post('/alerts/failed/silence', { body: { for: '2h', reason: 'known' } });
   expect(told).toMatchObject({ status: 200, body: { until: expect.stringMatching(/^20/) } });
 

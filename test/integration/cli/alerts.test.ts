@@ -29,7 +29,7 @@ test('alerts lists what fires, who was told, what is silenced and by whom, and s
   );
   const number = (await beginFiguresLook(database, 0)) ?? '';
   await noteFigures(database, number, await readFigures(database));
-  await noteAlerts(database, number, [firing], { againMs: 60_000, calmMs: 60_000 });
+  await noteAlerts(database, number, [firing], { againMs: 60_000, calmReadings: 4 });
 
   const dry = await run('silence', 'failed', '--for', '2h', '--dry-run', '--actor', 'ada');
   expect(dry.stdout).toMatch(/^Nothing was changed\. failed would tell nobody until 20\S+Z\.\n$/);

@@ -2,6 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const promise = 'Alerts are told once';
 const certificates = 'test/integration/relay/certificates.test.ts';
+const over = 'test/integration/alerts/over.test.ts';
 const told = 'test/integration/alerts/told.test.ts';
 
 export const alertMutations: readonly Mutation[] = [
@@ -13,6 +14,33 @@ export const alertMutations: readonly Mutation[] = [
     replace: 'where a.news > 0',
     test: told,
     title: 'with two relays, a webhook and a mail server get exactly one alert',
+  },
+  {
+    name: 'one-calm-reading-ends-an-alert',
+    promise,
+    file: 'src/store/alerts/alerts.ts',
+    find: 'calm >= $1',
+    replace: 'calm > 0 and $1 > 0',
+    test: over,
+    title: 'an alert is over after four readings in a row without it',
+  },
+  {
+    name: 'calm-readings-need-not-be-in-a-row',
+    promise,
+    file: 'src/store/alerts/alerts.ts',
+    find: 'calm = 0, ',
+    replace: '',
+    test: over,
+    title: 'an alert is over after four readings in a row without it',
+  },
+  {
+    name: 'end-is-forgotten-in-a-long-silence',
+    promise,
+    file: 'src/store/alerts/alerts.ts',
+    find: 'greatest(a.over_at, (select until from outbox.alert_silence s where s.rule = a.rule))',
+    replace: 'a.over_at',
+    test: over,
+    title: 'the end of an alert that a silence of days has hidden',
   },
   {
     name: 'silenced-rule-tells',

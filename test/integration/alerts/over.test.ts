@@ -1,0 +1,57 @@
+import { expect, type TestContext, test } from 'vitest';
+import { type Firing, noteAlerts, readNews } from '../../../src/store/alerts/alerts.ts';
+import { silenceRule } from '../../../src/store/alerts/silences.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
+import { readFigures } from '../../../src/store/figures/read-figures.ts';
+import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+
+const failed: Firing = {
+  rule: 'failed',
+  subject: 'topic orders',
+  figure: 1,
+  text: '1 message failed',
+  next: 'temporal-outbox list',
+};
+
+async function emptyDatabase(context: TestContext): Promise<Database> {
+  const lanes = await laneFixture();
+  context.onTestFinished(() => lanes.drop());
+  return lanes.database;
+}
+
+/** Judges one more reading, and returns what began or ended. */
+async function judge(database: Database, firing: readonly Firing[]): Promise<readonly string[]> {
+  const number = (await beginFiguresLook(database, 0)) ?? '';
+  await noteFigures(database, number, await readFigures(database));
+  const changes = await noteAlerts(database, number, firing, { againMs: 3_600_000, calmReadings: 4 });
+  return changes.map(({ change }) => change);
+}
+
+test('an alert is over after four readings in a row without it, however far apart they are', async (context) => {
+  const database = await emptyDatabase(context);
+  const changes = [];
+  for (const firing of [[failed], [], [], [], [failed], [], [], [], []]) {
+    changes.push(await judge(database, firing));
+    await database.query(
+      `update outbox.alert set since = since - interval '1 hour', news_at = outbox.clock()`,
+    );
+  }
+  expect(changes).toEqual([['began'], [], [], [], [], [], [], [], ['ended']]);
+});
+
+test('the end of an alert that a silence of days has hidden is told when the silence ends', async (context) => {
+  const database = await emptyDatabase(context);
+  const news = () => readNews(database, 'webhook');
+  await judge(database, [failed]);
+  await database.query(`update outbox.alert set told = '{"webhook": 1}'`);
+  await silenceRule(database, 'failed', 3_600_000, { actor: 'ada' }, false);
+  for (let reading = 1; reading <= 4; reading += 1) await judge(database, []);
+  await database.query(`update outbox.alert set over_at = over_at - interval '2 days'`);
+  await judge(database, []);
+  expect(await news()).toEqual([]);
+  await database.query('update outbox.alert_silence set until = outbox.clock()');
+  await judge(database, []);
+
+  expect(await news()).toMatchObject([{ rule: 'failed', known: true, overAt: expect.any(Date) }]);
+});
