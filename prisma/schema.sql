@@ -614,7 +614,8 @@ create table outbox.relay (
   seen_at timestamp with time zone not null default clock_timestamp(),
   servers jsonb not null,
   lags jsonb not null,
-  certificates jsonb not null default '[]'::jsonb
+  certificates jsonb not null default '[]'::jsonb,
+  clock_offset_ms double precision not null
 );
 constraint relay_pkey PRIMARY KEY (id);
 

@@ -29,6 +29,8 @@ export interface AlertRule {
 
 const minute = 60_000;
 const hour = 60 * minute;
+/** Temporal may be away since the last comparison, and one of hours ago is no news. */
+const recent = 15 * minute;
 /** With fewer tries, one failure is a large share. */
 const fewTries = 20;
 
@@ -156,7 +158,7 @@ export const alertRules = {
     unit: 'workflows',
     normal: 10,
     measure: ({ drift }) =>
-      drift === null
+      drift === null || drift.agoMs > recent
         ? []
         : whole(drift.restarted + drift.ended, `${drift.restarted} started, ${drift.ended} ended`),
     says: (figure) => `the last comparison with Temporal repaired ${figure}`,

@@ -1,4 +1,5 @@
 import type { Database } from '../store/database/database.ts';
+import { lagsOf } from '../store/installation/lags.ts';
 import { readRelays } from '../store/installation/relays.ts';
 import { readSettings } from '../store/installation/settings.ts';
 import { type Keeper, readKeepers } from '../store/message/keepers.ts';
@@ -78,7 +79,7 @@ export async function showMessage(
     readRelays(database),
   ]);
   const sent = own !== undefined && ['published', 'confirmed'].includes(own.message.state);
-  const lags = relays.find(({ alive }) => alive)?.lags ?? [];
+  const lags = lagsOf(relays.filter(({ alive }) => alive));
   const topic = own?.message.topic ?? null;
   const both: BothSides = { id: wanted, why: own?.why ?? null, sent, topic, sides, lags };
   const ofGroups = sides.map((side) => groupEntries(side, sent));

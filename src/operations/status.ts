@@ -2,6 +2,7 @@ import type { Database } from '../store/database/database.ts';
 import { type BreakerStatus, readBreakers } from '../store/inbox/breakers.ts';
 import { readConsumers, type SeenConsumer } from '../store/inbox/consumers.ts';
 import { type GroupStatus, readGroups } from '../store/inbox/status.ts';
+import { lagsOf } from '../store/installation/lags.ts';
 import { type GroupLag, type RelayStatus, readRelays } from '../store/installation/relays.ts';
 import { type ServerStatus, serversOf } from '../store/installation/servers.ts';
 import { readSettings, type Setting } from '../store/installation/settings.ts';
@@ -17,7 +18,7 @@ export interface Status {
   readonly relays: readonly RelayStatus[];
   /** Temporal and the brokers, as living relays see them; empty if there is none. */
   readonly servers: readonly ServerStatus[];
-  /** Lags of the consumer groups whose inbox is in this database, as a living relay saw them. */
+  /** Lags of the consumer groups whose inbox is in this database, as living relays saw them. */
   readonly lags: readonly GroupLag[];
   /** Age of the oldest message that is due and not published; `null`: none is due. */
   readonly oldestDueMs: number | null;
@@ -71,7 +72,7 @@ export async function statusOf(database: Database): Promise<Status> {
   return {
     relays,
     servers: serversOf(living),
-    lags: living[0]?.lags ?? [],
+    lags: lagsOf(living),
     oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
     lanes,
     laneLocks,

@@ -96,7 +96,7 @@ export const figureGauges = {
     name: 'outbox.clock.offset',
     kind: 'gauge',
     unit: 's',
-    meaning: "How far the clock of the relay that read the figures is ahead of the database's.",
+    meaning: "How far the clock of a relay is ahead of the database's: of the one that differs most.",
     attributes: [],
     watch: {
       when: 'beyond 1 s either way',

@@ -84,7 +84,9 @@ create table outbox.relay (
   -- [{"group": …, "topic": …, "messages": n}, …]: the lags of consumer groups.
   lags       jsonb not null,
   -- [{"server": "kafka", "address": …, "whose": "server" or "client", "until": ISO time}, …]: when certificates expire.
-  certificates jsonb not null default '[]'
+  certificates jsonb not null default '[]',
+  -- The database's clock minus that of the host, in milliseconds.
+  clock_offset_ms float8 not null
 );
 
 -- The looks of relays at the consumer groups of an address: one relay looks for all that send there. Not by topics, because relays may

@@ -9,6 +9,7 @@ import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
 import { rest } from '../../core/rest.ts';
 import type { Database } from '../../store/database/database.ts';
+import { readClockOffset } from '../../store/doctor/server.ts';
 import {
   type GroupLag,
   readGroupNames,
@@ -67,6 +68,7 @@ class Presence {
   readonly #input: PresenceInput;
   readonly #servers: readonly AskedServer[];
   #lags: readonly GroupLag[] = [];
+  #asking: Promise<void> | undefined;
 
   constructor(id: string, input: PresenceInput) {
     this.#id = id;
@@ -75,31 +77,25 @@ class Presence {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { database } = this.#input;
     const stopped = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    let asking = false;
     let writing: Promise<void> = Promise.resolve();
     while (!signal.aborted) {
-      // Only one query for lags at a time, even if a broker does not answer.
-      if (!asking) {
-        asking = true;
-        void this.#askLags().finally(() => {
-          asking = false;
-        });
-      }
+      // One query for lags at a time, even if a broker does not answer.
+      this.#asking ??= this.#askLags().finally(() => {
+        this.#asking = undefined;
+      });
+      const asked = orLate(this.#asking, answerWithinMs);
       const views = this.#servers.map(async (server) => {
         const { away, ...view } = await check(server);
         if (!signal.aborted) this.#input.asked({ ...view, away });
         return view;
       });
-      const beat = Promise.all(views).then((servers) => {
+      // Lags are known already with the first beat: what is missing for a moment looks as if it were gone.
+      const beat = Promise.all([Promise.all(views), asked]).then(([servers]) => {
         if (signal.aborted) return;
-        const { pid } = process;
-        const certificates = this.#input.certificates();
-        const row = { id: this.#id, host: hostname(), pid, servers, lags: this.#lags, certificates };
-        writing = writeRelay(database, row).catch(() => undefined);
+        writing = this.#write(servers).catch(() => undefined);
         return writing;
       });
       await Promise.race([beat, stopped]);
@@ -107,6 +103,19 @@ class Presence {
     }
     // Finish the last write before `stop` deletes the row.
     await writing;
+  }
+
+  async #write(servers: readonly ServerView[]): Promise<void> {
+    const { certificates, database } = this.#input;
+    await writeRelay(database, {
+      id: this.#id,
+      host: hostname(),
+      pid: process.pid,
+      servers,
+      lags: this.#lags,
+      certificates: certificates(),
+      clockOffsetMs: await readClockOffset(database),
+    });
   }
 
   async #askLags(): Promise<void> {

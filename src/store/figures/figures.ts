@@ -65,7 +65,7 @@ export interface Figures {
   readonly holds: readonly TopicHold[];
   /** Groups whose inbox is in this database; counting stops at 10,000 each. */
   readonly groups: readonly GroupStatus[];
-  /** Of these groups at the brokers, as a living relay saw them. */
+  /** Of these groups at the brokers, as living relays saw them. */
   readonly lags: readonly GroupLag[];
   /** Empty, unless the configuration watches groups. */
   readonly standing: readonly StandingGroup[];
@@ -79,7 +79,10 @@ export interface Figures {
   readonly certificates: readonly CertificateLeft[];
   /** Number of living relays. */
   readonly relays: number;
-  /** The database's clock minus that of the relay that read this, in milliseconds; exact to half of the time of a query. */
+  /**
+   * The database's clock minus that of the living relay that differs most, in milliseconds; exact to half of the time of a query.
+   * 0: no relay lives.
+   */
   readonly clockOffsetMs: number;
 }
 

@@ -3,7 +3,8 @@ import { readArchiveFacts } from '../doctor/archive.ts';
 import { readServerClock } from '../doctor/server.ts';
 import { readGroups } from '../inbox/status.ts';
 import { readCertificates } from '../installation/certificates.ts';
-import { readRelays } from '../installation/relays.ts';
+import { lagsOf } from '../installation/lags.ts';
+import { type RelayStatus, readRelays } from '../installation/relays.ts';
 import { serversOf } from '../installation/servers.ts';
 import { type LaneStatus, readStatus } from '../lane/status.ts';
 import { readReconciliation } from '../verify/reconciliation.ts';
@@ -43,7 +44,7 @@ export async function readFigures(
     tries: await readTries(sql, countLimit),
     holds: holdsOf(lanes, await readServerClock(sql)),
     groups: await readGroups(sql, countLimit),
-    lags: living[0]?.lags ?? [],
+    lags: lagsOf(living),
     standing: await readStandingGroups(sql),
     receiptsOverdue: await readOverdueReceipts(sql, countLimit),
     archive: await readArchive(sql, archiveAfterMs),
@@ -51,7 +52,7 @@ export async function readFigures(
     servers: await readServers(sql, living),
     certificates: await readCertificates(sql),
     relays: living.length,
-    clockOffsetMs: await readClockOffset(sql),
+    clockOffsetMs: offsetOf(living),
   };
 }
 
@@ -110,8 +111,9 @@ async function readServers(sql: Sql, living: Parameters<typeof serversOf>[0]): P
   });
 }
 
-async function readClockOffset(sql: Sql): Promise<number> {
-  const before = Date.now();
-  const server = await readServerClock(sql);
-  return server - (before + Date.now()) / 2;
+function offsetOf(living: readonly RelayStatus[]): number {
+  const [most = 0] = living
+    .map(({ clockOffsetMs }) => clockOffsetMs)
+    .toSorted((a, b) => Math.abs(b) - Math.abs(a));
+  return most;
 }

@@ -39,6 +39,8 @@ export interface RelayStatus {
   readonly servers: readonly ServerView[];
   /** Lags of the consumer groups of this database, as it sees them. */
   readonly lags: readonly GroupLag[];
+  /** The database's clock minus that of its host, in milliseconds; exact to half of the time of a query. */
+  readonly clockOffsetMs: number;
 }
 
 /** A relay writes its row every few seconds; one that has not done so for this time has died, or is frozen. */
@@ -47,7 +49,8 @@ export const relayStaleMs = 15_000;
 const keptMs = 60 * 60_000;
 
 /** What a relay records of itself. */
-interface WrittenRelay extends Pick<RelayStatus, 'id' | 'host' | 'pid' | 'servers' | 'lags'> {
+interface WrittenRelay
+  extends Pick<RelayStatus, 'id' | 'host' | 'pid' | 'servers' | 'lags' | 'clockOffsetMs'> {
   /** Of the servers that it reaches by TLS. @defaultValue none is known */
   readonly certificates?: readonly CertificateEnd[];
 }
@@ -55,16 +58,26 @@ interface WrittenRelay extends Pick<RelayStatus, 'id' | 'host' | 'pid' | 'server
 /** Records that a relay runs and what it sees. Deletes rows of relays that died long ago. */
 export async function writeRelay(
   sql: Sql,
-  { certificates = [], host, id, lags, pid, servers }: WrittenRelay,
+  { certificates = [], clockOffsetMs, host, id, lags, pid, servers }: WrittenRelay,
 ): Promise<void> {
   await sql.query(
     `with gone as (
        delete from outbox.relay where seen_at < clock_timestamp() - $6 * interval '1 ms' and id <> $1
      )
-     insert into outbox.relay as r (id, host, pid, servers, lags, certificates) values ($1, $2, $3, $4::jsonb, $5::jsonb, $7::jsonb)
+     insert into outbox.relay as r (id, host, pid, servers, lags, certificates, clock_offset_ms)
+     values ($1, $2, $3, $4::jsonb, $5::jsonb, $7::jsonb, $8)
      on conflict (id) do update set seen_at = clock_timestamp(), servers = excluded.servers, lags = excluded.lags,
-       certificates = excluded.certificates`,
-    [id, host, pid, JSON.stringify(servers), JSON.stringify(lags), keptMs, JSON.stringify(certificates)],
+       certificates = excluded.certificates, clock_offset_ms = excluded.clock_offset_ms`,
+    [
+      id,
+      host,
+      pid,
+      JSON.stringify(servers),
+      JSON.stringify(lags),
+      keptMs,
+      JSON.stringify(certificates),
+      clockOffsetMs,
+    ],
   );
 }
 
@@ -75,7 +88,7 @@ export async function removeRelay(sql: Sql, id: string): Promise<void> {
 /** All known relays, living ones first. */
 export async function readRelays(sql: Sql): Promise<readonly RelayStatus[]> {
   return sql.query<RelayStatus>(
-    `select r.id, r.host, r.pid, r.started_at as "startedAt", r.servers, r.lags, s.silent as "seenMs", s.silent < $1 as alive
+    `select r.id, r.host, r.pid, r.started_at as "startedAt", r.servers, r.lags, r.clock_offset_ms as "clockOffsetMs", s.silent as "seenMs", s.silent < $1 as alive
      from outbox.relay r cross join lateral (
        select greatest(0, extract(epoch from clock_timestamp() - r.seen_at) * 1000)::float8 as silent) s
      order by s.silent < $1 desc, r.started_at desc, r.id limit 1000`,

@@ -19,7 +19,14 @@ beforeEach(async () => {
 afterEach(() => fixture.drop());
 
 const relayRuns = () =>
-  writeRelay(fixture.database, { id: randomUUID(), host: 'here', pid: 4711, servers: [], lags: [] });
+  writeRelay(fixture.database, {
+    id: randomUUID(),
+    host: 'here',
+    pid: 4711,
+    servers: [],
+    lags: [],
+    clockOffsetMs: 0,
+  });
 
 test('lanes of a dead relay are a problem without another relay, and a warning while one takes over', async () => {
   const idle = await look();

@@ -1,4 +1,5 @@
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { examineAll } from '../../../src/app/doctor/doctor.ts';
 import { requireReceiptTopics } from '../../../src/app/relay/confirmation.ts';
 import { migrateTopics } from '../../../src/app/relay/migrate-topics.ts';
@@ -142,10 +143,21 @@ test('doctor lets a broker examine its own addresses, and probes those of other 
   expect(await checksOf(gone)).toEqual(expect.arrayContaining(['own shop', 'own bills']));
 });
 
-test('a relay records missing addresses, and the lag of groups at the existing ones', async () => {
+test('a relay records missing addresses, the lag of groups at the existing ones and its clock, all with its first row', async () => {
+  // Only the clock: a relay whose host is 40 s ahead.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 40_000 });
+  onTestFinished(() => void vi.useRealTimers());
   const topics = shelf();
   await topics.create('shop');
-  const config = await configOf(ownBroker({ topics, offsets }));
+  const slow: NonNullable<Transport['offsets']> = {
+    ...offsets,
+    async lags(...asked) {
+      // Longer than the servers take to answer.
+      await delay(200);
+      return offsets.lags(...asked);
+    },
+  };
+  const config = await configOf(ownBroker({ topics, offsets: slow }));
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   const { database } = made;
@@ -160,9 +172,11 @@ test('a relay records missing addresses, and the lag of groups at the existing o
   onTestFinished(() => presence.stop());
 
   const read = () =>
-    database.query<{ servers: unknown; lags: readonly unknown[] }>('select servers, lags from outbox.relay');
-  await until(async () => (await read())[0]?.lags.length === 1);
-  expect((await read())[0]).toMatchObject({
+    database.query<{ offset: number }>('select servers, lags, clock_offset_ms as offset from outbox.relay');
+  await until(async () => (await read()).length === 1);
+  const [row] = await read();
+  expect(Math.abs((row?.offset ?? 0) + 40_000)).toBeLessThan(5_000);
+  expect(row).toMatchObject({
     servers: [{ server: 'Temporal' }, { server: 'own', error: 'It has no topic bills: create it.' }],
     lags: [{ group: 'billing', topic: 'orders', messages: 7 }],
   });

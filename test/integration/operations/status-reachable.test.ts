@@ -27,6 +27,7 @@ async function say(fixture: LaneFixture, id: string, error: string | null): Prom
       { server: 'kafka', address: 'kafka.example:9092', error: null },
     ],
     lags: [{ group: 'billing', topic: 'orders', messages: 12 }],
+    clockOffsetMs: 0,
   });
 }
 

@@ -43,6 +43,15 @@ export const alertMutations: readonly Mutation[] = [
     title: 'the end of an alert that a silence of days has hidden',
   },
   {
+    name: 'old-comparison-is-told-for-ever',
+    promise,
+    file: 'src/alerts/rules.ts',
+    find: 'drift === null || drift.agoMs > recent',
+    replace: 'drift === null',
+    test: 'test/unit/alerts/rules.test.ts',
+    title: 'a comparison with Temporal of hours ago is no news',
+  },
+  {
     name: 'silenced-rule-tells',
     promise,
     file: 'src/store/alerts/alerts.ts',

@@ -4,10 +4,56 @@ const kept = 'Metrics say what has happened';
 const delays = 'test/unit/relay/batch-delays.test.ts';
 const counts = 'test/unit/inbox/consumer-health.test.ts';
 const figures = 'test/unit/app/figure-metrics.test.ts';
+const ofRelays = 'test/integration/operations/figures-of-relays.test.ts';
 const sums = 'test/unit/inbox/handling-metrics.test.ts';
 
 /** What relays and consumers measure. */
 export const metricMutations: readonly Mutation[] = [
+  {
+    name: 'lags-of-the-newest-relay-only',
+    promise: kept,
+    file: 'src/store/installation/lags.ts',
+    find: 'living.toSorted((a, b) => b.seenMs - a.seenMs)',
+    replace: 'living.slice(0, 1)',
+    test: ofRelays,
+    title: 'figures have the lags that any living relay knows',
+  },
+  {
+    name: 'oldest-report-of-a-lag-counts',
+    promise: kept,
+    file: 'src/store/installation/lags.ts',
+    find: 'b.seenMs - a.seenMs',
+    replace: 'a.seenMs - b.seenMs',
+    test: ofRelays,
+    title: 'figures have the lags that any living relay knows',
+  },
+  {
+    name: 'clock-that-is-off-least-is-told',
+    promise: kept,
+    file: 'src/store/figures/read-figures.ts',
+    find: 'Math.abs(b) - Math.abs(a)',
+    replace: 'Math.abs(a) - Math.abs(b)',
+    test: ofRelays,
+    title: 'figures have the lags that any living relay knows',
+  },
+  {
+    name: 'first-row-of-a-relay-knows-no-lag',
+    promise: kept,
+    file: 'src/app/relay/relay-presence.ts',
+    find: 'Promise.all([Promise.all(views), asked])',
+    replace: 'Promise.all([Promise.all(views)])',
+    test: 'test/integration/operations/own-capabilities.test.ts',
+    title: 'a relay records missing addresses, the lag of groups',
+  },
+  {
+    name: 'relay-records-no-clock',
+    promise: kept,
+    file: 'src/app/relay/relay-presence.ts',
+    find: 'clockOffsetMs: await readClockOffset(database)',
+    replace: 'clockOffsetMs: (await readClockOffset(database)) * 0',
+    test: 'test/integration/operations/own-capabilities.test.ts',
+    title: 'a relay records missing addresses, the lag of groups',
+  },
   {
     name: 'lateness-counts-as-delay',
     promise: kept,

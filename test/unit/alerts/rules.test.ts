@@ -203,6 +203,12 @@ test('of the certificates for a server the one is told that expires first, also 
   ]);
 });
 
+test('a comparison with Temporal of hours ago is no news', () => {
+  const drift = (agoMs: number) => ({ ...quietFigures, drift: { restarted: 20, ended: 0, agoMs } });
+  expect(firingRules(drift(14 * minute), defaults)).toMatchObject([{ rule: 'drift', figure: 20 }]);
+  expect(firingRules(drift(2 * 60 * minute), defaults)).toEqual([]);
+});
+
 test('the document has every rule with its default', () => {
   const text = readFileSync(new URL('../../../docs/alerts.md', import.meta.url), 'utf8');
   const rows = text.split('\n').filter((line) => line.startsWith('| `'));
