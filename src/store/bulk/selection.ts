@@ -86,7 +86,7 @@ const pageSql = `
        order by m.position, m.id limit (select rows from quota))
       union all
       (select ${walkedColumns} from outbox.message m
-       where s.part = 'later' and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
+       where s.part = 'later' and s.cursor > $12 and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
          and m.xid >= pg_snapshot_xmax(s.snapshot) and m.position + 0 <= s.cursor and (m.position, m.id) > ($12, $13)
        order by m.position, m.id limit (select rows from quota))
       union all
@@ -94,7 +94,7 @@ const pageSql = `
          select ${walkedColumns} from outbox.message m
          where m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.xid = running.xid
            and m.position + 0 <= s.cursor and (m.position, m.id) > ($12, $13) offset 0) m
-       where s.part = 'running'
+       where s.part = 'running' and s.cursor > $12
        order by m.position, m.id limit (select rows from quota))
     ) w
   ), floor as materialized (

@@ -37,6 +37,23 @@ export interface LaneStatus {
 const countLimit = 100_000;
 
 /**
+ * The ready messages of lane `l` that it has not passed, up to `$1` of each kind, in the order of an index: a bitmap would be made of a
+ * whole backlog. Nearly all of that is beyond the cursor; those before it are from transactions that were open when it moved.
+ */
+const unpublished = `
+  (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position > 0
+     and r.position > l.cursor order by r.position limit $1)
+  union all
+  (select * from (
+     select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready'
+       and r.xid >= pg_snapshot_xmax(l.snapshot) order by r.xid limit $1) r
+   where r.position + 0 <= l.cursor)
+  union all
+  (select s.* from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
+     select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.xid = running.xid
+       and r.position + 0 <= l.cursor offset 0) s limit $1)`;
+
+/**
  * The lanes of all topics, those with the oldest due message first.
  *
  * @param countingTo where counting stops, for those who ask often
@@ -54,16 +71,7 @@ export async function readStatus(sql: Sql, countingTo = countLimit): Promise<rea
        from outbox.lane l
      ), pending as (
        select m.topic, m.lane, m.state, m.due_at, m.created_at
-       from lanes l cross join lateral (
-         (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position > 0
-            and r.position > l.cursor limit $1)
-         union all
-         (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position + 0 <= l.cursor
-            and r.xid >= pg_snapshot_xmax(l.snapshot) limit $1)
-         union all
-         (select s.* from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
-            select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.xid = running.xid
-              and r.position + 0 <= l.cursor offset 0) s limit $1)
+       from lanes l cross join lateral (${unpublished}
        ) m
        union all
        select b.* from (select distinct topic from lanes) t
@@ -75,7 +83,7 @@ export async function readStatus(sql: Sql, countingTo = countLimit): Promise<rea
           and state = 'waiting' limit $1)
        union all
        select u.topic, null::integer, u.state, u.due_at, u.created_at from topics t cross join lateral (
-         select * from outbox.message m where m.topic = t.topic and m.state = 'ready' limit $1) u
+         select * from outbox.message m where m.topic = t.topic and m.state = 'ready' order by m.lane, m.position limit $1) u
        where t.topic is not null and not exists (select from outbox.lane l where l.topic = t.topic)
      ), counted as (
        select topic, lane,

@@ -59,6 +59,35 @@ test('a status scans no table of messages beside the log, whose messages are in 
   expect(fullScansOf(run)).not.toContain('message');
 });
 
+test('behind a backlog a status reads no more messages than it counts, and a page of a selection those of the page', async () => {
+  const { database, topic } = fixture;
+  const store = (count: number) =>
+    storeMessages(
+      database,
+      topic,
+      Array.from({ length: count }, () => ({ payload: '1' })),
+    );
+  await store(10);
+  await fixture.drain();
+  for (let n = 0; n < 20; n += 1) await store(1_000);
+  await database.query('analyze outbox.log_1');
+  const [beyond] = await database.query<{ position: string; id: string }>(
+    'select position::text, id from outbox.message order by position offset 100 limit 1',
+  );
+  const selection = { filter: { states: ['ready' as const] }, selectedUntil: new Date().toISOString() };
+  for (const work of [
+    (sql: Sql) => readStatus(sql, 500),
+    (sql: Sql) => walkOf(selection).page(sql, beyond ?? walkStart, 500, null),
+  ]) {
+    const { text, values } = await statementOf(work);
+    const read = (await planNodes(database, text, values)).map(
+      (node) =>
+        ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1),
+    );
+    expect([String(work), Math.max(...read) < 5_000]).toEqual([String(work), true]);
+  }
+});
+
 test('to find out that a leaf is passed reads no message of it, although a transaction has been open since before the first', async () => {
   const { database } = fixture;
   const open = await fixture.begin();

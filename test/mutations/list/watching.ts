@@ -3,10 +3,38 @@ import type { Mutation } from '../mutation.ts';
 const byExitCode = 'A script learns the state by the exit code';
 const gapless = '`tail` leaves out no message without saying so';
 const oneSchema = "Every line of a relay's or API's log has one schema, on one stream";
+const plans = 'test/integration/database/leaf-plans.test.ts';
 const probed = 'Probes restart no process for a server that is away';
 
 /** What scripts, probes and people watch. */
 export const watchingMutations: readonly Mutation[] = [
+  {
+    name: 'status-reads-a-backlog-by-bitmap',
+    promise: 'Backlogs and history slow nothing down',
+    file: 'src/store/lane/status.ts',
+    find: 'and r.position > l.cursor order by r.position limit $1)',
+    replace: 'and r.position > l.cursor limit $1)',
+    test: plans,
+    title: 'behind a backlog a status reads no more messages than it counts',
+  },
+  {
+    name: 'status-looks-for-late-ones-in-a-backlog',
+    promise: 'Backlogs and history slow nothing down',
+    file: 'src/store/lane/status.ts',
+    find: 'order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor)',
+    replace: 'and r.position + 0 <= l.cursor limit $1) r)',
+    test: plans,
+    title: 'behind a backlog a status reads no more messages than it counts',
+  },
+  {
+    name: 'each-page-looks-for-late-ones-in-a-backlog',
+    promise: 'Backlogs and history slow nothing down',
+    file: 'src/store/bulk/selection.ts',
+    find: "where s.part = 'later' and s.cursor > $12 and",
+    replace: "where s.part = 'later' and",
+    test: plans,
+    title: 'behind a backlog a status reads no more messages than it counts',
+  },
   {
     name: 'unknown-figure-fails',
     promise: byExitCode,
