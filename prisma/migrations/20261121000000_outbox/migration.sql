@@ -666,7 +666,10 @@ begin
   select t.id, t.topic, t.lane, t.position, t.xid, t.key, t.ref, t.payload, coalesce(t.content_type, 'application/json'), t.headers, t.state,
     coalesce(t.workflow_id, outbox.lane_workflow_id(t.topic, t.lane)), t.maybe_published, t.created_at, t.updated_at, t.published_at,
     t.expunged_at
-  from (select * from live union all select * from passed) t;
+  from (select * from live union all select * from passed) t
+  -- A sender that repeats an id before its first try is committed stores it twice. What is beside the log stays, or nothing could be taken
+  -- out of the log here any more.
+  on conflict (id) do nothing;
 end
 $$;
 

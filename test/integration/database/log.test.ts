@@ -134,6 +134,24 @@ test('an id that a message of the log has is a repeat, or refused, in every leaf
   expect(await at.archive({ historyMs: 90 * day })).toMatchObject({ dropped: 0 });
 });
 
+test('an id that was stored twice, because its first try was not committed yet, holds up no lane', async () => {
+  const { fixture } = at;
+  const first = await fixture.begin();
+  const id = await fixture.send('first', {}, first);
+  await fixture.send('again', { id });
+  fixture.broker.judge = () => 'reject';
+  await fixture.drain();
+  expect((await fixture.row('again')).state).toBe('retrying');
+  await first.commit();
+  await fixture.drain();
+
+  expect(await at.whereabouts('first')).toEqual(['live retrying']);
+  fixture.broker.judge = () => 'store';
+  await fixture.send('later');
+  await fixture.drain();
+  expect((await fixture.row('later')).state).toBe('published');
+});
+
 test('beside a publication of the schema messages are taken out of the log, whether or not a leaf was passed', async () => {
   const { fixture } = at;
   await fixture.database.query('create publication everything for tables in schema outbox');

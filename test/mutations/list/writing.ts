@@ -7,6 +7,15 @@ const cancelHolds = 'A committed cancel holds (I5)';
 /** A message is stored, canceled or changed by its sender, or edited and withdrawn by an operator. */
 export const writingMutations: readonly Mutation[] = [
   {
+    name: 'id-stored-twice-holds-its-lane',
+    promise: noGhost,
+    file: 'outbox.take_out()',
+    find: '\n  on conflict (id) do nothing',
+    replace: '',
+    test: 'test/integration/database/log.test.ts',
+    title: 'an id that was stored twice, because its first try was not committed yet',
+  },
+  {
     name: 'duplicate-ignores-key',
     promise: noGhost,
     file: 'outbox.resolve_conflicts()',
