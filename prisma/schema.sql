@@ -415,7 +415,7 @@ constraint message_pkey PRIMARY KEY (id);
 CREATE INDEX message_blocked ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'blocked'::outbox.state);
 CREATE INDEX message_blocking ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = ANY (ARRAY['retrying'::outbox.state, 'blocked'::outbox.state]));
 CREATE INDEX message_due ON outbox.message USING btree (due_at, "position") WHERE (state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state]));
-CREATE INDEX message_expiring ON outbox.message USING btree (expires_at, id) WHERE ((state = 'blocked'::outbox.state) AND (expires_at IS NOT NULL) AND (sends = 0));
+CREATE INDEX message_expiring ON outbox.message USING btree (expires_at, id) WHERE ((state = 'blocked'::outbox.state) AND (expires_at IS NOT NULL) AND (published_at IS NULL));
 CREATE INDEX message_failed ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'failed'::outbox.state);
 CREATE INDEX message_finished ON outbox.message USING btree (state, updated_at, id) WHERE (state = ANY (ARRAY['published'::outbox.state, 'confirmed'::outbox.state, 'failed'::outbox.state, 'canceled'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state, 'expired'::outbox.state]));
 CREATE INDEX message_lane_position ON outbox.message USING btree (topic, lane, "position") WHERE ((state = 'ready'::outbox.state) AND ("position" > 0));
@@ -431,7 +431,7 @@ CREATE INDEX message_unnotified ON outbox.message USING btree ("position") WHERE
 CREATE INDEX message_untold ON outbox.message USING btree (topic, due_at) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state])) AND (workflow_due_at IS DISTINCT FROM due_at));
 CREATE UNIQUE INDEX message_waiting_ref ON outbox.message USING btree (topic, ref) WHERE (state = 'waiting'::outbox.state);
 CREATE INDEX message_xid ON outbox.message USING btree (xid) WHERE ("position" > 0);
-CREATE TRIGGER message_due_by_expiry BEFORE INSERT OR UPDATE OF due_at ON outbox.message FOR EACH ROW WHEN (((new.due_at > new.expires_at) AND (new.sends = 0))) EXECUTE FUNCTION outbox.due_by_expiry();
+CREATE TRIGGER message_due_by_expiry BEFORE INSERT OR UPDATE OF due_at ON outbox.message FOR EACH ROW WHEN (((new.due_at > new.expires_at) AND (new.published_at IS NULL))) EXECUTE FUNCTION outbox.due_by_expiry();
 CREATE TRIGGER message_failure BEFORE UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (('failed'::outbox.state = old.state) OR ('failed'::outbox.state = new.state)))) EXECUTE FUNCTION outbox.note_failure();
 CREATE TRIGGER message_freed AFTER UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state = ANY (ARRAY['retrying'::outbox.state, 'failed'::outbox.state])) AND (new.state <> old.state) AND (new.key IS NOT NULL))) EXECUTE FUNCTION outbox.note_freed();
 CREATE TRIGGER message_insert BEFORE INSERT ON outbox.message FOR EACH ROW WHEN ((new.state <> ALL (ARRAY['waiting'::outbox.state, 'ready'::outbox.state]))) EXECUTE FUNCTION outbox.refuse_insert();
@@ -1293,16 +1293,16 @@ CREATE OR REPLACE FUNCTION outbox.claimable(p_topic text, p_lane integer, p_limi
 AS $function$
   select l.*, null::timestamptz, false, null::timestamptz from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot) l
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0, m.due_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position > 0 and m.position > p_cursor
    order by m.position limit p_limit)
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0, m.due_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0, m.due_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
      select * from only outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
        and r.position + 0 <= p_cursor offset 0) m)

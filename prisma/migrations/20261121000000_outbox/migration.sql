@@ -470,7 +470,7 @@ create index message_finished on outbox.message (state, updated_at, id)
   where state in ('published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded', 'expired');
 
 -- For blocked messages that expire. Those in other states are ended by the claim of their lane.
-create index message_expiring on outbox.message (expires_at, id) where state = 'blocked' and expires_at is not null and sends = 0;
+create index message_expiring on outbox.message (expires_at, id) where state = 'blocked' and expires_at is not null and published_at is null;
 
 -- Failures, and every attempt of a message that has a workflow of its own.
 create table outbox.attempt (
@@ -534,7 +534,7 @@ $$;
 
 -- A retry after the expiry would keep a message, and its key, for nothing: it is released at its expiry, and its lane ends it.
 create trigger message_due_by_expiry before insert or update of due_at on outbox.message for each row
-when (new.due_at > new.expires_at and new.sends = 0)
+when (new.due_at > new.expires_at and new.published_at is null)
 execute function outbox.due_by_expiry();
 
 create function outbox.refuse_insert() returns trigger language plpgsql
@@ -1723,16 +1723,16 @@ returns table (
 as $$
   select l.*, null::timestamptz, false, null::timestamptz from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot) l
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0, m.due_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position > 0 and m.position > p_cursor
    order by m.position limit p_limit)
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0, m.due_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
   union all
-  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.sends > 0, m.due_at
+  (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
      select * from only outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
        and r.position + 0 <= p_cursor offset 0) m)
@@ -1784,7 +1784,7 @@ $$;
 -- Why `false and …`: what a query reaches only through a function that is inlined, PostgreSQL does not know while it makes the plan. A leaf
 -- that is created in that moment would be missing in the plan from then on. Named in the query, it makes the plan stale.
 -- Why it is written with the same query twice: most lanes have no exceptions, and to read both tables costs a fifth more.
--- Only exceptions expire; not one that was published before, and is sent again for its receipt.
+-- Only exceptions expire; not one that was published before, and is sent again. A receipt may have reset its `sends`.
 create function outbox.write_claim() returns void language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $write$

@@ -158,8 +158,8 @@ export const discardChange: MessageChange<'discarded'> = {
  *
  * They keep their positions, so they go before the later messages of their keys that are blocked behind them, and get new
  * transaction ids, so that the next claim reads them although the cursor has passed them. The tries of a failed message
- * start again; their number so far is in the audit. A message that may have been published stays marked. One whose expiry has
- * passed is refused: its lane would end it unsent.
+ * start again; their number so far is in the audit. A message that may have been published stays marked. One that was not
+ * published by its expiry is refused after it: its lane would end it unsent.
  */
 export const retryChange: MessageChange<'retried'> = {
   action: 'retry',
@@ -168,11 +168,9 @@ export const retryChange: MessageChange<'retried'> = {
       `update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock(),
          attempts = case when m.state::text = 'failed' then 0 else m.attempts end,
          sends = case when m.state::text = 'failed' then 0 else m.sends end,
-         due_at = least(m.due_at, outbox.clock()),
-         maybe_published = m.maybe_published or m.published_at is not null,
-         published_at = null, confirm_by = null, partition = null, "offset" = null
+         due_at = least(m.due_at, outbox.clock())
        where m.id = any($1::uuid[]) and m.state::text in ('failed', 'retrying')
-         and (m.expires_at is null or m.expires_at > outbox.clock())
+         and (m.expires_at is null or m.expires_at > outbox.clock() or m.published_at is not null)
        returning m.id`,
       [rows.map(({ id }) => id)],
     );

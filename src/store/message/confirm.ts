@@ -71,8 +71,8 @@ export async function confirmMessages(
 
 /**
  * Restarts the receipt timeout of messages that a consumer has parked: it will try them again and send a receipt. They stay
- * published, and their sends so far no longer count, because each was answered. Locked rows are skipped; that costs at most
- * a resend that the inbox drops.
+ * published, and their sends so far no longer count, because each was answered; that they were sent says `published_at`.
+ * Locked rows are skipped; that costs at most a resend that the inbox drops.
  *
  * @param ids UUIDs, at most 1,000
  */

@@ -12,14 +12,15 @@ const shown = `m.id, m.topic, m.lane, case when (select t.visible from outbox.to
   then m.key end as key`;
 
 /**
- * Ends blocked messages whose expiry has passed, the longest expired first; not those that are sent again for their receipts. What they were behind still blocks the later ones of
- * their key, so no key becomes free. Locked rows wait for a later call.
+ * Ends blocked messages whose expiry has passed, the longest expired first; not those that were published before and are sent
+ * again. What they were behind still blocks the later ones of their key, so no key becomes free. Locked rows wait for a later
+ * call.
  */
 export function expireBlocked(sql: Sql, limit: number): Promise<readonly ExpiredMessage[]> {
   return sql.query<ExpiredMessage>(
     `with over as materialized (
        select x.id from only outbox.message x
-       where x.state = 'blocked' and x.sends = 0 and x.expires_at is not null and x.expires_at <= outbox.clock()
+       where x.state = 'blocked' and x.published_at is null and x.expires_at is not null and x.expires_at <= outbox.clock()
        order by x.expires_at, x.id limit $1 for update skip locked
      )
      update only outbox.message m set state = 'expired', updated_at = outbox.clock()

@@ -11,14 +11,14 @@ const contradictions: readonly (readonly [condition: string, what: string])[] = 
   ],
   [`m.state = 'retrying' and m.attempts = 0`, 'It retries, and nothing was tried.'],
   [
-    `m.state in ('blocked', 'retrying') and m.published_at is not null and m.sends = 0`,
-    'It is published and it is not.',
+    `m.state in ('blocked', 'retrying') and m.published_at is not null and not m.maybe_published`,
+    'It was published, and could be canceled.',
   ],
   [`m.state = 'published' and m.published_at is null and m.sends > 0`, 'It was published at no time.'],
   [`m.state = 'failed' and m.last_error is null`, 'It failed without an error.'],
   [`m.state = 'expired' and m.expires_at > m.updated_at`, 'It expired before its time.'],
-  [`m.state = 'expired' and m.sends > 0`, 'It expired, and was published.'],
-  [`m.due_at > m.expires_at and m.sends = 0`, 'It is due after its expiry.'],
+  [`m.state = 'expired' and m.published_at is not null`, 'It expired, and was published.'],
+  [`m.due_at > m.expires_at and m.published_at is null`, 'It is due after its expiry.'],
   [`m.position <= 0`, 'It has no position.'],
   [`m.tableoid = 'outbox.message'::regclass and m.workflow_id is null`, 'It has no workflow.'],
   [

@@ -9,6 +9,7 @@ import {
   postpone,
   resend,
 } from '../../../src/store/message/confirm-overdue.ts';
+import { expireBlocked } from '../../../src/store/message/expire.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import {
   fullScansOf,
@@ -114,4 +115,18 @@ test.each([
     0,
   );
   expect(wasted).toBeLessThan(500 * 600);
+});
+
+test('the search for expired messages reads no blocked ones that never expire', async () => {
+  await insert(20_000);
+  await fixture.database.query(`update only outbox.message set state = 'blocked' where position > $1`, [
+    passedRows + unconfirmedRows,
+  ]);
+  await fixture.database.query('analyze outbox.message');
+
+  const nodes = await plan((sql) => expireBlocked(sql, 500));
+
+  expect(indexesOf(nodes)).toContain('message_expiring');
+  expect(fullScansOf(nodes)).not.toContain('message');
+  expect(pagesOf(nodes)).toBeLessThan(fewPages);
 });

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { changeMessages } from '../../../src/operations/change.ts';
 import { Wake } from '../../../src/relay/wake.ts';
 import { cancelChange, retryChange } from '../../../src/store/message/change.ts';
-import { confirmMessages } from '../../../src/store/message/confirm.ts';
-import { resend } from '../../../src/store/message/confirm-overdue.ts';
+import { confirmMessages, prolongParked } from '../../../src/store/message/confirm.ts';
+import { giveUp, resend } from '../../../src/store/message/confirm-overdue.ts';
 import { expireBlocked } from '../../../src/store/message/expire.ts';
+import { verifyStates } from '../../../src/store/verify/states.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -154,6 +155,64 @@ test('a message that is sent again after its expiry keeps the pauses between its
     ),
   ).toHaveLength(1);
   expect(await expireBlocked(fixture.database, 10)).toEqual([]);
+});
+
+test('a message that its consumer has parked does not expire when it is sent again, refused or behind another one', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ retry: ['1h'], confirm: { group: 'g', receiptTimeout: '1h', maxSends: 1 } });
+  await fixture.send('A', { key: 'K', expiresAfterMs: 60_000 });
+  await fixture.send('B', { key: 'K', expiresAfterMs: 60_000 });
+  await fixture.drain();
+  const ids = ['A', 'B'].map((label) => fixture.idOf(label));
+  await prolongParked(fixture.database, 'g', ids);
+  await pass('A', 'B');
+  expect(await resend(fixture.database, ids, [])).toBe(2);
+  fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
+  await fixture.drain();
+
+  expect(await fixture.states('A', 'B')).toEqual(['retrying', 'blocked']);
+  expect(
+    await fixture.database.query(
+      `select from only outbox.message where id = $1 and due_at > outbox.clock() + interval '50 minutes'`,
+      [fixture.idOf('A')],
+    ),
+  ).toHaveLength(1);
+  expect(await expireBlocked(fixture.database, 10)).toEqual([]);
+  expect(await verifyStates(fixture.database)).toMatchObject({ violations: 0 });
+
+  fixture.broker.judge = () => 'store';
+  await fixture.release('A');
+  await fixture.drain();
+  expect(await fixture.states('A', 'B')).toEqual(['published', 'published']);
+  expect(fixture.broker.labels).toEqual(['A', 'B', 'A', 'B']);
+  expect(expired()).toEqual([]);
+});
+
+test('an operator may retry what was published and given up, also after its expiry, and it is sent', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ retry: ['1h'], confirm: { group: 'g', receiptTimeout: '1h' } });
+  for (const label of ['A', 'B']) await fixture.send(label, { expiresAfterMs: 60_000 });
+  await fixture.drain();
+  const ids = ['A', 'B'].map((label) => fixture.idOf(label));
+  await giveUp(fixture.database, [fixture.idOf('A')], 'g');
+  await resend(fixture.database, [fixture.idOf('B')], []);
+  fixture.broker.judge = () => 'reject';
+  await fixture.drain();
+  await pass('A', 'B');
+  expect(await fixture.states('A', 'B')).toEqual(['failed', 'retrying']);
+
+  const retried = await changeMessages(fixture.database, { ids }, retryChange, operator);
+  expect(retried.map(({ result }) => result)).toEqual(['retried', 'retried']);
+  fixture.broker.judge = () => 'store';
+  await fixture.drain();
+
+  expect(await fixture.states('A', 'B')).toEqual(['published', 'published']);
+  expect(fixture.broker.labels).toEqual(['A', 'B', 'A', 'B']);
+  expect(expired()).toEqual([]);
+  expect(await fixture.database.query('select sends from only outbox.message order by position')).toEqual([
+    { sends: 1 },
+    { sends: 2 },
+  ]);
 });
 
 test('a blocked message ends at its expiry while what it is behind still blocks the key', async () => {

@@ -2,6 +2,9 @@ import type { Mutation } from '../mutation.ts';
 
 const notSent = 'An expired message is not sent';
 const test = 'test/integration/relay/expiry.test.ts';
+const migration = 'prisma/migrations/20261121000000_outbox/migration.sql';
+const parked = 'a message that its consumer has parked does not expire';
+const givenUp = 'an operator may retry what was published and given up';
 const replace = 'test/integration/sending/replace.test.ts';
 const byKey = 'test/integration/sending/cancel-key.test.ts';
 
@@ -72,7 +75,7 @@ export const expiryMutations: readonly Mutation[] = [
     name: 'expired-message-is-retried',
     promise: notSent,
     file: 'src/store/message/change.ts',
-    find: 'and (m.expires_at is null or m.expires_at > outbox.clock())',
+    find: 'and (m.expires_at is null or m.expires_at > outbox.clock() or m.published_at is not null)',
     replace: '',
     test,
     title: 'a retry of an expired message, and of a failed one past its expiry, is too late',
@@ -121,6 +124,73 @@ export const expiryMutations: readonly Mutation[] = [
     replace: 'case when true then',
     test,
     title: 'a message that was published, and is sent again for its receipt, does not expire',
+  },
+  {
+    name: 'claim-ends-what-was-published-before',
+    promise: notSent,
+    file: 'outbox.claimable()',
+    find: `m.published_at is not null, m.due_at
+   from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+     and m.position + 0`,
+    replace: `m.sends > 0, m.due_at
+   from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+     and m.position + 0`,
+    test,
+    title: parked,
+  },
+  {
+    name: 'search-ends-what-was-published-before',
+    promise: notSent,
+    file: 'src/store/message/expire.ts',
+    find: 'x.published_at is null and',
+    replace: 'x.sends = 0 and',
+    test,
+    title: parked,
+  },
+  {
+    name: 'expiry-hastens-what-was-published-before',
+    promise: notSent,
+    file: migration,
+    find: 'new.due_at > new.expires_at and new.published_at is null',
+    replace: 'new.due_at > new.expires_at and new.sends = 0',
+    test,
+    title: parked,
+  },
+  {
+    name: 'verification-names-what-was-published-before',
+    promise: 'Only legal states (I9)',
+    file: 'src/store/verify/states.ts',
+    find: 'm.due_at > m.expires_at and m.published_at is null',
+    replace: 'm.due_at > m.expires_at and m.sends = 0',
+    test,
+    title: parked,
+  },
+  {
+    name: 'retry-forgets-it-was-published-before',
+    promise: notSent,
+    file: 'src/store/message/change.ts',
+    find: 'due_at = least(m.due_at, outbox.clock())',
+    replace: 'due_at = least(m.due_at, outbox.clock()), published_at = null',
+    test,
+    title: givenUp,
+  },
+  {
+    name: 'retry-refuses-what-was-published-before',
+    promise: notSent,
+    file: 'src/store/message/change.ts',
+    find: ' or m.published_at is not null)',
+    replace: ')',
+    test,
+    title: givenUp,
+  },
+  {
+    name: 'index-lacks-the-not-published-before',
+    promise: 'Backlogs and history slow nothing down',
+    file: migration,
+    find: 'expires_at is not null and published_at is null;',
+    replace: 'expires_at is not null and sends = 0;',
+    test: 'test/integration/receipts/plans.test.ts',
+    title: 'the search for expired messages reads no blocked ones',
   },
   {
     name: 'debounce-counts-from-the-last-time',
