@@ -41,6 +41,8 @@ export interface Settlement {
   readonly cursor: string;
   readonly snapshot: string | null;
   readonly changes: readonly SettledChange[];
+  /** Snapshot of the claim that read the messages of the changes. */
+  readonly claimSnapshot: string;
   /**
    * Whether it must outlive a crash of the server once it is answered, or a failover. One that only moves the cursor need not:
    * the batch is sent again. PostgreSQL writes such commits within three times its `wal_writer_delay`, 0.6 s by default.
@@ -71,7 +73,7 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
     const owned = await moveCursor(sql, lane, settlement);
     passCrashPoint('relay:settling');
     if (!owned) return false;
-    await changeMessages(sql, lane, settlement.changes);
+    await changeMessages(sql, lane, settlement);
     const blocked = settlement.changes.filter(({ to }) => to === 'blocked');
     if (blocked.length > 0)
       await noteBlocked(
@@ -108,20 +110,22 @@ async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise
 }
 
 /** What is still in the log moves out of it first, and is changed then. */
-async function changeMessages(sql: Sql, lane: Lane, changes: readonly SettledChange[]): Promise<void> {
-  const changed = await applyChanges(sql, lane, changes);
+async function changeMessages(sql: Sql, lane: Lane, { changes, claimSnapshot }: Settlement): Promise<void> {
+  const changed = await applyChanges(sql, lane, changes, claimSnapshot);
   const others = changes.filter(({ id }) => !changed.has(id));
   if (others.length === 0) return;
   await takeOut(
     sql,
     others.map(({ id }) => id),
   );
-  await applyChanges(sql, lane, others);
+  await applyChanges(sql, lane, others, claimSnapshot);
 }
 
 /**
- * Every change is a compare-and-set on `ready`: a row that has another state meanwhile keeps it. A message whose receipt was
- * faster stays confirmed, and gets its partition and offset. Which failures are to be told is noted in the lane's row.
+ * Every change is a compare-and-set on what was claimed: a row that has another state meanwhile keeps it. So does one that has
+ * become ready again, which this settle has changed before if it is repeated: each way back renews the xid, and the snapshot of
+ * the claim does not see it. A message whose receipt was faster stays confirmed, and gets its partition and offset. Which
+ * failures are to be told is noted in the lane's row.
  *
  * @returns the ids of the messages that were changed
  */
@@ -129,6 +133,7 @@ async function applyChanges(
   sql: Sql,
   lane: Lane,
   changes: readonly SettledChange[],
+  claimSnapshot: string,
 ): Promise<ReadonlySet<string>> {
   const rows = await sql.query<{ id: string }>(
     `with changed as (
@@ -154,7 +159,7 @@ async function applyChanges(
        from unnest($1::uuid[], $2::outbox.state[], $3::text[], $4::text[], $5::float8[], $6::boolean[], $7::integer[], $8::bigint[])
            as c(id, state, attempt, error, retry_in_ms, maybe_published, partition, "offset"),
          outbox.topic t
-       where m.id = c.id and t.name = m.topic
+       where m.id = c.id and t.name = m.topic and pg_visible_in_snapshot(m.xid, $11::pg_snapshot)
          and (m.state::text = 'ready' or m.state::text = 'confirmed' and c.state = 'published' and m.published_at is null)
        returning m.id, c.attempt, c.error, c.partition, c."offset"
      ), tried as (
@@ -178,6 +183,7 @@ async function applyChanges(
       changes.map((change) => change.offset ?? null),
       lane.topic,
       lane.lane,
+      claimSnapshot,
     ],
   );
   return new Set(rows.map(({ id }) => id));

@@ -35,6 +35,7 @@ test.each(['repeatable read', 'serializable'])(
       cursor: '0',
       snapshot: '1:1:',
       changes: [],
+      claimSnapshot: '1:1:',
       durable: true,
     });
     await untilLockWaits(fixture.database, 1);

@@ -51,6 +51,7 @@ const settled = (sql: Sql, lane = fixture.lane) =>
     cursor: '0',
     snapshot: null,
     changes: [],
+    claimSnapshot: '1:1:',
     durable: true,
   });
 const renewed = (sql: Sql, lane = fixture.lane) => renewLease(sql, lane, owner);

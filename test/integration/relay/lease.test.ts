@@ -28,6 +28,7 @@ const retrying = (owner: string, label: string, snapshot: string): Settlement =>
   cursor: '1',
   snapshot,
   changes: [{ id: fixture.idOf(label), to: 'retrying', attempt: 'rejected', error: 'no', retryInMs: 60_000 }],
+  claimSnapshot: snapshot,
   durable: true,
 });
 

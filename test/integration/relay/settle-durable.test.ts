@@ -22,6 +22,7 @@ test.each([
       cursor: '0',
       snapshot: null,
       changes: [],
+      claimSnapshot: '1:1:',
       durable,
     });
     expect(settled).toBe(true);

@@ -104,7 +104,7 @@ export const leafMutations: readonly Mutation[] = [
     name: 'settle-changes-nothing-in-the-log',
     promise: noLoss,
     file: 'src/store/lane/settle.ts',
-    find: '  await applyChanges(sql, lane, others);\n',
+    find: '  await applyChanges(sql, lane, others, claimSnapshot);\n',
     replace: '',
     test: 'test/unit/store/settle.test.ts',
     title: 'messages that are not found are taken out of the log and changed then',

@@ -37,6 +37,7 @@ test('acknowledged messages are published by being passed: the cursor moves and 
     cursor: '14',
     snapshot: '900:900:',
     changes: [],
+    claimSnapshot: '900:900:',
     durable: false,
     batch: {
       id: 'batch',
@@ -217,6 +218,7 @@ test('a hold of the whole batch leaves the cursor and marks only the messages on
     cursor: '10',
     snapshot: '800:800:',
     changes: [{ id: 'id-11', to: 'ready', maybePublished: true }],
+    claimSnapshot: '900:900:',
     durable: true,
   });
 });

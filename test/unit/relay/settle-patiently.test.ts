@@ -16,7 +16,14 @@ function settling(deadlineMs = 60_000) {
   const stage = drainStage();
   stage.database.on(hold, []).on(renew, [{ ctid: '(0,1)' }]);
   const lease = new LaneLease(stage.input);
-  const settlement = { owner: lease.owner, cursor: '9', snapshot: '9:9:', changes: [], durable: true };
+  const settlement = {
+    owner: lease.owner,
+    cursor: '9',
+    snapshot: '9:9:',
+    changes: [],
+    claimSnapshot: '9:9:',
+    durable: true,
+  };
   const begin = () => {
     lease.prolonged(performance.now());
     const limits = { deadline: performance.now() + deadlineMs, stop: stage.stop.signal };

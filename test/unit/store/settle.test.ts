@@ -5,7 +5,14 @@ import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
 const pass = 'select outbox.pass(';
 const changed = 'with changed as';
 const takeOut = 'outbox.take_out(';
-const settlement: Settlement = { owner: 'me', cursor: '9', snapshot: '7:7:', changes: [], durable: false };
+const settlement: Settlement = {
+  owner: 'me',
+  cursor: '9',
+  snapshot: '7:7:',
+  changes: [],
+  claimSnapshot: '6:6:',
+  durable: false,
+};
 
 /** @param logged ids of messages that the first change does not find */
 function stage(ctid: string | null = '(0,4)', logged: readonly string[] = []) {
@@ -77,6 +84,7 @@ test('exceptions are written in the transaction of the cursor, after it, with al
       ['12', null, null, null],
       'orders',
       3,
+      '6:6:',
     ],
   ]);
 });

@@ -1,0 +1,88 @@
+import { afterEach, expect, test } from 'vitest';
+import { changeMessages } from '../../../src/operations/change.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { retryChange } from '../../../src/store/message/change.ts';
+import { resend } from '../../../src/store/message/confirm-overdue.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+
+let fixture: LaneFixture;
+afterEach(() => fixture.drop());
+
+/** A database that commits the first settle with an exception and loses its answer; this happens before it is repeated. */
+function losingOneSettle(meanwhile: () => Promise<void>): Database {
+  let lost = false;
+  return {
+    ...fixture.database,
+    async transaction(work) {
+      let settles = false;
+      const result = await fixture.database.transaction((sql) =>
+        work({
+          query: (text, values) => {
+            settles ||= text.includes('with changed as');
+            return sql.query(text, values);
+          },
+        }),
+      );
+      if (!settles || lost) return result;
+      lost = true;
+      await meanwhile();
+      throw new Error('The connection ended before the answer to the commit.');
+    },
+  };
+}
+
+const triesOf = (label: string) =>
+  fixture.database.query('select outcome from outbox.attempt where message_id = $1 order by id', [
+    fixture.idOf(label),
+  ]);
+
+/** Its first try fails so; what it sends later is stored. */
+function failOnce(kind: 'reject' | 'permanent'): void {
+  let failed = false;
+  fixture.broker.judge = () => {
+    if (failed) return 'store';
+    failed = true;
+    return kind;
+  };
+}
+
+test.each([
+  ['of the log', {}],
+  ['beside the log', { expiresAfterMs: 3_600_000 }],
+])('a repeated settle counts no second try of a message %s that is due again', async (_where, options) => {
+  fixture = await laneFixture({ retry: ['1h', '1h'] });
+  await fixture.send('A', options);
+  failOnce('reject');
+  await fixture.drain({ database: losingOneSettle(async () => void (await fixture.release('A'))) });
+
+  expect(await fixture.row('A')).toMatchObject({ state: 'published', attempts: 1 });
+  expect(fixture.broker.labels).toEqual(['A']);
+  expect(await triesOf('A')).toEqual([{ outcome: 'rejected' }, { outcome: 'acknowledged' }]);
+});
+
+test('a repeated settle does not take back the retry of a failed message by an operator', async () => {
+  fixture = await laneFixture();
+  await fixture.send('A');
+  failOnce('permanent');
+  const retry = async () => {
+    const ids = [fixture.idOf('A')];
+    await changeMessages(fixture.database, { ids }, retryChange, { actor: 'test', reason: 'as told' });
+  };
+  await fixture.drain({ database: losingOneSettle(retry) });
+
+  expect(await fixture.row('A')).toMatchObject({ state: 'published', attempts: 0 });
+  expect(await triesOf('A')).toEqual([{ outcome: 'permanent' }]);
+});
+
+test('a repeated settle does not count as the resend that a missing receipt asked for', async () => {
+  fixture = await laneFixture({ confirm: { group: 'g', receiptTimeout: '1h' } });
+  await fixture.send('A');
+  await fixture.drain({
+    database: losingOneSettle(async () => void (await resend(fixture.database, [fixture.idOf('A')], []))),
+  });
+
+  expect(fixture.broker.labels).toEqual(['A', 'A']);
+  expect(await fixture.database.query('select state::text, sends from outbox.message')).toEqual([
+    { state: 'published', sends: 2 },
+  ]);
+});
