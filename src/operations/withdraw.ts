@@ -12,7 +12,7 @@ import {
 import type { Database } from '../store/database/database.ts';
 import { freeLease, takeLane } from '../store/lane/lease.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
-import { pauseIfRunning, resumeOwn } from '../store/lane/pause.ts';
+import { pauseIfRunning, resumeEachOwn } from '../store/lane/pause.ts';
 import { type MessageAnswer, type MessageChange, outboxChange } from '../store/message/change.ts';
 import { makeLane, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
 import { idsOf, lanesOf, type Target, wakeLanes } from './change.ts';
@@ -81,8 +81,8 @@ class Withdrawal {
   readonly #narrow: NonNullable<WithdrawalOptions['narrow']>;
   readonly #until: number;
   readonly #owner = randomUUID();
-  /** The audit entries of our own pauses, by topic. */
-  readonly #pauses = new Map<string, string>();
+  /** The audit entries of our own pauses, by topic. `undefined`: the pause was not answered. */
+  readonly #pauses = new Map<string, string | undefined>();
 
   constructor(database: Database, author: Author, options: WithdrawalOptions) {
     const { dryRun = false, timeout, narrow = (change) => change } = options;
@@ -108,8 +108,20 @@ class Withdrawal {
 
   /** Ends our pauses, and wakes relays. */
   async end(): Promise<void> {
-    for (const [topic, auditId] of this.#pauses)
-      await resumeOwn(this.#database, topic, auditId, this.#author);
+    const author = this.#author;
+    const pauses = Array.from(this.#pauses, ([topic, auditId]) => ({
+      topic,
+      pause: auditId ?? this.#pauseDetails,
+      author,
+    }));
+    try {
+      await resumeEachOwn(this.#database, pauses);
+    } finally {
+      await this.#wake();
+    }
+  }
+
+  async #wake(): Promise<void> {
     // Names no lanes, because any lane of a paused topic may have work.
     if (this.#pauses.size > 0) await sendNudge(this.#database, []).catch(() => undefined);
     else if (!this.#dryRun) await wakeLanes(this.#database, lanesOf([...this.answers.values()]));
@@ -139,10 +151,20 @@ class Withdrawal {
   }
 
   async #pause(lane: Lane): Promise<void> {
-    const auditId = await pauseIfRunning(this.#database, lane.topic, this.#author, { for: 'withdraw' });
-    if (auditId === undefined) return;
-    this.#pauses.set(lane.topic, auditId);
-    await wakeLanes(this.#database, [lane]);
+    const { topic } = lane;
+    const earlier = this.#pauses.get(topic);
+    // Noted first: if the connection breaks during the commit, the topic may be paused.
+    this.#pauses.set(topic, undefined);
+    const auditId = await pauseIfRunning(this.#database, topic, this.#author, this.#pauseDetails);
+    const latest = auditId ?? earlier;
+    if (latest === undefined) this.#pauses.delete(topic);
+    else this.#pauses.set(topic, latest);
+    if (auditId !== undefined) await wakeLanes(this.#database, [lane]);
+  }
+
+  /** No other withdrawal's pauses have these. */
+  get #pauseDetails(): Readonly<Record<string, unknown>> {
+    return { for: 'withdraw', withdrawal: this.#owner };
   }
 
   get #overdue(): boolean {

@@ -28,6 +28,12 @@ export function createRelayBulkRunner({ database, withdraw, report }: RelayBulkI
   });
   return {
     ...runner,
+    async runPage(id, progress, signal) {
+      const answer = await runner.runPage(id, progress, signal);
+      // Left by a process that died during a page: no other page follows soon, or at all.
+      if (answer.kind !== 'more') await resumeLeftPauses(database, id, undefined);
+      return answer;
+    },
     async abort(id, actor) {
       const aborted = await runner.abort(id, actor);
       await resumeLeftPauses(database, id, { actor });

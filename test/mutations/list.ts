@@ -1,4 +1,5 @@
 import { alertMutations } from './list/alerts.ts';
+import { bulkMutations } from './list/bulk.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
 import { expiryMutations } from './list/expiry.ts';
@@ -72,6 +73,7 @@ export const mutations: readonly Mutation[] = [
   ...metricMutations,
   ...watchingMutations,
   ...wiringMutations,
+  ...bulkMutations,
   ...commandLineMutations,
   ...developmentMutations,
 ];

@@ -69,20 +69,30 @@ export async function pauseIfRunning(
   });
 }
 
+/** A pause of the caller, as {@link resumeOwn} takes it. */
+export interface OwnPause {
+  readonly topic: string;
+  readonly pause: string | Readonly<Record<string, unknown>>;
+  readonly author: Author;
+}
+
 /**
  * Resumes a topic that the caller has paused, unless it has been paused for another reason since then.
  *
- * @param auditId the audit entry of the caller's pause
+ * @param pause the audit entry of the caller's pause; if its commit was not answered, the details that only this pause has:
+ * then the caller may also not have paused the topic
  */
 export async function resumeOwn(
   database: Database,
   topic: string,
-  auditId: string,
+  pause: string | Readonly<Record<string, unknown>>,
   author: Author,
 ): Promise<void> {
   await database.transaction(async (sql) => {
     // A pause locks this row first: from here on, another pause is either in the audit or follows this resume.
     await sql.query('select from outbox.topic where name = $1 for update', [topic]);
+    const auditId = typeof pause === 'string' ? pause : await findPause(sql, topic, pause);
+    if (auditId === undefined) return;
     const since = await sql.query(
       `select from outbox.audit where topic = $1 and message_id is null and action = 'pause' and id > $2 limit 1`,
       [topic, auditId],
@@ -91,6 +101,27 @@ export async function resumeOwn(
     const changed = mayResume && (await setTopic(sql, topic, false));
     await auditPause(sql, { topic }, false, author, changed ? 'done' : 'left-paused', { pause: auditId });
   });
+}
+
+/** As {@link resumeOwn} for each of these, also if another one fails. @throws the first error */
+export async function resumeEachOwn(database: Database, pauses: Iterable<OwnPause>): Promise<void> {
+  const failures: unknown[] = [];
+  for (const { topic, pause, author } of pauses)
+    await resumeOwn(database, topic, pause, author).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}
+
+async function findPause(
+  sql: Sql,
+  topic: string,
+  details: Readonly<Record<string, unknown>>,
+): Promise<string | undefined> {
+  const [found] = await sql.query<{ readonly id: string }>(
+    `select id from outbox.audit where topic = $1 and message_id is null and action = 'pause' and details @> $2::text::jsonb
+     order by id desc limit 1`,
+    [topic, JSON.stringify(details)],
+  );
+  return found?.id;
 }
 
 /** Lanes of the scope with a valid lease. */

@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { policyOf } from '../../../src/app/relay/topic-policy.ts';
+import { topic } from '../../../src/core/topic.ts';
+import { announceTopics } from '../../../src/operations/announce.ts';
+import { withdrawIds } from '../../../src/operations/withdraw.ts';
+import { createRelayBulkRunner } from '../../../src/relay/bulk.ts';
+import type { Database, Sql } from '../../../src/store/database/database.ts';
+import { pauseIfRunning, setPaused } from '../../../src/store/lane/pause.ts';
+import { makeLane } from '../../../src/store/message/withdraw.ts';
+import { storeMessages } from '../../../src/store/message/write.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ada, auditOf, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+
+let fixture: LaneFixture;
+let operator: Operator;
+beforeEach(async () => {
+  fixture = await laneFixture();
+  operator = operatorAt(fixture);
+});
+afterEach(async () => {
+  await operator.close();
+  await fixture.drop();
+});
+
+/** The database of the fixture, where `after` is called with the statements of each transaction once it is committed. */
+function watched(after: (texts: readonly string[]) => void | Promise<void>): Database {
+  const { database } = fixture;
+  return {
+    query: (text, values, repeated) => database.query(text, values, repeated),
+    openSession: (channel, onNotify) => database.openSession(channel, onNotify),
+    close: () => Promise.resolve(),
+    async transaction(work) {
+      const texts: string[] = [];
+      const result = await database.transaction((sql) =>
+        work({
+          query(text, values, repeated) {
+            texts.push(text);
+            return sql.query(text, values, repeated);
+          },
+        } satisfies Sql),
+      );
+      await after(texts);
+      return result;
+    },
+  };
+}
+
+const isPause = (texts: readonly string[]): boolean =>
+  texts.some((text) => text.includes('set paused = true') && text.startsWith('update outbox.topic'));
+
+/** Another process has every lane in hand for as long as the test takes. */
+async function takeLanes(): Promise<void> {
+  await fixture.database.query(
+    `update outbox.lane set owner = gen_random_uuid(), incarnation = outbox.incarnation(), session = null,
+       alive_until = clock_timestamp() + interval '15 seconds'`,
+  );
+}
+
+async function pausedTopics(): Promise<readonly string[]> {
+  const rows = await fixture.database.query<{ readonly name: string }>(
+    'select name from outbox.topic where paused order by name',
+  );
+  return rows.map(({ name }) => name);
+}
+
+test('a topic whose pause was committed but not answered is resumed', async () => {
+  await fixture.send('A');
+  await takeLanes();
+  const database = watched((texts) => {
+    if (isPause(texts)) throw new Error('The connection broke.');
+  });
+
+  const withdrawal = withdrawIds(database, operator.of('A').ids, ada, { timeout: 60_000 });
+
+  await expect(withdrawal).rejects.toThrow('The connection broke.');
+  expect((await auditOf(fixture)).map(({ action, result }) => `${action} ${result}`)).toEqual([
+    'pause done',
+    'resume done',
+  ]);
+  expect(await pausedTopics()).toEqual([]);
+});
+
+test('a pause of somebody else is not ended by a withdrawal whose own pause was not answered', async () => {
+  await fixture.send('A');
+  await takeLanes();
+  await setPaused(fixture.database, { topic: 'orders' }, true, ada);
+  const database = watched((texts) => {
+    if (isPause(texts)) throw new Error('The connection broke.');
+  });
+
+  const withdrawal = withdrawIds(database, operator.of('A').ids, ada, { timeout: 60_000 });
+
+  await expect(withdrawal).rejects.toThrow('The connection broke.');
+  expect(await pausedTopics()).toEqual(['orders']);
+});
+
+test('a topic that cannot be resumed does not keep the others paused', async () => {
+  const both = ['orders', 'returns'].map((name) => policyOf(topic(name, z.unknown()), 'scripted'));
+  await announceTopics(fixture.database, both, {});
+  const stored = await storeMessages(fixture.database, 'returns', [{ payload: '"B"' }]);
+  const ids = [await fixture.send('A'), ...stored.map(({ id }) => id)];
+  await makeLane(fixture.database, { topic: 'returns', lane: 0 });
+  await takeLanes();
+  let resumed = 0;
+  const database = watched(async (texts) => {
+    if (isPause(texts))
+      await fixture.database.query(
+        'update outbox.lane l set owner = null from outbox.topic t where t.name = l.topic and t.paused',
+      );
+    if (!texts.some((text) => text.includes(`action = 'pause' and id > $2`))) return;
+    resumed += 1;
+    if (resumed === 1) throw new Error('The connection broke.');
+  });
+
+  const withdrawal = withdrawIds(database, ids, ada, { timeout: 60_000 });
+
+  await expect(withdrawal).rejects.toThrow('The connection broke.');
+  expect(resumed).toBe(2);
+  expect(await pausedTopics()).toEqual([]);
+});
+
+test.each(['paused', 'failed'] as const)(
+  'a topic that a dead relay left paused is resumed while its bulk withdrawal is %s',
+  async (state) => {
+    await fixture.send('A', { afterMs: 3_600_000 });
+    const { id } = await operator.bulk.start({ topic: 'orders' }, { action: 'withdraw' }, ada);
+    const bulkId = id ?? '';
+    // As of a relay that died during a page.
+    await pauseIfRunning(fixture.database, 'orders', { ...ada, bulkId }, { for: 'withdraw' });
+    await fixture.database.query('update outbox.bulk_operation set state = $1', [state]);
+    const runner = createRelayBulkRunner({
+      database: fixture.database,
+      withdraw: () => Promise.resolve(undefined),
+      report: () => undefined,
+    });
+
+    expect(await runner.runPage(bulkId, () => undefined)).toEqual({ kind: 'resting', state });
+
+    expect(await pausedTopics()).toEqual([]);
+    expect((await auditOf(fixture)).at(-1)).toMatchObject({ ...ada, action: 'resume', result: 'done' });
+  },
+);
