@@ -15,10 +15,20 @@ export interface ReplayPage {
   readonly author: Author;
 }
 
-/** A message that is sent again. */
-interface Original {
+/**
+ * So many bytes of payloads a page holds at once, and at least one message. A page of the largest messages is more than fits
+ * into a string, or into a list of the server.
+ */
+const partBytes = 8 * 1_048_576;
+
+/** A message that is sent again, as it is audited. */
+interface Named {
   readonly id: string;
   readonly topic: string;
+}
+
+/** What of it is copied. */
+interface Original extends Named {
   readonly key: string | null;
   readonly payload: string;
   readonly contentType: string;
@@ -27,7 +37,7 @@ interface Original {
 
 /** What became of one original. */
 interface Outcome {
-  readonly original: Original;
+  readonly original: Named;
   readonly result: 'replayed' | 'refused';
   readonly lane: number | null;
   readonly details: Readonly<Record<string, unknown>>;
@@ -49,9 +59,10 @@ export async function replayMessages(
   sql: Sql,
   { filter, ids, to, author }: ReplayPage,
 ): Promise<Round<PageAnswer>> {
-  const originals = await readOriginals(sql, filter, ids);
-  const outcomes = await storeCopies(sql, to, originals);
-  const found = new Set(originals.map(({ id }) => id));
+  const outcomes: Outcome[] = [];
+  for (const part of partsOf(await readSizes(sql, filter, ids)))
+    outcomes.push(...(await storeCopies(sql, to, await readOriginals(sql, filter, part))));
+  const found = new Set(outcomes.map(({ original }) => original.id));
   // Since it was chosen a failed message may have been retried, any one expunged, and the history dropped.
   const gone = ids.filter((id) => !found.has(id));
   await writeAudit(sql, [
@@ -78,14 +89,55 @@ export async function replayMessages(
   return { answers, busy: [], deferred: [] };
 }
 
-/** Distinct, because a query that is planned while a leaf moves may find its messages twice. */
+/** In the order of their positions. */
+async function readSizes(sql: Sql, filter: BulkFilter, ids: readonly string[]): Promise<readonly Sized[]> {
+  return readMatching<Sized>(sql, 'octet_length(a.payload) as bytes', filter, ids);
+}
+
+interface Sized {
+  readonly id: string;
+  readonly bytes: number;
+}
+
+/** Divides messages into parts of at most {@link partBytes}, in their order. */
+function partsOf(messages: readonly Sized[]): readonly (readonly string[])[] {
+  const parts: string[][] = [];
+  let left = 0;
+  for (const { id, bytes } of messages) {
+    left -= bytes;
+    const part = left < 0 ? undefined : parts.at(-1);
+    if (part !== undefined) {
+      part.push(id);
+      continue;
+    }
+    parts.push([id]);
+    left = partBytes - bytes;
+  }
+  return parts;
+}
+
 async function readOriginals(
   sql: Sql,
   filter: BulkFilter,
   ids: readonly string[],
 ): Promise<readonly Original[]> {
-  return sql.query<Original>(
-    `select distinct on (a.position, a.id) a.id::text as id, a.topic, a.key, a.payload, a.content_type as "contentType", a.headers
+  return readMatching<Original>(
+    sql,
+    'a.topic, a.key, a.payload, a.content_type as "contentType", a.headers',
+    filter,
+    ids,
+  );
+}
+
+/** Distinct, because a query that is planned while a leaf moves may find its messages twice. */
+async function readMatching<Row>(
+  sql: Sql,
+  columns: string,
+  filter: BulkFilter,
+  ids: readonly string[],
+): Promise<readonly Row[]> {
+  return sql.query<Row>(
+    `select distinct on (a.position, a.id) a.id::text as id, ${columns}
      from outbox.message_all a where a.id = any($11::uuid[]) and a.expunged_at is null and ${matchesSql} order by a.position, a.id`,
     [...filterValues(filter), [...ids]],
   );
@@ -111,9 +163,16 @@ async function storeCopies(
     ...originals.flatMap((original, index): readonly Outcome[] => {
       const refusal = refused.get(index + 1);
       if (refusal === undefined) return [];
-      return [{ original, result: 'refused', lane: null, details: { to, code: refusal.code } }];
+      return [
+        { original: namedOf(original), result: 'refused', lane: null, details: { to, code: refusal.code } },
+      ];
     }),
   ];
+}
+
+/** Without the payload, so that it is not held until the whole page is stored. */
+function namedOf({ id, topic }: Original): Named {
+  return { id, topic };
 }
 
 function copyOf({ id, key, payload, contentType, headers }: Original): NewMessage {
@@ -128,7 +187,7 @@ function copyOf({ id, key, payload, contentType, headers }: Original): NewMessag
 function replayed(original: Original, to: string, { id, workflowId }: StoreAnswer): Outcome {
   const [, lane] = /\/(\d+)$/.exec(workflowId) ?? [];
   return {
-    original,
+    original: namedOf(original),
     result: 'replayed',
     lane: lane === undefined ? null : Number(lane),
     details: { to, copy: id },

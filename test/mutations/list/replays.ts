@@ -34,4 +34,12 @@ export const replayMutations: readonly Mutation[] = [
     test,
     title: 'a replay of named messages sends these in their order',
   },
+  {
+    name: 'replay-page-at-once',
+    promise: replays,
+    file: 'src/store/bulk/replay.ts',
+    find: 'left = partBytes - bytes;',
+    replace: 'left = Number.MAX_SAFE_INTEGER;',
+    test: 'test/integration/operations/replay-parts.test.ts',
+  },
 ];
