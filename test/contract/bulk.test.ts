@@ -171,9 +171,9 @@ for (const [of, open] of bulkBenches) {
       'select extract(epoch from next_page_at - created_at)::float8 as seconds from outbox.bulk_operation',
     );
     expect(rested[0]?.seconds, 'one a second').toBeGreaterThanOrEqual(1);
-    await bench.database.query(`update outbox.bulk_operation set next_page_at = now() + interval '1 h'`);
-    const hour = expect.toSatisfy((ms: number) => ms > 3_000_000 && ms <= 3_600_000);
-    expect(await page(bench, known)).toEqual({ kind: 'more', waitMs: hour });
+    await bench.database.query(`update outbox.bulk_operation set next_page_at = now() + interval '30 s'`);
+    const halfMinute = expect.toSatisfy((ms: number) => ms > 0 && ms <= 30_000);
+    expect(await page(bench, known)).toEqual({ kind: 'more', waitMs: halfMinute });
     expect(await bench.steps.show(known)).toMatchObject({ answered: 1, etaMs: 2_000 });
 
     expect(await bench.steps.pause(known, { ...ada, dryRun: true })).toEqual({

@@ -12,6 +12,13 @@ import type { BulkFilter } from './selection.ts';
 const patienceMs = 30_000;
 /** With this many locked messages the walk waits. */
 const maxPending = 1_000;
+/**
+ * When the rate of the operation `b` allows the next page. A time beyond what the largest page asks for, and half a minute, is
+ * from before the clock was set back, and must not stop the operation for as long as the clock was wrong.
+ */
+const nextPageAt = `case when b.next_page_at <= clock_timestamp() + interval '30 seconds'
+  + case when b.consumer_group is null then least(${messagesPerTransaction}, b.rate_per_second) else ${maxPending} end
+    / b.rate_per_second::float8 * interval '1 second' then b.next_page_at else clock_timestamp() end`;
 
 /** What one page did, or why it did nothing. */
 export type PageResult =
@@ -145,7 +152,7 @@ async function lockBulk(sql: Sql, id: string): Promise<LockedBulk | undefined> {
        json_build_object('actor', b.actor, 'reason', b.reason, 'bulkId', b.id) as author, b.selected_until::text as "selectedUntil",
        json_build_object('position', b.walked_position::text, 'id', b.walked_id) as cursor, b.pending as "pendingIds",
        coalesce(b.pending_since < clock_timestamp() - $2::float8 * interval '1 ms', false) as "patienceOver",
-       greatest(0, ceil(extract(epoch from b.next_page_at - clock_timestamp()) * 1000))::float8 as "waitMs"
+       greatest(0, ceil(extract(epoch from (${nextPageAt}) - clock_timestamp()) * 1000))::float8 as "waitMs"
      from outbox.bulk_operation b where b.id = $1::uuid for update`,
     [id, patienceMs],
   );
@@ -216,8 +223,8 @@ async function moveOn(
   const locked = pending.length > 0 && (walked || pending.length >= maxPending);
   const [row] = await sql.query<{ readonly waitMs: number }>(
     `update outbox.bulk_operation b set walked_position = $2::bigint, walked_id = $3::text, walked = $4::boolean,
-       pending = $5::text[], counts = $6::text::jsonb, pending_since = case when $7::boolean then coalesce(b.pending_since, clock_timestamp()) end,
-       next_page_at = greatest(b.next_page_at, clock_timestamp() - interval '1 second')
+       pending = $5::text[], counts = $6::text::jsonb, pending_since = case when $7::boolean then least(b.pending_since, clock_timestamp()) end,
+       next_page_at = greatest(${nextPageAt}, clock_timestamp() - interval '1 second')
          + $8::float8 / b.rate_per_second * interval '1 second',
        failures = 0, last_error = null, updated_at = now(),
        state = case when $9::boolean then 'done' else b.state end,

@@ -1,9 +1,11 @@
 import type { Mutation } from '../mutation.ts';
 
 const unpaused = 'A withdrawal leaves no topic paused';
+const clock = 'A clock that was set back does not stop a bulk operation';
 const pauses = 'test/integration/operations/withdraw-pauses.test.ts';
+const clocks = 'test/contract/bulk-clock.test.ts';
 
-/** The pauses of withdrawals. */
+/** The pauses of withdrawals, and the clock of bulk operations. */
 export const bulkMutations: readonly Mutation[] = [
   {
     name: 'unanswered-pause-forgotten',
@@ -40,5 +42,23 @@ export const bulkMutations: readonly Mutation[] = [
     replace: "if (answer.kind === 'ended')",
     test: pauses,
     title: 'a topic that a dead relay left paused',
+  },
+  {
+    name: 'bulk-waits-for-an-earlier-clock',
+    promise: clock,
+    file: 'src/store/bulk/page.ts',
+    find: ' then b.next_page_at else clock_timestamp() end`',
+    replace: ' then b.next_page_at else b.next_page_at end`',
+    test: clocks,
+    title: 'does not stop an operation',
+  },
+  {
+    name: 'patience-by-an-earlier-clock',
+    promise: clock,
+    file: 'src/store/bulk/page.ts',
+    find: 'least(b.pending_since, clock_timestamp())',
+    replace: 'coalesce(b.pending_since, clock_timestamp())',
+    test: clocks,
+    title: 'does not prolong the patience',
   },
 ];
