@@ -97,13 +97,27 @@ export async function continueLanesChange(
     if (open.length > 0) return { done: false, waitingFor: 'transactions', who: open };
     return await moveAll(database, change, author, patience);
   } catch (error) {
-    if (!(error instanceof ChangeGone)) throw error;
-    const now = await readTopicCounts(database, change.topic);
-    if (now?.lanes === change.wanted && now.change === null) return { done: true, moved: 0 };
-    throw new OutboxError('OUTBOX_CHANGE_UNDER_WAY', `Another call changes the lanes of "${change.topic}".`, {
-      details: { topic: change.topic },
-    });
+    return gone(database, change, error);
   }
+}
+
+/**
+ * What a call answers that another call has overtaken.
+ *
+ * @param error of the call; any but `ChangeGone` is thrown
+ * @throws OutboxError `OUTBOX_CHANGE_UNDER_WAY` if the other one has replaced the change
+ */
+export async function gone(
+  database: Database,
+  { topic, kind, wanted }: TopicChange,
+  error: unknown,
+): Promise<TopicChangeAnswer> {
+  if (!(error instanceof ChangeGone)) throw error;
+  const now = await readTopicCounts(database, topic);
+  if (now?.[kind] === wanted && now.change === null) return { done: true, moved: 0 };
+  throw new OutboxError('OUTBOX_CHANGE_UNDER_WAY', `Another call changes the ${kind} of "${topic}".`, {
+    details: { topic },
+  });
 }
 
 async function moveAll(

@@ -4,6 +4,7 @@ import { beginChange, type TopicCounts } from '../store/lane/lanes-change.ts';
 import { pinNewPartitions } from '../store/lane/repartition.ts';
 import {
   emptyLanes,
+  gone,
   invalidCount,
   knownTopic,
   type LanesChangeOptions,
@@ -60,8 +61,12 @@ export async function changePartitions(
   if (busy.length > 0) return { done: false, waitingFor: 'deliveries', who: busy };
   const lagging = await outwait(broker, before.address, options.groups ?? [], patience);
   if (lagging.length > 0) return { done: false, waitingFor: 'consumers', who: lagging };
-  await pinNewPartitions(database, change, authorOf(options));
-  return { done: true, moved: 0 };
+  try {
+    await pinNewPartitions(database, change, authorOf(options));
+    return { done: true, moved: 0 };
+  } catch (error) {
+    return gone(database, change, error);
+  }
 }
 
 /** Waits until the groups have passed all messages, and returns those that have not. */

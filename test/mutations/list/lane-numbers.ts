@@ -96,4 +96,12 @@ export const laneNumberMutations: readonly Mutation[] = [
     test: 'test/integration/temporal/lanes-grow.test.ts',
     title: 'a relay with a set number of connections opens no more for added lanes',
   },
+  {
+    name: 'overtaken-partitions-unnamed',
+    promise: 'Of two equal changes of partitions both are done',
+    file: 'src/operations/partitions.ts',
+    find: 'return gone(database, change, error);',
+    replace: 'throw error;',
+    test: 'test/integration/lanes/partitions-overtaken.test.ts',
+  },
 ];
