@@ -69,7 +69,7 @@ export function createRouter(parts: RouterParts): Router {
     context.set('requestId', randomUUID());
     context.set('operation', 'request');
     assertBounds(context.req.raw);
-    const own = await authentication.handle?.(context.req.raw);
+    const own = await answeredBy(authentication, context.req.raw);
     if (own !== undefined) return own;
     context.set('caller', await proved(authentication, context.req.raw));
     assertMethod(context.req.method, context.req.path.slice(basePath.length));
@@ -101,19 +101,38 @@ function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
+/**
+ * The answer to a request to its own paths.
+ *
+ * @throws Refused for what would be the caller's fault elsewhere, such as an option that is read late: here the configuration is wrong
+ */
+async function answeredBy(authentication: Authentication, request: Request): Promise<Response | undefined> {
+  try {
+    return await authentication.handle?.(request);
+  } catch (cause) {
+    if (problemOf(cause, '').status >= 500) throw cause;
+    throw unprovable(cause);
+  }
+}
+
 /** @throws Refused if it proves nobody, or if that cannot be known; OutboxError `OUTBOX_REQUEST_LIMITED` */
 async function proved(authentication: Authentication, request: Request): Promise<Caller> {
   const caller = await authentication.caller(request).catch((cause: unknown) => {
     if (cause instanceof OutboxError && cause.code === 'OUTBOX_REQUEST_LIMITED') throw cause;
-    throw new Refused(
-      503,
-      new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'The caller cannot be proved now.', { cause }),
-    );
+    throw unprovable(cause);
   });
   if (caller === undefined)
     throw new Refused(401, new OutboxError('OUTBOX_REQUEST_UNPROVED', 'The request proves no caller.'));
   if (isCaller(caller)) return caller;
   throw new Refused(503, new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'Authentication returned no caller.'));
+}
+
+/** What failed is for the log only. */
+function unprovable(cause: unknown): Refused {
+  return new Refused(
+    503,
+    new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'The caller cannot be proved now.', { cause }),
+  );
 }
 
 function follow(stream: Stream, context: Asking, streams: OpenStreams, parts: Following): Response {

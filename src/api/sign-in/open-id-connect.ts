@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { apiSessions } from '../../app/operations/api-sessions.ts';
-import { OutboxError } from '../../core/errors.ts';
+import { OutboxError, type OutboxErrorCode } from '../../core/errors.ts';
 import type { Authentication, Caller } from '../authentication.ts';
 import { Denied } from '../denied.ts';
 import { problemOf, problemType } from '../problem.ts';
@@ -63,8 +63,10 @@ class SignIn {
       ['callback', { method: 'GET', answer: () => this.#finish(request) }],
       ['sign-out', { method: 'POST', answer: () => this.#end(request) }],
     ]);
-    const route = path.startsWith(this.#folder()) ? own.get(path.slice(this.#folder().length)) : undefined;
-    if (route === undefined) return undefined;
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    const route = own.get(name);
+    // The folder is looked at last: where that option is wrong, other paths and other ways to prove a caller go on.
+    if (route === undefined || path !== `${this.#folder()}${name}`) return undefined;
     if (request.method !== route.method) {
       const told = new OutboxError('OUTBOX_REQUEST_INVALID', `This path takes ${route.method} only.`);
       return refusal(told, { allow: route.method }, 405);
@@ -103,7 +105,7 @@ class SignIn {
       await this.#sessions.begin(hashOf(id), person, sessionOf(request));
       return this.#welcome(cookie(sessionCookie, id, 'Strict'));
     } catch (error) {
-      if (!(error instanceof OutboxError) || problemOf(error, '').status >= 500) throw error;
+      if (!(error instanceof OutboxError) || !personsFaults.has(error.code)) throw error;
       return refusal(error, { 'set-cookie': forgotten });
     }
   }
@@ -152,6 +154,11 @@ class SignIn {
   }
 }
 
+/** Others, such as an option that is read late, are the server's. */
+const personsFaults: ReadonlySet<OutboxErrorCode> = new Set([
+  'OUTBOX_REQUEST_DENIED',
+  'OUTBOX_REQUEST_UNPROVED',
+]);
 const notStored = { 'cache-control': 'no-store' } as const;
 const forgotten = cookie(beginningCookie, '', 'Lax', 0);
 

@@ -278,9 +278,9 @@ export const httpApiMutations: readonly Mutation[] = [
     name: 'api-methods-told-to-nobody',
     promise: rights,
     file: 'src/api/router.ts',
-    find: '    const own = await authentication.handle?.',
+    find: '    const own = await answeredBy(',
     replace:
-      '    assertMethod(context.req.method, context.req.path.slice(basePath.length));\n    const own = await authentication.handle?.',
+      '    assertMethod(context.req.method, context.req.path.slice(basePath.length));\n    const own = await answeredBy(',
     test: byMethods,
     title: 'what is no path is not found by any method, and nobody is told of either',
   },

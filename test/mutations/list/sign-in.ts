@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.ts';
 const promise = 'Only who has proved it is a caller of the HTTP API';
 const bySignIn = 'test/integration/api/sign-in/open-id-connect.test.ts';
 const byRefusal = 'test/integration/api/sign-in/refused-sign-ins.test.ts';
+const byLateOption = 'test/unit/api/sign-in/late-options.test.ts';
 const byUsers = 'test/integration/api/sign-in/basic-users.test.ts';
 
 /** Proving callers of the HTTP API. */
@@ -141,6 +142,24 @@ export const signInMutations: readonly Mutation[] = [
     replace: "cause.code === 'OUTBOX_REQUEST_FAILED') throw cause;",
     test: 'test/integration/api/sign-in/served.test.ts',
     title: 'the sixth wrong password in a minute is answered with 429',
+  },
+  {
+    name: 'sign-in-wrong-option-blames-the-caller',
+    promise,
+    file: 'src/api/router.ts',
+    find: "if (problemOf(cause, '').status >= 500) throw cause;",
+    replace: "if (problemOf(cause, '').status >= 400) throw cause;",
+    test: byLateOption,
+    title: "a wrong 'issuer' that is read late is a logged failure of the server",
+  },
+  {
+    name: 'sign-in-wrong-option-stops-the-api',
+    promise,
+    file: 'src/api/sign-in/open-id-connect.ts',
+    find: 'if (route === undefined || path !== `${this.#folder()}${name}`) return',
+    replace: 'if (path !== `${this.#folder()}${name}` || route === undefined) return',
+    test: byLateOption,
+    title: "a wrong 'redirectUrl' that is read late is a logged failure of the server",
   },
   {
     name: 'sign-in-failure-lets-in',

@@ -43,7 +43,7 @@ test('addresses in the clear are for this machine only, and what a function retu
   for (const host of ['127.0.0.1:3000', '[::1]:3000', 'localhost'])
     expect(() => openIdConnect({ ...right, issuer: `http://${host}` })).not.toThrow();
   const late = openIdConnect({ ...right, redirectUrl: () => 'http://outbox.test/callback' });
-  await expect(late.handle?.(new Request('https://outbox.test/status'))).rejects.toMatchObject({
+  await expect(late.handle?.(new Request('https://outbox.test/sign-in'))).rejects.toMatchObject({
     code: 'OUTBOX_OPTION_INVALID',
     details: { option: 'redirectUrl' },
   });
