@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Caller, Role } from './authentication.ts';
 
 /** From the least to the most. */
@@ -15,4 +16,13 @@ export function isCaller(given: Caller): boolean {
   const flags = typeof ambient === 'boolean' && typeof payloads === 'boolean';
   const limits = topics === undefined || Array.isArray(topics);
   return named && flags && limits && roles.includes(role);
+}
+
+/** True if both have one name and the same rights, whatever else authentication says of them. */
+export function isSameCaller(one: Caller, other: Caller): boolean {
+  return isDeepStrictEqual(rightsOf(one), rightsOf(other));
+}
+
+function rightsOf({ ambient, name, payloads, role, topics }: Caller): Caller {
+  return { ambient, name, payloads, role, ...(topics !== undefined && { topics }) };
 }

@@ -7,7 +7,7 @@ import { reasonOf } from '../core/reason.ts';
 import { packageVersion } from '../operations/package-version.ts';
 import { type Answer, answerOf, assertRights, noteDenied } from './answer.ts';
 import type { Authentication, Caller } from './authentication.ts';
-import { isCaller } from './caller.ts';
+import { isCaller, isSameCaller } from './caller.ts';
 import { Denied } from './denied.ts';
 import { assertBounds, queryOf, Refused } from './input.ts';
 import { eventStreamHeaders, OpenStreams } from './live/event-stream.ts';
@@ -41,7 +41,10 @@ interface Env {
 }
 
 type Asking = Context<Env>;
-type Following = Pick<StreamCall, 'live' | 'served'>;
+interface Following extends Pick<StreamCall, 'live' | 'served'> {
+  readonly authentication: Authentication;
+  readonly streams: OpenStreams;
+}
 
 const documentPath = '/openapi.json';
 
@@ -85,7 +88,7 @@ export function createRouter(parts: RouterParts): Router {
   for (const stream of streamTable) {
     app.get(routeOf(stream.path), (context) => {
       context.set('operation', stream.name);
-      return follow(stream, context, streams, { live, served });
+      return follow(stream, context, { authentication, live, served, streams });
     });
   }
   const document = JSON.stringify(openApiOf(operationTable, streamTable, packageVersion()));
@@ -135,7 +138,11 @@ function unprovable(cause: unknown): Refused {
   );
 }
 
-function follow(stream: Stream, context: Asking, streams: OpenStreams, parts: Following): Response {
+function follow(
+  stream: Stream,
+  context: Asking,
+  { authentication, live, served, streams }: Following,
+): Response {
   const { caller } = context.var;
   const request = context.req.raw;
   assertRights(stream, caller);
@@ -146,7 +153,24 @@ function follow(stream: Stream, context: Asking, streams: OpenStreams, parts: Fo
   });
   // Nobody reads what follows the head, so nobody would end it.
   if (request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders });
-  return streams.respond(caller.name, request.signal, (sink) => open({ ...parts, sink }));
+  const mayGoOn = () => isStillProved(authentication, request, caller);
+  return streams.respond({ name: caller.name, signal: request.signal, mayGoOn }, (sink) =>
+    open({ live, served, sink }),
+  );
+}
+
+/** Whether the request proves the same caller with the same rights as before. While that cannot be known, it counts as proved. */
+async function isStillProved(
+  authentication: Authentication,
+  request: Request,
+  before: Caller,
+): Promise<boolean> {
+  try {
+    const now = await authentication.caller(request);
+    return now !== undefined && isSameCaller(now, before);
+  } catch {
+    return true;
+  }
 }
 
 function askedIn(context: Asking) {

@@ -18,7 +18,7 @@ export interface Caller {
 /** Proves who makes a request. */
 export interface Authentication {
   /**
-   * Who makes the request.
+   * Who makes the request. Of an open stream this is asked again every 15 seconds: no caller, or other rights, end it.
    *
    * @returns nothing if the request proves nobody (401); rejects if that cannot be known now (503), or with
    * `OUTBOX_REQUEST_LIMITED` after too many wrong tries (429)

@@ -10,7 +10,16 @@ export interface EventSink {
   room(): Promise<void>;
 }
 
-/** Milliseconds. A proxy closes a stream on which nothing comes; a stream that ends has its caller proved again. */
+/** Who follows a stream. */
+export interface Follower {
+  readonly name: string;
+  /** Fires when the request ends. */
+  readonly signal: AbortSignal;
+  /** Asked at every heartbeat: false ends the stream. Never rejects. */
+  readonly mayGoOn: () => Promise<boolean>;
+}
+
+/** Milliseconds. A proxy closes a stream on which nothing comes. */
 const times = { heartbeat: 15_000, longest: 15 * 60_000, reconnect: 2_000 };
 /** Events that wait for a slow reader; further ones are left out. */
 const mostWaiting = 16;
@@ -27,12 +36,12 @@ export class OpenStreams {
   readonly #ends = new Set<() => void>();
 
   /**
-   * A response whose body goes on until the request or the server ends.
+   * A response whose body goes on until the request or the server ends, or the follower may not go on.
    *
    * @param open begins to send; returns what ends that
    * @throws OutboxError `OUTBOX_REQUEST_LIMITED` if the caller has five of them, or all together a hundred
    */
-  respond(caller: string, signal: AbortSignal, open: (sink: EventSink) => () => void): Response {
+  respond({ mayGoOn, name: caller, signal }: Follower, open: (sink: EventSink) => () => void): Response {
     const count = this.#counts.get(caller) ?? 0;
     if (count >= mostPerCaller)
       throw new OutboxError('OUTBOX_REQUEST_LIMITED', `You have ${mostPerCaller} open streams.`);
@@ -49,7 +58,11 @@ export class OpenStreams {
       {
         start: (controller) => {
           const { sink, stop } = begin(controller, readers, open);
-          const beat = setInterval(() => sink.write(':\n\n'), times.heartbeat);
+          const ask = oneAtATime(mayGoOn, () => end());
+          const beat = setInterval(() => {
+            sink.write(':\n\n');
+            void ask();
+          }, times.heartbeat);
           const limit = setTimeout(() => end(), times.longest);
           end = () => {
             if (!this.#ends.delete(end)) return;
@@ -87,6 +100,18 @@ export class OpenStreams {
     if (left === 0) this.#counts.delete(caller);
     else this.#counts.set(caller, left);
   }
+}
+
+/** @param otherwise called for an answer of no */
+function oneAtATime(question: () => Promise<boolean>, otherwise: () => void): () => Promise<void> {
+  let asking = false;
+  return async () => {
+    if (asking) return;
+    asking = true;
+    const yes = await question();
+    asking = false;
+    if (!yes) otherwise();
+  };
 }
 
 /** Who waits for room, and whether nobody reads any more. */

@@ -4,6 +4,7 @@ const promise = 'Only who has proved it is a caller of the HTTP API';
 const bySignIn = 'test/integration/api/sign-in/open-id-connect.test.ts';
 const byRefusal = 'test/integration/api/sign-in/refused-sign-ins.test.ts';
 const byLateOption = 'test/unit/api/sign-in/late-options.test.ts';
+const byStream = 'test/integration/api/sign-in/streams.test.ts';
 const byUsers = 'test/integration/api/sign-in/basic-users.test.ts';
 
 /** Proving callers of the HTTP API. */
@@ -160,6 +161,33 @@ export const signInMutations: readonly Mutation[] = [
     replace: 'if (path !== `${this.#folder()}${name}` || route === undefined) return',
     test: byLateOption,
     title: "a wrong 'redirectUrl' that is read late is a logged failure of the server",
+  },
+  {
+    name: 'sign-out-leaves-streams-open',
+    promise,
+    file: 'src/api/router.ts',
+    find: 'return now !== undefined && isSameCaller(now, before);',
+    replace: 'return now === undefined || isSameCaller(now, before);',
+    test: byStream,
+    title: 'a sign-out at any process ends the streams of all soon',
+  },
+  {
+    name: 'stream-keeps-rights-taken-away',
+    promise,
+    file: 'src/api/caller.ts',
+    find: 'return isDeepStrictEqual(rightsOf(one), rightsOf(other));',
+    replace: 'return isDeepStrictEqual(rightsOf({ ...one, role: other.role }), rightsOf(other));',
+    test: 'test/unit/api/open-stream-rights.test.ts',
+    title: "a stream whose request 'has another role' ends at the next heartbeat",
+  },
+  {
+    name: 'stream-lets-its-session-go-idle',
+    promise,
+    file: 'src/api/live/event-stream.ts',
+    find: '            void ask();\n',
+    replace: "            if (caller === '') void ask();\n",
+    test: byStream,
+    title: 'a session is in use while one of its streams is open',
   },
   {
     name: 'sign-in-failure-lets-in',

@@ -4,7 +4,7 @@ import { type EventSink, OpenStreams } from '../../../src/api/live/event-stream.
 /** Opens a stream. @returns its sink, and a reader of its body */
 function open(streams: OpenStreams, caller: string, signal = new AbortController().signal) {
   let sink: EventSink | undefined;
-  const response = streams.respond(caller, signal, (given) => {
+  const response = streams.respond({ name: caller, signal, mayGoOn: async () => true }, (given) => {
     sink = given;
     return () => undefined;
   });
