@@ -46,7 +46,14 @@ export async function list(
   filter: MessageFilter = {},
   { limit, after }: ListPageOptions = {},
 ): Promise<MessageList> {
-  return pageOf(await listMessages(database, checkFilter(filter), pageSizeOf(limit), cursorOf(after, uuid)));
+  return pageOf(
+    await listMessages(
+      database,
+      checkFilter(filter),
+      pageSizeOf(limit),
+      cursorOf(after, (id) => uuid.test(id)),
+    ),
+  );
 }
 
 /**
@@ -59,7 +66,9 @@ export async function listKeptMessages(
   filter: KeptFilter = {},
   { limit, after }: ListPageOptions = {},
 ): Promise<KeptList> {
-  return pageOf(await listKept(database, checkKeptFilter(filter), pageSizeOf(limit), cursorOf(after, /./s)));
+  return pageOf(
+    await listKept(database, checkKeptFilter(filter), pageSizeOf(limit), cursorOf(after, isStorable)),
+  );
 }
 
 function pageOf<Listed>({
@@ -74,10 +83,15 @@ function pageOf<Listed>({
   return { messages, next: token };
 }
 
-function cursorOf(after: string | undefined, form: RegExp): PageCursor | null {
+function cursorOf(after: string | undefined, isId: (id: string) => boolean): PageCursor | null {
   if (after === undefined) return null;
   const [, position, encoded = ''] = /^(\d{1,19})_([\w-]+)$/.exec(after) ?? [];
   const id = Buffer.from(encoded, 'base64url').toString();
-  if (position === undefined || !form.test(id)) throw invalid('after', 'is not the "next" of a page');
+  if (position === undefined || BigInt(position) > lastPosition || !isId(id))
+    throw invalid('after', 'is not the "next" of a page');
   return { position, id };
 }
+
+/** The database would answer with an error to others. */
+const lastPosition = 2n ** 63n - 1n;
+const isStorable = (id: string): boolean => id !== '' && !id.includes('\0');

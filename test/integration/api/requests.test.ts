@@ -116,6 +116,9 @@ test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp
 );
 
 const some = '0'.repeat(36);
+/** An id as cursors have it. */
+const tokenOf = (id: string): string => Buffer.from(id).toString('base64url');
+const unknown = '00000000-0000-4000-8000-000000000000';
 
 test.each([
   { what: 'a page of 201', path: '/messages?limit=201', status: 400 },
@@ -123,6 +126,12 @@ test.each([
   { what: 'an unknown parameter', path: '/messages?topics=orders', status: 400 },
   { what: 'a parameter that is given twice', path: '/messages?topic=a&topic=b', status: 400 },
   { what: 'a cursor that is none', path: '/messages?after=1', status: 400 },
+  {
+    what: 'a cursor beyond the last position',
+    path: `/messages?after=9999999999999999999_${tokenOf(unknown)}`,
+    status: 400,
+  },
+  { what: 'a cursor with NUL', path: `/kept?after=5_${tokenOf('a\0b')}`, status: 400 },
   { what: 'a state that is none', path: '/messages?states=lost', status: 400 },
   { what: 'an id that is none', path: `/messages/${some}`, status: 400 },
   { what: 'SQL', path: `/messages?key=${encodeURIComponent("' or 1=1 --")}`, status: 200 },
