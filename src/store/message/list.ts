@@ -152,8 +152,8 @@ async function listNamed(
 
 /**
  * Walks every source (a lane's ready rows, a topic's rows of another state) downwards from the page's beginning. Of a source
- * that was not read to its end, the lower rows are unknown. So the page ends above the last row of the highest such source
- * (`floor`), where the next page begins.
+ * that was not read to its end, the lower rows are unknown. So the page ends with the last row of the highest such source
+ * (`floor`), after which the next page begins. Edits of a message share its position, so a row is told by its id, too.
  */
 const liveSql = `
   with recursive lanes (topic, lane) as (
@@ -185,7 +185,7 @@ const liveSql = `
       (select ${walkedColumns} from outbox.message m
        where s.state is null and m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.position > 0
          and m.position <= coalesce($11, 9223372036854775807) and ($11::bigint is null or (m.position, m.id) < ($11, $12::uuid))
-       order by m.position desc limit (select rows from quota))
+       order by m.position desc, m.id desc limit (select rows from quota))
       union all
       (select ${walkedColumns} from only outbox.message m
        where s.state is not null and m.topic = s.topic and m.state = s.state and m.state <> 'ready' and m.position > 0
@@ -193,9 +193,12 @@ const liveSql = `
        order by m.position desc, m.id desc limit (select rows from quota))
     ) w
   ), floor as materialized (
-    select max(d.position) as position
-    from (select min(position) as position, count(*) as read from walked group by topic, source_lane, source_state) d
+    select d.position, d.id
+    from (select distinct on (topic, source_lane, source_state) position, id,
+        count(*) over (partition by topic, source_lane, source_state) as read
+      from walked order by topic, source_lane, source_state, position, id) d
     where d.read >= (select rows from quota)
+    order by d.position desc, d.id desc limit 1
   ), seen as (
     select w.id, w.topic, w.lane, w.position, w.key, w.ref, w.workflow_id, w.due_at, w.attempts, w.last_error, w.created_at,
       w.updated_at, case when w.state = 'ready' and w.position <= l.cursor and pg_visible_in_snapshot(w.xid, l.snapshot)
@@ -209,19 +212,29 @@ async function listLive(
   limit: number,
   after: PageCursor | null,
 ): Promise<ListPage> {
-  const rows = await sql.query<ListedMessage & { readonly floor: string | null }>(
+  const rows = await sql.query<ListedMessage & Floor>(
     `${liveSql}
-     select x.*, f.position as floor from floor f left join lateral (
+     select x.*, f.position as "floorPosition", f.id as "floorId"
+     from (select) one left join floor f on true left join lateral (
        select ${listedColumns}
        from (select w.*, null::timestamptz as archived_at from seen w) a
-       where a.position > coalesce(f.position, 0) and ${matchesSql}
+       where (f.id is null or (a.position, a.id) >= (f.position, f.id)) and ${matchesSql}
        order by a.position desc, a.id desc limit $13 + 1
      ) x on true`,
     [...valuesOf(filter, after), limit, isSearch(filter) ? readLimit : 0],
   );
-  const found = rows.map(({ floor, ...message }) => ({ floor, message }));
-  const messages = found.map(({ message }) => message).filter(({ id }) => id !== null);
-  return pageOf(messages, limit, found[0]?.floor ?? null);
+  const messages = rows
+    .map(({ floorId: _, floorPosition: __, ...message }) => message)
+    .filter(({ id }) => id !== null);
+  const { floorId = null, floorPosition = null } = rows[0] ?? {};
+  const floor = floorId === null || floorPosition === null ? null : { position: floorPosition, id: floorId };
+  return pageOf(messages, limit, floor);
+}
+
+/** The last row that a page may contain; nulls: every source was read to its end. */
+interface Floor {
+  readonly floorPosition: string | null;
+  readonly floorId: string | null;
 }
 
 /** True if rows of a source may have to be skipped; otherwise one page of each source is enough. */
@@ -234,14 +247,10 @@ function isSearch(filter: MessageFilter<string>): boolean {
 }
 
 /** One more row than the limit was requested: it shows that there are more, and is left to the next page. */
-function pageOf(found: readonly ListedMessage[], limit: number, floor: string | null): ListPage {
+function pageOf(found: readonly ListedMessage[], limit: number, floor: PageCursor | null): ListPage {
   const messages = found.slice(0, limit);
   const last = messages.at(-1);
   if (found.length > limit && last !== undefined)
     return { messages, next: { position: last.position, id: last.id } };
-  // Several messages may share the position of the floor (edits), so all of them are left to the next page.
-  return {
-    messages,
-    next: floor === null ? null : { position: floor, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
-  };
+  return { messages, next: floor };
 }
