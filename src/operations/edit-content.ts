@@ -90,15 +90,21 @@ function toJson(payload: unknown): string {
   throw new OutboxError('OUTBOX_PAYLOAD_INVALID', 'The payload cannot be serialized as JSON.', { cause });
 }
 
-/** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
+/** @throws OutboxError `OUTBOX_PAYLOAD_INVALID`, which repeats nothing of the payload: it is stored as the answer of a request */
 function parsePayload(text: string): unknown {
+  if (/\p{Surrogate}/u.test(text))
+    throw new OutboxError('OUTBOX_PAYLOAD_INVALID', 'The payload is not JSON: it contains a lone surrogate.');
   try {
-    if (/\p{Surrogate}/u.test(text)) throw new Error('it contains a lone surrogate');
     return JSON.parse(text);
-  } catch (cause) {
-    const why = reasonOf(cause);
-    throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload is not JSON: ${why}`, { cause });
+  } catch (error) {
+    throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload is not JSON${placeIn(reasonOf(error))}.`);
   }
+}
+
+/** Node says either the place, at the end, or repeats the text around it. */
+function placeIn(reason: string): string {
+  const [place] = / at position \d+(?: \(line \d+ column \d+\))?$/.exec(reason) ?? [];
+  return place ?? '';
 }
 
 /**

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { auditOf } from '../../support/fixtures/operator.ts';
+import { auditOf, failAll } from '../../support/fixtures/operator.ts';
 import { type ApiBench, adam, expectProblem, olga, openApi, rita, vera } from './api-bench.ts';
 
 let bench: ApiBench;
@@ -52,6 +52,18 @@ test('a refusal is the answer of its key, too; a failure of the server is not, a
 
   await database.query('alter table outbox.audit drop constraint audit_reason_check');
   expect((await bench.post(`/messages/${id}/cancel`, ask)).status).toBe(200);
+});
+
+test('a payload that is no JSON is told of without a part of it, also in the stored answer of its key', async () => {
+  await failAll(bench.lane, ['A']);
+  const ask = { body: { payloadText: '{"pin": canary}' }, headers: { 'idempotency-key': 'k' } };
+  const told = await bench.post(`/messages/${bench.lane.idOf('A')}/edit`, ask);
+  expectProblem(told, 422, 'OUTBOX_PAYLOAD_INVALID');
+  const stored = await bench.lane.database.query<{ readonly text: string }>(
+    'select r::text as text from outbox.request r',
+  );
+  expect(stored).toEqual([{ text: expect.stringContaining('OUTBOX_PAYLOAD_INVALID') as string }]);
+  expect(told.text + stored[0]?.text).not.toContain('canary');
 });
 
 test('a dry run changes nothing and uses up no key', async () => {

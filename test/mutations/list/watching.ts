@@ -5,6 +5,10 @@ const gapless = '`tail` leaves out no message without saying so';
 const oneSchema = "Every line of a relay's or API's log has one schema, on one stream";
 const plans = 'test/integration/database/leaf-plans.test.ts';
 const probed = 'Probes restart no process for a server that is away';
+const refused = 'Invalid arguments are refused where they are passed';
+const withoutRight = 'The HTTP API shows and does nothing without a right';
+const everyOnce = 'Pages of a list show every message once';
+const byRequests = 'test/integration/api/requests.test.ts';
 
 /** What scripts, probes and people watch. */
 export const watchingMutations: readonly Mutation[] = [
@@ -150,5 +154,32 @@ export const watchingMutations: readonly Mutation[] = [
     find: '{ code: error.code }',
     replace: '{ code: error.code, error: error.message }',
     test: 'test/unit/app/health-server.test.ts',
+  },
+  {
+    name: 'list-page-after-any-number',
+    promise: refused,
+    file: 'src/operations/list.ts',
+    find: 'BigInt(position) > lastPosition ||',
+    replace: 'BigInt(position) > 9n * lastPosition ||',
+    test: byRequests,
+    title: "'a cursor beyond the last position' is answered with 400",
+  },
+  {
+    name: 'list-page-without-its-floor',
+    promise: everyOnce,
+    file: 'src/store/message/list.ts',
+    find: '(a.position, a.id) >= (f.position, f.id)',
+    replace: 'a.position > f.position',
+    test: 'test/integration/operations/list.test.ts',
+    title: 'pages of 1 go on where a message that was edited three times shares its position',
+  },
+  {
+    name: 'api-edit-quotes-the-payload',
+    promise: withoutRight,
+    file: 'src/operations/edit-content.ts',
+    find: '${placeIn(reasonOf(error))}',
+    replace: '${placeIn(reasonOf(error)) + reasonOf(error)}',
+    test: byRequests,
+    title: 'a payload that is no JSON is told of without a part of it',
   },
 ];
