@@ -223,10 +223,9 @@ async function listLive(
      ) x on true`,
     [...valuesOf(filter, after), limit, isSearch(filter) ? readLimit : 0],
   );
-  const messages = rows
-    .map(({ floorId: _, floorPosition: __, ...message }) => message)
-    .filter(({ id }) => id !== null);
-  const { floorId = null, floorPosition = null } = rows[0] ?? {};
+  const found = rows.map(({ floorId, floorPosition, ...message }) => ({ floorId, floorPosition, message }));
+  const messages = found.map(({ message }) => message).filter(({ id }) => id !== null);
+  const { floorId = null, floorPosition = null } = found[0] ?? {};
   const floor = floorId === null || floorPosition === null ? null : { position: floorPosition, id: floorId };
   return pageOf(messages, limit, floor);
 }

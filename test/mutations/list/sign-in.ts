@@ -151,7 +151,7 @@ export const signInMutations: readonly Mutation[] = [
     find: "if (problemOf(cause, '').status >= 500) throw cause;",
     replace: "if (problemOf(cause, '').status >= 400) throw cause;",
     test: byLateOption,
-    title: "a wrong 'issuer' that is read late is a logged failure of the server",
+    title: 'that is read late is a logged failure of the server, and tokens still prove their owners',
   },
   {
     name: 'sign-in-wrong-option-stops-the-api',
@@ -160,7 +160,7 @@ export const signInMutations: readonly Mutation[] = [
     find: 'if (route === undefined || path !== `${this.#folder()}${name}`) return',
     replace: 'if (path !== `${this.#folder()}${name}` || route === undefined) return',
     test: byLateOption,
-    title: "a wrong 'redirectUrl' that is read late is a logged failure of the server",
+    title: 'that is read late is a logged failure of the server, and tokens still prove their owners',
   },
   {
     name: 'sign-out-leaves-streams-open',
@@ -178,7 +178,7 @@ export const signInMutations: readonly Mutation[] = [
     find: 'return isDeepStrictEqual(rightsOf(one), rightsOf(other));',
     replace: 'return isDeepStrictEqual(rightsOf({ ...one, role: other.role }), rightsOf(other));',
     test: 'test/unit/api/open-stream-rights.test.ts',
-    title: "a stream whose request 'has another role' ends at the next heartbeat",
+    title: 'ends at the next heartbeat',
   },
   {
     name: 'stream-lets-its-session-go-idle',

@@ -162,7 +162,7 @@ export const watchingMutations: readonly Mutation[] = [
     find: 'BigInt(position) > lastPosition ||',
     replace: 'BigInt(position) > 9n * lastPosition ||',
     test: byRequests,
-    title: "'a cursor beyond the last position' is answered with 400",
+    title: 'is answered with',
   },
   {
     name: 'list-page-without-its-floor',
@@ -171,7 +171,7 @@ export const watchingMutations: readonly Mutation[] = [
     find: '(a.position, a.id) >= (f.position, f.id)',
     replace: 'a.position > f.position',
     test: 'test/integration/operations/list.test.ts',
-    title: 'pages of 1 go on where a message that was edited three times shares its position',
+    title: 'go on where a message that was edited three times shares its position',
   },
   {
     name: 'api-edit-quotes-the-payload',
