@@ -8,7 +8,7 @@ import type { RelayEvent, RelayReport } from '../relay/report.ts';
 const againMs = 5_000;
 /** Kinds of trouble that are remembered; texts may differ from message to message. */
 const maxKinds = 1_000;
-/** At most this many kinds of one event are logged per {@link againMs}: each message may fail with a text of its own. */
+/** At most this many kinds per {@link againMs} of an event that is no change of state: each message may fail with a text of its own. */
 const maxKindsOfOne = 20;
 
 const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
@@ -183,24 +183,51 @@ function errorInWords(error: unknown): string {
   return causeIn(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
-/** Events that say that a lane has changed its state: each is told of each lane. */
-const ofLanes: ReadonlySet<unknown> = new Set<RelayEvent['type']>(['hold-began', 'lane-lost']);
+/** Events that say that something has changed its state: a line for each, however many change theirs just then. */
+const changes: ReadonlySet<unknown> = new Set<(RelayEvent | ConsumerEvent)['type']>([
+  'alert-began',
+  'group-stalled',
+  'hold-began',
+  'lane-lost',
+  'topic-waiting',
+  'waiting-for-server',
+]);
 
-function laneIn({ event, topic, lane }: Trouble['facts']): string {
-  return ofLanes.has(event) ? `${String(topic)}/${String(lane)}` : '';
-}
+/** Facts that say what a trouble is about: `orders-v1` is not `orders-v2`. */
+const names: ReadonlySet<string> = new Set([
+  'address',
+  'destination',
+  'group',
+  'rule',
+  'server',
+  'subject',
+  'topic',
+]);
 
 /** Numbers, and the ids of messages. */
 const passingParts = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d+/gi;
 
-/** Troubles that differ only in numbers, ids and positions count as the same. */
+/** Of these the lane is a name. */
+const changesOfLanes: ReadonlySet<unknown> = new Set<RelayEvent['type']>(['hold-began', 'lane-lost']);
+
+/** What troubles have in common that count as the same: they differ in numbers, ids and positions, but in no name. */
+function kindOf({ facts }: Trouble): string {
+  const named = changesOfLanes.has(facts['event']) ? [facts['lane']] : [];
+  const others: unknown[] = [];
+  for (const fact of Object.entries(facts)) {
+    if (names.has(fact[0])) named.push(fact);
+    else if (!passing.has(fact[0])) others.push(fact);
+  }
+  return JSON.stringify(named) + JSON.stringify(others).replaceAll(passingParts, '#');
+}
+
+/** Logs troubles of the same kind once per {@link againMs}. */
 function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (trouble: Trouble) => void {
   if (tell === undefined) return () => undefined;
   const told = new Map<string, { at: number; more: number }>();
   const periods = new Map<unknown, { since: number; kinds: number; more: number }>();
   return (trouble) => {
-    const facts = Object.entries(trouble.facts).filter(([name]) => !passing.has(name));
-    const kind = laneIn(trouble.facts) + JSON.stringify(facts).replaceAll(passingParts, '#');
+    const kind = kindOf(trouble);
     const before = told.get(kind);
     const now = performance.now();
     if (before !== undefined && now - before.at < againMs) {
@@ -212,7 +239,7 @@ function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (troubl
     const fresh = open === undefined || now - open.since >= againMs;
     const period = fresh ? { since: now, kinds: 0, more: open?.more ?? 0 } : open;
     periods.set(event, period);
-    if (period.kinds === maxKindsOfOne) {
+    if (period.kinds === maxKindsOfOne && !changes.has(event)) {
       period.more += 1;
       return;
     }

@@ -131,6 +131,34 @@ test('a hold of each lane is a line of its own, however soon after each other', 
   ]);
 });
 
+test('what a line is about is never a repeat of another thing whose name differs in digits, however many there are', () => {
+  const { told, logger } = listening();
+  const report = relayTroubleLines(logger);
+  const many = Array.from({ length: 25 }, (_, n) => `orders-v${n}`);
+  const since = new Date();
+  const error = new Error('port 1');
+  for (let reading = 0; reading < 2; reading += 1)
+    for (const topic of many) {
+      report({ type: 'alert-began', rule: 'failed', subject: `topic ${topic}`, text: `${reading} failed` });
+      report({ type: 'group-stalled', topic, group: 'billing', since, waiting: reading, partitions: [] });
+      report({ type: 'group-stalled', topic: 'all', group: topic, since, waiting: 1, partitions: [] });
+      report({ type: 'topic-waiting', topic, waitingFor: 'transactions', who: [`pid ${reading}`] });
+      report({ type: 'waiting-for-server', server: 'PostgreSQL', address: `${topic}:5432`, error });
+    }
+
+  const lines = new Map<string, number>();
+  for (const [, facts] of told) {
+    const event = 'event' in facts ? String(facts.event) : '';
+    lines.set(event, (lines.get(event) ?? 0) + 1);
+  }
+  expect(Object.fromEntries(lines)).toEqual({
+    'alert-began': 25,
+    'group-stalled': 50,
+    'topic-waiting': 25,
+    'waiting-for-server': 25,
+  });
+});
+
 test('a pool that is too small is logged with the setting to write', () => {
   const { told, logger } = listening();
   consumerTroubleLines('orders', logger)?.({ type: 'pool-small', connections: 10, needed: 15 });
