@@ -20,6 +20,7 @@ import { goneInWords, runningInWords } from './processes-in-words.ts';
 import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
+const noRelay = 'waits: no relay runs';
 const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'BLOCKED', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
 
 export interface StatusFlags extends CommonFlags {
@@ -190,15 +191,18 @@ function row(lane: LaneStatus, answer: Status): string[] {
 }
 
 function stateOf(lane: LaneStatus, { laneLocks, relays }: Status): string {
-  if (lane.lane === null) return 'no relay delivers this topic: add it to `topics`';
+  const unattended = !lane.owned && lane.hasWork && !relays.some(({ alive }) => alive);
+  if (lane.lane === null) return unattended ? noRelay : 'no relay delivers this topic: add it to `topics`';
   const lock = lockOf(lane, laneLocks);
   if (lock !== undefined) return `${lane.paused ? 'paused, ' : ''}locked by pid ${lock.pid}`;
   if (lane.paused) return lane.owned ? 'pausing' : 'paused';
+  // Before a hold: nobody asks the broker any more.
+  if (unattended) return noRelay;
   if (lane.hold !== null)
     return `on hold (${lane.hold.scope}) since ${lane.hold.since.toISOString()}: ${lane.hold.reason}`;
   if (lane.owned && lane.rateWaitMs !== null)
     return `waits ${age(lane.rateWaitMs)} for the rate of its topic`;
   if (lane.owned) return 'draining';
-  if (!lane.hasWork) return lane.blocked === 0 ? 'quiet' : 'its blocked messages wait for their keys';
-  return relays.some(({ alive }) => alive) ? 'waits for a relay' : 'waits: no relay runs';
+  if (lane.hasWork) return 'waits for a relay';
+  return lane.blocked === 0 ? 'quiet' : 'its blocked messages wait for their keys';
 }

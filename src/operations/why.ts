@@ -37,7 +37,7 @@ export interface Why {
   readonly next?: string;
 }
 
-/** Explains the state of a message. The first obstacle wins: a pause before a hold, a hold before a queue. */
+/** Explains the state of a message. The first obstacle wins: a pause, that no relay runs, a hold, a queue. */
 export function explainDelivery(facts: DeliveryFacts): Why {
   if (facts.archived && facts.state !== 'failed')
     return { code: 'archived', text: `It ended as ${facts.state} and is in the history.` };
@@ -48,7 +48,14 @@ export function explainDelivery(facts: DeliveryFacts): Why {
       return retrying(facts);
     case 'blocked':
     case 'ready':
-      return stopped(facts) ?? blocked(facts) ?? limited(facts) ?? queued(facts);
+      return (
+        stopped(facts) ??
+        unattended(facts) ??
+        held(facts) ??
+        blocked(facts) ??
+        limited(facts) ??
+        queued(facts)
+      );
     case 'failed':
       return {
         code: 'failed',
@@ -92,27 +99,20 @@ function waiting(facts: DeliveryFacts): Why {
     : { code: 'overdue', text: `It has been due for ${since}; no relay has released it.` };
 }
 
-function retrying({ dueInMs, dueAt, lastError }: DeliveryFacts): Why {
+function retrying({ dueInMs, dueAt, lastError, relays }: DeliveryFacts): Why {
   const why = lastError ?? 'without a reason';
-  return dueInMs !== null && dueInMs > 0
-    ? {
-        code: 'retrying',
-        text: `Its last try failed (${why}); the next is in ${length(dueInMs)}, at ${dueAt?.toISOString()}.`,
-      }
-    : {
-        code: 'overdue',
-        text: `Its last try failed (${why}); the next has been due for ${length(-(dueInMs ?? 0))}.`,
-      };
+  if (dueInMs !== null && dueInMs > 0)
+    return {
+      code: 'retrying',
+      text: `Its last try failed (${why}); the next is in ${length(dueInMs)}, at ${dueAt?.toISOString()}.`,
+    };
+  const late = `Its last try failed (${why}); the next has been due for ${length(-(dueInMs ?? 0))}.`;
+  return relays === 0 ? { code: 'no-relay', text: `${late} ${noRelay}` } : { code: 'overdue', text: late };
 }
 
-/** What stops the whole lane. */
+/** What operators have stopped. */
 function stopped(facts: DeliveryFacts): Why | undefined {
-  const { topic, transport, hold } = facts;
-  if (!facts.topicKnown)
-    return {
-      code: 'topic-unknown',
-      text: `No relay has announced the topic "${topic}": add it to \`topics\` of the relay's configuration.`,
-    };
+  const { topic, transport } = facts;
   if (facts.topicPaused) return { code: 'topic-paused', text: `The topic "${topic}" is paused.` };
   if (facts.transportPaused)
     return { code: 'transport-paused', text: `The transport "${transport}" is paused.` };
@@ -120,6 +120,25 @@ function stopped(facts: DeliveryFacts): Why | undefined {
     return {
       code: 'lanes-changing',
       text: `The lanes or partitions of the topic "${topic}" are being changed.`,
+    };
+  return undefined;
+}
+
+const noRelay = 'No relay is running: start one.';
+
+/** Without a relay nobody asks the broker: a hold says how it was, not how it is. */
+function unattended(facts: DeliveryFacts): Why | undefined {
+  const { blocker, owned, relays, state } = facts;
+  if (owned || relays > 0) return undefined;
+  return state === 'blocked' && blocker !== null ? blocked(facts) : { code: 'no-relay', text: noRelay };
+}
+
+/** What stops the whole lane, as its relays see it. */
+function held({ hold, topic, topicKnown }: DeliveryFacts): Why | undefined {
+  if (!topicKnown)
+    return {
+      code: 'topic-unknown',
+      text: `No relay has announced the topic "${topic}": add it to \`topics\` of the relay's configuration.`,
     };
   if (hold !== null) {
     const what =
@@ -154,11 +173,8 @@ function limited({ before, owned, rate, topic }: DeliveryFacts): Why | undefined
   };
 }
 
-const noRelay = 'No relay is running: start one.';
-
-function queued({ owned, wantedSince, before, relays }: DeliveryFacts): Why {
+function queued({ owned, wantedSince, before }: DeliveryFacts): Why {
   if (!owned) {
-    if (relays === 0) return { code: 'no-relay', text: noRelay };
     const since = wantedSince === null ? '' : `, which has waited for one since ${wantedSince.toISOString()}`;
     return { code: 'no-relay', text: `No relay drains its lane at the moment${since}.` };
   }

@@ -235,7 +235,7 @@ test('show has what happened to a message and why it waits', async () => {
     attempts: [{ outcome: 'permanent', error: 'refused by the script' }],
     delivery: null,
   });
-  expect(blocked).toMatchObject({ why: { code: 'behind-key' } });
+  expect(blocked).toMatchObject({ why: { code: 'no-relay' } });
   expect(waiting).toMatchObject({ why: { code: 'due-later' }, message: { ref: 'r' } });
   expect(ready).toMatchObject({ why: { code: 'no-relay' } });
   expect(await operator.show(fixture.idOf('published'))).toMatchObject({

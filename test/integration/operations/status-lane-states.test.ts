@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { showCommand } from '../../../src/cli/show-command.ts';
 import { statusCommand } from '../../../src/cli/status-command.ts';
 import { statusOf } from '../../../src/operations/status.ts';
+import { defaultTimings } from '../../../src/relay/timings.ts';
+import { writeRelay } from '../../../src/store/installation/relays.ts';
 import { acquireLane } from '../../../src/store/lane/lease.ts';
 import { readStatus } from '../../../src/store/lane/status.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
@@ -81,6 +85,35 @@ test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs,
 
   await acquireLane(lanes.database, lanes.lane, crypto.randomUUID());
   expect((await statusOf(lanes.database)).lanes).toMatchObject([{ owned: true }]);
+});
+
+test('a lane on hold whose relays have died waits for a relay, not for its broker', async (context) => {
+  const lanes = await laneFixture();
+  context.onTestFinished(() => lanes.drop());
+  lanes.broker.judge = () => 'hold';
+  lanes.broker.probe = () => Promise.reject(new Error('away'));
+  const id = await lanes.send('held');
+  await lanes.drain({
+    timings: { ...defaultTimings, drainTimeoutMs: 100, laneIdleTimeoutMs: 0, probeIntervalMs: 10 },
+  });
+  const seen = async () => {
+    const { stdout } = await written((output) => statusCommand({ database: lanes.url }, output));
+    const why = await written((output) => showCommand(id, { database: lanes.url }, output));
+    return { status: stdout.split('\n').find((line) => line.startsWith('orders')), show: why.stdout };
+  };
+  const relay = { id: randomUUID(), host: 'here', pid: 4711, servers: [], lags: [], clockOffsetMs: 0 };
+
+  await writeRelay(lanes.database, relay);
+  expect(await seen()).toEqual({
+    status: expect.stringContaining('on hold (topic) since'),
+    show: expect.stringContaining('Its topic cannot be reached since '),
+  });
+
+  await lanes.database.query(`update outbox.relay set seen_at = clock_timestamp() - interval '16 s'`);
+  expect(await seen()).toEqual({
+    status: expect.stringContaining('waits: no relay runs'),
+    show: expect.stringContaining('No relay is running: start one.'),
+  });
 });
 
 test('a blocked message whose key is free is work for a relay', async (context) => {

@@ -103,4 +103,21 @@ export const holdMutations: readonly Mutation[] = [
     test: owners,
     title: 'a hold for which nothing waits any more is not shown, and gets its lane an owner',
   },
+  {
+    name: 'why-blames-the-broker-without-a-relay',
+    promise: old,
+    file: 'src/operations/why.ts',
+    find: 'unattended(facts) ?? held(facts)',
+    replace: 'held(facts) ?? unattended(facts)',
+    test: 'test/unit/operations/why.test.ts',
+  },
+  {
+    name: 'status-blames-the-broker-without-a-relay',
+    promise: old,
+    file: 'src/cli/status-command.ts',
+    find: 'if (unattended) return noRelay;',
+    replace: 'if (unattended && lane.hold === null) return noRelay;',
+    test: 'test/integration/operations/status-lane-states.test.ts',
+    title: 'a lane on hold whose relays have died',
+  },
 ];

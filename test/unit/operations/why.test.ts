@@ -59,6 +59,17 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
     /has waited for one since 2026-11-20T10/,
   ],
   ['no-relay', { owned: false, relays: 0 }, /^No relay is running: start one\.$/],
+  ['no-relay', { owned: false, relays: 0, hold, blocker }, /^No relay is running: start one\.$/],
+  ['no-relay', { owned: false, relays: 0, topicKnown: false }, /^No relay is running: start one\.$/],
+  ['no-relay', { state: 'blocked', owned: false, relays: 0, hold }, /^No relay is running: start one\.$/],
+  [
+    'no-relay',
+    { state: 'retrying', dueInMs: -5_000, dueAt, lastError: 'no', owned: false, relays: 0 },
+    /the next has been due for 5 s\. No relay is running/,
+  ],
+  ['topic-paused', { topicPaused: true, owned: false, relays: 0, hold }, /^The topic "orders" is paused\.$/],
+  ['behind-key', { state: 'blocked', blocker, owned: false, relays: 0, hold }, /m-1/],
+  ['lane-hold', { owned: false, hold }, /^Its transport cannot be reached/],
   [
     'no-relay',
     { state: 'waiting', dueInMs: -90_400, dueAt, relays: 0 },
