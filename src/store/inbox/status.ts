@@ -9,9 +9,9 @@ export interface GroupStatus {
   readonly parked: number;
   /** Milliseconds since the oldest of them arrived; `null`: none is parked. */
   readonly oldestParkedMs: number | null;
-  /** Keys with a queue of parked messages. */
+  /** Keys with a queue of parked messages; counting stops like that of `parked`. */
   readonly parkedKeys: number;
-  /** Keys that wait for a person, because a failed message blocks them. */
+  /** Keys that wait for a person, because a failed message blocks them; counted on their own, as far as `parked`. */
   readonly blockedKeys: number;
   /** Messages that wait for a person. */
   readonly failed: number;
@@ -38,7 +38,9 @@ export async function readGroups(sql: Sql, countingTo = countLimit): Promise<rea
          -- The row of the retention, for all groups together.
          where consumer_group <> ''
      )
-     select n.name as "group", p.count as parked, p.oldest as "oldestParkedMs", k.count as "parkedKeys", k.blocked as "blockedKeys",
+     select n.name as "group", p.count as parked,
+       (extract(epoch from outbox.clock() - least(p.oldest, kept.arrived_at, b.oldest)) * 1000)::float8 as "oldestParkedMs",
+       k.count as "parkedKeys", b.count as "blockedKeys",
        f.count as failed, f.oldest as "oldestFailedMs", g.window_ms::float8 as "windowMs",
        -- Consumers note the row of their group every few minutes, and their own every few seconds.
        (extract(epoch from least(outbox.clock() - g.seen_at,
@@ -46,15 +48,26 @@ export async function readGroups(sql: Sql, countingTo = countLimit): Promise<rea
      from names n
        left join outbox.consumer_group g on g.consumer_group = n.name
        cross join lateral (
-         select count(*)::integer as count, (extract(epoch from outbox.clock() - min(x.arrived_at)) * 1000)::float8 as oldest
+         select count(*)::integer as count, min(x.arrived_at) as oldest
          from (select p.arrived_at from outbox.parked_key k join outbox.parked p on p.key_id = k.id and p.state = 'parked'
            where k.consumer_group = n.name limit $1) x) p
+       -- Where counting stops, the oldest may be left out: messages are kept in the order in which they arrived.
+       left join lateral (
+         select x.arrived_at from (select l.state, l.position, l.arrived_at from outbox.parked l where l.consumer_group = n.name
+           order by l.position limit $1) x
+         where x.state = 'parked' order by x.position limit 1) kept on true
        cross join lateral (
-         select count(*)::integer as count, count(*) filter (where x.next_at = 'infinity')::integer as blocked
-         from (select k.next_at from outbox.parked_key k where k.consumer_group = n.name limit $1) x) k
+         select count(*)::integer as count from (select from outbox.parked_key k where k.consumer_group = n.name limit $1) x) k
+       -- A message behind a blocked key waits for as long as a person does, whatever was kept before it.
+       cross join lateral (
+         select count(*)::integer as count, min(x.arrived_at) as oldest
+         from (select (select q.arrived_at from outbox.parked q where q.key_id = k.id and q.position > k.ended and q.state = 'parked'
+             order by q.position limit 1) as arrived_at
+           from outbox.parked_key k where k.consumer_group = n.name and k.next_at = 'infinity' limit $1) x) b
        cross join lateral (
          select count(*)::integer as count, (extract(epoch from outbox.clock() - min(x.arrived_at)) * 1000)::float8 as oldest
-         from (select p.arrived_at from outbox.parked p where p.consumer_group = n.name and p.state = 'failed' limit $1) x) f
+         from (select p.arrived_at from outbox.parked p where p.consumer_group = n.name and p.state = 'failed'
+           order by p.position limit $1) x) f
      order by 1`,
     [countingTo],
   );

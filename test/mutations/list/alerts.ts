@@ -126,6 +126,24 @@ export const alertMutations: readonly Mutation[] = [
     title: 'more blocked messages than are counted hide neither the failed one',
   },
   {
+    name: 'oldest-parked-of-those-counted',
+    promise,
+    file: 'src/store/inbox/status.ts',
+    find: 'least(p.oldest, kept.arrived_at, b.oldest)',
+    replace: 'p.oldest',
+    test: 'test/integration/inbox/status-limits.test.ts',
+  },
+  {
+    name: 'blocked-keys-of-those-counted',
+    promise,
+    file: 'src/store/inbox/status.ts',
+    find: "from outbox.parked_key k where k.consumer_group = n.name and k.next_at = 'infinity' limit $1",
+    replace:
+      "from (select * from outbox.parked_key k where k.consumer_group = n.name limit $1) k where k.next_at = 'infinity'",
+    test: 'test/integration/inbox/status-limits.test.ts',
+    title: 'of more kept messages than are counted',
+  },
+  {
     name: 'relay-judges-no-figures',
     promise,
     file: 'src/app/relay/deliver.ts',
