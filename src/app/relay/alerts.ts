@@ -26,8 +26,10 @@ export interface Alerts {
   stop(): Promise<void>;
 }
 
-/** An alert is over after this many readings without it, and a destination gets one message in as many intervals. */
+/** An alert is over after this many readings without it, and a destination gets one message in as many short intervals. */
 const calmReadings = 4;
+/** Between two messages to a destination, at most: what is critical does not wait for seldom readings. */
+const longestGapMs = 60_000;
 /** Between looks for what is to be told, at most. */
 const tellEveryMs = 5_000;
 
@@ -45,7 +47,7 @@ export function alertsOf(config: RelayConfig, { database, report }: AlertsInput)
     database,
     destinations: destinationsOf(settings.to),
     everyMs: Math.min(everyMs, tellEveryMs),
-    gapMs: calmReadings * everyMs,
+    gapMs: Math.min(longestGapMs, calmReadings * everyMs),
     from: installationInWords(config),
     report,
   });

@@ -215,6 +215,18 @@ test('a relay that stops gives up a webhook that does not answer, and another re
   await until(() => hook.posted.length === 1, 10_000);
 });
 
+test('however seldom figures are read, a destination that was told a minute ago is told at once', async (context) => {
+  const lanes = await withFailed(context);
+  const hook = await hookServer(context);
+  await lanes.database.query(
+    `insert into outbox.alert_destination (name, leased_until, told_at)
+     values ('webhook', clock_timestamp(), clock_timestamp() - interval '1 minute')`,
+  );
+  await watch(context, lanes, { alerts: { interval: '5 minutes', to: { webhook: { url: hook.url } } } });
+
+  await until(() => hook.posted.length === 1);
+});
+
 test('alerts that begin soon after another are told in one message', async (context) => {
   const lanes = await withFailed(context);
   const hook = await hookServer(context);

@@ -144,6 +144,15 @@ export const alertMutations: readonly Mutation[] = [
     title: 'of more kept messages than are counted',
   },
   {
+    name: 'destination-waits-for-four-intervals',
+    promise,
+    file: 'src/app/relay/alerts.ts',
+    find: 'Math.min(longestGapMs, calmReadings * everyMs)',
+    replace: 'calmReadings * everyMs',
+    test: told,
+    title: 'however seldom figures are read',
+  },
+  {
     name: 'relay-judges-no-figures',
     promise,
     file: 'src/app/relay/deliver.ts',
