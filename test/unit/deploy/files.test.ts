@@ -153,6 +153,30 @@ test('compose has every server, and relays that may write nothing', () => {
   expect(merged).toMatch(/^x-relay: &relay$(?:\n .*)*\n {2}read_only: true$/m);
 });
 
+test('compose migrates once PostgreSQL and Kafka answer by TCP, and starts relays after that', () => {
+  const checked = z.object({ healthcheck: z.object({ test: z.array(z.string()) }) });
+  const { services } = z
+    .object({
+      services: z.object({
+        kafka: checked,
+        postgres: checked,
+        migrate: z.looseObject({}),
+        relay: z.looseObject({}),
+      }),
+    })
+    .parse(yamlOf('compose.yaml')[0]);
+  expect(services.migrate).toMatchObject({
+    depends_on: { kafka: { condition: 'service_healthy' }, postgres: { condition: 'service_healthy' } },
+  });
+  expect(services.relay).toMatchObject({
+    depends_on: { migrate: { condition: 'service_completed_successfully' } },
+  });
+  const asks = (service: z.output<typeof checked>): string => service.healthcheck.test.join(' ');
+  // While the image initializes the database, its server listens on a socket only.
+  expect(asks(services.postgres)).toMatch(/^CMD pg_isready -h 127\.0\.0\.1 /);
+  expect(asks(services.kafka)).toMatch(/^CMD \S+ --bootstrap-server kafka:9092$/);
+});
+
 test('systemd gives a relay 30 s to stop, and it is nobody who may write nothing', () => {
   const unit = deployText('temporal-outbox-relay.service');
   for (const line of ['TimeoutStopSec=30', 'DynamicUser=yes', 'ProtectSystem=strict', 'NoNewPrivileges=yes'])
