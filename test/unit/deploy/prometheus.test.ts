@@ -70,3 +70,17 @@ test('rules and dashboard use only metrics that are exported, and the dashboard 
   expect(rules.map(({ expr }) => metricsIn(expr).length)).not.toContain(0);
   expect([...exported].filter((name) => !shown.includes(name))).toEqual([]);
 });
+
+test('the dashboard adds up what each relay counts of its own', () => {
+  const own = new Set(
+    Object.values(metrics)
+      .filter(({ kind }) => kind === 'level')
+      .map(prometheusName),
+  );
+  const shown = dashboard
+    .parse(JSON.parse(deployText('grafana/dashboard.json')))
+    .panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+    .filter((expr) => metricsIn(expr).some((name) => own.has(name)));
+  expect(shown.length).toBeGreaterThanOrEqual(own.size);
+  expect(shown.filter((expr) => !/^sum(?: by \([^)]*\))? ?\(/.test(expr))).toEqual([]);
+});
