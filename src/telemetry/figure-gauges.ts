@@ -88,7 +88,7 @@ export const figureGauges = {
     meaning: 'How long what should be in the history has waited for that.',
     attributes: [],
     watch: {
-      when: 'above 1 hour',
+      when: 'above 1 day',
       todo: '`temporal-outbox doctor` says what holds it up, mostly an old transaction.',
     },
   },
@@ -99,7 +99,7 @@ export const figureGauges = {
     meaning: "How far the clock of a relay is ahead of the database's: of the one that differs most.",
     attributes: [],
     watch: {
-      when: 'beyond 1 s either way',
+      when: 'beyond 2 s either way',
       todo: 'Synchronize the clocks: Kafka may refuse records of the future.',
     },
   },

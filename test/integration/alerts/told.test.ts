@@ -224,7 +224,7 @@ test('however seldom figures are read, a destination that was told a minute ago 
   );
   await watch(context, lanes, { alerts: { interval: '5 minutes', to: { webhook: { url: hook.url } } } });
 
-  await until(() => hook.posted.length === 1);
+  await expect.poll(() => hook.posted.length, { timeout: 20_000 }).toBe(1);
 });
 
 test('alerts that begin soon after another are told in one message', async (context) => {
