@@ -10,15 +10,6 @@ const sql = 'SQL refuses what the library refuses';
 /** What people and other languages see, and what they must not see. */
 export const faceMutations: readonly Mutation[] = [
   {
-    name: 'compose-migrates-before-kafka-listens',
-    promise: waits,
-    file: 'deploy/compose.yaml',
-    find: 'kafka: { condition: service_healthy }',
-    replace: 'kafka: { condition: service_started }',
-    test: 'test/unit/deploy/files.test.ts',
-    title: 'compose migrates once',
-  },
-  {
     name: 'wait-reported-at-every-try',
     promise: waits,
     file: 'src/core/patience.ts',

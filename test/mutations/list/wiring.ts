@@ -7,6 +7,15 @@ const stalledTests = 'test/integration/kafka/stalled-groups.test.ts';
 /** Correct parts, put together wrongly: what calls them, when, and with which result. */
 export const wiringMutations: readonly Mutation[] = [
   {
+    name: 'compose-migrates-before-kafka-listens',
+    promise: 'A start waits for its servers',
+    file: 'deploy/compose.yaml',
+    find: 'kafka: { condition: service_healthy }',
+    replace: 'kafka: { condition: service_started }',
+    test: 'test/unit/deploy/files.test.ts',
+    title: 'compose migrates once',
+  },
+  {
     name: 'consumer-asks-once-whether-it-is-migrated',
     promise: 'A start waits for its servers',
     file: 'src/inbox/start-consumer.ts',
