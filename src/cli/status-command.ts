@@ -203,6 +203,6 @@ function stateOf(lane: LaneStatus, { laneLocks, relays }: Status): string {
   if (lane.owned && lane.rateWaitMs !== null)
     return `waits ${age(lane.rateWaitMs)} for the rate of its topic`;
   if (lane.owned) return 'draining';
-  if (lane.hasWork) return 'waits for a relay';
-  return lane.blocked === 0 ? 'quiet' : 'its blocked messages wait for their keys';
+  if (!lane.hasWork) return lane.blocked === 0 ? 'quiet' : 'its blocked messages wait for their keys';
+  return 'waits for a relay';
 }

@@ -48,14 +48,7 @@ export function explainDelivery(facts: DeliveryFacts): Why {
       return retrying(facts);
     case 'blocked':
     case 'ready':
-      return (
-        stopped(facts) ??
-        unattended(facts) ??
-        held(facts) ??
-        blocked(facts) ??
-        limited(facts) ??
-        queued(facts)
-      );
+      return obstacle(facts);
     case 'failed':
       return {
         code: 'failed',
@@ -82,6 +75,13 @@ export function explainDelivery(facts: DeliveryFacts): Why {
     case 'expired':
       return expired(facts);
   }
+}
+
+/** Before its lane sends it; the first one wins. */
+function obstacle(facts: DeliveryFacts): Why {
+  return (
+    stopped(facts) ?? unattended(facts) ?? held(facts) ?? blocked(facts) ?? limited(facts) ?? queued(facts)
+  );
 }
 
 function expired({ expiresAt, maybePublished }: DeliveryFacts): Why {

@@ -107,8 +107,8 @@ export const holdMutations: readonly Mutation[] = [
     name: 'why-blames-the-broker-without-a-relay',
     promise: old,
     file: 'src/operations/why.ts',
-    find: '        unattended(facts) ??\n        held(facts) ??\n',
-    replace: '        held(facts) ??\n        unattended(facts) ??\n',
+    find: 'unattended(facts) ?? held(facts)',
+    replace: 'held(facts) ?? unattended(facts)',
     test: 'test/unit/operations/why.test.ts',
   },
   {
