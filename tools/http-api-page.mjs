@@ -30,6 +30,8 @@ curl -X POST -H 'Origin: http://localhost:7676' -H 'Content-Type: application/js
   message makes its edit fail if another was faster.
 - **Errors** are \`application/problem+json\` with a \`code\` of [errors.md](errors.md), \`next\` and \`requestId\`. Failures of the server
   are logged with that id, and tell no cause.
+- **Streams.** The caller of an open one is proved again every 15 seconds: without a proof, or with other rights, it ends. While that
+  cannot be known, it goes on.
 - **Bounds.** Bodies of 64 KiB (edits 2 MiB), pages of 200, statements of five seconds, changes of fifteen, five streams per caller. A change by a
   cookie or by Basic must come from the same origin, and every change needs \`Content-Type: application/json\`. There is no CORS.
 
