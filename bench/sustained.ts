@@ -28,8 +28,7 @@ export interface SustainedFigures {
   readonly first: Stretch;
   readonly last: Stretch;
   readonly walBytesPerMessage: number;
-  /** Numbers of leaves that were archived, and of those that were dropped. */
-  readonly leaves: number;
+  /** Number of leaves that were dropped. */
   readonly droppedLeaves: number;
 }
 
@@ -121,7 +120,7 @@ async function watch(
   }
   const measuredMs = performance.now() - startedAt;
   const perSecond = (messages: number) => Math.round((messages * 1_000) / measuredMs);
-  const { archived, leaves, droppedLeaves } = await upkeep.end();
+  const { archived, droppedLeaves } = await upkeep.end();
   const { stored, delivered } = course.since(start);
   return {
     seconds,
@@ -131,7 +130,6 @@ async function watch(
     first: course.first(seconds / 6),
     last: course.last(seconds / 6),
     walBytesPerMessage: Math.round(((await walBytes(database)) - wal) / delivered),
-    leaves,
     droppedLeaves,
   };
 }
@@ -139,7 +137,6 @@ async function watch(
 /** The retention, round after round, beside everything else. */
 class Upkeep {
   archived = 0;
-  leaves = 0;
   droppedLeaves = 0;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -153,7 +150,6 @@ class Upkeep {
     while (!signal.aborted) {
       const done = await applyRetention({ database, rules, leafMs, signal, progress: () => undefined });
       this.archived += done.archived;
-      this.leaves += Math.sign(done.archived);
       this.droppedLeaves += done.dropped;
       await delay(retentionEveryMs, undefined, { signal }).catch(() => undefined);
     }

@@ -156,7 +156,7 @@ function times({ p50, p99 }: Percentiles): readonly string[] {
 }
 
 function sustainedTable(figures: NonNullable<Figures['sustained']>): readonly string[] {
-  const { pgBoss, seconds, stored, delivered, archived, leaves, droppedLeaves, walBytesPerMessage } = figures;
+  const { pgBoss, seconds, stored, delivered, archived, droppedLeaves, walBytesPerMessage } = figures;
   const stretch = (name: string, { rate, delayP99Ms, databaseMb, memoryMb }: Stretch): string[] => [
     name,
     `${rate}/s, p99 ${delayP99Ms} ms, database ${databaseMb} MB, relay ${memoryMb} MB`,
@@ -167,11 +167,7 @@ function sustainedTable(figures: NonNullable<Figures['sustained']>): readonly st
     [
       ['stored', String(stored), String(pgBoss.stored)],
       ['delivered', String(delivered), String(pgBoss.delivered)],
-      [
-        'archived',
-        `${archived}, ${leaves} leaves, of which ${droppedLeaves} were dropped`,
-        `${pgBoss.deleted}, deleted`,
-      ],
+      ['archived', `${archived}; ${droppedLeaves} leaves were dropped`, `${pgBoss.deleted}, deleted`],
       stretch('the first sixth', figures.first),
       stretch('the last sixth', figures.last),
       ['WAL, bytes a message', String(walBytesPerMessage), ''],
