@@ -18,7 +18,7 @@ test('an existing queue with other arguments is reported with the next step, and
   const { address, broker, join } = await stage();
   await broker.channel.assertQueue(`${address}.stock`);
 
-  await expect(join({ joinWithinMs: 300 })).rejects.toMatchObject({
+  await expect(join({ joinWithinMs: 2_000 })).rejects.toMatchObject({
     code: 'OUTBOX_SERVER_UNAVAILABLE',
     message: expect.stringMatching(/exists with other arguments: .*inequivalent arg 'x-.*Delete the queue/),
   });
@@ -28,7 +28,7 @@ test('without its exchange a consumer reports it, waits, and begins when the exc
   const { address, broker, join, offered, send, troubles } = await stage();
   await broker.channel.deleteExchange(address);
 
-  await expect(join({ joinWithinMs: 300 })).rejects.toMatchObject({ code: 'OUTBOX_ADDRESS_MISSING' });
+  await expect(join({ joinWithinMs: 2_000 })).rejects.toMatchObject({ code: 'OUTBOX_ADDRESS_MISSING' });
   const joining = join();
   await expect.poll(() => troubles.length).toBeGreaterThan(2);
   await broker.channel.assertExchange(address, 'fanout');
@@ -41,7 +41,7 @@ test('without its exchange a consumer reports it, waits, and begins when the exc
 test('with declare false, a consumer declares no queue, and reports a missing one', async () => {
   const { join } = await stage({ queues: { declare: false } });
 
-  await expect(join({ joinWithinMs: 300 })).rejects.toMatchObject({
+  await expect(join({ joinWithinMs: 2_000 })).rejects.toMatchObject({
     code: 'OUTBOX_ADDRESS_MISSING',
     message: expect.stringContaining('no queue'),
   });
