@@ -5,10 +5,10 @@ import { topic } from '../../../src/core/topic.ts';
 import { announceTopics } from '../../../src/operations/announce.ts';
 import { withdrawIds } from '../../../src/operations/withdraw.ts';
 import { createRelayBulkRunner } from '../../../src/relay/bulk.ts';
-import type { Database, Sql } from '../../../src/store/database/database.ts';
 import { pauseIfRunning, setPaused } from '../../../src/store/lane/pause.ts';
 import { makeLane } from '../../../src/store/message/withdraw.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
+import { afterCommits } from '../../support/faults/after-commits.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
 
@@ -22,29 +22,6 @@ afterEach(async () => {
   await operator.close();
   await fixture.drop();
 });
-
-/** The database of the fixture, where `after` is called with the statements of each transaction once it is committed. */
-function watched(after: (texts: readonly string[]) => void | Promise<void>): Database {
-  const { database } = fixture;
-  return {
-    query: (text, values, repeated) => database.query(text, values, repeated),
-    openSession: (channel, onNotify) => database.openSession(channel, onNotify),
-    close: () => Promise.resolve(),
-    async transaction(work) {
-      const texts: string[] = [];
-      const result = await database.transaction((sql) =>
-        work({
-          query(text, values, repeated) {
-            texts.push(text);
-            return sql.query(text, values, repeated);
-          },
-        } satisfies Sql),
-      );
-      await after(texts);
-      return result;
-    },
-  };
-}
 
 const isPause = (texts: readonly string[]): boolean =>
   texts.some((text) => text.includes('set paused = true') && text.startsWith('update outbox.topic'));
@@ -67,7 +44,7 @@ async function pausedTopics(): Promise<readonly string[]> {
 test('a topic whose pause was committed but not answered is resumed', async () => {
   await fixture.send('A');
   await takeLanes();
-  const database = watched((texts) => {
+  const database = afterCommits(fixture.database, (texts) => {
     if (isPause(texts)) throw new Error('The connection broke.');
   });
 
@@ -85,7 +62,7 @@ test('a pause of somebody else is not ended by a withdrawal whose own pause was 
   await fixture.send('A');
   await takeLanes();
   await setPaused(fixture.database, { topic: 'orders' }, true, ada);
-  const database = watched((texts) => {
+  const database = afterCommits(fixture.database, (texts) => {
     if (isPause(texts)) throw new Error('The connection broke.');
   });
 
@@ -103,7 +80,7 @@ test('a topic that cannot be resumed does not keep the others paused', async () 
   await makeLane(fixture.database, { topic: 'returns', lane: 0 });
   await takeLanes();
   let resumed = 0;
-  const database = watched(async (texts) => {
+  const database = afterCommits(fixture.database, async (texts) => {
     if (isPause(texts))
       await fixture.database.query(
         'update outbox.lane l set owner = null from outbox.topic t where t.name = l.topic and t.paused',

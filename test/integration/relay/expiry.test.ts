@@ -119,6 +119,15 @@ test('a message of a lane with a timer is released at its expiry without a workf
   expect(relay.workflows.messageStarts).toEqual([]);
 });
 
+/** True if its next try is in more than 50 minutes. */
+async function restsLong(label: string): Promise<boolean> {
+  const rows = await fixture.database.query(
+    `select from only outbox.message where id = $1 and due_at > outbox.clock() + interval '50 minutes'`,
+    [fixture.idOf(label)],
+  );
+  return rows.length === 1;
+}
+
 test('a message that was published, and is sent again for its receipt, does not expire', async () => {
   await fixture.drop();
   fixture = await laneFixture({ confirm: { group: 'g', receiptTimeout: '1h' } });
@@ -148,12 +157,7 @@ test('a message that is sent again after its expiry keeps the pauses between its
   await fixture.drain();
 
   expect(await fixture.states('A', 'B')).toEqual(['retrying', 'blocked']);
-  expect(
-    await fixture.database.query(
-      `select from only outbox.message where id = $1 and due_at > outbox.clock() + interval '50 minutes'`,
-      [fixture.idOf('A')],
-    ),
-  ).toHaveLength(1);
+  expect(await restsLong('A')).toBe(true);
   expect(await expireBlocked(fixture.database, 10)).toEqual([]);
 });
 
@@ -171,12 +175,7 @@ test('a message that its consumer has parked does not expire when it is sent aga
   await fixture.drain();
 
   expect(await fixture.states('A', 'B')).toEqual(['retrying', 'blocked']);
-  expect(
-    await fixture.database.query(
-      `select from only outbox.message where id = $1 and due_at > outbox.clock() + interval '50 minutes'`,
-      [fixture.idOf('A')],
-    ),
-  ).toHaveLength(1);
+  expect(await restsLong('A')).toBe(true);
   expect(await expireBlocked(fixture.database, 10)).toEqual([]);
   expect(await verifyStates(fixture.database)).toMatchObject({ violations: 0 });
 

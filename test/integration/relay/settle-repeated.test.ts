@@ -3,6 +3,7 @@ import { changeMessages } from '../../../src/operations/change.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { retryChange } from '../../../src/store/message/change.ts';
 import { resend } from '../../../src/store/message/confirm-overdue.ts';
+import { afterCommits } from '../../support/faults/after-commits.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 
 let fixture: LaneFixture;
@@ -11,24 +12,12 @@ afterEach(() => fixture.drop());
 /** A database that commits the first settle with an exception and loses its answer; this happens before it is repeated. */
 function losingOneSettle(meanwhile: () => Promise<void>): Database {
   let lost = false;
-  return {
-    ...fixture.database,
-    async transaction(work) {
-      let settles = false;
-      const result = await fixture.database.transaction((sql) =>
-        work({
-          query: (text, values) => {
-            settles ||= text.includes('with changed as');
-            return sql.query(text, values);
-          },
-        }),
-      );
-      if (!settles || lost) return result;
-      lost = true;
-      await meanwhile();
-      throw new Error('The connection ended before the answer to the commit.');
-    },
-  };
+  return afterCommits(fixture.database, async (texts) => {
+    if (lost || !texts.some((text) => text.includes('with changed as'))) return;
+    lost = true;
+    await meanwhile();
+    throw new Error('The connection ended before the answer to the commit.');
+  });
 }
 
 const triesOf = (label: string) =>
