@@ -148,7 +148,10 @@ async function lagsAt(
   const missing = (await transport.topics?.missing(addresses)) ?? [];
   const there = addresses.filter((address) => !missing.includes(address));
   const behind = await transport.offsets.lags(groups, there);
-  return behind.map(({ address, ...lag }) => ({ ...lag, topic: names.get(address) ?? address }));
+  // What waits at an address may be of any topic that is sent there.
+  return behind.flatMap(({ address, ...lag }) =>
+    (names.get(address) ?? []).map((topic) => ({ ...lag, topic })),
+  );
 }
 
 /** One check per transport, whatever the number of its topics. */
@@ -171,10 +174,15 @@ async function missingOf(topics: BrokerTopics, addresses: readonly string[]): Pr
   return missing.length === 0 ? null : `It has no topic ${missing.join(', ')}: create it.`;
 }
 
-/** The addresses that a transport delivers to, each with a topic that is sent there. */
-function topicsByAddress(config: PresenceInput['config'], transport: Transport): ReadonlyMap<string, string> {
+/** The addresses that a transport delivers to, each with the topics that are sent there. */
+function topicsByAddress(
+  config: PresenceInput['config'],
+  transport: Transport,
+): ReadonlyMap<string, readonly string[]> {
   const mine = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
-  return new Map(mine.map(({ name, rules }) => [rules.address, name]));
+  const names = new Map<string, string[]>();
+  for (const { name, rules } of mine) names.set(rules.address, [...(names.get(rules.address) ?? []), name]);
+  return names;
 }
 
 async function check({ server, address, ask }: AskedServer): Promise<CheckedServer> {

@@ -157,7 +157,9 @@ test('a relay records missing addresses, the lag of groups at the existing ones 
       return offsets.lags(...asked);
     },
   };
-  const config = await configOf(ownBroker({ topics, offsets: slow }));
+  const two = await configOf(ownBroker({ topics, offsets: slow }));
+  // One address for two topics.
+  const config = { ...two, topics: [...two.topics, numbered('gifts', { address: 'shop' })] };
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   const { database } = made;
@@ -178,7 +180,10 @@ test('a relay records missing addresses, the lag of groups at the existing ones 
   expect(Math.abs((row?.offset ?? 0) + 40_000)).toBeLessThan(5_000);
   expect(row).toMatchObject({
     servers: [{ server: 'Temporal' }, { server: 'own', error: 'It has no topic bills: create it.' }],
-    lags: [{ group: 'billing', topic: 'orders', messages: 7 }],
+    lags: [
+      { group: 'billing', topic: 'orders', messages: 7 },
+      { group: 'billing', topic: 'gifts', messages: 7 },
+    ],
   });
   expect(health.read().failing).toMatchObject([{ what: 'own' }]);
   // It answers, so a stop has no reason to give up its last statements.

@@ -46,6 +46,15 @@ export const metricMutations: readonly Mutation[] = [
     title: 'a relay records missing addresses, the lag of groups',
   },
   {
+    name: 'lag-of-one-topic-of-an-address',
+    promise: kept,
+    file: 'src/app/relay/relay-presence.ts',
+    find: '[...(names.get(rules.address) ?? []), name]',
+    replace: '[name]',
+    test: 'test/integration/operations/own-capabilities.test.ts',
+    title: 'a relay records missing addresses, the lag of groups',
+  },
+  {
     name: 'relay-records-no-clock',
     promise: kept,
     file: 'src/app/relay/relay-presence.ts',
