@@ -97,7 +97,7 @@ export async function continueLanesChange(
     if (open.length > 0) return { done: false, waitingFor: 'transactions', who: open };
     return await moveAll(database, change, author, patience);
   } catch (error) {
-    return gone(database, change, error);
+    return overtaken(database, change, error);
   }
 }
 
@@ -107,7 +107,7 @@ export async function continueLanesChange(
  * @param error of the call; any but `ChangeGone` is thrown
  * @throws OutboxError `OUTBOX_CHANGE_UNDER_WAY` if the other one has replaced the change
  */
-export async function gone(
+export async function overtaken(
   database: Database,
   { topic, kind, wanted }: TopicChange,
   error: unknown,

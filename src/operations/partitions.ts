@@ -4,10 +4,10 @@ import { beginChange, type TopicCounts } from '../store/lane/lanes-change.ts';
 import { pinNewPartitions } from '../store/lane/repartition.ts';
 import {
   emptyLanes,
-  gone,
   invalidCount,
   knownTopic,
   type LanesChangeOptions,
+  overtaken,
   type Patience,
   patienceOf,
   type TopicChangeAnswer,
@@ -65,7 +65,7 @@ export async function changePartitions(
     await pinNewPartitions(database, change, authorOf(options));
     return { done: true, moved: 0 };
   } catch (error) {
-    return gone(database, change, error);
+    return overtaken(database, change, error);
   }
 }
 

@@ -100,7 +100,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     name: 'overtaken-partitions-unnamed',
     promise: 'Of two equal changes of partitions both are done',
     file: 'src/operations/partitions.ts',
-    find: 'return gone(database, change, error);',
+    find: 'return overtaken(database, change, error);',
     replace: 'throw error;',
     test: 'test/integration/lanes/partitions-overtaken.test.ts',
   },
