@@ -66,11 +66,12 @@ export async function noteAlerts(
     );
     await sql.query(
       `delete from outbox.alert a
-       where greatest(a.over_at, (select until from outbox.alert_silence s where s.rule = a.rule))
-           < outbox.clock() - $1::float8 * interval '1 ms' and a.over_at is not null
-         -- Nobody was told that it had begun, because its rule is silenced.
-         or a.over_at is not null and a.told = '{}' and exists (
-           select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock())`,
+       where a.over_at is not null
+         and (greatest(a.over_at, (select until from outbox.alert_silence s where s.rule = a.rule))
+             < outbox.clock() - $1::float8 * interval '1 ms'
+           -- Nobody was told that it had begun, because its rule is silenced.
+           or a.told = '{}' and exists (
+             select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock()))`,
       [keptMs],
     );
     return [...began.filter(({ change }) => change === 'began'), ...ended];
