@@ -96,7 +96,8 @@ async function takeOutPassed(sql: Sql): Promise<void> {
          updated_at, expunged_at)
        select g.id, g.topic, g.lane, g.position, g.xid, g.key, g.payload, g.headers, g.state, outbox.lane_workflow_id(g.topic, g.lane),
          g.maybe_published, g.created_at, g.updated_at, g.expunged_at
-       from gone g`,
+       from gone g
+       on conflict (id) do nothing`,
     );
   }
 }

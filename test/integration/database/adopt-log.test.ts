@@ -67,3 +67,20 @@ test('after adoption what the log had published is listed, replayed, dated and c
   expect(copy.broker.labels).toEqual(['open']);
   expect(await copy.states('passed', 'current', 'last')).toEqual(['confirmed', 'confirmed', 'published']);
 });
+
+test('an adoption succeeds although a message is both beside the log and, published, in it', async () => {
+  const fixture = await laneFixture();
+  ends.push(() => fixture.drop());
+  const first = await fixture.begin();
+  const id = await fixture.send('first', {}, first);
+  await fixture.send('again', { id });
+  await first.commit();
+  await fixture.drain();
+  const copy = await movedFixture(fixture, elsewhere.url, ends);
+
+  await adopt(copy.database, { actor: 'test' });
+
+  expect(await copy.database.query('select state from outbox.message_all where id = $1', [id])).toEqual([
+    { state: 'published' },
+  ]);
+});

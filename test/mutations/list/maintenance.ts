@@ -93,6 +93,15 @@ export const maintenanceMutations: readonly Mutation[] = [
     test: 'test/integration/database/adopt-replicated.test.ts',
   },
   {
+    name: 'adoption-fails-on-an-id-stored-twice',
+    promise: noLoss,
+    file: 'src/store/installation/adopt.ts',
+    find: `       from gone g\n       on conflict (id) do nothing`,
+    replace: `       from gone g`,
+    test: 'test/integration/database/adopt-log.test.ts',
+    title: 'an adoption succeeds although a message is both beside the log and, published, in it',
+  },
+  {
     name: 'every-database-knows-the-question',
     promise: 'Two running databases of one installation are detected',
     file: 'src/store/installation/twin.ts',
