@@ -1979,6 +1979,15 @@ CREATE OR REPLACE FUNCTION outbox.key_in_hand(p_id uuid)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ select not exists (select from outbox.parked_key k where k.id = p_id for share skip locked) $function$;
 
+CREATE OR REPLACE FUNCTION outbox.lane_may_pass(l outbox.lane, p_cursor bigint, p_snapshot pg_snapshot)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select l.cursor < p_cursor or l.cursor = p_cursor and (l.snapshot is null
+    or pg_snapshot_xmin(l.snapshot) <= pg_snapshot_xmin(p_snapshot) and pg_snapshot_xmax(l.snapshot) <= pg_snapshot_xmax(p_snapshot))
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.lane_of(key text, id uuid, lanes integer)
  RETURNS integer
  LANGUAGE sql
@@ -2359,11 +2368,13 @@ begin
   update outbox.lane l
   set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
   where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+    and outbox.lane_may_pass(l, p_cursor, p_snapshot)
   returning l.ctid into row_ctid;
   if row_ctid is null then
     update outbox.lane l
     set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+      and outbox.lane_may_pass(l, p_cursor, p_snapshot)
     returning l.ctid into row_ctid;
   end if;
   if row_ctid is not null and p_batch is not null then

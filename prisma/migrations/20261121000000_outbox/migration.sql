@@ -793,6 +793,14 @@ $$;
 create function outbox.lane_owned(l outbox.lane, p_owner uuid) returns boolean language sql stable
 as $$ select l.owner = p_owner and l.incarnation = outbox.incarnation() $$;
 
+-- True unless the lane has passed more than this: then it comes from a copy of an earlier settle of its owner, which the network has
+-- delivered late.
+create function outbox.lane_may_pass(l outbox.lane, p_cursor bigint, p_snapshot pg_snapshot) returns boolean language sql immutable
+as $$
+  select l.cursor < p_cursor or l.cursor = p_cursor and (l.snapshot is null
+    or pg_snapshot_xmin(l.snapshot) <= pg_snapshot_xmin(p_snapshot) and pg_snapshot_xmax(l.snapshot) <= pg_snapshot_xmax(p_snapshot))
+$$;
+
 -- True while the lane has an owner; the lane of a dead owner is free.
 --
 -- A lease lasts ten seconds (src/store/lane/lease.ts). One that ends later than that is from before the clock was set back.
@@ -1876,7 +1884,7 @@ $write$;
 select outbox.write_claim();
 
 -- Moves the lane's cursor past a batch, and notes what of it was acknowledged, if anything. The new ctid of the lane's row; null,
--- and nothing is written, if the lane has another owner. `p_ctid` is as for a claim.
+-- and nothing is written, if the lane has another owner, or has passed more than this. `p_ctid` is as for a claim.
 --
 -- Not `p_durable`: the transaction waits for no disk and no standby. A crash may undo it, and the batch is sent again.
 --
@@ -1895,11 +1903,13 @@ begin
   update outbox.lane l
   set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
   where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+    and outbox.lane_may_pass(l, p_cursor, p_snapshot)
   returning l.ctid into row_ctid;
   if row_ctid is null then
     update outbox.lane l
     set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+      and outbox.lane_may_pass(l, p_cursor, p_snapshot)
     returning l.ctid into row_ctid;
   end if;
   if row_ctid is not null and p_batch is not null then

@@ -25,6 +25,7 @@ const exact = new Map<string, readonly string[]>([
   ['session_lives', ['outbox.session_lives(1)']],
   ['lane_owned', [`(select outbox.lane_owned(l, '${me}') from outbox.lane l)`]],
   ['lane_taken', ['(select outbox.lane_taken(l) from outbox.lane l)']],
+  ['lane_may_pass', [`(select outbox.lane_may_pass(l, 1, '1:1:') from outbox.lane l)`]],
   ['batch_facts', [`(select published_at from outbox.batch_facts('orders', 0, 1))`]],
   ['is_topic_name', [`outbox.is_topic_name('orders')`]],
   ['deliverer', [`outbox.deliverer('i', 'orders', 0, '${me}', true)`]],

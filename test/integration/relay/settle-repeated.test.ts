@@ -75,3 +75,38 @@ test('a repeated settle does not count as the resend that a missing receipt aske
     { state: 'published', sends: 2 },
   ]);
 });
+
+/** A database that executes the first settle once more after the second one, as if the network had kept a copy of it. */
+function repeatingLate(): Database {
+  const settles: (readonly unknown[] | undefined)[] = [];
+  return {
+    ...fixture.database,
+    async query(text, values) {
+      const rows = await fixture.database.query(text, values);
+      if (text.includes('outbox.pass(') && settles.push(values) === 2)
+        await fixture.database.query(text, settles[0]);
+      return rows as never;
+    },
+  };
+}
+
+test.each([true, false])(
+  'a copy of a settle that arrives after the next one takes nothing back; what is passed was committed late: %s',
+  async (late) => {
+    fixture = await laneFixture();
+    const open = await fixture.begin();
+    if (late) await fixture.send('B', {}, open);
+    await fixture.send('A');
+    let begun = false;
+    fixture.broker.before = async () => {
+      if (begun) return;
+      begun = true;
+      if (!late) await fixture.send('B');
+      await open.commit();
+    };
+    await fixture.drain({ database: repeatingLate() });
+
+    expect(fixture.broker.labels).toEqual(['A', 'B']);
+    expect(await fixture.states('A', 'B')).toEqual(['published', 'published']);
+  },
+);

@@ -201,4 +201,24 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/integration/receipts/overdue.test.ts',
     title: 'a message does not overtake an earlier locked one of its key',
   },
+  {
+    name: 'a-late-copy-of-a-settle-moves-back',
+    promise: 'A committed cancel holds (I5)',
+    file: 'outbox.lane_may_pass()',
+    find: 'l.cursor < p_cursor or',
+    replace: 'true or',
+    test: 'test/integration/relay/settle-repeated.test.ts',
+    title:
+      'a copy of a settle that arrives after the next one takes nothing back; what is passed was committed late: ',
+  },
+  {
+    name: 'a-late-copy-of-a-settle-forgets-late-ones',
+    promise: 'A committed cancel holds (I5)',
+    file: 'outbox.lane_may_pass()',
+    find: 'l.cursor = p_cursor and (l.snapshot is null',
+    replace: 'l.cursor = p_cursor and (true',
+    test: 'test/integration/relay/settle-repeated.test.ts',
+    title:
+      'a copy of a settle that arrives after the next one takes nothing back; what is passed was committed late: ',
+  },
 ];
