@@ -718,6 +718,8 @@ create table outbox.topic_change (
   kind text not null,
   wanted integer not null,
   step text not null default 'begun'::text,
+  running text[],
+  prepared text[],
   actor text not null,
   begun_at timestamp with time zone not null default now()
 );

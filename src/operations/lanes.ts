@@ -13,12 +13,7 @@ import {
 } from '../store/lane/lanes-change.ts';
 import { emptyHands } from '../store/lane/lanes-empty.ts';
 import { replaceMessages } from '../store/lane/lanes-replace.ts';
-import {
-  endLanesChange,
-  preparedTransactions,
-  runningTransactions,
-  switchLanes,
-} from '../store/lane/lanes-switch.ts';
+import { endLanesChange, stillPrepared, stillRunning, switchLanes } from '../store/lane/lanes-switch.ts';
 import { readLanes } from '../store/lane/topics.ts';
 import { authorOf, durationOf, type OperationOptions } from './operation-options.ts';
 import { untilHandsAreEmpty } from './pause.ts';
@@ -93,7 +88,7 @@ export async function continueLanesChange(
     const busy = await emptyLanes(database, change.topic, patience);
     if (busy.length > 0) return { done: false, waitingFor: 'deliveries', who: busy };
     if (change.step === 'begun') await switchLanes(database, change, author);
-    const open = await outlive(database, patience);
+    const open = await outlive(database, change, patience);
     if (open.length > 0) return { done: false, waitingFor: 'transactions', who: open };
     return await moveAll(database, change, author, patience);
   } catch (error) {
@@ -135,17 +130,17 @@ async function moveAll(
 }
 
 /**
- * Waits until every transaction that is open now has ended, and returns those that have not. A transaction that is
- * prepared meanwhile appears under another name, so prepared ones are searched after the running ones have ended.
+ * Waits until every transaction that may store by the old number has ended, and returns those that have not. One that is prepared
+ * meanwhile appears under another name, so prepared ones are asked for after the running ones have ended.
  */
-async function outlive(database: Database, patience: Patience): Promise<readonly string[]> {
-  for (const read of [runningTransactions, preparedTransactions]) {
-    const older = await read(database);
-    let open = older;
-    while (open.length > 0 && (await patience.again())) {
-      const there = new Set((await read(database)).map(({ id }) => id));
-      open = older.filter(({ id }) => there.has(id));
-    }
+async function outlive(
+  database: Database,
+  change: TopicChange,
+  patience: Patience,
+): Promise<readonly string[]> {
+  for (const ask of [stillRunning, stillPrepared]) {
+    let open = await ask(database, change);
+    while (open.length > 0 && (await patience.again())) open = await ask(database, change);
     if (open.length > 0) return open.map(({ name }) => name);
   }
   return [];

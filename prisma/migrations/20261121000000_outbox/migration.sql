@@ -235,6 +235,10 @@ create table outbox.topic_change (
   wanted   integer not null check (wanted > 0),
   -- 'begun': deliveries are being stopped. 'switched': the new number of lanes applies, rows may still be in old ones.
   step     text not null default 'begun' check (step in ('begun', 'switched')),
+  -- Of the transactions that ran, or were prepared, when it was first asked after the switch, those that still do and are; null: not
+  -- asked yet.
+  running  text[],
+  prepared text[],
   actor    text not null,
   begun_at timestamptz not null default now()
 );

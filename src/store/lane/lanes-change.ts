@@ -56,6 +56,8 @@ export async function beginChange(
        on conflict (topic) do update set wanted = excluded.wanted, actor = excluded.actor,
          step = case when c.wanted = excluded.wanted then c.step else 'begun' end,
          id = case when c.wanted = excluded.wanted then c.id else excluded.id end,
+         running = case when c.wanted = excluded.wanted then c.running end,
+         prepared = case when c.wanted = excluded.wanted then c.prepared end,
          begun_at = case when c.wanted = excluded.wanted then c.begun_at else excluded.begun_at end
        where c.kind = excluded.kind
        returning c.id, c.topic, c.kind, c.wanted, c.step, xmax = 0 as fresh`,
@@ -74,7 +76,11 @@ export async function beginChange(
 }
 
 /** The change was completed or replaced by another call. */
-export class ChangeGone extends Error {}
+export class ChangeGone extends Error {
+  constructor(topic: string) {
+    super(`Another call has completed or replaced the change of "${topic}".`);
+  }
+}
 
 /**
  * Locks a change until the transaction ends: no other call can complete or replace it. And the transaction reads tables by
@@ -88,8 +94,7 @@ export async function holdChange(sql: Sql, { topic, id }: TopicChange): Promise<
      select from outbox.topic_change c, planned where c.topic = $1 and c.id = $2 for update of c`,
     [topic, id],
   );
-  if (rows.length === 0)
-    throw new ChangeGone(`Another call has completed or replaced the change of "${topic}".`);
+  if (rows.length === 0) throw new ChangeGone(topic);
 }
 
 /** Ends a change in the transaction of its last step: the topic is delivered again. */

@@ -1,12 +1,12 @@
 import type { Author } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { auditChange, endChange, holdChange, type TopicChange } from './lanes-change.ts';
+import { auditChange, ChangeGone, endChange, holdChange, type TopicChange } from './lanes-change.ts';
 
 /**
  * Writes the new number of lanes, and creates the lanes. Lanes above it keep their rows, because their cursors show which of
  * their messages are published.
  *
- * Transactions that began before this commit may still store messages by the old number: see {@link runningTransactions}.
+ * Transactions that began before this commit may still store messages by the old number: see {@link stillRunning}.
  */
 export async function switchLanes(database: Database, change: TopicChange, by: Author): Promise<void> {
   const { topic, wanted } = change;
@@ -54,11 +54,54 @@ export async function runningTransactions(sql: Sql): Promise<readonly OpenTransa
  * Prepared transactions of this database. A transaction appears here before it ceases to be
  * {@link runningTransactions running}; names may be reused, transaction ids are not.
  */
-export async function preparedTransactions(sql: Sql): Promise<readonly OpenTransaction[]> {
+async function preparedTransactions(sql: Sql): Promise<readonly OpenTransaction[]> {
   return sql.query<OpenTransaction>(
     `select transaction::text as id, 'prepared transaction ' || gid as name
      from pg_prepared_xacts where database = current_database()`,
   );
+}
+
+/**
+ * Transactions that run and may store messages by the old number of lanes: those that ran already when this was first asked after the
+ * switch. They are noted in the row of the change, so that later calls wait for none that began since.
+ *
+ * @throws ChangeGone
+ */
+export async function stillRunning(
+  database: Database,
+  change: TopicChange,
+): Promise<readonly OpenTransaction[]> {
+  return stillOpen(database, change, 'running', await runningTransactions(database));
+}
+
+/** As {@link stillRunning}, of prepared transactions. To be asked once none of the others runs: until then one may be prepared. */
+export async function stillPrepared(
+  database: Database,
+  change: TopicChange,
+): Promise<readonly OpenTransaction[]> {
+  return stillOpen(database, change, 'prepared', await preparedTransactions(database));
+}
+
+async function stillOpen(
+  sql: Sql,
+  { topic, id }: TopicChange,
+  column: 'running' | 'prepared',
+  open: readonly OpenTransaction[],
+): Promise<readonly OpenTransaction[]> {
+  const [row] = await sql.query<{ left: readonly string[] }>(
+    `with seen as (
+       select array(select o.id from unnest($3::text[]) o (id) where c.${column} is null or o.id = any(c.${column})) as left
+       from outbox.topic_change c where c.topic = $1 and c.id = $2
+     ), noted as (
+       update outbox.topic_change c set ${column} = s.left from seen s
+       where c.topic = $1 and c.id = $2 and c.${column} is distinct from s.left
+     )
+     select s.left from seen s`,
+    [topic, id, open.map((transaction) => transaction.id)],
+  );
+  if (row === undefined) throw new ChangeGone(topic);
+  const left = new Set(row.left);
+  return open.filter((transaction) => left.has(transaction.id));
 }
 
 /** Ends a change of lanes if no row is in a wrong lane any more. @returns false if some are, or are locked */
