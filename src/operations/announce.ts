@@ -33,21 +33,32 @@ export async function announceTopics(
  * to the lane of its key, including those of transactions that were open when the topic was announced. That of an operator is
  * completed in the name of the operator, whose call may have been killed. Until then the topic is not delivered.
  *
+ * A change that fails holds up no other. Nothing runs any more when this ends.
+ *
+ * @param failed is told of each failure when all have ended; by default it throws the first one
  * @returns topics that were not completed in time
  */
 export async function completeChanges(
   database: Database,
   topics: readonly string[],
   limits: Limits,
+  failed: (error: unknown) => void = thrown,
 ): Promise<readonly UnfinishedTopic[]> {
   const changes = await readOpenChanges(database, topics);
-  const answers = await Promise.all(
+  const ended = await Promise.allSettled(
     changes.map(async (change) => ({
       topic: change.topic,
       ...(await continueLanesChange(database, change, authorOf(change), limits)),
     })),
   );
-  return answers.filter((answer) => !answer.done);
+  for (const one of ended) if (one.status === 'rejected') failed(one.reason);
+  return ended
+    .flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    .filter((answer) => !answer.done);
+}
+
+function thrown(error: unknown): never {
+  throw error;
 }
 
 function authorOf({ actor }: OpenChange): Author {

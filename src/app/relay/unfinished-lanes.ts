@@ -3,8 +3,9 @@ import { completeChanges } from '../../operations/announce.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import type { Database } from '../../store/database/database.ts';
 
-/** Between reports about a topic that still waits, and after a failure. */
-const tellEveryMs = 5_000;
+/** How long a topic may wait until it is reported, and then between reports. */
+const tellAfterMs = 5_000;
+const tellEveryMs = 60_000;
 const againAfterMs = 1_000;
 /** Between looks for changes of lanes: operators may begin one at any time. */
 const lookEveryMs = 5_000;
@@ -31,23 +32,30 @@ async function complete(
   report: RelayReport,
   signal: AbortSignal,
 ): Promise<void> {
-  // A wait for transactions must not start over with each report: there are always new ones.
-  let timeout = tellEveryMs;
+  const told = new Map<string, number>();
   while (!signal.aborted) {
-    try {
-      const unfinished = await completeChanges(database, topics, { timeout, signal });
-      if (unfinished.length === 0) {
-        timeout = tellEveryMs;
-        await rest(lookEveryMs, signal);
-        continue;
-      }
-      timeout = 12 * tellEveryMs;
-      if (signal.aborted) return;
-      for (const { topic, waitingFor, who } of unfinished)
-        report({ type: 'topic-waiting', topic, waitingFor, who });
-    } catch (error) {
+    let failures = 0;
+    const failed = (error: unknown): void => {
+      failures += 1;
       if (!signal.aborted) report({ type: 'error', during: 'announce', error });
-      await rest(againAfterMs, signal);
+    };
+    const unfinished = await completeChanges(
+      database,
+      topics,
+      { timeout: tellAfterMs, signal },
+      failed,
+    ).catch((error: unknown) => {
+      failed(error);
+      return [];
+    });
+    if (signal.aborted) return;
+    for (const { topic, waitingFor, who } of unfinished) {
+      if (performance.now() - (told.get(topic) ?? -Infinity) < tellEveryMs) continue;
+      told.set(topic, performance.now());
+      report({ type: 'topic-waiting', topic, waitingFor, who });
     }
+    for (const topic of told.keys()) if (unfinished.every((one) => one.topic !== topic)) told.delete(topic);
+    if (failures > 0) await rest(againAfterMs, signal);
+    else if (unfinished.length === 0) await rest(lookEveryMs, signal);
   }
 }

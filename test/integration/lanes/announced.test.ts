@@ -89,6 +89,34 @@ test('of many relays that complete one announcement one does it', async () => {
   expect(at.broker.labels).toEqual(['K1', 'K2']);
 });
 
+test('a change that fails hides no other, and is told when all have ended', async () => {
+  const { at } = await unannounced();
+  const broken = topic('broken', z.unknown(), { lanes: 2 });
+  await upsertTopics(at.database, [...policies, policyOf(broken, 'scripted')]);
+  const open = await at.begin();
+  await at.send('K1', {}, open);
+  const failing: typeof at.database = {
+    ...at.database,
+    query: async (text, values) => {
+      if (text.includes('outbox.topic_change c') && values?.[0] === 'broken')
+        throw new Error('It is broken.');
+      return at.database.query(text, values);
+    },
+  };
+  const topics = ['broken', 'orders'];
+  const failures: unknown[] = [];
+
+  const waiting = await completeChanges(
+    failing,
+    topics,
+    { timeout: 300 },
+    (error) => void failures.push(error),
+  );
+  expect(waiting).toMatchObject([{ topic: 'orders', waitingFor: 'transactions' }]);
+  expect(failures).toMatchObject([{ message: 'It is broken.' }]);
+  await expect(completeChanges(failing, topics, { timeout: 0 })).rejects.toThrow('It is broken.');
+});
+
 test('an overtaken call ends and moves nothing of the change that followed', async () => {
   const { at, key } = await unannounced();
   await upsertTopics(at.database, policies);

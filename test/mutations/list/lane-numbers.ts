@@ -67,6 +67,15 @@ export const laneNumberMutations: readonly Mutation[] = [
     title: 'a change that replaces another waits also for transactions that began between them',
   },
   {
+    name: 'failed-changes-of-lanes-go-unreported',
+    promise: 'A relay completes a change of lanes that its operator abandons',
+    file: 'src/operations/announce.ts',
+    find: `if (one.status === 'rejected') failed(one.reason);`,
+    replace: `if (one.status === 'rejected') continue;`,
+    test: 'test/integration/lanes/announced.test.ts',
+    title: 'a change that fails hides no other, and is told when all have ended',
+  },
+  {
     name: 'announcement-leaves-what-was-stored-before',
     promise: order,
     file: 'src/store/lane/topics.ts',
