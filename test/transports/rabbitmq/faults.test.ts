@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type RabbitmqOptions, rabbitmq } from '../../../src/transports.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
+import { awake } from '../../support/fixtures/awake.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { brokerAt } from './broker.ts';
 import { maxBytes, type OwnNode, type OwnStage, stageAt, startOwnNode } from './own-node.ts';
@@ -23,14 +24,14 @@ function freeze(signal: 'SIGCONT' | 'SIGSTOP'): void {
 async function consumed(address: string) {
   const bodies: string[] = [];
   const troubles: unknown[] = [];
-  const source = rabbitmq({ url: server.url, requestTimeout: '1s', heartbeat: '1s' }).source();
+  const source = rabbitmq({ url: server.url, heartbeat: '1s' }).source();
   const subscribed = await source.subscribe({
     addresses: [address],
     group: 'stock',
     concurrency: 1,
     batchSize: 10,
     fromBeginning: true,
-    joinWithinMs: 10_000,
+    joinWithinMs: 30_000,
     assigned: () => undefined,
     disconnected: (error) => void troubles.push(error),
     async handle(batch) {
@@ -101,15 +102,15 @@ test.each([
 );
 
 test('a frozen server holds the transport, messages in flight may be stored, and delivery continues afterwards', async () => {
-  const { address, publish, transport } = await stage();
-  await publish(address, {});
+  const { address, publish, transport } = await stage({ requestTimeout: '2s' });
+  await until(async () => (await publish(address, {})).hold === undefined);
   freeze('SIGSTOP');
 
   const { hold, outcomes } = await publish(address, ...many);
 
-  expect(hold).toEqual({ scope: 'transport', reason: 'The server gave no answer within 500 ms.' });
+  expect(hold).toEqual({ scope: 'transport', reason: 'The server gave no answer within 2000 ms.' });
   expect(outcomes.every((outcome) => outcome.kind === 'deferred' && outcome.onWire)).toBe(true);
-  await expect(transport.probe(address)).rejects.toThrow('no answer within 500 ms');
+  await expect(transport.probe(address)).rejects.toThrow('no answer within 2000 ms');
   freeze('SIGCONT');
   await expect
     .poll(() =>
@@ -128,16 +129,16 @@ test('a consumer notices a frozen server by its heartbeat, and receives new mess
   await publish(address, { payload: 'before' });
   await expect.poll(() => bodies).toEqual(['before']);
   freeze('SIGSTOP');
-  const frozenAt = performance.now();
+  const awakeMs = awake();
 
-  await expect.poll(() => troubles.length, { timeout: 10_000 }).toBeGreaterThan(0);
-  expect(performance.now() - frozenAt).toBeLessThan(5_000);
+  await expect.poll(() => troubles.length).toBeGreaterThan(0);
+  expect(awakeMs()).toBeLessThan(5_000);
 
   freeze('SIGCONT');
   await until(() => transport.probe(address).then(() => true));
   for (const payload of ['one', 'two'])
     expect((await publish(address, { key: 'k', payload })).hold).toBeUndefined();
-  await expect.poll(() => [...new Set(bodies)], { timeout: 10_000 }).toEqual(['before', 'one', 'two']);
+  await expect.poll(() => [...new Set(bodies)]).toEqual(['before', 'one', 'two']);
 });
 
 test('a connection that is lost silently holds the transport, and the next one is used', async () => {
@@ -205,10 +206,10 @@ test('a server that was killed and restarted has all confirmed messages, and del
   });
   await expect(transport.probe(address)).rejects.toThrow('ECONNREFUSED');
   await server.node.start();
-  await expect.poll(() => stored(address), { timeout: 20_000 }).toBeGreaterThanOrEqual(many.length);
+  await expect.poll(() => stored(address)).toBeGreaterThanOrEqual(many.length);
   await transport.probe(address);
   expect((await publish(address, { payload: 'after' })).hold).toBeUndefined();
   // The consumer has come back by itself.
   expect(troubles).not.toEqual([]);
-  await expect.poll(() => bodies.at(-1), { timeout: 15_000 }).toBe('after');
-});
+  await expect.poll(() => bodies.at(-1)).toBe('after');
+}, 180_000);

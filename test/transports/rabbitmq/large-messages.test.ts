@@ -51,9 +51,7 @@ test.each([
       },
     });
 
-    await expect
-      .poll(async () => offered.length > 0 && (await ready()), { timeout: 20_000 })
-      .toBeGreaterThan(count - atMost);
+    await expect.poll(async () => offered.length > 0 && (await ready())).toBeGreaterThan(count - atMost);
     open();
     await until(() => offered.length >= count);
     await until(async () => (await ready()) === 0);
@@ -81,7 +79,7 @@ test('after large messages a consumer holds as many small ones as before', async
   send(...small.slice(300));
 
   // Two batches are held, one of them in hand.
-  await expect.poll(ready, { timeout: 10_000 }).toBe(0);
+  await expect.poll(ready).toBe(0);
   open();
   await until(() => new Set(idsOf(offered)).size === 800);
   expect([...new Set(idsOf(offered))]).toEqual([...ids, ...small]);

@@ -35,7 +35,7 @@ export interface OwnStage {
 }
 
 export async function stageAt(server: OwnNode, options: Partial<RabbitmqOptions> = {}): Promise<OwnStage> {
-  const transport = rabbitmq({ url: server.url, requestTimeout: '500ms', ...options });
+  const transport = rabbitmq({ url: server.url, ...options });
   onTestFinished(() => transport.close());
   const broker = await brokerAt(server.url);
   const address = await broker.exchange();

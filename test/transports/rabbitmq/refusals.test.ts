@@ -71,7 +71,7 @@ test('a routing key that the user may not write refuses its messages alone, and 
 });
 
 test('an exchange with a queue that confirms nothing is tried ever less often until it confirms', async () => {
-  const { address, publish, transport } = await stage();
+  const { address, publish, transport } = await stage({ requestTimeout: '2s' });
   const queue = `element(2, rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"${address}">>)))`;
   await publish(address, {});
   await server.control('eval', `sys:suspend(amqqueue:get_pid(${queue})).`);

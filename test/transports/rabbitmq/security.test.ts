@@ -10,7 +10,7 @@ const right: RabbitmqOptions = { url, tls: { ca } };
 const own = testAuthority('own');
 
 function transportOf(options: RabbitmqOptions) {
-  const transport = rabbitmq({ requestTimeout: '2s', ...options });
+  const transport = rabbitmq(options);
   onTestFinished(() => transport.close());
   return transport;
 }
@@ -42,7 +42,7 @@ test('messages are sent and received over TLS with a private CA', async () => {
     concurrency: 1,
     batchSize: 10,
     fromBeginning: true,
-    joinWithinMs: 10_000,
+    joinWithinMs: 30_000,
     assigned: () => undefined,
     disconnected: () => undefined,
     async handle(batch) {
@@ -111,7 +111,7 @@ test.each(wrong)(
       concurrency: 1,
       batchSize: 1,
       fromBeginning: true,
-      joinWithinMs: 400,
+      joinWithinMs: 5_000,
       assigned: () => undefined,
       disconnected: () => undefined,
       handle: async () => undefined,

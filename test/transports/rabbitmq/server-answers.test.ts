@@ -14,8 +14,8 @@ async function stage(version: string, state = { down: false, rejected: 0 }) {
   const applied: string[] = [];
   const troubles: string[] = [];
   const notices: SourceNotice[] = [];
-  const { connection, queues } = rabbitmqSettings({ url: broker.url, requestTimeout: '1s' });
-  const join = async (joinWithinMs = 5_000): Promise<Subscribed> => {
+  const { connection, queues } = rabbitmqSettings({ url: broker.url });
+  const join = async (joinWithinMs = 30_000): Promise<Subscribed> => {
     const subscribed = await rabbitmqSource(connection, queues).subscribe({
       addresses: ['orders'],
       group: 'stock',
@@ -118,7 +118,7 @@ test('a queue of RabbitMQ 4 that differs in more than its limit is not consumed'
   broker.arguments = { 'x-queue-type': 'classic' };
   broker.publish('m1');
 
-  await expect(join(300)).rejects.toMatchObject({
+  await expect(join(5_000)).rejects.toMatchObject({
     message: expect.stringMatching(/exists with other arguments: .*Delete the queue when it is empty/),
   });
 

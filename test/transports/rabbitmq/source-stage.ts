@@ -42,7 +42,6 @@ export async function stage(
   });
   const settings = rabbitmqSettings({
     url: url.replace(new URL(url).host, proxy.address),
-    requestTimeout: '1s',
     ...options,
   });
   const source = rabbitmqSource(settings.connection, settings.queues, times);
@@ -63,7 +62,7 @@ export async function stage(
         concurrency: 1,
         batchSize: 10,
         fromBeginning: true,
-        joinWithinMs: 5_000,
+        joinWithinMs: 30_000,
         assigned: () => undefined,
         disconnected: (error) => void troubles.push(error),
         async handle(batch) {

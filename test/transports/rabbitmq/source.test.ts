@@ -18,7 +18,7 @@ test('an existing queue with other arguments is reported with the next step, and
   const { address, broker, join } = await stage();
   await broker.channel.assertQueue(`${address}.stock`);
 
-  await expect(join({ joinWithinMs: 2_000 })).rejects.toMatchObject({
+  await expect(join({ joinWithinMs: 5_000 })).rejects.toMatchObject({
     code: 'OUTBOX_SERVER_UNAVAILABLE',
     message: expect.stringMatching(/exists with other arguments: .*inequivalent arg 'x-.*Delete the queue/),
   });
@@ -28,7 +28,7 @@ test('without its exchange a consumer reports it, waits, and begins when the exc
   const { address, broker, join, offered, send, troubles } = await stage();
   await broker.channel.deleteExchange(address);
 
-  await expect(join({ joinWithinMs: 2_000 })).rejects.toMatchObject({ code: 'OUTBOX_ADDRESS_MISSING' });
+  await expect(join({ joinWithinMs: 5_000 })).rejects.toMatchObject({ code: 'OUTBOX_ADDRESS_MISSING' });
   const joining = join();
   await expect.poll(() => troubles.length).toBeGreaterThan(2);
   await broker.channel.assertExchange(address, 'fanout');
@@ -41,7 +41,7 @@ test('without its exchange a consumer reports it, waits, and begins when the exc
 test('with declare false, a consumer declares no queue, and reports a missing one', async () => {
   const { join } = await stage({ queues: { declare: false } });
 
-  await expect(join({ joinWithinMs: 2_000 })).rejects.toMatchObject({
+  await expect(join({ joinWithinMs: 5_000 })).rejects.toMatchObject({
     code: 'OUTBOX_ADDRESS_MISSING',
     message: expect.stringContaining('no queue'),
   });
@@ -68,7 +68,7 @@ test('messages being handled when the connection is lost are offered again, and 
   await expect.poll(() => proxy.fired('reset')).toBeGreaterThan(0);
   proxy.heal();
 
-  await expect.poll(() => idsOf(offered), { timeout: 10_000 }).toEqual(['one', 'two', 'two', 'three']);
+  await expect.poll(() => idsOf(offered)).toEqual(['one', 'two', 'two', 'three']);
   expect(troubles.length).toBeGreaterThan(0);
   expect(lost).toEqual([true]);
   // The server counts it; the first delivery has no count.
@@ -88,12 +88,12 @@ test('a consumer notices a silent network by its heartbeat, and afterwards recei
   proxy.inject({ kind: 'blackhole' });
   send('two', 'three');
 
-  await expect.poll(() => troubles.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => troubles.length).toBeGreaterThan(0);
   expect(proxy.fired('blackhole')).toBeGreaterThan(0);
   expect(idsOf(offered)).toEqual(['one']);
   proxy.heal();
 
-  await expect.poll(() => [...new Set(idsOf(offered))], { timeout: 10_000 }).toEqual(['one', 'two', 'three']);
+  await expect.poll(() => [...new Set(idsOf(offered))]).toEqual(['one', 'two', 'three']);
 });
 
 test('a message that is left open is delivered again, and those acknowledged before it are not', async () => {
@@ -129,7 +129,7 @@ test('a deleted queue is declared again while the others continue', async () => 
     send('again');
     return idsOf(offered);
   };
-  await expect.poll(sent, { timeout: 10_000 }).toContain('again');
+  await expect.poll(sent).toContain('again');
 });
 
 test('after a lost connection, a missing address stops no other, and is consumed when it is back', async () => {
@@ -144,14 +144,14 @@ test('after a lost connection, a missing address stops no other, and is consumed
   proxy.heal();
   send('one');
 
-  await expect.poll(() => idsOf(offered), { timeout: 20_000 }).toEqual(['one']);
-  await expect.poll(() => String(troubles.at(-1)), { timeout: 20_000 }).toContain(`no exchange '${other}'`);
+  await expect.poll(() => idsOf(offered)).toEqual(['one']);
+  await expect.poll(() => String(troubles.at(-1))).toContain(`no exchange '${other}'`);
   await broker.channel.assertExchange(other, 'fanout');
   const sent = (): readonly string[] => {
     broker.channel.publish(other, '', Buffer.from('x'), { messageId: 'other' });
     return idsOf(offered);
   };
-  await expect.poll(sent, { timeout: 20_000 }).toContain('other');
+  await expect.poll(sent).toContain('other');
   // Its queue was not left and consumed again, which would be a delivery each time.
   send('two');
   await expect.poll(() => idsOf(offered).filter((id) => id !== 'other')).toEqual(['one', 'two']);
@@ -174,9 +174,7 @@ test('a message delivered too often goes to the dead letter exchange, not back t
   });
   send('poison');
 
-  await expect
-    .poll(() => broker.channel.checkQueue(dead).then(({ messageCount }) => messageCount), { timeout: 20_000 })
-    .toBe(1);
+  await expect.poll(() => broker.channel.checkQueue(dead).then(({ messageCount }) => messageCount)).toBe(1);
 
   expect(idsOf(offered)).toEqual(['poison', 'poison', 'poison']);
 });

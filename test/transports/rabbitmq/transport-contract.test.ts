@@ -18,7 +18,8 @@ async function subject(): Promise<TransportSubject> {
   await broker.channel.bindQueue(address, address, 'to.#');
   const transport = rabbitmq({
     url: `amqp://${username}:${password}@${proxy.address}`,
-    requestTimeout: '500ms',
+    // Longer than a busy server takes; only the case of the lost answers waits for it.
+    requestTimeout: '4s',
     exchanges: {
       [address]: { routingKey: ({ headers, key }) => headers['x-route'] ?? `to.${key ?? ''}` },
     },
