@@ -6,7 +6,7 @@ import { redisAt } from '../../support/fixtures/own-redis.ts';
 import { serverUrl } from './redis-subject.ts';
 
 function groupsAt(url = serverUrl) {
-  const transport = redisStream({ url, requestTimeout: '2s' });
+  const transport = redisStream({ url });
   onTestFinished(() => transport.close());
   const { groups } = transport;
   if (groups === undefined) throw new Error('It declares none.');

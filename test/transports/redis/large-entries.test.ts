@@ -4,7 +4,7 @@ import { redisList, redisStream } from '../../../src/transports.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { joins } from './member.ts';
 import { publish } from './publishing.ts';
-import { proxied } from './redis-subject.ts';
+import { proxied, serverUrl } from './redis-subject.ts';
 
 const payload = JSON.stringify('x'.repeat(500_000));
 const count = 60;
@@ -17,8 +17,8 @@ test.each([
   async (_kind, make) => {
     const { proxy, url } = await proxied();
     onTestFinished(() => proxy.close());
-    const transport = make({ url, requestTimeout: 1_000 });
-    onTestFinished(() => transport.close());
+    const [transport, sender] = [make({ url, requestTimeout: 1_000 }), make({ url: serverUrl })];
+    onTestFinished(() => Promise.all([transport.close(), sender.close()]).then(() => undefined));
     const address = `large-${randomUUID()}`;
     for (let n = 0; n < count; n += 10) {
       const messages = Array.from({ length: 10 }, () => ({
@@ -27,7 +27,7 @@ test.each([
         payload,
         headers: {},
       }));
-      const { outcomes } = await publish(transport, address, messages);
+      const { outcomes } = await publish(sender, address, messages);
       expect(outcomes.every(({ kind }) => kind === 'acknowledged')).toBe(true);
     }
     // Four messages of this size in a second, and a reader that would take all sixty.
@@ -40,4 +40,5 @@ test.each([
     expect(new Set(member.received.map(({ offset }) => offset)).size).toBe(count);
     await until(async () => (await member.lag())[0]?.messages === 0, 20_000);
   },
+  120_000,
 );

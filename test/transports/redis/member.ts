@@ -32,7 +32,7 @@ export async function joins(
       for (const message of batch.messages) batch.acknowledge(message);
     },
     batchSize = 10,
-    joinWithinMs = 10_000,
+    joinWithinMs = 30_000,
   } = {},
 ): Promise<TestMember> {
   const received: IncomingMessage[] = [];

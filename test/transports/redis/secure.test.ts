@@ -17,7 +17,6 @@ import { serverUrl } from './redis-subject.ts';
 
 const makers = { redisStream, redisList, redisPubSub };
 const authority = testAuthority('The right one');
-const requestTimeout = 1_000;
 const address = 'secure';
 
 /** A server that speaks TLS, in front of one that does not. */
@@ -39,11 +38,8 @@ async function withTls(
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function made(
-  make: (options: RedisOptions) => Transport,
-  options: Omit<RedisOptions, 'requestTimeout'>,
-): Transport {
-  const transport = make({ ...options, requestTimeout });
+function made(make: (options: RedisOptions) => Transport, options: RedisOptions): Transport {
+  const transport = make(options);
   onTestFinished(() => transport.close());
   return transport;
 }
@@ -88,7 +84,7 @@ const wrongs: readonly (readonly [what: string, options: () => Promise<RedisOpti
   [
     'that does not speak TLS',
     async () => ({ url: serverUrl.replace('redis:', 'rediss:') }),
-    /No connection within 1000 ms\. It may not speak TLS\./,
+    /No connection within 3000 ms\. It may not speak TLS\./,
   ],
   [
     'that speaks only TLS',
@@ -143,7 +139,7 @@ test('credentials may be in the URL or in an option, and the hold of a wrong pas
     const said = await kindOf(refused, address);
     expect(said).toMatch(/^deferred, transport: WRONGPASS /);
     const probe = await refused.probe(address).catch((error: unknown) => error);
-    const joined = await joins(redisStream(options).source(), address, { joinWithinMs: 500 }).catch(
+    const joined = await joins(redisStream(options).source(), address, { joinWithinMs: 5_000 }).catch(
       (error: unknown) => error,
     );
     for (const error of [probe, joined])

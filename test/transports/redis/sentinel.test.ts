@@ -68,7 +68,7 @@ async function ownSentinel(primary: string) {
 }
 
 test('a failover by Sentinel is followed by a url that is a function: sender and consumer go on, and with replicas nothing acknowledged is lost', {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const first = await ownRedis();
   // Two, so that the new primary has one as soon as it is one.
@@ -88,7 +88,7 @@ test('a failover by Sentinel is followed by a url that is a function: sender and
   await until(async () => {
     await send();
     return acknowledged.length >= 50;
-  }, 20_000);
+  }, 60_000);
 
   await first.node.stop('SIGKILL');
   const before = acknowledged.length;

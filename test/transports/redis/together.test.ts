@@ -5,7 +5,7 @@ import { until } from '../../support/fixtures/until.ts';
 import { joins, numbersOf, type TestMember } from './member.ts';
 import { kindOf, messagesOf } from './publishing.ts';
 import { proxied, serverUrl } from './redis-subject.ts';
-import { claimAfterMs, group, range, sourceAt, stage } from './sharing.ts';
+import { calm, claimAfterMs, group, range, sourceAt, stage } from './sharing.ts';
 
 /** Keeps a batch until the test lets it go. */
 function keeping() {
@@ -142,15 +142,16 @@ test('a member that stops leaves its open messages to the others, and no consume
 
 test('a group changes from one reader to several and back while it runs, and neither reads beside the other', async () => {
   const { address, open, send } = await stage();
-  const alone = await joins(sourceAt(serverUrl, true), address);
-  const together = [await joins(sourceAt(serverUrl), address), await joins(sourceAt(serverUrl), address)];
+  const shared = () => joins(sourceAt(serverUrl, false, calm), address);
+  const alone = await joins(sourceAt(serverUrl, true, calm), address);
+  const together = [await shared(), await shared()];
   await send(10);
   await until(() => numbersOfAll([alone, ...together]).length === 10);
   expect(together.map((member) => member.isReading())).toEqual([false, false]);
 
   await alone.stop();
   await until(() => together.every((member) => member.isReading()));
-  const next = await joins(sourceAt(serverUrl, true), address);
+  const next = await joins(sourceAt(serverUrl, true, calm), address);
   await send(10);
   await until(() => numbersOfAll(together).length === 10);
   expect(next.isReading()).toBe(false);

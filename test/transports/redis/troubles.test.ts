@@ -7,8 +7,6 @@ import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { kindOf, messagesOf, publish } from './publishing.ts';
 
-const requestTimeout = 1_000;
-
 type Admin = Awaited<ReturnType<typeof redisAt>>;
 
 interface Trouble {
@@ -108,7 +106,7 @@ test.each(troubles)(
   async ({ begin, end, reason, scope, spares }) => {
     const server = await ownRedis();
     const admin = await redisAt(server.url);
-    const options = { url: server.url, requestTimeout };
+    const options = { url: server.url };
     const ending = <Made extends Transport>(transport: Made): Made => {
       onTestFinished(() => transport.close());
       return transport;
