@@ -12,7 +12,7 @@ async function subject(): Promise<TransportSubject> {
   });
   const proxy = await startFaultProxy(`127.0.0.1:${endpoint.port}`);
   let address = `http://${proxy.address}/orders?from=contract`;
-  const settings = httpSettings({ secret, allow: ['127.0.0.1'], requestTimeout: '2s' });
+  const settings = httpSettings({ secret, allow: ['127.0.0.1'], requestTimeout: '4s' });
   // What is too slow for one batch on a busy machine is another test's.
   const transport = new HttpTransport(settings, 60_000);
   let stopped = false;

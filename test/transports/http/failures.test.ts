@@ -24,7 +24,7 @@ async function endpointOf(
 }
 
 function transportOf(options: Partial<HttpOptions> = {}) {
-  const transport = http({ secret, allow: ['127.0.0.1'], requestTimeout: '1s', ...options });
+  const transport = http({ secret, allow: ['127.0.0.1'], ...options });
   onTestFinished(() => transport.close());
   return transport;
 }
@@ -103,12 +103,12 @@ test('Retry-After holds its own address for the given time, and no other address
 
 test('a message without a response in time is ambiguous, and the next batch is sent', async () => {
   let slow = true;
-  const endpoint = await endpointOf({ answer: () => (slow ? { afterMs: 5_000 } : undefined) });
-  const transport = transportOf({ requestTimeout: '200ms' });
+  const endpoint = await endpointOf({ answer: () => (slow ? { afterMs: 10_000 } : undefined) });
+  const transport = transportOf({ requestTimeout: '2s' });
 
   const { outcomes } = await publishTo(transport, endpoint.address, [outgoing('a'), outgoing('b')]);
   expect(outcomes).toMatchObject([
-    { kind: 'ambiguous', error: `127.0.0.1:${endpoint.port}: no answer within 200 ms` },
+    { kind: 'ambiguous', error: `127.0.0.1:${endpoint.port}: no answer within 2000 ms` },
     { kind: 'ambiguous' },
   ]);
   slow = false;
@@ -140,7 +140,8 @@ test('a response with slow headers does not extend the timeout', async () => {
   const startedAt = performance.now();
   const { outcomes } = await publishTo(transportOf({ requestTimeout: '300ms' }), address, [outgoing('a')]);
   expect(outcomes).toMatchObject([{ kind: 'ambiguous', error: expect.stringContaining('no answer within') }]);
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  // Such headers could go on for two minutes.
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
 });
 
 test('the status counts even if the body stalls or is endless', async () => {
@@ -149,7 +150,7 @@ test('the status counts even if the body stalls or is endless', async () => {
     piece('HTTP/1.1 400 Bad\r\ncontent-length: 999999999\r\n\r\n');
     for (let n = 0; n < 100; n += 1) piece('no '.repeat(10_000));
   });
-  const transport = transportOf({ requestTimeout: '300ms' });
+  const transport = transportOf({ requestTimeout: '3s' });
   expect(countKinds(await publishTo(transport, unending, [outgoing('a')]))).toEqual({ acknowledged: 1 });
   const { outcomes } = await publishTo(transport, endless, [outgoing('a')]);
   expect(outcomes).toMatchObject([
@@ -198,7 +199,7 @@ test('a connection reset after the request makes the message ambiguous; a refuse
 test('a batch that takes too long is settled as far as it was answered, and the rest is sent later', async () => {
   const endpoint = await endpointOf({ answer: () => ({ afterMs: 60 }) });
   const settings = httpSettings({ secret, allow: ['127.0.0.1'] });
-  const transport = new HttpTransport(settings, 200);
+  const transport = new HttpTransport(settings, 1_000);
   onTestFinished(() => transport.close());
   const messages = Array.from({ length: 40 }, () => outgoing('one'));
 
@@ -209,16 +210,16 @@ test('a batch that takes too long is settled as far as it was answered, and the 
   expect(acknowledged + deferred).toBe(messages.length);
   expect(endpoint.received.map(({ id }) => id)).toEqual(messages.slice(0, acknowledged).map(({ id }) => id));
   expect(result.hold?.reason).toBe(
-    `127.0.0.1:${endpoint.port} is slow: it answered ${acknowledged} messages in 0.2 s; the rest follows`,
+    `127.0.0.1:${endpoint.port} is slow: it answered ${acknowledged} messages in 1 s; the rest follows`,
   );
 });
 
 test('up to `concurrency` requests are in flight at the same time, and one per key', async () => {
-  const endpoint = await endpointOf({ answer: () => ({ afterMs: 20 }) });
+  const endpoint = await endpointOf({ answer: () => ({ afterMs: 100 }) });
   const free = Array.from({ length: 30 }, () => outgoing(null));
   await publishTo(transportOf({ concurrency: 5 }), endpoint.address, free);
   expect(endpoint.crowd()).toBe(5);
-  const keyed = await endpointOf({ answer: () => ({ afterMs: 20 }) });
+  const keyed = await endpointOf({ answer: () => ({ afterMs: 1_000 }) });
   await publishTo(transportOf({ concurrency: 5 }), keyed.address, [
     outgoing('a'),
     outgoing('a'),

@@ -15,7 +15,7 @@ async function tlsEndpoint(tls?: Credentials): Promise<string> {
 }
 
 function transportOf(options: Partial<HttpOptions> = {}) {
-  const transport = http({ secret, allow: ['127.0.0.1'], requestTimeout: '2s', ...options });
+  const transport = http({ secret, allow: ['127.0.0.1'], ...options });
   onTestFinished(() => transport.close());
   return transport;
 }

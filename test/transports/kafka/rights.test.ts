@@ -16,7 +16,7 @@ const { DESCRIBE, DESCRIBE_CONFIGS, READ, WRITE } = AclOperationTypes;
 
 function transportOf(username: string, password: string) {
   const sasl = { mechanism: 'plain', username, password } as const;
-  const transport = kafkaTransport({ servers: brokers, tls: { ca }, sasl, requestTimeout: '2s' });
+  const transport = kafkaTransport({ servers: brokers, tls: { ca }, sasl });
   onTestFinished(() => transport.close());
   return transport;
 }

@@ -15,7 +15,7 @@ import { ownClient, signalsOf, transportTo } from './workflow-stage.ts';
 beforeAll(quietTemporal);
 
 /** Less than everybody else waits, so that these tests wait less. */
-const callMs = 1_500;
+const callMs = 3_000;
 const start = { type: 'order', taskQueue: 'nobody' };
 const message = () => ({ ...outgoing('a'), payload: '{}' });
 
@@ -66,7 +66,7 @@ test('a killed server and a frozen one hold everything, and nothing is lost or r
   expect(outcomes).toMatchObject([{ kind: 'deferred' }]);
   expect(hold?.scope).toBe('transport');
   // Temporal's client tries for ten seconds.
-  expect(performance.now() - killedAt).toBeLessThan(8_000);
+  expect(performance.now() - killedAt).toBeLessThan(9_500);
   await expect(transport.probe('orders')).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
   await server.node.start();
   await untilDelivered(transport, [killed]);
@@ -75,7 +75,7 @@ test('a killed server and a frozen one hold everything, and nothing is lost or r
   onTestFinished(() => client.connection.close());
   const ids = (await signalsOf(client, workflowId)).map(({ id }) => id);
   expect(ids).toEqual([before.id, frozen.id, killed.id]);
-});
+}, 180_000);
 
 test('a network that swallows everything holds everything, with or without an existing connection', async () => {
   const proxy = await startFaultProxy(inject('ownTemporal'));
