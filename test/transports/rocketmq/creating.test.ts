@@ -10,7 +10,7 @@ const { names } = inject('rocketmq');
 const options = { ...plain, nameServers: names } as const satisfies RocketmqOptions;
 
 function at(given: RocketmqOptions = options) {
-  const transport = rocketmq({ requestTimeout: '5s', ...given });
+  const transport = rocketmq({ requestTimeout: '20s', ...given });
   onTestFinished(() => transport.close());
   const { groups, topics } = transport;
   if (groups === undefined || topics === undefined) throw new Error('It declares neither.');
@@ -18,7 +18,7 @@ function at(given: RocketmqOptions = options) {
 }
 
 creationContract('rocketmq', () => {
-  const transport = rocketmq(options);
+  const transport = rocketmq({ ...options, requestTimeout: '20s' });
   const id = randomUUID();
   return {
     transport,

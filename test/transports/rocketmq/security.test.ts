@@ -98,7 +98,7 @@ test.each(wrong)(
   'with %s, messages wait; probe and hold give the reason',
   async (_what, given, reason, code) => {
     const address = await newTopic('FIFO', 1);
-    const transport = rocketmq({ requestTimeout: '2s', ...(await given()) });
+    const transport = rocketmq({ requestTimeout: '10s', ...(await given()) });
     onTestFinished(() => transport.close());
 
     const { outcomes, hold } = await transport.publish(batchOf(address, {}));
@@ -122,7 +122,7 @@ test('a consumer with a wrong secret fails at its start with the reason, before 
   await expect(
     receiving(source, {
       addresses: [address],
-      joinWithinMs: 800,
+      joinWithinMs: 5_000,
       disconnected: (error) => void told.push(error),
     }),
   ).rejects.toMatchObject({
