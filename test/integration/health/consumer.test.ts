@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, inject, type TestContext, test } from 'vitest';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
+import { awake } from '../../support/fixtures/awake.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { configOf, InboxStage } from '../../support/fixtures/inbox-stage.ts';
 import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
@@ -69,10 +70,10 @@ test('a consumer stopped while it waits for its servers names them and reports t
   );
   await untilFailing(orders, 'kafka');
 
-  const told = performance.now();
+  const awakeMs = awake();
   await orders.stop();
-  expect(performance.now() - told).toBeLessThan(3_000);
-  expect(await Promise.race([refused, delay(3_000, 'starting')])).toMatchObject({ code: 'OUTBOX_STOPPED' });
+  expect(awakeMs()).toBeLessThan(3_000);
+  expect(await Promise.race([refused, delay(20_000, 'starting')])).toMatchObject({ code: 'OUTBOX_STOPPED' });
   expect(orders.health()).toMatchObject({ state: 'stopped', joined: false });
 });
 
@@ -95,6 +96,6 @@ test('a consumer stopped while its database does not answer does not continue it
   await untilLockWaits(made.database, 1);
   await orders.stop();
   // Sooner than a statement is given up.
-  const start = Promise.race([started, delay(1_000, 'starting')]);
+  const start = Promise.race([started, delay(3_000, 'starting')]);
   await expect(start).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
 });

@@ -7,6 +7,7 @@ import { send } from '../../../src/outbox/send.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
+import { awake } from '../../support/fixtures/awake.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { testGate } from '../../support/fixtures/gate.ts';
 import { type JournalOptions, journalTransport } from '../../support/fixtures/journal.ts';
@@ -127,12 +128,12 @@ test('a relay stopped while its database does not answer does not continue its s
   const config = { ...(await withoutTemporal(context)), database: { url: made.url } };
   const relay = startRelay(config, { logger: false });
   await untilLockWaits(made.database, 1);
-  const told = performance.now();
+  const awakeMs = awake();
   await relay.stop();
-  // A second, and what a busy machine adds.
-  expect(performance.now() - told).toBeLessThan(5_000);
+  // A second, and what the product does besides.
+  expect(awakeMs()).toBeLessThan(4_000);
   // Sooner than a statement is given up.
-  const start = Promise.race([relay.ready, delay(1_000, 'starting')]);
+  const start = Promise.race([relay.ready, delay(3_000, 'starting')]);
   await expect(start).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
 });
 
@@ -185,14 +186,14 @@ test('a relay waits for the batch in hand, but no longer than the time of its st
   await stage.commit((tx) => send(tx, orders, { n: 1 }));
   await begun.opened;
 
-  const told = performance.now();
-  await Promise.race([relay.stop({ timeout: '1s' }), delay(10_000)]);
-  const tookMs = performance.now() - told;
+  const [told, awakeMs] = [performance.now(), awake()];
+  await Promise.race([relay.stop({ timeout: '1s' }), delay(20_000)]);
+  const [tookMs, ownMs] = [performance.now() - told, awakeMs()];
   // A wait without limit must not also delay the end of the test.
   if (tookMs > 4_000) sent.open();
   expect(tookMs).toBeGreaterThan(1_000);
-  // A second behind it, and what a busy machine adds.
-  expect(tookMs).toBeLessThan(4_000);
+  // A second behind it, and what the product does besides.
+  expect(ownMs).toBeLessThan(4_000);
 
   // Its messages continue elsewhere, as if it had died, while its own batch is still on the wire.
   await stage.relay({}, { publisher: 'another' });
@@ -218,6 +219,6 @@ test('a relay waits for the batch in hand also while Temporal is unreachable', a
   // Longer than the wait for an unreachable server.
   expect(await Promise.race([stopping, delay(1_500, 'waiting')])).toBe('waiting');
   sent.open();
-  expect(await Promise.race([stopping, delay(10_000, 'waiting')])).toBe('over');
+  expect(await Promise.race([stopping, delay(30_000, 'waiting')])).toBe('over');
   expect(await stage.stateOf(id)).toBe('published');
 });
