@@ -207,12 +207,13 @@ test('a relay that stops gives up a webhook that does not answer, and another re
   await until(async () => (await lanes.database.query('select from outbox.alert_destination')).length === 1);
   const before = performance.now();
   await first.stop();
-  expect(performance.now() - before).toBeLessThan(5_000);
+  // An answer is awaited for ten seconds.
+  expect(performance.now() - before).toBeLessThan(9_000);
   expect(first.events.filter(({ type }) => type === 'alert-untold')).toEqual([]);
 
   hook.answer = 200;
   await watch(context, lanes, { alerts, relays: 1 });
-  await until(() => hook.posted.length === 1, 10_000);
+  await until(() => hook.posted.length === 1);
 });
 
 test('however seldom figures are read, a destination that was told a minute ago is told at once', async (context) => {
@@ -224,7 +225,7 @@ test('however seldom figures are read, a destination that was told a minute ago 
   );
   await watch(context, lanes, { alerts: { interval: '5 minutes', to: { webhook: { url: hook.url } } } });
 
-  await expect.poll(() => hook.posted.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => hook.posted.length).toBe(1);
 });
 
 test('alerts that begin soon after another are told in one message', async (context) => {

@@ -31,7 +31,7 @@ test('live figures come at once and then every two seconds, once for all, and ea
   const everything = follow(olga);
   const others = [follow(olga), follow(olga)];
   const limited = follow(rita);
-  await until(() => [everything, limited, ...others].every(({ statuses }) => statuses().length >= 3), 15_000);
+  await until(() => [everything, limited, ...others].every(({ statuses }) => statuses().length >= 3));
 
   expect(everything.statuses()[0]).toMatchObject({ lanes: [{ topic: 'orders', waiting: 1 }] });
   expect(limited.statuses()[0]).toMatchObject({ lanes: [], topics: [], relays: [] });

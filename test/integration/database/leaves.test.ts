@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { MovedLeaves } from '../../../src/store/retention/leaves.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
+import { awake } from '../../support/fixtures/awake.ts';
 import { leafOf, leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import type { OpenTransaction } from '../../support/fixtures/open-transaction.ts';
 
@@ -238,15 +239,16 @@ test('a reader of all messages puts a step off, and holds up neither senders nor
   const reader = await fixture.begin();
   await reader.query('select count(*) from outbox.message_all');
   let longestMs = 0;
+  const awakeMs = awake();
   /** Sends and drains while a leaf turns. */
   const turnUnderLoad = async (): Promise<MovedLeaves> => {
     const over = new AbortController();
     const turning = turnLeaf(database).finally(() => over.abort());
     while (!over.signal.aborted) {
-      const startedAt = performance.now();
+      const startedMs = awakeMs();
       await fixture.send('meanwhile');
       await fixture.drain();
-      longestMs = Math.max(longestMs, performance.now() - startedAt);
+      longestMs = Math.max(longestMs, awakeMs() - startedMs);
     }
     return turning;
   };
@@ -257,8 +259,8 @@ test('a reader of all messages puts a step off, and holds up neither senders nor
   const later = await fixture.begin();
   await later.query('select count(*) from outbox.message_all');
   expect(await turnUnderLoad()).toMatchObject({ inUse: 1 });
-  // 200 ms a try, and what the machine takes.
-  expect(longestMs).toBeLessThan(3_000);
+  // 200 ms a try, and what the machine takes. Who has no such limit waits for five seconds.
+  expect(longestMs).toBeLessThan(4_500);
   await later.commit();
   await turnLeaf(database);
   expect((await leavesOf(database))[0]).toBe('log_1 log_passed');

@@ -128,17 +128,17 @@ test('a transaction that exceeds its time is rolled back, and later statements o
       await tx.query(insert, [1]);
       // The row is free as soon as the transaction is over, whatever its work does.
       await made.database.transaction(async (sql) => {
-        await sql.query(`set local lock_timeout = '3s'`);
+        await sql.query(`set local lock_timeout = '20s'`);
         await sql.query(insert, [1]);
       });
       tooLate.push(await tx.query(insert, [2]).catch((error: unknown) => error));
       tooLate.push(await send(tx, orders, { n: 2 }).catch((error: unknown) => error));
       return 'done';
     },
-    { timeout: 100 },
+    { timeout: 2_000 },
   );
 
-  const rolledBack = { code: 'OUTBOX_TRANSACTION_ROLLED_BACK', details: { limitMs: 100 } };
+  const rolledBack = { code: 'OUTBOX_TRANSACTION_ROLLED_BACK', details: { limitMs: 2_000 } };
   await expect(work).rejects.toMatchObject(rolledBack);
   expect(tooLate).toMatchObject([rolledBack, rolledBack]);
   expect(await effects()).toEqual([1]);
@@ -148,10 +148,10 @@ test('a transaction that exceeds its time is rolled back, and later statements o
 test('a statement of a timed-out transaction is rolled back once the server ends it', async () => {
   const work = clientOf(pool).$transaction(
     async (tx) => {
-      await tx.query('set local statement_timeout = 300');
+      await tx.query('set local statement_timeout = 4000');
       await tx.query('select pg_sleep(60)');
     },
-    { timeout: 100 },
+    { timeout: 2_000 },
   );
   await expect(work).rejects.toMatchObject({ code: '57014' });
   expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
@@ -273,7 +273,7 @@ test('an unanswered commit is reported as unknown, and its connection is closed'
       await tx.query(insert, [1]);
       proxy.inject({ kind: 'drop-replies' });
     },
-    { timeout: 100 },
+    { timeout: 2_000 },
   );
   const error: unknown = await work.catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({

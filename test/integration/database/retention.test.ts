@@ -90,7 +90,7 @@ test('a drop neither waits for a transaction that reads the history nor makes ot
   }
   expect(await dropping).toMatchObject({ dropped: 0, inUse: 2 });
   // 200 ms and what the machine takes. A wait for a drop that waits for the reader would never end.
-  expect(longestMs).toBeLessThan(3_000);
+  expect(longestMs).toBeLessThan(20_000);
   await reader.commit();
 
   expect(await at.archive()).toMatchObject({ dropped: 2, inUse: 0 });

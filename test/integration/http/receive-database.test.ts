@@ -27,7 +27,7 @@ interface Opened {
 const ways: Readonly<Record<'prisma' | 'pool', (url: string) => Opened>> = {
   prisma: (url) => {
     const adapter = new PrismaPg({ connectionString: url, max: 1 });
-    const client = new PrismaClient({ adapter, transactionOptions: { maxWait: 1_000, timeout: 5_000 } });
+    const client = new PrismaClient({ adapter, transactionOptions: { maxWait: 5_000, timeout: 20_000 } });
     return { client, close: () => client.$disconnect() };
   },
   pool: (url) => {

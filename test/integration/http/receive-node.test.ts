@@ -95,7 +95,7 @@ test('a Node server receives what the transport sends once: key, headers and pay
 });
 
 test('a Node server refuses a request that is too long or too slow, and names the reason', async () => {
-  const address = await nodeServer({ maxBytes: 1_000, bodyTimeout: 200 });
+  const address = await nodeServer({ maxBytes: 1_000, bodyTimeout: 2_000 });
   const long = await fetch(address, { method: 'POST', body: 'x'.repeat(100_000) });
   expect(long.status).toBe(413);
   expect(await long.text()).toBe('The body is longer than 1000 bytes.');

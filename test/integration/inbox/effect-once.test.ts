@@ -105,7 +105,7 @@ test('a transaction that takes too long is rolled back and its message is handle
 
   const running = await stage.consume('one', {
     // As much as a busy machine needs for the second one.
-    transactionTimeout: 2_000,
+    transactionTimeout: 8_000,
     quickRetries: [1],
     afterEffect: async ({ attempt }) => {
       if (attempt === 1) await until(async () => (await open()) === 0);

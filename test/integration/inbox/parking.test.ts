@@ -156,7 +156,7 @@ test('a handler that never ends is given up at the limit of its transaction, and
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     // As much as a busy machine needs for the other one.
-    transactionTimeout: 2_000,
+    transactionTimeout: 8_000,
     quickRetries: [],
     retry: ['1h'],
     before: ({ payload: { n } }) => (n === 1 ? new Promise(() => undefined) : undefined),

@@ -155,7 +155,7 @@ test('with a pool, a transaction that takes too long is rolled back and its mess
       select 1 from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()`;
   const one = await consume('one', {
     // As much as a busy machine needs for the second one.
-    transactionTimeout: 2_000,
+    transactionTimeout: 8_000,
     quickRetries: [1],
     afterEffect: async ({ attempt }) => {
       if (attempt === 1) await until(async () => (await open()).length === 0);

@@ -5,6 +5,7 @@ import { forgetProcessed, readProcessed } from '../../../src/store/inbox/process
 import { noteArrivals } from '../../../src/store/inbox/receive.ts';
 import { noteWindow } from '../../../src/store/inbox/window.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
+import { awake } from '../../support/fixtures/awake.ts';
 import { dayMs, EpochFixture, hourMs } from '../../support/fixtures/epoch-fixture.ts';
 import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
@@ -215,18 +216,18 @@ test('a keeper waits briefly for an open handler; others stall no longer than th
   const open = await openTransaction(fixture.url);
   await fixture.mark(['b'], 'g', open);
 
-  const startedAt = performance.now();
+  const [startedAt, awakeMs] = [performance.now(), awake()];
   const keeping = fixture.keep(30 * dayMs);
   let longestMs = 0;
   for (let n = 0; n < 20; n += 1) {
-    const beganAt = performance.now();
+    const beganMs = awakeMs();
     await fixture.mark([`meanwhile ${n}`]);
-    longestMs = Math.max(longestMs, performance.now() - beganAt);
+    longestMs = Math.max(longestMs, awakeMs() - beganMs);
   }
   expect(await keeping).toMatchObject({ rolled: false, complete: false });
   expect(performance.now() - startedAt).toBeGreaterThan(290);
   // 300 ms and what the machine takes. A wait for the patience of a late keeper would take 5 s.
-  expect(longestMs).toBeLessThan(4_000);
+  expect(longestMs).toBeLessThan(4_500);
   expect(await fixture.epochs()).toEqual([1]);
 
   await fixture.database.query('update outbox.processed_epoch set tries = 9');

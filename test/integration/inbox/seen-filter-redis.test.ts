@@ -177,7 +177,7 @@ test('a Redis that stops answering costs one bounded wait, and none during the p
   const together = await timed(() => Promise.all(idsOf(6).map((id) => filter.seen('web', ['a', id]))));
   expect(together).toBeGreaterThan(480);
   // A frozen Redis would never answer.
-  expect(together).toBeLessThan(5_000);
+  expect(together).toBeLessThan(20_000);
   expect(events.slice(told)).toMatchObject([{ type: 'redis-away', retryInMs: 1_000 }]);
   expect(await resting).toBe(2_000);
 

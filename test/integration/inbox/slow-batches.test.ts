@@ -42,13 +42,14 @@ test('a batch that exceeds the limit of a transaction is handled singly', async 
   await stage.publish(range(1, 16).map((n) => ({ n, key: `k${n}` })));
   const running = await stage.consume('one', {
     batch: { size: 1_000 },
-    transactionTimeout: '2s',
-    afterEffect: () => delay(slow.eachMs),
+    // Much longer than one message takes on a busy machine, and not long enough for all.
+    transactionTimeout: '6s',
+    afterEffect: () => delay(3 * slow.eachMs),
   });
 
-  await until(async () => (await running.status()).lag === 0);
+  await until(async () => (await running.status()).lag === 0, 60_000);
 
   expect(await stage.effects()).toEqual(range(1, 16));
   expect(await stage.kept()).toEqual([]);
   expect(running.counts()).toMatchObject({ handled: 16, parked: 0, failedAttempts: 1 });
-});
+}, 120_000);

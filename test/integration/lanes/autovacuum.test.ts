@@ -44,7 +44,7 @@ test('a change of lanes by a role without rights waits for transactions of other
       and query like 'autovacuum: VACUUM%large'`);
   await until(async () => (await vacuums()).length === 1, 60_000);
 
-  expect(await changeLanes(database, 'orders', 2, { ...by, timeout: 2_000 })).toEqual({
+  expect(await changeLanes(database, 'orders', 2, { ...by, timeout: 20_000 })).toEqual({
     done: true,
     moved: 0,
   });

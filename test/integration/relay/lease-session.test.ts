@@ -46,7 +46,7 @@ test('a lane whose session was replaced is tied to the new one at the next look,
     await old.end();
     current = next.live;
     vi.advanceTimersByTime(200);
-    return until(async () => (await tiedTo()) === next.key, 5_000).catch((error: unknown) => error);
+    return until(async () => (await tiedTo()) === next.key, 8_000).catch((error: unknown) => error);
   });
 
   expect(tied).toBeUndefined();

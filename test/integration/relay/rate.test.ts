@@ -91,19 +91,19 @@ test('a lane that waits for the rate is renewed, frees itself at a pause, and st
   const aliveUntil = async (): Promise<Date | undefined> =>
     (await fixture.database.query<{ until: Date }>('select alive_until as until from outbox.lane'))[0]?.until;
   const taken = await aliveUntil();
-  await until(async () => Number(await aliveUntil()) > Number(taken), 10_000);
+  await until(async () => Number(await aliveUntil()) > Number(taken));
 
   const pausedFrom = performance.now();
   expect(await pause(fixture.database, { topic: 'orders' }, { actor: 'ada' })).toMatchObject({
     complete: true,
   });
-  expect(performance.now() - pausedFrom).toBeLessThan(3_000);
+  expect(performance.now() - pausedFrom).toBeLessThan(8_000);
   await fixture.database.query('update outbox.topic set paused = false');
   await until(async () => (await fixture.laneRow()).live);
 
   const stoppedFrom = performance.now();
   await first.stop();
-  expect(performance.now() - stoppedFrom).toBeLessThan(3_000);
+  expect(performance.now() - stoppedFrom).toBeLessThan(8_000);
   expect(await fixture.laneRow()).toMatchObject({ owner: null });
   expect(fixture.broker.labels).toEqual(['A']);
 });
@@ -121,7 +121,7 @@ test('relays that run follow a rate that is announced later, and one that is tak
 
   await announceRate(fixture, undefined);
   // Not only when its lease has lapsed, after ten seconds.
-  await expect.poll(() => fixture.broker.labels, { timeout: 6_000 }).toEqual(['free', 'A', 'B', 'C']);
+  await expect.poll(() => fixture.broker.labels, { timeout: 9_000 }).toEqual(['free', 'A', 'B', 'C']);
 });
 
 test('what is blocked needs no rate, and every try of a message counts', async (context) => {

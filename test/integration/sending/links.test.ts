@@ -15,15 +15,15 @@ function clientAt(connectionString: string): PrismaClient {
     adapter: new PrismaPg({
       connectionString,
       max: 3,
-      connectionTimeoutMillis: 1_000,
+      connectionTimeoutMillis: 3_000,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
-      query_timeout: 1_500,
-      statement_timeout: 1_000,
-      lock_timeout: 500,
-      idle_in_transaction_session_timeout: 1_000,
+      query_timeout: 4_500,
+      statement_timeout: 3_000,
+      lock_timeout: 1_500,
+      idle_in_transaction_session_timeout: 3_000,
     }),
-    transactionOptions: { maxWait: 2_000, timeout: 1_000 },
+    transactionOptions: { maxWait: 6_000, timeout: 3_000 },
   });
 }
 

@@ -116,7 +116,7 @@ test('a message whose workflow was terminated is still delivered on time', async
   );
   expect(row?.lateMs).toBeGreaterThanOrEqual(0);
   // A few hundred milliseconds on a quiet machine. What found out by the hourly comparison only would be minutes late.
-  expect(row?.lateMs).toBeLessThan(10_000);
+  expect(row?.lateMs).toBeLessThan(25_000);
 });
 
 test('a waiting message whose workflow was terminated gets another one, which ends it', async () => {

@@ -206,8 +206,8 @@ test('an unknown name takes as long as a known one', async () => {
       times[name].push(performance.now() - began);
     }
   }
-  const median = (all: readonly number[]): number => all.toSorted((a, b) => a - b)[7] ?? 0;
-  const ratio = median(times.nobody) / median(times.ada);
+  // The shortest of each: what a busy machine adds differs.
+  const ratio = Math.min(...times.nobody) / Math.min(...times.ada);
   expect(ratio).toBeGreaterThan(0.5);
   expect(ratio).toBeLessThan(2);
 });
