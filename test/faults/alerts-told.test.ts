@@ -28,7 +28,7 @@ test('in a story of faults every alert is told once by two relays when it begins
 }, async (context) => {
   const stage = await storyStage(context);
   const { story } = stage;
-  await expect.poll(() => stage.prometheus.firing(), { timeout: 20_000 }).toContain('OutboxNoRelay');
+  await expect.poll(() => stage.prometheus.firing(), { timeout: 60_000 }).toContain('OutboxNoRelay');
   const relays = [await stage.relay(0), await stage.relay(1)];
   const billing: Billing = { gate: Promise.resolve(), refusing: true };
   const consuming = await stage.consume(billing);

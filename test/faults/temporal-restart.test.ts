@@ -30,6 +30,7 @@ test('I1 I6 I7 F19: after Temporal was killed and restarted, messages continue a
   await node.stop('SIGKILL');
   await until(async () => (await stage.stateOf(due.id)) !== 'waiting', 60_000);
   await node.start();
+  const backAtMs = Date.now();
 
   await until(async () => (await stage.stateOf(due.id)) === 'published', 60_000);
   await until(async () => (await stage.stateOf(waiting.id)) === 'published', 90_000);
@@ -39,13 +40,14 @@ test('I1 I6 I7 F19: after Temporal was killed and restarted, messages continue a
 
   expect(judgeJournal(await arrivals(), committed)).toEqual(flawless);
   const reminded = (await stage.journal()).filter(({ address }) => address === 'reminders');
-  expect(reminded.map(({ id }) => id)).toEqual([due.id, waiting.id]);
+  expect(reminded.map(({ id }) => id).toSorted()).toEqual([due.id, waiting.id].toSorted());
   const [row] = await stage.database.query<{ dueMs: number }>(
     'select extract(epoch from due_at)::float8 * 1000 as "dueMs" from outbox.message where id = $1',
     [waiting.id],
   );
-  const lateMs = (reminded[1]?.atMs ?? Number.NaN) - (row?.dueMs ?? Number.NaN);
-  expect(lateMs).toBeGreaterThanOrEqual(0);
-  // Less than a second where nothing else runs.
-  expect(lateMs).toBeLessThan(6_000);
+  const atMs = reminded.find(({ id }) => id === waiting.id)?.atMs ?? Number.NaN;
+  const dueMs = row?.dueMs ?? Number.NaN;
+  expect(atMs).toBeGreaterThanOrEqual(dueMs);
+  // Less than a second where nothing else runs. On a busy machine the server may need longer than until the due time.
+  expect(atMs - Math.max(dueMs, backAtMs)).toBeLessThan(10_000);
 });

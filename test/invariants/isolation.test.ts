@@ -176,7 +176,7 @@ test('I13 a hold ends within 2 s of the recovery of its broker, and waiting mess
 
   expect(median(latenessesMs)).toBeLessThan(2_000);
   // The pause between two probes is a second on any machine; a busy one may take some more for what follows.
-  expect(Math.max(...latenessesMs)).toBeLessThan(6_000);
+  expect(Math.max(...latenessesMs)).toBeLessThan(10_000);
   // Up to a whole pause between probes: a hold that ended by itself would not be one.
   expect(Math.max(...latenessesMs)).toBeGreaterThan(100);
   expect(await stage.attempts()).toBe(0);
