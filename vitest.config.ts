@@ -61,6 +61,8 @@ function transportProjects(): TestProjectInlineConfiguration[] {
         name: `transports-${name}${suffix}`,
         include: [`${folder}/*.test.ts`],
         globalSetup: setup,
+        // Relays and consumers there are processes of their own, which a busy machine starts slowly.
+        testTimeout: suffix === '' ? 60_000 : 180_000,
         sequence: { groupOrder: 3 },
       },
     });

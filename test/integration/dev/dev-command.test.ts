@@ -9,7 +9,7 @@ import { createEmptyDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { observer } from '../../support/kafka/kafka-topic.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const servers = {

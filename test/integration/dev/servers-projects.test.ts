@@ -64,7 +64,7 @@ async function ended({ exited }: CliProcess): Promise<boolean> {
 
 /** The exit code of a command that should end now. */
 function codeOf({ exited }: CliProcess): Promise<unknown> {
-  return Promise.race([exited, delay(20_000, 'still running', { ref: false })]);
+  return Promise.race([exited, delay(60_000, 'still running', { ref: false })]);
 }
 
 /** Runs a command of `servers` to its end. */

@@ -38,7 +38,7 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
       keyConcurrency: inHand,
       quickRetries: [1],
       retry: ['1h'],
-      transactionTimeout: '1s',
+      transactionTimeout: '3s',
     },
     topics: [slow, quick],
     sourceOf: () => source,

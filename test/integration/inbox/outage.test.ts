@@ -40,7 +40,7 @@ test('a consumer waits out the loss of its broker and continues by itself', {
 
 test('a start that reaches no broker is refused after the given time', async () => {
   const nobody = configOf(stage.url, '127.0.0.1:1', stage.topic);
-  const starting = consumer(stage.prisma, { config: nobody, group: stage.group, startTimeout: 500 })
+  const starting = consumer(stage.prisma, { config: nobody, group: stage.group, startTimeout: 5_000 })
     .on(stage.topic, async () => undefined)
     .start();
 
@@ -55,7 +55,7 @@ test('a start on a topic that does not exist is refused, and does not create it'
   const starting = consumer(stage.prisma, {
     config: configOf(stage.url, stage.brokers, missing),
     group: `${stage.group}-missing`,
-    startTimeout: '3s',
+    startTimeout: '10s',
   })
     .on(missing, async () => undefined)
     .start();

@@ -20,7 +20,7 @@ test("with the window 'forever' a consumer needs no right to read the settings o
   refuseSettings(topicAuthorizationFailed);
   const wire = watchWire();
   await stage.publish([{ n: 1 }]);
-  await stage.consume('one', { window: 'forever', startTimeout: '5s' });
+  await stage.consume('one', { window: 'forever', startTimeout: '30s' });
 
   await until(async () => (await stage.effects()).length === 1);
   // Only to fetch as much as a batch may have: what is refused has Kafka's default.

@@ -79,7 +79,7 @@ async function play(): Promise<unknown> {
     'select count(*)::int from outbox.message_view',
   );
   // A nudge for each client at least, those with replicas included: the last one follows its commit.
-  for (let tries = 0; tries < 100 && nudges < 3; tries += 1) await delay(20);
+  for (let tries = 0; tries < 1_500 && nudges < 3; tries += 1) await delay(20);
   await listener.end();
   await Promise.all([plain.$disconnect(), extended.$disconnect(), replicated.$disconnect()]);
   return {

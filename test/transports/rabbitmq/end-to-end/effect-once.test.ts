@@ -20,13 +20,15 @@ test('F17: over RabbitMQ each effect occurs once and in order, although connecti
 
   // The consumer makes its queue; until then every message is refused.
   const killed = stage.runKilled(20, { kind: 'rabbitmq', url });
-  await until(() =>
-    broker.model.createChannel().then(async (channel) => {
-      channel.on('error', () => undefined);
-      await channel.checkQueue(`${address}.${group}`);
-      await channel.close();
-      return true;
-    }),
+  await until(
+    () =>
+      broker.model.createChannel().then(async (channel) => {
+        channel.on('error', () => undefined);
+        await channel.checkQueue(`${address}.${group}`);
+        await channel.close();
+        return true;
+      }),
+    90_000,
   );
   // Answers to confirmations and deliveries get lost while they are under way.
   proxy.inject({ kind: 'cut', of: 'replies', afterBytes: 300 });

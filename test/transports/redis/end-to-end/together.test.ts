@@ -90,7 +90,7 @@ test('F17: several consumers share a stream of Redis, one dies with messages in 
 
   await until(
     async () => (await client.xPending(address, group)).pending === 0 && (await effects()).length >= sent,
-    30_000,
+    90_000,
   );
   const found = await effects();
   expect(found.map(({ n }) => n).toSorted((a, b) => a - b)).toEqual(range(1, sent));

@@ -25,7 +25,7 @@ describe('OutboxModule', () => {
     service = app.get(PoolService, { strict: false });
     consumer = app.get(OutboxConsumer, { strict: false });
     await service.pool.query('create table paid (id text primary key)');
-  }, 30_000);
+  }, 120_000);
 
   it('is ready only once the application runs', async () => {
     expect(consumer.ready()).toMatchObject({ outbox: { status: 'down', joined: false } });
@@ -33,20 +33,20 @@ describe('OutboxModule', () => {
     await consumer.started;
     expect(consumer.ready('inbox')).toMatchObject({ inbox: { status: 'up', state: 'running', failing: [] } });
     expect(consumer.live()).toMatchObject({ outbox: { status: 'up' } });
-  }, 30_000);
+  }, 120_000);
 
   it('passes messages to decorated methods, each once, in the transaction of the handler', async () => {
     const message = envelope('order-1');
     broker.append(orderPaid.name, message, message, envelope('order-2'));
     await until(async () => (await consumer.status()).duplicates === 1 && (await paid()).length === 2);
     expect(await paid()).toEqual(['order-1', 'order-2']);
-  }, 30_000);
+  }, 120_000);
 
   it('throws the errors of handlers unchanged, also of an inherited one', async () => {
     broker.append(orderLost.name, envelope('order-3'));
     await until(async () => (await consumer.status()).failed === 1);
     expect(app.get(OrderHandlers, { strict: false }).lost).toEqual(['order-3']);
-  }, 30_000);
+  }, 120_000);
 
   it('stops with the application, before anything that its handlers use is closed', async () => {
     broker.append(orderPaid.name, envelope('order-4'));
@@ -54,7 +54,7 @@ describe('OutboxModule', () => {
     expect(consumer.health().state).toBe('stopped');
     expect(consumer.live()).toMatchObject({ outbox: { status: 'down' } });
     expect(service.closed).toBe(true);
-  }, 30_000);
+  }, 120_000);
 
   it('refuses a handler without a decorated method', () => {
     const options = { client: clientOf(service.pool), config: { topics: [], transports: {} }, group: 'nest' };
