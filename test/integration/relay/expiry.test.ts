@@ -112,7 +112,7 @@ test('a message of a lane with a timer is released at its expiry without a workf
   fixture.broker.judge = () => 'reject';
   const relay = await startTestRelay(fixture);
   try {
-    await expect.poll(() => fixture.states('A')).toEqual(['expired']);
+    await expect.poll(() => fixture.states('A'), { timeout: 10_000 }).toEqual(['expired']);
   } finally {
     await relay.stop();
   }

@@ -121,7 +121,7 @@ test('relays that run follow a rate that is announced later, and one that is tak
 
   await announceRate(fixture, undefined);
   // Not only when its lease has lapsed, after ten seconds.
-  await expect.poll(() => fixture.broker.labels, { timeout: 9_000 }).toEqual(['free', 'A', 'B', 'C']);
+  await expect.poll(() => fixture.broker.labels, { timeout: 7_500 }).toEqual(['free', 'A', 'B', 'C']);
 });
 
 test('what is blocked needs no rate, and every try of a message counts', async (context) => {

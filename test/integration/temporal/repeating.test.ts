@@ -41,13 +41,13 @@ test('what is scheduled in a transaction is sent at each time, until it is remov
   expect(new Set(sent.map(({ key }) => key))).toEqual(new Set(['k']));
 
   expect(await stage.commit((tx) => unschedule(tx, 'beat'))).toBe('removed');
-  const before = await stage.arrived();
   const times = await timesOf(stage, 'beat');
   expect(times.map((at) => at % 1_000)).toEqual(times.map(() => 0));
   expect(times).toEqual(times.map((_at, n) => (times[0] ?? 0) + n * 1_000));
   await until(async () => (await stage.database.query('select from outbox.schedule')).length === 0);
   await expect(isFollowed(stage, 'beat')).rejects.toThrow('not found');
-  expect(await stage.arrived()).toBeLessThanOrEqual(before + 1);
+  // What was written may arrive later; one more may have been written meanwhile.
+  expect(await stage.arrived()).toBeLessThanOrEqual(times.length + 1);
 });
 
 test('each time is one message although every activity is tried twice', async (context) => {

@@ -7,7 +7,8 @@ import { freeze } from '../../support/processes/frozen-process.ts';
 import { startHttpReceiver } from '../../support/processes/http-receiver-process.ts';
 import { httpEndpoint, secret } from './http-endpoint.ts';
 
-const requestTimeout = 300;
+/** Long enough for a busy machine, and short enough to wait for where no answer comes. */
+const requestTimeout = 2_000;
 
 function transportOf() {
   const transport = http({ secret, allow: ['127.0.0.1'], requestTimeout });

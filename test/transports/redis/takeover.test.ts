@@ -133,7 +133,7 @@ test.each(kinds)(
     await until(() => transport.probe('orders').then(() => true));
     expect(await kindOf(transport, 'orders', messagesOf(['k'], 10))).toBe('acknowledged');
     await until(() => new Set(member.received.map(({ offset }) => offset)).size === 20);
-    expect(await member.lag()).toEqual([{ address: 'orders', partition: 0, messages: 0 }]);
+    await expect.poll(() => member.lag()).toEqual([{ address: 'orders', partition: 0, messages: 0 }]);
   },
 );
 
