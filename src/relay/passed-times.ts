@@ -34,6 +34,7 @@ interface Mark {
  */
 export class PassedTimes {
   readonly #reader: OffsetReader;
+  /** Of the database, in a form whose order is that of the times. */
   readonly #clock: () => Promise<string>;
   /** The marks that groups have yet to pass, and the times of the last ones that they have passed. */
   readonly #marks = new Map<string, Mark>();
@@ -46,7 +47,11 @@ export class PassedTimes {
 
   async passed(group: string, address: string): Promise<Passed> {
     const name = `${address}/${group}`;
-    const mark = await this.#mark(address, this.#marks.get(name));
+    const now = await this.#clock();
+    const times = [this.#marks.get(name)?.time, this.#passed.get(name)];
+    // The clock was set back: what is published from now on is not earlier than those times because of it.
+    if (times.some((time) => time !== undefined && time > now)) this.#forget(name);
+    const mark = await this.#mark(address, now, this.#marks.get(name));
     this.#marks.set(name, mark);
     const offsets = await this.#reader.committed(group, address);
     const reached = hasReached(offsets, mark.ends);
@@ -59,9 +64,13 @@ export class PassedTimes {
     return { offsets, before: this.#passed.get(name), soon };
   }
 
-  /** The time is read first: what was published by then is part of the ends. */
-  async #mark(address: string, known: Mark | undefined): Promise<Mark> {
-    const time = await this.#clock();
+  #forget(name: string): void {
+    this.#marks.delete(name);
+    this.#passed.delete(name);
+  }
+
+  /** @param time read before the ends: what was published by then is part of them */
+  async #mark(address: string, time: string, known: Mark | undefined): Promise<Mark> {
     const ends = await this.#reader.ends(address);
     // Ends that lie before those of the mark belong to another log, because the address was created again or emptied.
     if (known !== undefined && hasReached(ends, known.ends)) return known;

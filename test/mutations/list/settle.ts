@@ -178,11 +178,18 @@ export const settleMutations: readonly Mutation[] = [
     name: 'ends-read-before-the-time',
     promise: confirmed,
     file: 'src/relay/passed-times.ts',
-    find: `    const time = await this.#clock();
-    const ends = await this.#reader.ends(address);`,
-    replace: `    const ends = await this.#reader.ends(address);
-    const time = await this.#clock();`,
+    find: 'return { time, ends,',
+    replace: 'return { time: await this.#clock(), ends,',
     test: 'test/unit/relay/passed-times.test.ts',
+  },
+  {
+    name: 'times-of-a-wrong-clock-stay-passed',
+    promise: confirmed,
+    file: 'src/relay/passed-times.ts',
+    find: 'time !== undefined && time > now',
+    replace: `time === now`,
+    test: 'test/unit/relay/passed-times.test.ts',
+    title: 'after the clock was set back nothing counts as passed that was published since',
   },
   {
     name: 'open-entries-of-redis-count-as-passed',

@@ -10,7 +10,7 @@ class Ledger implements OffsetReader {
   readonly questions: string[] = [];
   log = new Map<number, string>();
   group = new Map<number, string>();
-  #time = 0;
+  time = 0;
 
   async committed(): Promise<ReadonlyMap<number, string>> {
     this.questions.push('group');
@@ -24,8 +24,8 @@ class Ledger implements OffsetReader {
 
   readonly clock = async (): Promise<string> => {
     this.questions.push('clock');
-    this.#time += 1;
-    return `time ${this.#time}`;
+    this.time += 1;
+    return `time ${this.time}`;
   };
 }
 
@@ -91,4 +91,22 @@ test('ends of an address that was created again are noted anew', async () => {
   ledger.log = new Map([[0, '2']]);
   ledger.group = new Map([[0, '2']]);
   expect(await ask()).toMatchObject({ before: 'time 2' });
+});
+
+test('after the clock was set back nothing counts as passed that was published since', async () => {
+  const { ask, ledger } = stage();
+  ledger.time = 7;
+  ledger.log = new Map([[0, '9']]);
+  ledger.group = new Map([[0, '9']]);
+  expect(await ask()).toMatchObject({ before: 'time 8' });
+  // Another mark, which the group has yet to pass.
+  ledger.log = new Map([[0, '10']]);
+  expect(await ask()).toMatchObject({ before: 'time 8' });
+
+  ledger.time = 0;
+  ledger.log = new Map([[0, '20']]);
+  ledger.group = new Map([[0, '10']]);
+  expect(await ask()).toMatchObject({ before: undefined });
+  ledger.group = new Map([[0, '20']]);
+  expect(await ask()).toMatchObject({ before: 'time 1' });
 });
