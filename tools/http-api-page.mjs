@@ -26,7 +26,7 @@ curl -X POST -H 'Origin: http://localhost:7676' -H 'Content-Type: application/js
   right of its own. A caller that is limited to topics finds nothing of others; with several topics, lists and bulk operations have to
   name one.
 - **Audit.** Changes, revealed payloads and denied requests are in \`outbox.audit\` with the caller's name.
-- **Repeats.** With an \`Idempotency-Key\`, a repeat of a change gets the first answer, for a day. \`If-Match\` with the \`ETag\` of a
+- **Repeats.** With an \`Idempotency-Key\`, a repeat of a change gets the first answer, for a day; if that says that it is not done, the change goes on. \`If-Match\` with the \`ETag\` of a
   message makes its edit fail if another was faster.
 - **Errors** are \`application/problem+json\` with a \`code\` of [errors.md](errors.md), \`next\` and \`requestId\`. Failures of the server
   are logged with that id, and tell no cause.

@@ -1,4 +1,5 @@
 import type {
+  GivenAnswer,
   RequestOperations,
   ServedOperations,
   StoredAnswer,
@@ -62,11 +63,12 @@ export async function answerOf(
   };
   const act = operation.prepare(given);
   let [denied, etag]: [Denied?, string?] = [];
-  const work = async (at: RequestOperations): Promise<StoredAnswer> => {
+  const work = async (at: RequestOperations): Promise<GivenAnswer> => {
     try {
       const value = await act(callOf(at, asked));
       etag = operation.versioned === true ? versionOf(value) : undefined;
-      return { status: 200, body: JSON.stringify(value) };
+      const unfinished = operation.unfinished?.(value) === true;
+      return { status: 200, body: JSON.stringify(value), unfinished };
     } catch (error) {
       if (error instanceof Denied) denied = error;
       const { body, status } = problemOf(denied?.told ?? error, requestId);

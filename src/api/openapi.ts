@@ -88,7 +88,8 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'A repeat with the same key gets the first answer, for a day.',
+  description:
+    'A repeat with the same key gets the first answer, for a day; if that is not done, the change goes on.',
   schema: { type: 'string', minLength: 1, maxLength: 200 },
 };
 

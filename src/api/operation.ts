@@ -47,6 +47,8 @@ export interface Described {
   readonly way: RequestWay;
   /** True: the answer to a repeat with the same `Idempotency-Key` is the first answer. */
   readonly once?: true;
+  /** Whether the answer says that there is more to wait for: then a repeat with the same `Idempotency-Key` goes on. */
+  readonly unfinished?: (answer: object) => boolean;
   /** True: the answer has the header `ETag`, for `If-Match` of an edit. */
   readonly versioned?: true;
   /** True: it heeds the header `If-Match`. */

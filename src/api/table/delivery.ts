@@ -26,6 +26,10 @@ const byTopic = z.strictObject({ topic: topicName });
 const longestVerifiedMs = 7 * 24 * 60 * 60 * 1_000;
 const usuallyVerifiedMs = 60 * 60 * 1_000;
 
+function notDone(answer: object): boolean {
+  return 'done' in answer && answer.done === false;
+}
+
 /** Operations on the delivery as a whole. */
 export const deliveryRoutes: readonly Operation[] = [
   operation({
@@ -52,6 +56,7 @@ export const deliveryRoutes: readonly Operation[] = [
       timeout: meaning(patience, optionTexts.waitForRelays, patienceForm),
     }),
     answer: paused,
+    unfinished: (answer) => 'complete' in answer && answer.complete === false,
     run(call, { body }) {
       const scope = scopeOf(call.scope, body);
       return naming(call, scope, () => call.at.pause(scope, { ...call.author(body), timeout: body.timeout }));
@@ -87,6 +92,7 @@ export const deliveryRoutes: readonly Operation[] = [
       timeout: meaning(patience, optionTexts.waitForLanes, patienceForm),
     }),
     answer: topicChange,
+    unfinished: notDone,
     run(call, { body: { lanes, timeout, ...body }, path: { topic } }) {
       call.scope.require(topic, topicUnknown(topic));
       return naming(call, { topic }, () =>
@@ -110,6 +116,7 @@ export const deliveryRoutes: readonly Operation[] = [
       timeout: meaning(patience, optionTexts.waitForPartitions, patienceForm),
     }),
     answer: topicChange,
+    unfinished: notDone,
     run(call, { body: { groups, partitions, timeout, ...body }, path: { topic } }) {
       call.scope.require(topic, topicUnknown(topic));
       return naming(call, { topic }, () =>

@@ -16,6 +16,12 @@ import {
 } from '../../store/request/request.ts';
 import { addressOf, type Operations, type OperationsConfig, operationsOn } from './operations.ts';
 
+/** An answer as it is given. */
+export interface GivenAnswer extends StoredAnswer {
+  /** It says that there is more to wait for. @defaultValue false */
+  readonly unfinished?: boolean;
+}
+
 export type { AuditEntry, MessageFilter, RepeatableRequest, StoredAnswer, TailPlace };
 
 /** The operations within one request. */
@@ -41,14 +47,14 @@ export interface ServedOperations {
   run<Result>(way: RequestWay, work: (at: RequestOperations) => Promise<Result>): Promise<Result>;
   /**
    * The answer of the first such request; if there was none, that of `work`, stored in the transaction of what it changes. One
-   * that waits is answered again if its process ended before its answer was stored.
+   * that waits is answered again if its process ended before its answer was stored, or if that was unfinished.
    *
    * @throws OutboxError `OUTBOX_REQUEST_REPEATED` if the key was used for another request
    */
   once(
     request: RepeatableRequest,
     way: RequestWay,
-    work: (at: RequestOperations) => Promise<StoredAnswer>,
+    work: (at: RequestOperations) => Promise<GivenAnswer>,
   ): Promise<StoredAnswer>;
   /** Follows messages; each look is a read of its own. Rejects like `run`. */
   follow(filter: MessageFilter, options: TailOptions, from?: TailPlace): AsyncIterable<TailStep>;
@@ -81,7 +87,7 @@ export function servedOperations(config: OperationsConfig): ServedOperations {
         const first = firstAnswer(earlier);
         if (first !== undefined) return first;
         const answer = await work(operationsAt(at, config));
-        await storeAnswer(at, request, answer);
+        if (answer.unfinished !== true) await storeAnswer(at, request, answer);
         return answer;
       }),
     follow: (filter, options, from) => lookAgain((work) => within('read', work), filter, options, from),

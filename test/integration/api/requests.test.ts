@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { acquireLane } from '../../../src/store/lane/lease.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
 import { type ApiBench, adam, expectProblem, olga, openApi, rita, vera } from './api-bench.ts';
 
@@ -75,6 +77,26 @@ test('a dry run changes nothing and uses up no key', async () => {
   expect(await auditOf(bench.lane)).toEqual([]);
   expect((await bench.post(`/messages/${id}/cancel`, { headers })).status).toBe(200);
   expect(await bench.lane.states('A')).toEqual(['canceled']);
+});
+
+test('an answer that is not done is not that of its key: a repeat goes on', async () => {
+  const open = await bench.lane.begin();
+  await bench.lane.send('A', {}, open);
+  const ask = { as: adam, body: { lanes: 2, timeout: 300 }, headers: { 'idempotency-key': 'k' } };
+  const change = () => bench.post('/topics/orders/lanes', ask);
+  expect((await change()).body).toMatchObject({ done: false, waitingFor: 'transactions' });
+  await open.commit();
+  const last = await change();
+  expect(last.body).toMatchObject({ done: true });
+  expect((await change()).text).toBe(last.text);
+
+  const { database, lane } = bench.lane;
+  await acquireLane(database, lane, randomUUID());
+  const asked = { body: { topic: 'orders', timeout: 0 }, headers: { 'idempotency-key': 'p' } };
+  const pause = () => bench.post('/pause', asked);
+  expect((await pause()).body).toMatchObject({ changed: true, complete: false });
+  await database.query('update outbox.lane set owner = null');
+  expect((await pause()).body).toMatchObject({ changed: false, complete: true });
 });
 
 test('answers are kept for a day', async () => {

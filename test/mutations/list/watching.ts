@@ -198,4 +198,22 @@ export const watchingMutations: readonly Mutation[] = [
     test: byRequests,
     title: 'a payload that is no JSON is told of without a part of it',
   },
+  {
+    name: 'api-unfinished-answer-stored',
+    promise: 'A request that is repeated with its key acts once',
+    file: 'src/api/answer.ts',
+    find: 'operation.unfinished?.(value) === true',
+    replace: 'operation.unfinished?.(value) === undefined',
+    test: byRequests,
+    title: 'an answer that is not done is not that of its key: a repeat goes on',
+  },
+  {
+    name: 'api-incomplete-pause-stored',
+    promise: 'A request that is repeated with its key acts once',
+    file: 'src/api/table/delivery.ts',
+    find: "'complete' in answer && answer.complete === false",
+    replace: "'complete' in answer && answer.complete === null",
+    test: byRequests,
+    title: 'an answer that is not done is not that of its key: a repeat goes on',
+  },
 ];
