@@ -26,7 +26,7 @@ export const withdrawWaiting: MessageChange<'canceled'> = {
  * A ready message is canceled if its lane has not passed it, no answer of a broker was ambiguous about it, and no dead owner
  * can have seen it.
  *
- * @param seize takes the lane from its owner, in a dry run: what would happen if the lane were free now
+ * @param seize takes the lane from its owner, in a dry run: what would happen if a living owner freed it now
  */
 export function withdrawAsOwner(
   { topic, lane }: Lane,
@@ -38,11 +38,7 @@ export function withdrawAsOwner(
     action: 'withdraw',
     // Locks the lane before its messages, like a settle; no one can take it before this transaction has ended.
     before: async (sql) => {
-      if (seize)
-        await sql.query(
-          'update outbox.lane set owner = $3, session = null, incarnation = outbox.incarnation() where topic = $1 and n = $2',
-          [topic, lane, owner],
-        );
+      if (seize) await seizeLane(sql, { topic, lane }, owner);
       const rows = await sql.query(
         'select from outbox.lane l where topic = $1 and n = $2 and outbox.lane_owned(l, $3) for update',
         [topic, lane, owner],
@@ -64,6 +60,18 @@ export function withdrawAsOwner(
 /** Creates a lane: a topic that no relay has announced has none that could be owned. */
 export async function makeLane(sql: Sql, { topic, lane }: Lane): Promise<void> {
   await sql.query('insert into outbox.lane (topic, n) values ($1, $2) on conflict do nothing', [topic, lane]);
+}
+
+/** As a free lane is taken: what a dead owner may have published is marked. */
+async function seizeLane(sql: Sql, lane: Lane, owner: string): Promise<void> {
+  await makeLane(sql, lane);
+  await sql.query(
+    `update outbox.lane l set owner = $3, session = null, incarnation = outbox.incarnation(),
+       suspect = case when not outbox.lane_taken(l) and (l.owner is not null or l.incarnation <> outbox.incarnation())
+         then pg_current_snapshot() else l.suspect end
+     where topic = $1 and n = $2`,
+    [lane.topic, lane.lane, owner],
+  );
 }
 
 function except(rows: readonly LockedMessage[], others: readonly LockedMessage[]): readonly LockedMessage[] {

@@ -190,6 +190,19 @@ test('a message of an unannounced topic can be withdrawn', async () => {
   expect(await withdraw('A')).toEqual(['canceled']);
 });
 
+test.each([
+  ['of an unannounced topic', 'delete from outbox.lane', 'canceled'],
+  ['of a dead owner', `update outbox.lane set owner = gen_random_uuid(), alive_until = '-infinity'`, 'too-late'],
+  ['of another incarnation', `update outbox.lane set incarnation = '-infinity'`, 'too-late'],
+])('a dry run answers for the lane %s what the withdrawal does', async (_whose, setUp, result) => {
+  await fixture.database.query(setUp);
+  await fixture.send('A');
+
+  const rehearsed = await operator.withdraw(operator.of('A'), { ...ada, dryRun: true });
+  expect(rehearsed).toMatchObject([{ result }]);
+  expect(await withdraw('A')).toEqual([result]);
+});
+
 test('a dry run answers what would happen, and neither pauses nor takes the lane', async () => {
   await fixture.send('published');
   await fixture.drain();

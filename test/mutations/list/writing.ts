@@ -96,6 +96,15 @@ export const writingMutations: readonly Mutation[] = [
       'messages that a dead owner may have published are too late, those sent after the takeover are not',
   },
   {
+    name: 'dry-run-trusts-a-dead-owner',
+    promise: 'A committed cancel holds (I5)',
+    file: 'src/store/message/withdraw.ts',
+    find: 'then pg_current_snapshot() else l.suspect end',
+    replace: 'then l.suspect else l.suspect end',
+    test: 'test/integration/operations/withdraw.test.ts',
+    title: 'a dry run answers for the lane ',
+  },
+  {
     name: 'reschedule-only-to-later',
     promise: 'The last committed due time wins (I8)',
     file: 'outbox.move_due()',

@@ -163,7 +163,7 @@ test('a retry and a discard return the previous state of the changed messages', 
 
 const cancel = `outbox.cancel(x.topic, null, x.id) = 'canceled'`;
 const unpublished = `v.state::text = 'ready' and not v.maybe_published`;
-const seize = 'update outbox.lane set owner = $3';
+const seize = 'update outbox.lane l set owner = $3';
 const owns = 'outbox.lane_owned(l, $3) for update';
 const cancelReady = `set state = 'canceled', xid = pg_current_xact_id()`;
 
@@ -199,6 +199,7 @@ test('with the lane, its messages are withdrawn and those of other lanes deferre
     [false, false],
   ] as const) {
     const database = new ScriptedDatabase()
+      .on('insert into outbox.lane', [])
       .on(seize, [])
       .on(owns, owned ? [{}] : [])
       .on('outbox.take_out(', [])
