@@ -11,7 +11,7 @@ const inOrder = 10;
 function outcomeOf(
   id: string,
   edits: readonly string[],
-  [rival]: readonly MessageAnswer<'retried' | 'discarded'>[],
+  [rival]: readonly MessageAnswer<'retried' | 'expired' | 'discarded'>[],
 ) {
   return { id, copies: edits.filter((copy) => copy !== 'conflict'), rival: rival?.result };
 }

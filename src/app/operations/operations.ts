@@ -118,7 +118,7 @@ export interface Operations {
   /** Moves the due time of waiting messages, but not past their expiry; `after: 0` means now. */
   reschedule(target: Target, options: RescheduleOptions): Promise<readonly MessageAnswer<Rescheduled>[]>;
   /** Makes failed and retrying messages ready now. They keep their position in the order of their key. */
-  retry(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'retried'>[]>;
+  retry(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'retried' | 'expired'>[]>;
   /** Replaces a failed message by a corrected copy with a new id, in its place. Rejects with `OUTBOX_CONFLICT` if another edit was faster. */
   edit(id: string, options: EditOptions): Promise<Edited>;
   /** Ends failed messages for good. */

@@ -159,25 +159,32 @@ export const discardChange: MessageChange<'discarded'> = {
  * They keep their positions, so they go before the later messages of their keys that are blocked behind them, and get new
  * transaction ids, so that the next claim reads them although the cursor has passed them. The tries of a failed message
  * start again; their number so far is in the audit. A message that may have been published stays marked. One that was not
- * published by its expiry is refused after it: its lane would end it unsent.
+ * published by its expiry is refused after it, as `expired`: its lane would end it unsent.
  */
-export const retryChange: MessageChange<'retried'> = {
+export const retryChange: MessageChange<'retried' | 'expired'> = {
   action: 'retry',
   apply: async (sql, rows) => {
+    const ids = rows.map(({ id }) => id);
+    const expired = await sql.query<{ id: string }>(
+      `select m.id from only outbox.message m where m.id = any($1::uuid[]) and m.state::text in ('failed', 'retrying')
+         and m.expires_at <= outbox.clock() and m.published_at is null`,
+      [ids],
+    );
+    const over = new Set(expired.map(({ id }) => id));
     const changed = await sql.query<{ id: string }>(
       `update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock(),
          attempts = case when m.state::text = 'failed' then 0 else m.attempts end,
          sends = case when m.state::text = 'failed' then 0 else m.sends end,
          due_at = least(m.due_at, outbox.clock())
        where m.id = any($1::uuid[]) and m.state::text in ('failed', 'retrying')
-         and (m.expires_at is null or m.expires_at > outbox.clock() or m.published_at is not null)
        returning m.id`,
-      [rows.map(({ id }) => id)],
+      [ids.filter((id) => !over.has(id))],
     );
     const before = new Map(rows.map((row) => [row.id, row]));
-    return changed.map(({ id }) => {
+    const retried = changed.map(({ id }) => {
       const { state: from, attempts, sends } = before.get(id) ?? {};
-      return { id, result: 'retried', details: { from, attempts, sends } };
+      return { id, result: 'retried', details: { from, attempts, sends } } as const;
     });
+    return [...expired.map(({ id }) => ({ id, result: 'expired' }) as const), ...retried];
   },
 };

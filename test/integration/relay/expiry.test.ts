@@ -268,7 +268,7 @@ test('an expired message that a broker may have says so, and a receipt still con
   expect(await fixture.states('A')).toEqual(['confirmed']);
 });
 
-test('a retry of an expired message, and of a failed one past its expiry, is too late', async () => {
+test('a retry of an expired message is too late, and one of a failed message past its expiry is refused as expired', async () => {
   for (const label of ['A', 'B', 'C'])
     await fixture.send(label, { expiresAfterMs: label === 'A' ? 0 : 60_000 });
   fixture.broker.judge = () => 'permanent';
@@ -280,7 +280,7 @@ test('a retry of an expired message, and of a failed one past its expiry, is too
   const retried = await changeMessages(fixture.database, { ids }, retryChange, operator);
   const canceled = await changeMessages(fixture.database, { ids: ids.slice(0, 1) }, cancelChange, operator);
 
-  expect(retried.map(({ result }) => result)).toEqual(['too-late', 'too-late', 'retried']);
+  expect(retried.map(({ result }) => result)).toEqual(['too-late', 'expired', 'retried']);
   expect(canceled.map(({ result }) => result)).toEqual(['too-late']);
 });
 

@@ -148,7 +148,9 @@ test('a dry run answers the same and is rolled back', async () => {
 });
 
 test('a retry and a discard return the previous state of the changed messages', async () => {
-  const database = new ScriptedDatabase().on('update only outbox.message m set', [{ id: 'a' }]);
+  const database = new ScriptedDatabase()
+    .on('m.expires_at <= outbox.clock()', [])
+    .on('update only outbox.message m set', [{ id: 'a' }]);
   const rows = [message('a', 'retrying'), message('b')];
   expect(retryChange.action).toBe('retry');
   expect(await retryChange.apply(database, rows)).toEqual([
@@ -158,7 +160,7 @@ test('a retry and a discard return the previous state of the changed messages', 
   expect(await discardChange.apply(database, rows)).toEqual([
     { id: 'a', result: 'discarded', details: { attempts: 2 } },
   ]);
-  expect(database.asked.map(({ values }) => values)).toEqual([[['a', 'b']], [['a', 'b']]]);
+  expect(database.asked.map(({ values }) => values)).toEqual(Array.from({ length: 3 }, () => [['a', 'b']]));
 });
 
 const cancel = `outbox.cancel(x.topic, null, x.id) = 'canceled'`;
