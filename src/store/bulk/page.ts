@@ -83,7 +83,9 @@ export async function runPage(database: Transactions, id: string): Promise<PageR
   return database.transaction(async (sql) => {
     const bulk = await lockBulk(sql, id);
     if (bulk === undefined) return { kind: 'unknown' };
-    const { state, counts, waitMs, author } = bulk;
+    const { action, state, counts, waitMs, author } = bulk;
+    if (state === 'aborted' && action === 'withdraw' && bulk.pendingIds.length > 0)
+      return countAudited(sql, bulk);
     if (state !== 'running') return { kind: 'resting', state, counts };
     if (waitMs > 0) return { kind: 'early', waitMs };
     const { change } = messagesOf(bulk);
@@ -113,17 +115,29 @@ export async function finishWithdrawalPage(database: Transactions, id: string): 
   return database.transaction(async (sql) => {
     const bulk = await lockBulk(sql, id);
     if (bulk === undefined) return { kind: 'unknown' };
-    const answers = await sql.query<PageAnswer>(
-      `select a.message_id as id, a.result, null as topic, null as lane
-       from outbox.audit a where a.bulk_id = $1 and a.message_id = any($2::uuid[])`,
-      [id, [...bulk.pendingIds]],
-    );
-    const answered = new Set(answers.map((answer) => answer.id));
-    const pending = bulk.pendingIds.filter((each) => !answered.has(each));
-    const { cursor, walked } = bulk;
-    const page = await moveOn(sql, bulk, { cursor, walked }, { pending, answers });
-    return bulk.state === 'running' ? page : { kind: 'resting', state: bulk.state, counts: page.counts };
+    return countAudited(sql, bulk);
   });
+}
+
+/** Counts what an aborted withdrawal has done of a page whose process died before it counted it: no other page may follow. */
+export async function countLeftPage(database: Transactions, id: string): Promise<void> {
+  await database.transaction(async (sql) => {
+    const bulk = await lockBulk(sql, id);
+    if (bulk?.action === 'withdraw') await countAudited(sql, bulk);
+  });
+}
+
+async function countAudited(sql: Sql, bulk: LockedBulk): Promise<PageResult> {
+  const { cursor, id, pendingIds, state, walked } = bulk;
+  const answers = await sql.query<PageAnswer>(
+    `select a.message_id as id, a.result, null as topic, null as lane
+     from outbox.audit a where a.bulk_id = $1 and a.message_id = any($2::uuid[])`,
+    [id, [...pendingIds]],
+  );
+  const answered = new Set(answers.map((answer) => answer.id));
+  const pending = pendingIds.filter((each) => !answered.has(each));
+  const page = await moveOn(sql, bulk, { cursor, walked }, { pending, answers });
+  return state === 'running' ? page : { kind: 'resting', state, counts: page.counts };
 }
 
 /**

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { withdrawIds } from '../../../src/operations/withdraw.ts';
+import { createRelayBulkRunner } from '../../../src/relay/bulk.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
 import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
@@ -90,6 +92,36 @@ test('a bulk withdraw cancels unpublished messages and leaves no pause behind', 
   await fixture.send('next');
   await until(async () => String(await fixture.states('next')) === 'published');
 });
+
+test.each(['an operator', 'its workflow'])(
+  'what a dead relay has withdrawn is counted when %s aborts the operation',
+  async (whose) => {
+    await fixture.send('A', { afterMs: 3_600_000 });
+    const started = await operator.bulk.start({ topic: 'orders' }, { action: 'withdraw' }, ada);
+    const id = started.id ?? '';
+    const runner = createRelayBulkRunner({
+      database: fixture.database,
+      report: () => undefined,
+      async withdraw(ids, author, narrow) {
+        await withdrawIds(fixture.database, ids, author, { narrow });
+        throw new Error('The relay died.');
+      },
+    });
+    await expect(runner.runPage(id, () => undefined)).rejects.toThrow('The relay died.');
+    expect(await operator.bulk.show(id)).toMatchObject({ state: 'running', counts: {}, pending: 1 });
+
+    if (whose === 'an operator') await operator.bulk.abort(id, ada);
+    else {
+      await runner.abort(id, 'workflow');
+      await runner.runPage(id, () => undefined);
+    }
+    expect(await operator.bulk.show(id)).toMatchObject({
+      state: 'aborted',
+      counts: { canceled: 1 },
+      pending: 0,
+    });
+  },
+);
 
 test('a shift moves every due time once, by the given duration, and none past an expiry', async () => {
   for (const [n, label] of ['A', 'B', 'C'].entries())

@@ -192,7 +192,11 @@ test('a message of an unannounced topic can be withdrawn', async () => {
 
 test.each([
   ['of an unannounced topic', 'delete from outbox.lane', 'canceled'],
-  ['of a dead owner', `update outbox.lane set owner = gen_random_uuid(), alive_until = '-infinity'`, 'too-late'],
+  [
+    'of a dead owner',
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = '-infinity'`,
+    'too-late',
+  ],
   ['of another incarnation', `update outbox.lane set incarnation = '-infinity'`, 'too-late'],
 ])('a dry run answers for the lane %s what the withdrawal does', async (_whose, setUp, result) => {
   await fixture.database.query(setUp);

@@ -61,4 +61,22 @@ export const bulkMutations: readonly Mutation[] = [
     test: clocks,
     title: 'does not prolong the patience',
   },
+  {
+    name: 'aborted-withdrawal-not-counted',
+    promise: "Every operator's action is audited (I14)",
+    file: 'src/operations/bulk.ts',
+    find: '    await countLeftPage(database, known);\n',
+    replace: '',
+    test: 'test/integration/operations/bulk-selection.test.ts',
+    title: 'what a dead relay has withdrawn is counted when ',
+  },
+  {
+    name: 'withdrawal-aborted-in-temporal-not-counted',
+    promise: "Every operator's action is audited (I14)",
+    file: 'src/store/bulk/page.ts',
+    find: "state === 'aborted' && action === 'withdraw'",
+    replace: "state === 'aborted' && action === 'replay'",
+    test: 'test/integration/operations/bulk-selection.test.ts',
+    title: 'what a dead relay has withdrawn is counted when ',
+  },
 ];
