@@ -994,7 +994,7 @@ begin
     return;
   end if;
   if k.worker is not null then
-    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_max_kills, p_block);
+    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and outbox.worker_died(k.worker), p_max_kills, p_block);
     if v_buried.gave_up is not null then
       answer.kind := v_buried.gave_up;
       answer.message_id := v_buried.message_id;
@@ -1601,7 +1601,7 @@ begin
     where x.consumer_group = p_group and x.worker is not null and x.worker <> p_worker
   loop
     -- A concurrent check takes the process for alive, because of our lock, and leaves it to us.
-    continue when not pg_try_advisory_xact_lock(w);
+    continue when not outbox.worker_died(w);
     for k in
       select x.* from outbox.parked_key x where x.consumer_group = p_group and x.worker = w
       order by x.id for no key update skip locked
@@ -3428,6 +3428,16 @@ CREATE OR REPLACE FUNCTION outbox.wire_expired(p_wire text)
  LANGUAGE sql
  STABLE
 AS $function$ select coalesce(outbox.instant_of(substring(p_wire from '[{,]"ce_expirytime":"([0-9][^"\\]*)"')) <= outbox.clock(), false) $function$;
+
+CREATE OR REPLACE FUNCTION outbox.worker_died(p_worker bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when exists (select from pg_locks l where l.pid = pg_backend_pid() and l.locktype = 'advisory'
+      and l.mode = 'ShareLock' and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = p_worker) then false
+    else pg_try_advisory_xact_lock(p_worker) end
+$function$;
 
 CREATE OR REPLACE FUNCTION outbox.write_claim()
  RETURNS void

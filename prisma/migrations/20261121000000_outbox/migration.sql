@@ -3337,6 +3337,16 @@ begin
   end if;
 end $$;
 
+-- True if no connection to the server holds a share of this process's lock. PostgreSQL would also grant the lock to a connection
+-- that holds a share itself, as behind a pooler, or where two consumers share one pool.
+create function outbox.worker_died(p_worker bigint) returns boolean language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when exists (select from pg_locks l where l.pid = pg_backend_pid() and l.locktype = 'advisory'
+      and l.mode = 'ShareLock' and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = p_worker) then false
+    else pg_try_advisory_xact_lock(p_worker) end
+$$;
+
 -- Begins a try of the first message of a parked key, or of up to `p_most` from the first on, none of which may have been tried
 -- before. The try of one message counts from now on, that of many only when it ends: so a message that kills its process is
 -- not tried again before its next due time, and not more often than others.
@@ -3394,7 +3404,7 @@ begin
     return;
   end if;
   if k.worker is not null then
-    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_max_kills, p_block);
+    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and outbox.worker_died(k.worker), p_max_kills, p_block);
     if v_buried.gave_up is not null then
       answer.kind := v_buried.gave_up;
       answer.message_id := v_buried.message_id;
@@ -3531,8 +3541,9 @@ begin
 end $$;
 
 -- Ends the tries of a group whose processes are dead, and returns their keys, with the message that failed because of that.
--- A living process holds a share of its lock on a connection; PostgreSQL releases it when the process dies. A pooler that
--- keeps connections open (pgbouncer) hides that: then the try becomes overdue, like that of a frozen process.
+-- A living process holds a share of its lock on a connection; PostgreSQL releases it when the process dies. What keeps the
+-- connection open hides that, a pooler (pgbouncer) or another consumer that shares it: then the try becomes overdue, like that of
+-- a frozen process.
 create function outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_block boolean)
 returns table (key_id uuid, gave_up text) language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -3548,7 +3559,7 @@ begin
     where x.consumer_group = p_group and x.worker is not null and x.worker <> p_worker
   loop
     -- A concurrent check takes the process for alive, because of our lock, and leaves it to us.
-    continue when not pg_try_advisory_xact_lock(w);
+    continue when not outbox.worker_died(w);
     for k in
       select x.* from outbox.parked_key x where x.consumer_group = p_group and x.worker = w
       order by x.id for no key update skip locked

@@ -138,6 +138,27 @@ test('a process whose connections are replaced stays alive by its looks', async 
   expect(await joined).toBe(true);
 });
 
+test.each(['4713', '-4713', '9007199254740993'])(
+  'a live process is not dead to another one that gets its connection, as behind a pooler: %s',
+  async (worker) => {
+    const { database, group, rules } = keys;
+    const keyId = await keys.park('k', '1');
+    // One transaction is certainly on one connection.
+    await database.transaction(async (sql) => {
+      const begin = (by: string) => beginTry(sql, keyId, rules, { worker: by, most: 1, alone: false });
+      expect(await begin(worker)).toMatchObject({ kind: 'try', message: { attempts: 2 } });
+
+      expect(await endDeadTries(sql, group, '2', rules)).toEqual({ keys: [], gaveUp: [], others: true });
+      await sql.query('update outbox.parked_key set next_at = outbox.clock()');
+      expect(await begin('2'), 'overdue, not killed').toMatchObject({
+        kind: 'try',
+        message: { attempts: 3 },
+      });
+    });
+    expect(await rows()).toMatchObject([{ state: 'parked', attempts: 3, kills: 0 }]);
+  },
+);
+
 test('working on a key changes its messages and no others', async () => {
   const { database, group, rules, worker } = keys;
   const ids = ['1', '2'];

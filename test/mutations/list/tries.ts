@@ -3,9 +3,11 @@ import type { Mutation } from '../mutation.ts';
 const hotKey = 'A hot key leaves parking while its traffic continues';
 const overtaken = 'A try that another one has replaced does nothing';
 const takeover = 'A key that a killed consumer was trying continues within a second or so';
+const pooler = 'A pooler that shares connections costs speed only';
 const killer = 'A message that kills its consumer is failed after three deaths';
 const tries = 'test/integration/parked/tries.test.ts';
 const kills = 'test/integration/parked/kills.test.ts';
+const shared = 'a live process is not dead to another one that gets its connection, as behind a pooler:';
 
 /** A parked message is tried: by whom, how often, and until when. */
 export const tryMutations: readonly Mutation[] = [
@@ -23,10 +25,28 @@ export const tryMutations: readonly Mutation[] = [
     name: 'dead-processes-not-looked-for',
     promise: takeover,
     file: 'outbox.end_dead_tries()',
-    find: 'continue when not pg_try_advisory_xact_lock(w);',
+    find: 'continue when not outbox.worker_died(w);',
     replace: 'continue;',
     test: kills,
     title: 'a try of a dead process ends at once: it counts as a kill, not as an attempt, and its key is due',
+  },
+  {
+    name: 'worker-dead-to-its-own-connection',
+    promise: pooler,
+    file: 'outbox.end_dead_tries()',
+    find: 'continue when not outbox.worker_died(w);',
+    replace: 'continue when not pg_try_advisory_xact_lock(w);',
+    test: kills,
+    title: shared,
+  },
+  {
+    name: 'overdue-try-of-the-living-is-a-kill',
+    promise: pooler,
+    file: 'outbox.begin_try()',
+    find: 'outbox.worker_died(k.worker)',
+    replace: 'pg_try_advisory_xact_lock(k.worker)',
+    test: kills,
+    title: shared,
   },
   {
     name: 'dead-try-keeps-its-time',
