@@ -2273,7 +2273,16 @@ CREATE OR REPLACE FUNCTION outbox.note_ended(p_group text, p_ids text[], p_at ti
  SET enable_bitmapscan TO 'off'
  SET jit TO 'off'
 AS $function$
+declare
+  v_epoch bigint;
 begin
+  lock table only outbox.processed in row exclusive mode;
+  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
+  select v_epoch, o.consumer_group, o.message_id, o.topic, o.processed_at, o.expired from outbox.processed o
+  where o.consumer_group = p_group and o.message_id = any(p_ids) and o.epoch < v_epoch
+  order by o.message_id
+  on conflict do nothing;
   update outbox.processed o set ended_at = p_at where o.consumer_group = p_group and o.message_id = any(p_ids);
 end
 $function$;

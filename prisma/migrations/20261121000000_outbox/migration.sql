@@ -2654,6 +2654,9 @@ $$;
 
 -- Notes that these messages, which were kept, are no longer, in the transaction that ends them. An id that is carried over to
 -- another epoch at this moment may miss it there.
+--
+-- Their window begins with the effects of this transaction. The epoch of their arrival may be dropped as soon as they are not
+-- kept, so their ids are stored in the current one as well. The lock is as in outbox.mark_processed.
 create function outbox.note_ended(p_group text, p_ids text[], p_at timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -2662,7 +2665,16 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 as $$
+declare
+  v_epoch bigint;
 begin
+  lock table only outbox.processed in row exclusive mode;
+  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
+  select v_epoch, o.consumer_group, o.message_id, o.topic, o.processed_at, o.expired from outbox.processed o
+  where o.consumer_group = p_group and o.message_id = any(p_ids) and o.epoch < v_epoch
+  order by o.message_id
+  on conflict do nothing;
   update outbox.processed o set ended_at = p_at where o.consumer_group = p_group and o.message_id = any(p_ids);
 end
 $$;

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { carryKept, carryLive, dropEpoch, readEpochs } from '../../../src/store/inbox/epochs.ts';
 import { noteExpired } from '../../../src/store/inbox/processed.ts';
-import { EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
+import { noteArrivals } from '../../../src/store/inbox/receive.ts';
+import { keepWindow } from '../../../src/store/inbox/window.ts';
+import { dayMs, EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
+import { keptFixture } from '../../support/fixtures/kept-fixture.ts';
 
 const pace = { patienceMs: 300, pauseMs: 0 };
 
@@ -58,4 +61,31 @@ test('an id that is carried over is still known as expired and has its end, of a
     'select message_id as id, expired, ended_at as "endedAt" from outbox.processed order by 1',
   );
   expect(left).toEqual([live, 'kept'].map((id) => ({ id, expired: true, endedAt })));
+});
+
+test('the id of a message that was parked for longer than the window is refused for a window after its effect', async (end) => {
+  const fixture = await keptFixture(end);
+  const { database, group } = fixture;
+  const id = await fixture.keep('1');
+  await database.query('select outbox.roll_processed(0, 300, 0)');
+  const pass = (days: number) =>
+    database.query(
+      `update outbox.processed_epoch set begun_at = begun_at - $1 * interval '1 day', ended_at = ended_at - $1 * interval '1 day'`,
+      [days],
+    );
+  const keepIds = () =>
+    keepWindow(database, { windowMs: 30 * dayMs, signal: new AbortController().signal, pauseMs: 0 });
+  const arrive = () =>
+    database.transaction((sql) => noteArrivals(sql, group, [{ id, topic: 'orders', key: 'K' }]));
+  await pass(31);
+
+  expect(await fixture.drain(id)).toEqual([id]);
+
+  expect(await keepIds()).toMatchObject({ dropped: 1, complete: true });
+  await pass(29);
+  expect(await keepIds()).toMatchObject({ dropped: 0 });
+  expect(await arrive()).toEqual(['processed']);
+  await pass(2);
+  expect(await keepIds()).toMatchObject({ dropped: 1 });
+  expect(await arrive()).toEqual(['new']);
 });

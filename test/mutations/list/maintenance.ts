@@ -120,6 +120,16 @@ export const maintenanceMutations: readonly Mutation[] = [
     test: 'test/integration/inbox/processed-drop.test.ts',
   },
   {
+    name: 'late-effect-protected-by-its-old-epoch',
+    promise: window,
+    file: 'outbox.note_ended()',
+    find: 'o.epoch < v_epoch',
+    replace: 'o.epoch > v_epoch',
+    test: 'test/integration/inbox/processed-drop.test.ts',
+    title:
+      'the id of a message that was parked for longer than the window is refused for a window after its effect',
+  },
+  {
     name: 'change-of-epochs-never-more-patient',
     promise: slowHandlers,
     file: 'outbox.begin_epoch_change()',
