@@ -974,15 +974,15 @@ begin
     return next answer;
     return;
   end if;
-  -- Handlers that began before the key came back do not see it. None takes as long as this.
-  if k.unseen_before is not null and outbox.clock() < k.parked_at + interval '30 s' then
+  -- Handlers that began before the key came back do not see it.
+  if k.unseen_before is not null then
     answer.kind := 'busy';
     if k.unseen_before = outbox.not_yet_known() then
       update outbox.parked_key x set unseen_before = pg_current_xact_id() where x.id = p_id;
       return next answer;
       return;
     end if;
-    if k.unseen_before >= pg_snapshot_xmin(pg_current_snapshot()) then
+    if outbox.older_handlers(k.unseen_before) then
       return next answer;
       return;
     end if;
@@ -1030,7 +1030,7 @@ begin
       update outbox.parked x set attempts = v_first.attempts + 1, updated_at = outbox.clock()
       where x.consumer_group = v_first.consumer_group and x.message_id = v_first.message_id;
     end if;
-    update outbox.parked_key x set tries = k.tries + 1, worker = p_worker, begun_at = clock_timestamp(),
+    update outbox.parked_key x set tries = k.tries + 1, unseen_before = null, worker = p_worker, begun_at = clock_timestamp(),
       begun_from = v_first.position, begun_to = k.begun_to, ended = v_first.position - 1, next_at = outbox.clock()
       + greatest(p_retry_ms[least(v_first.attempts + 1, cardinality(p_retry_ms))], 5000) * interval '1 ms'
     where x.id = p_id;
@@ -2329,6 +2329,19 @@ begin
 end
 $function$;
 privileges {owner=X/owner}
+
+CREATE OR REPLACE FUNCTION outbox.older_handlers(p_before xid8)
+ RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select p_before > pg_snapshot_xmin(pg_current_snapshot()) and exists (
+    select from pg_locks looked join pg_locks own on own.virtualtransaction = looked.virtualtransaction
+    where looked.locktype = 'relation' and looked.relation = 'outbox.parked_key'::regclass
+      and looked.database = (select d.oid from pg_database d where d.datname = current_database())
+      and own.locktype = 'transactionid' and own.mode = 'ExclusiveLock'
+      and own.transactionid in (select x.id::xid from pg_snapshot_xip(pg_current_snapshot()) x (id) where x.id < p_before))
+$function$;
 
 CREATE OR REPLACE FUNCTION outbox.park(p_group text, p_messages jsonb, p_retry_ms double precision DEFAULT NULL::double precision)
  RETURNS void

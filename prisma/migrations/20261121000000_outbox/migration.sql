@@ -3349,6 +3349,23 @@ begin
   end if;
 end $$;
 
+-- True while a transaction from before this id is open that has looked at the parked keys, and so may be a handler that does not
+-- see a key that came back since. It holds its lock on their table from before that look until it ends.
+--
+-- Why no limit of time: a handler may take as long as its group allows, and it ends at the limits of its own transaction
+-- (outbox.limit_transaction). Why not all older transactions: one of others, in any database of the server, may stay open for
+-- hours.
+create function outbox.older_handlers(p_before xid8) returns boolean language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  select p_before > pg_snapshot_xmin(pg_current_snapshot()) and exists (
+    select from pg_locks looked join pg_locks own on own.virtualtransaction = looked.virtualtransaction
+    where looked.locktype = 'relation' and looked.relation = 'outbox.parked_key'::regclass
+      and looked.database = (select d.oid from pg_database d where d.datname = current_database())
+      and own.locktype = 'transactionid' and own.mode = 'ExclusiveLock'
+      and own.transactionid in (select x.id::xid from pg_snapshot_xip(pg_current_snapshot()) x (id) where x.id < p_before))
+$$;
+
 -- True if no connection to the server holds a share of this process's lock. PostgreSQL would also grant the lock to a connection
 -- that holds a share itself, as behind a pooler, or where two consumers share one pool.
 create function outbox.worker_died(p_worker bigint) returns boolean language sql volatile
@@ -3396,15 +3413,15 @@ begin
     return next answer;
     return;
   end if;
-  -- Handlers that began before the key came back do not see it. None takes as long as this.
-  if k.unseen_before is not null and outbox.clock() < k.parked_at + interval '30 s' then
+  -- Handlers that began before the key came back do not see it.
+  if k.unseen_before is not null then
     answer.kind := 'busy';
     if k.unseen_before = outbox.not_yet_known() then
       update outbox.parked_key x set unseen_before = pg_current_xact_id() where x.id = p_id;
       return next answer;
       return;
     end if;
-    if k.unseen_before >= pg_snapshot_xmin(pg_current_snapshot()) then
+    if outbox.older_handlers(k.unseen_before) then
       return next answer;
       return;
     end if;
@@ -3452,7 +3469,7 @@ begin
       update outbox.parked x set attempts = v_first.attempts + 1, updated_at = outbox.clock()
       where x.consumer_group = v_first.consumer_group and x.message_id = v_first.message_id;
     end if;
-    update outbox.parked_key x set tries = k.tries + 1, worker = p_worker, begun_at = clock_timestamp(),
+    update outbox.parked_key x set tries = k.tries + 1, unseen_before = null, worker = p_worker, begun_at = clock_timestamp(),
       begun_from = v_first.position, begun_to = k.begun_to, ended = v_first.position - 1, next_at = outbox.clock()
       + greatest(p_retry_ms[least(v_first.attempts + 1, cardinality(p_retry_ms))], 5000) * interval '1 ms'
     where x.id = p_id;

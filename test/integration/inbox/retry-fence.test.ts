@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { noteArrivals } from '../../../src/store/inbox/receive.ts';
 import { testGate } from '../../support/fixtures/gate.ts';
 import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
+import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -39,6 +40,26 @@ test('the first try of a key that is parked again waits for handlers that began 
   handler.open();
   await handling;
   expect(await fixture.beginOnceKnown(failed)).toMatchObject({ kind: 'try', message: { id: failed } });
+});
+
+test('the first try of a key that is parked again waits for older handlers as long as they run, and for no other transaction', async (end) => {
+  const fixture = await keptFixture(end);
+  const { database, group } = fixture;
+  const failed = await fixture.keep('1', { state: 'failed' });
+  const other = await openTransaction(fixture.url);
+  await other.query('select pg_current_xact_id(), count(*) from outbox.message');
+  const handler = await openTransaction(fixture.url);
+  expect(await noteArrivals(handler, group, [{ id: '2', topic: 'orders', key: 'K' }])).toEqual(['new']);
+  await fixture.operator.inbox.retry(of(fixture, failed), ada);
+  await database.query(`update outbox.parked_key set parked_at = parked_at - interval '1 hour'`);
+
+  for (let look = 0; look < 3; look += 1) expect(await fixture.begin(failed)).toEqual({ kind: 'busy' });
+  const later = await openTransaction(fixture.url);
+  expect(await noteArrivals(later, group, [{ id: '3', topic: 'orders', key: 'K' }])).toEqual(['behind']);
+  await handler.commit();
+
+  expect(await fixture.begin(failed)).toMatchObject({ kind: 'try', message: { id: failed } });
+  await Promise.all([later.rollback(), other.rollback()]);
 });
 
 test.each([

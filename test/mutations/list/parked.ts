@@ -6,6 +6,9 @@ const hotKey = 'A hot key leaves parking while its traffic continues';
 const withoutTemporal = 'Parked messages are tried while Temporal is away';
 const audited = `Every operator's action is audited (I14)`;
 
+const openHandlers =
+  'the first try of a key that is parked again waits for older handlers as long as they run, and for no other transaction';
+
 /** A message that failed waits for its next try, and for a person. */
 export const parkedMutations: readonly Mutation[] = [
   {
@@ -45,11 +48,29 @@ export const parkedMutations: readonly Mutation[] = [
     name: 'retry-does-not-wait-for-older-handlers',
     promise: order,
     file: 'outbox.begin_try()',
-    find: 'if k.unseen_before is not null and',
-    replace: 'if k.unseen_before is null and',
+    find: 'if k.unseen_before is not null then',
+    replace: 'if k.unseen_before is null then',
     test: 'test/integration/inbox/retry-fence.test.ts',
     title:
       'the first try of a key that is parked again waits for handlers that began before or during the retry',
+  },
+  {
+    name: 'retry-waits-half-a-minute-for-handlers',
+    promise: order,
+    file: 'outbox.begin_try()',
+    find: 'if k.unseen_before is not null then',
+    replace: `if k.unseen_before is not null and outbox.clock() < k.parked_at + interval '30 s' then`,
+    test: 'test/integration/inbox/retry-fence.test.ts',
+    title: openHandlers,
+  },
+  {
+    name: 'retry-waits-for-transactions-of-others',
+    promise: order,
+    file: 'outbox.older_handlers()',
+    find: ` and looked.relation = 'outbox.parked_key'::regclass`,
+    replace: '',
+    test: 'test/integration/inbox/retry-fence.test.ts',
+    title: openHandlers,
   },
   {
     name: 'retry-does-not-wait-for-batches',
