@@ -3736,7 +3736,7 @@ begin
   end if;
   details := jsonb_build_object('from', (l.message).state, 'attempts', (l.message).attempts);
   if (l.message).state = 'failed' then
-    update outbox.parked p set state = 'parked', key_id = v_home, attempts = 0, updated_at = outbox.clock()
+    update outbox.parked p set state = 'parked', key_id = v_home, attempts = 0, kills = 0, updated_at = outbox.clock()
     where p.consumer_group = p_group and p.message_id = p_id;
   end if;
   perform outbox.go_on(v_home, not exists (select from outbox.parked p

@@ -138,6 +138,23 @@ test('a process whose connections are replaced stays alive by its looks', async 
   expect(await joined).toBe(true);
 });
 
+test('a message that was failed by deaths and is retried by an operator has all of its tries again', async () => {
+  const keyId = await keys.park('k', '1');
+  const last = keys.process('9');
+  const dieIn = async (worker: string) => {
+    const doomed = keys.process(worker);
+    await doomed.begin(keyId, { alone: true });
+    await doomed.die();
+    return (await last.bury({ blockKey: true })).gaveUp;
+  };
+  expect([await dieIn('1'), await dieIn('2'), await dieIn('3')]).toEqual([[], [], ['1']]);
+
+  const retried = await keys.database.transaction((sql) => retryKept.apply(sql, keys.group, ['1'], {}));
+  expect(retried).toMatchObject([{ result: 'retried' }]);
+
+  expect([await dieIn('4'), await dieIn('5'), await dieIn('6')]).toEqual([[], [], ['1']]);
+});
+
 test.each(['4713', '-4713', '9007199254740993'])(
   'a live process is not dead to another one that gets its connection, as behind a pooler: %s',
   async (worker) => {

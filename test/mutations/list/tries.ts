@@ -67,6 +67,15 @@ export const tryMutations: readonly Mutation[] = [
     title: 'a message in hand when a process died is tried alone, and failed at its third death',
   },
   {
+    name: 'retried-message-keeps-its-deaths',
+    promise: killer,
+    file: 'outbox.retry_kept()',
+    find: 'attempts = 0, kills = 0, updated_at',
+    replace: 'attempts = 0, updated_at',
+    test: kills,
+    title: 'a message that was failed by deaths and is retried by an operator has all of its tries again',
+  },
+  {
     name: 'death-counts-as-an-attempt',
     promise: killer,
     file: 'outbox.bury_try()',
