@@ -41,9 +41,11 @@ export async function readUncopied(
 }
 
 /**
- * Takes or extends the turn of copying the failed messages of a group.
+ * Takes or extends the turn of copying the failed messages of a group. A turn of another that ends later than one can last is
+ * from before the clock was set back, and counts as over.
  *
  * @param owner UUID of the caller
+ * @param ms how long a turn lasts, about the same for all
  * @returns false while another consumer has it
  */
 export async function takeLetterTurn(sql: Sql, group: string, owner: string, ms: number): Promise<boolean> {
@@ -52,7 +54,8 @@ export async function takeLetterTurn(sql: Sql, group: string, owner: string, ms:
      insert into outbox.letter_turn as t (consumer_group, owner, ends_at)
      select $1, $2::uuid, clock_timestamp() + $3 * interval '1 ms' from limited
      on conflict (consumer_group) do update set owner = excluded.owner, ends_at = excluded.ends_at
-     where t.owner = excluded.owner or t.ends_at < clock_timestamp()
+     where t.owner = excluded.owner
+       or t.ends_at not between clock_timestamp() and clock_timestamp() + $3 * interval '2 ms'
      returning 1`,
     [group, owner, ms],
   );

@@ -189,6 +189,15 @@ test('the lease of a dead consumer expires by itself', async () => {
   expect(taken).toHaveLength(150);
 });
 
+test('a turn from before the clock was set back is over', async () => {
+  const take = (owner: string) => takeLetterTurn(made.database, 'g', owner, 60_000);
+  expect(await take(randomUUID())).toBe(true);
+  expect(await take(randomUUID())).toBe(false);
+  await made.database.query(`update outbox.letter_turn set ends_at = ends_at + interval '1 hour'`);
+
+  expect(await take(randomUUID())).toBe(true);
+});
+
 test('a round reads almost nothing behind 50,000 copied messages', async () => {
   await made.database.query('analyze outbox.parked');
   await made.database.query(

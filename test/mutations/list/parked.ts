@@ -6,6 +6,7 @@ const hotKey = 'A hot key leaves parking while its traffic continues';
 const withoutTemporal = 'Parked messages are tried while Temporal is away';
 const audited = `Every operator's action is audited (I14)`;
 
+const letters = 'A failed message is copied to its address of dead letters';
 const openHandlers =
   'the first try of a key that is parked again waits for older handlers as long as they run, and for no other transaction';
 
@@ -83,13 +84,22 @@ export const parkedMutations: readonly Mutation[] = [
   },
   {
     name: 'letters-behind-a-refused-one-wait',
-    promise: 'A failed message is copied to its address of dead letters',
+    promise: letters,
     file: 'src/inbox/parked/dead-letters.ts',
     find: 'const next = away || blocked.length === left.length ? [] : blocked;',
     replace: 'const next: typeof blocked = away ? [] : [];',
     test: 'test/integration/inbox/letter-rounds.test.ts',
     title:
       'refused dead letters stay, and keep none of the others from being sent once, not even of their keys',
+  },
+  {
+    name: 'letter-turn-of-a-wrong-clock-stays',
+    promise: letters,
+    file: 'src/store/inbox/dead-letters.ts',
+    find: `t.ends_at not between clock_timestamp() and clock_timestamp() + $3 * interval '2 ms'`,
+    replace: 't.ends_at < clock_timestamp()',
+    test: 'test/integration/inbox/letter-rounds.test.ts',
+    title: 'a turn from before the clock was set back is over',
   },
   {
     name: 'parked-queue-one-by-one',
