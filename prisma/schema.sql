@@ -421,7 +421,11 @@ CREATE INDEX message_finished ON outbox.message USING btree (state, updated_at, 
 CREATE INDEX message_lane_position ON outbox.message USING btree (topic, lane, "position") WHERE ((state = 'ready'::outbox.state) AND ("position" > 0));
 CREATE INDEX message_lane_xid ON outbox.message USING btree (topic, lane, xid) WHERE (state = 'ready'::outbox.state);
 CREATE INDEX message_listed ON outbox.message USING btree (topic, state, "position", id) WHERE ((state <> 'ready'::outbox.state) AND ("position" > 0));
-CREATE INDEX message_open_key ON outbox.message USING btree (topic, key) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state, 'blocked'::outbox.state])) AND (key IS NOT NULL) AND (lane >= 0));
+CREATE INDEX message_open_key ON outbox.message USING btree (topic, key, (
+CASE
+    WHEN (state = 'waiting'::outbox.state) THEN due_at
+    ELSE NULL::timestamp with time zone
+END), "position") WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state, 'blocked'::outbox.state])) AND (key IS NOT NULL) AND (lane >= 0));
 CREATE INDEX message_overdue ON outbox.message USING btree (topic, confirm_by, "position") WHERE ((state = 'published'::outbox.state) AND (confirm_by IS NOT NULL) AND ("position" > 0));
 CREATE INDEX message_ref ON outbox.message USING btree (topic, ref, created_at) WHERE (ref IS NOT NULL);
 CREATE INDEX message_supersedes ON outbox.message USING btree (supersedes) WHERE (supersedes IS NOT NULL);
@@ -2705,6 +2709,66 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.release_due(p_ids uuid[])
+ RETURNS TABLE(topic text, lane integer)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with asked as materialized (
+    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
+    where m.id = any(p_ids) and m.state::text in ('waiting', 'retrying')
+  ), due as materialized (
+    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
+    where m.id = any(array(
+        select a.id from asked a where a.state = 'retrying' or a.key is null
+        union all
+        select w.id from (
+          select a.topic, a.key, max(a.due_at) as due_at, max(a.position) as position, count(*) as asked_for from asked a
+          where a.state = 'waiting' and a.key is not null group by a.topic, a.key
+        ) k cross join lateral (
+          select w.id from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
+          order by w.due_at, w.position limit k.asked_for + 100) w))
+      and m.state::text in ('waiting', 'retrying') and m.due_at <= outbox.clock()
+    for update skip locked
+  ), mine as materialized (
+    select array_agg(d.id) as ids from due d
+  ), held as materialized (
+    select array_agg(k.topic) as topics, array_agg(k.key) as keys from (
+      select d.topic, d.key, max(d.due_at) as due_at, max(d.position) as position from due d
+      where d.state = 'waiting' and d.key is not null group by d.topic, d.key
+    ) k cross join lateral (
+      select from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
+      where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+      order by w.due_at, w.position limit 1) w
+  ), placed as materialized (
+    select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
+    from (
+      select * from due d
+      where not (d.state = 'waiting' and d.key is not null
+        and (d.topic, d.key) in (select o.topic, o.key from held h, unnest(h.topics, h.keys) o (topic, key))
+        and (select w.id from outbox.waiting_of_key(d.topic, d.key, d.due_at, d.position) w
+          where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+          order by w.due_at, w.position limit 1) is not null)
+      order by d.due_at, d.position) d
+  ), freed as (
+    update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
+    from placed p where m.id = p.id
+    returning m.topic, m.lane
+  )
+  select distinct f.topic, f.lane from freed f;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.replace_waiting(p_topic text, m jsonb, p_due timestamp with time zone, p_now timestamp with time zone)
  RETURNS outbox.store_result
  LANGUAGE plpgsql
@@ -3164,6 +3228,38 @@ CREATE OR REPLACE FUNCTION outbox.sweep(p_punctual text[], p_limit integer, p_gr
  RETURNS TABLE(released integer, next_from timestamp with time zone, lanes text[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  part record;
+  part_from timestamptz := p_from;
+  is_full boolean;
+  without_topics text[] := '{}';
+  without_keys text[] := '{}';
+begin
+  released := 0;
+  lanes := '{}';
+  loop
+    select * into part
+    from outbox.sweep_part(p_punctual, p_limit - released, p_grace, part_from, without_topics, without_keys);
+    is_full := part.locked = p_limit - released;
+    released := released + part.released;
+    lanes := lanes || part.lanes;
+    exit when not is_full or released * 2 >= p_limit;
+    part_from := part.last_due;
+    without_topics := without_topics || part.topics;
+    without_keys := without_keys || part.keys;
+  end loop;
+  lanes := array(select distinct l.lane from unnest(lanes) l (lane));
+  -- A reschedule may commit shortly after the time that it sets.
+  next_from := least(outbox.clock() - greatest(p_grace, interval '1 second'), case when is_full then part.last_due end);
+  return next;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.sweep_part(p_punctual text[], p_limit integer, p_grace interval, p_from timestamp with time zone, p_without_topics text[], p_without_keys text[])
+ RETURNS TABLE(locked integer, released integer, last_due timestamp with time zone, lanes text[], topics text[], keys text[])
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -3176,23 +3272,40 @@ AS $function$
 begin
   return query
   with due as materialized (
-    select m.id, m.position, m.due_at, m.state from only outbox.message m
+    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
     where m.state in ('waiting', 'retrying') and m.due_at <= outbox.clock() and m.due_at >= coalesce(p_from, '-infinity')
       and (m.due_at <= outbox.clock() - p_grace or m.topic = any(p_punctual))
+      and (m.state = 'retrying' or m.key is null
+        or (m.topic, m.key) not in (select o.topic, o.key from unnest(p_without_topics, p_without_keys) o (topic, key)))
     order by m.due_at, m.position limit p_limit for update skip locked
+  ), mine as materialized (
+    select array_agg(d.id) as ids from due d
+  ), held as materialized (
+    select array_agg(k.topic) as topics, array_agg(k.key) as keys from (
+      select d.topic, d.key, max(d.due_at) as due_at, max(d.position) as position from due d
+      where d.state = 'waiting' and d.key is not null group by d.topic, d.key
+    ) k cross join lateral (
+      select from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
+      where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+      order by w.due_at, w.position limit 1) w
   ), placed as materialized (
     select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
-    from (select * from due order by due_at, position) d
+    from (
+      select * from due d
+      where not (d.state = 'waiting' and d.key is not null
+        and (d.topic, d.key) in (select o.topic, o.key from held h, unnest(h.topics, h.keys) o (topic, key))
+        and (select w.id from outbox.waiting_of_key(d.topic, d.key, d.due_at, d.position) w
+          where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+          order by w.due_at, w.position limit 1) is not null)
+      order by d.due_at, d.position) d
   ), freed as (
     update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
     from placed p where m.id = p.id
     returning m.topic, m.lane
   )
-  select (select count(*)::integer from freed),
-    -- A reschedule may commit shortly after the time that it sets.
-    least(outbox.clock() - greatest(p_grace, interval '1 second'), case when count(*) = p_limit then max(d.due_at) end),
-    array(select f.topic || '/' || f.lane from freed f group by f.topic, f.lane)
-  from due d;
+  select (select count(*)::integer from due), (select count(*)::integer from freed), (select max(d.due_at) from due d),
+    array(select f.topic || '/' || f.lane from freed f group by f.topic, f.lane), h.topics, h.keys
+  from held h;
 end
 $function$;
 
@@ -3368,6 +3481,16 @@ begin
        select * from outbox.message m where m.position > 0 and m.xid = running.xid offset 0) r limit p_limit)
   ) m;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.waiting_of_key(p_topic text, p_key text, p_due timestamp with time zone, p_position bigint)
+ RETURNS TABLE(id uuid, due_at timestamp with time zone, "position" bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select w.id, case when w.state = 'waiting' then w.due_at end, w.position from only outbox.message w
+  where w.topic = p_topic and w.key = p_key and w.lane >= 0 and w.state in ('waiting', 'retrying', 'blocked')
+    and (case when w.state = 'waiting' then w.due_at end, w.position) <= (p_due, p_position)
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.walk_blocked(p_topic text, p_lane integer, p_key text, p_keys integer)

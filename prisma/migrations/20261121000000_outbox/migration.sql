@@ -448,8 +448,9 @@ create index message_untold on outbox.message (topic, due_at)
 create index message_told on outbox.message (due_at, id)
   where state in ('waiting', 'retrying') and workflow_due_at is not null and workflow_id like '%/message/%';
 
--- For cancel and reschedule. The predicate `lane >= 0` keeps the first index from claims.
-create index message_open_key on outbox.message (topic, key)
+-- For cancel and reschedule, and for the waiting messages of a key in the order of their due times; those in other states come last.
+-- The predicate `lane >= 0` keeps the first index from claims.
+create index message_open_key on outbox.message (topic, key, (case when state = 'waiting' then due_at end), position)
   where state in ('waiting', 'retrying', 'blocked') and key is not null and lane >= 0;
 create unique index message_waiting_ref on outbox.message (topic, ref) where state = 'waiting';
 create index message_ref on outbox.message (topic, ref, created_at) where ref is not null;
@@ -2004,11 +2005,34 @@ begin
 end
 $$;
 
--- Releases overdue messages from `p_from` on, in the order of due times and positions, at most `p_limit`: those of
--- `p_punctual` topics as soon as they are due, others `p_grace` later. `next_from`: every message that this sweep could see
--- and that was due before this time is released now, or locked. `lanes`: those of the released messages, as "topic/lane".
-create function outbox.sweep(p_punctual text[], p_limit integer, p_grace interval, p_from timestamptz)
-returns table (released integer, next_from timestamptz, lanes text[]) language plpgsql volatile
+-- The waiting messages of a key up to a due time and position, in whose order they are released. Inlined into its callers, which have the
+-- settings of outbox.sweep_part.
+--
+-- The states are those of message_open_key, and `case` is its column: no other index fits, whatever the statistics say.
+create function outbox.waiting_of_key(p_topic text, p_key text, p_due timestamptz, p_position bigint)
+returns table (id uuid, due_at timestamptz, "position" bigint) language sql stable
+as $$
+  select w.id, case when w.state = 'waiting' then w.due_at end, w.position from only outbox.message w
+  where w.topic = p_topic and w.key = p_key and w.lane >= 0 and w.state in ('waiting', 'retrying', 'blocked')
+    and (case when w.state = 'waiting' then w.due_at end, w.position) <= (p_due, p_position)
+$$;
+
+-- One part of outbox.sweep, without the keys `p_without_…`. `locked`: how many messages it has locked, of which the last is due at
+-- `last_due`. `topics`, `keys`: those of messages that it has locked and not released; it may name others, too.
+--
+-- A waiting message gets a new, higher position, so of one key they must become ready in the order of due times and positions. Relays
+-- lock them concurrently: relay 1 the first, relay 2 the second, which would be ahead if it committed first. So a message stays waiting
+-- behind an earlier one of its key that is waiting in the snapshot of this statement and that it has not locked (`mine`). What is not
+-- waiting there has been released before, at a lower position, or was canceled. What was released after the snapshot still waits
+-- there: that costs another sweep, never the order. The same holds while a transaction that is not committed has canceled or moved
+-- the earlier one: it may be rolled back. Retrying messages keep their positions, by which claims order them; they wait for nothing.
+--
+-- `held` is found at the cost of one row per key. Its row comparison includes some that are behind all of `mine`, so for what it names
+-- each message is looked at. Why `unnest`: its estimate is low, and PostgreSQL hashes what it believes to be small.
+create function outbox.sweep_part(
+  p_punctual text[], p_limit integer, p_grace interval, p_from timestamptz, p_without_topics text[], p_without_keys text[]
+) returns table (locked integer, released integer, last_due timestamptz, lanes text[], topics text[], keys text[])
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -2022,23 +2046,142 @@ as $$
 begin
   return query
   with due as materialized (
-    select m.id, m.position, m.due_at, m.state from only outbox.message m
+    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
     where m.state in ('waiting', 'retrying') and m.due_at <= outbox.clock() and m.due_at >= coalesce(p_from, '-infinity')
       and (m.due_at <= outbox.clock() - p_grace or m.topic = any(p_punctual))
+      and (m.state = 'retrying' or m.key is null
+        or (m.topic, m.key) not in (select o.topic, o.key from unnest(p_without_topics, p_without_keys) o (topic, key)))
     order by m.due_at, m.position limit p_limit for update skip locked
+  ), mine as materialized (
+    select array_agg(d.id) as ids from due d
+  ), held as materialized (
+    select array_agg(k.topic) as topics, array_agg(k.key) as keys from (
+      select d.topic, d.key, max(d.due_at) as due_at, max(d.position) as position from due d
+      where d.state = 'waiting' and d.key is not null group by d.topic, d.key
+    ) k cross join lateral (
+      select from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
+      where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+      order by w.due_at, w.position limit 1) w
   ), placed as materialized (
     select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
-    from (select * from due order by due_at, position) d
+    from (
+      select * from due d
+      where not (d.state = 'waiting' and d.key is not null
+        and (d.topic, d.key) in (select o.topic, o.key from held h, unnest(h.topics, h.keys) o (topic, key))
+        and (select w.id from outbox.waiting_of_key(d.topic, d.key, d.due_at, d.position) w
+          where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+          order by w.due_at, w.position limit 1) is not null)
+      order by d.due_at, d.position) d
   ), freed as (
     update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
     from placed p where m.id = p.id
     returning m.topic, m.lane
   )
-  select (select count(*)::integer from freed),
-    -- A reschedule may commit shortly after the time that it sets.
-    least(outbox.clock() - greatest(p_grace, interval '1 second'), case when count(*) = p_limit then max(d.due_at) end),
-    array(select f.topic || '/' || f.lane from freed f group by f.topic, f.lane)
-  from due d;
+  select (select count(*)::integer from due), (select count(*)::integer from freed), (select max(d.due_at) from due d),
+    array(select f.topic || '/' || f.lane from freed f group by f.topic, f.lane), h.topics, h.keys
+  from held h;
+end
+$$;
+
+-- Releases overdue messages from `p_from` on, in the order of due times and positions, at most `p_limit`: those of
+-- `p_punctual` topics as soon as they are due, others `p_grace` later. `next_from`: every message that this sweep could see
+-- and that was due before this time is released now, or locked, or behind a locked one of its key. `lanes`: those of the released
+-- messages, as "topic/lane".
+--
+-- While most of what it locks is behind others, it goes on without their keys: a transaction that holds the first of a thousand
+-- messages of a key must not keep the sweeps from all other keys.
+create function outbox.sweep(p_punctual text[], p_limit integer, p_grace interval, p_from timestamptz)
+returns table (released integer, next_from timestamptz, lanes text[]) language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  part record;
+  part_from timestamptz := p_from;
+  is_full boolean;
+  without_topics text[] := '{}';
+  without_keys text[] := '{}';
+begin
+  released := 0;
+  lanes := '{}';
+  loop
+    select * into part
+    from outbox.sweep_part(p_punctual, p_limit - released, p_grace, part_from, without_topics, without_keys);
+    is_full := part.locked = p_limit - released;
+    released := released + part.released;
+    lanes := lanes || part.lanes;
+    exit when not is_full or released * 2 >= p_limit;
+    part_from := part.last_due;
+    without_topics := without_topics || part.topics;
+    without_keys := without_keys || part.keys;
+  end loop;
+  lanes := array(select distinct l.lane from unnest(lanes) l (lane));
+  -- A reschedule may commit shortly after the time that it sets.
+  next_from := least(outbox.clock() - greatest(p_grace, interval '1 second'), case when is_full then part.last_due end);
+  return next;
+end
+$$;
+
+-- Releases those of the messages that are due, with the earlier due ones of their keys, because none may overtake them; the lanes of
+-- what is released. What is behind a locked one stays waiting, as in outbox.sweep_part, and so does what has more than a hundred others
+-- before it: a sweep releases those.
+--
+-- Here and in other statements the state of a row that is found by id is compared as `state::text`, which matches no partial index: after
+-- a bulk load the statistics say that nothing waits, and the planner would scan all waiting rows for each id.
+create function outbox.release_due(p_ids uuid[]) returns table (topic text, lane integer) language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with asked as materialized (
+    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
+    where m.id = any(p_ids) and m.state::text in ('waiting', 'retrying')
+  ), due as materialized (
+    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
+    where m.id = any(array(
+        select a.id from asked a where a.state = 'retrying' or a.key is null
+        union all
+        select w.id from (
+          select a.topic, a.key, max(a.due_at) as due_at, max(a.position) as position, count(*) as asked_for from asked a
+          where a.state = 'waiting' and a.key is not null group by a.topic, a.key
+        ) k cross join lateral (
+          select w.id from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
+          order by w.due_at, w.position limit k.asked_for + 100) w))
+      and m.state::text in ('waiting', 'retrying') and m.due_at <= outbox.clock()
+    for update skip locked
+  ), mine as materialized (
+    select array_agg(d.id) as ids from due d
+  ), held as materialized (
+    select array_agg(k.topic) as topics, array_agg(k.key) as keys from (
+      select d.topic, d.key, max(d.due_at) as due_at, max(d.position) as position from due d
+      where d.state = 'waiting' and d.key is not null group by d.topic, d.key
+    ) k cross join lateral (
+      select from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
+      where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+      order by w.due_at, w.position limit 1) w
+  ), placed as materialized (
+    select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
+    from (
+      select * from due d
+      where not (d.state = 'waiting' and d.key is not null
+        and (d.topic, d.key) in (select o.topic, o.key from held h, unnest(h.topics, h.keys) o (topic, key))
+        and (select w.id from outbox.waiting_of_key(d.topic, d.key, d.due_at, d.position) w
+          where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+          order by w.due_at, w.position limit 1) is not null)
+      order by d.due_at, d.position) d
+  ), freed as (
+    update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
+    from placed p where m.id = p.id
+    returning m.topic, m.lane
+  )
+  select distinct f.topic, f.lane from freed f;
 end
 $$;
 

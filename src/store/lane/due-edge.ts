@@ -4,10 +4,11 @@ const restsPerWalk = 20;
 const leastRestMs = 1_000;
 
 /**
- * Where the walks of one process over due messages begin: every message that was due before is released, or was locked.
+ * Where the walks of one process over due messages begin: every message that was due before is released, or was locked, or is
+ * behind a locked one of its key.
  *
  * While an old snapshot exists in the database, released messages stay in the index, and each walk from the start would read
- * them all. Nevertheless the first walk, and one every second, begin at the start, because locked messages are left behind;
+ * them all. Nevertheless the first walk, and one every second, begin at the start, because those are left behind;
  * the slower such a walk is, the rarer it becomes.
  */
 export class DueEdge {

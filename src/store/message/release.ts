@@ -10,7 +10,7 @@ const graceMs = 200;
 /** What a release found, as the message's workflow needs it. */
 export type ReleaseAnswer =
   | { readonly kind: 'waiting'; readonly dueInMs: number }
-  /** Due, but another transaction has locked the row. */
+  /** Due, but another transaction has locked its row, or that of an earlier due message of its key. */
   | { readonly kind: 'locked' }
   /** Ready or blocked: its lane delivers it. */
   | { readonly kind: 'ready' }
@@ -33,12 +33,9 @@ interface OutcomeRow {
 /** By id. */
 export type ReleaseAnswers = ReadonlyMap<string, ReleaseAnswer>;
 
-// Here and in other statements the state of a row that is found by id is compared as `state::text`, which matches no partial
-// index: after a bulk load the statistics say that nothing waits, and the planner would scan all waiting rows for each id.
-// For a row that the statement has already locked the plan does not matter.
-
 /**
- * Makes those of the messages ready that are due, in the order of due times and positions.
+ * Makes those of the messages ready that are due, with the earlier due ones of their keys, in the order of due times and
+ * positions.
  *
  * @returns the state of each, and the lanes of those that this call has made ready
  */
@@ -46,21 +43,7 @@ export async function releaseMessages(
   sql: Sql,
   ids: readonly string[],
 ): Promise<{ readonly answers: ReleaseAnswers; readonly lanes: readonly Lane[] }> {
-  const lanes = await sql.query<Lane>(
-    `with due as materialized (
-       select id, state, position, due_at from only outbox.message
-       where id = any($1::uuid[]) and state::text in ('waiting', 'retrying') and due_at <= outbox.clock()
-       order by due_at, position for update skip locked
-     ), placed as materialized (
-       select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
-       from (select * from due order by due_at, position) d
-     ), freed as (
-       update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
-       from placed p where m.id = p.id returning m.topic, m.lane
-     )
-     select distinct topic, lane from freed`,
-    [[...ids]],
-  );
+  const lanes = await sql.query<Lane>('select topic, lane from outbox.release_due($1::uuid[])', [[...ids]]);
   return { lanes, answers: await readOutcomes(sql, ids) };
 }
 
@@ -106,7 +89,7 @@ async function readArchivedOutcomes(sql: Sql, ids: readonly string[]): Promise<R
 
 /**
  * Makes overdue messages ready, the longest overdue first: those of `punctualTopics` as soon as they are due, others once
- * their workflow is {@link graceMs} late. Locked rows wait for a later sweep.
+ * their workflow is {@link graceMs} late. Locked rows, and those behind them in their keys, wait for a later sweep.
  *
  * @returns how many were released, where `limit` means there may be more, and their lanes
  */

@@ -71,6 +71,7 @@ const within = [
   'refusal',
   'refusals',
   'replaced_due',
+  'waiting_of_key',
   'wire_expired',
 ];
 
@@ -142,6 +143,7 @@ test('a role that may create operators in public has none of them run as the own
     `outbox.look(null, null)`,
     `outbox.look('1:1:', now())`,
     `outbox.sweep('{}', 10, '0', null)`,
+    `outbox.release_due(array[gen_random_uuid()])`,
     `outbox.claim('orders', 0, 10, 0, '1:1:', '${me}', 1000, true, null, '(0,1)')`,
     `outbox.release_blocked('orders', 0, true, '', 10, 10)`,
     `outbox.note_blocked('orders', 0, array[gen_random_uuid()])`,

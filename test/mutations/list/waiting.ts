@@ -1,32 +1,70 @@
 import type { Mutation } from '../mutation.ts';
 
 const neverEarly = 'Never early (I6)';
+const keyOrder = 'Order per key (I3)';
 const test = 'test/integration/relay/waiting.test.ts';
+const orderTest = 'test/integration/relay/release-order.test.ts';
 
 /** A message waits for its time. */
 export const waitingMutations: readonly Mutation[] = [
   {
     name: 'release-early',
     promise: neverEarly,
-    file: 'src/store/message/release.ts',
-    find: `state::text in ('waiting', 'retrying') and due_at <= outbox.clock()`,
-    replace: `state::text in ('waiting', 'retrying') and due_at <= outbox.clock() + interval '50 ms'`,
+    file: 'outbox.release_due()',
+    find: 'and m.due_at <= outbox.clock()',
+    replace: `and m.due_at <= outbox.clock() + interval '50 ms'`,
     test,
     title: 'a message is released at its due time, not 30 ms earlier',
   },
   {
     name: 'release-places-by-position',
-    promise: 'Order per key (I3)',
-    file: 'src/store/message/release.ts',
-    find: 'from (select * from due order by due_at, position) d',
-    replace: 'from (select * from due order by position) d',
+    promise: keyOrder,
+    file: 'outbox.release_due()',
+    find: 'order by d.due_at, d.position) d',
+    replace: 'order by d.position) d',
     test,
     title: 'two delayed messages of one key that',
   },
   {
+    name: 'release-overtakes-one-in-hand-elsewhere',
+    promise: keyOrder,
+    file: 'outbox.release_due()',
+    find: `where not (d.state = 'waiting' and`,
+    replace: `where not (false and d.state = 'waiting' and`,
+    test: orderTest,
+    title: 'is committed, no workflow releases a later one of its key',
+  },
+  {
+    name: 'release-leaves-earlier-ones-behind',
+    promise: 'Lateness is bounded (I7)',
+    file: 'outbox.release_due()',
+    find: 'order by w.due_at, w.position limit k.asked_for + 100',
+    replace: 'where w.id = any(p_ids) order by w.due_at, w.position limit k.asked_for + 100',
+    test: orderTest,
+    title: 'a workflow releases the earlier due messages of its key, too, and no later ones',
+  },
+  {
+    name: 'sweep-overtakes-one-in-hand-elsewhere',
+    promise: keyOrder,
+    file: 'outbox.sweep_part()',
+    find: `where not (d.state = 'waiting' and`,
+    replace: `where not (false and d.state = 'waiting' and`,
+    test: orderTest,
+    title: 'is committed, no sweep releases a later one of its key',
+  },
+  {
+    name: 'sweep-stops-at-what-is-behind-a-lock',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'outbox.sweep()',
+    find: 'exit when not is_full or released * 2 >= p_limit',
+    replace: 'exit when true',
+    test: orderTest,
+    title: 'messages behind a locked one do not use up the limit of a sweep, and the next one finds them',
+  },
+  {
     name: 'sweep-early',
     promise: neverEarly,
-    file: 'outbox.sweep()',
+    file: 'outbox.sweep_part()',
     find: 'and m.due_at <= outbox.clock() and m.due_at >=',
     replace: `and m.due_at <= outbox.clock() + interval '50 ms' and m.due_at >=`,
     test,
@@ -35,7 +73,7 @@ export const waitingMutations: readonly Mutation[] = [
   {
     name: 'sweep-waits-for-locks',
     promise: 'Lateness is bounded (I7)',
-    file: 'outbox.sweep()',
+    file: 'outbox.sweep_part()',
     find: 'limit p_limit for update skip locked',
     replace: 'limit p_limit for update',
     test,

@@ -9,7 +9,7 @@ afterEach(realTime);
 
 const look = 'from outbox.look(';
 const lanes = 'from outbox.want_lanes(';
-const release = 'with due as materialized';
+const release = 'from outbox.release_due(';
 const outcomes = 'from outbox.message_view where id = any';
 const lane = { topic: 'orders', lane: 3 };
 const quiet = [
