@@ -2055,6 +2055,11 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.lately(p_at timestamp with time zone, p_ms double precision)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$ select p_at > clock_timestamp() - p_ms * interval '1 ms' and p_at <= clock_timestamp() + p_ms * interval '1 ms' $function$;
+
 CREATE OR REPLACE FUNCTION outbox.limit_idle()
  RETURNS text
  LANGUAGE sql

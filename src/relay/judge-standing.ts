@@ -31,7 +31,11 @@ export function judgeStanding(
   for (const partition of waitingIn(seen)) {
     const at = seen.committed.get(partition) ?? null;
     const known = before.places[partition];
-    const place = known?.at === at ? known : { at, sinceMs: endedMs, told: false };
+    // A time in the future was written before the clock was set back.
+    const place =
+      known?.at === at
+        ? { ...known, sinceMs: Math.min(known.sinceMs, endedMs) }
+        : { at, sinceMs: endedMs, told: false };
     places[partition] = place;
     if (beganMs - place.sinceMs >= afterMs) standing.push(partition);
   }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { wantedBulks } from '../../src/store/bulk/starts.ts';
 import { bulkBenches } from '../support/fixtures/bulk-bench.ts';
 import { ada } from '../support/fixtures/operator.ts';
 
@@ -41,5 +42,28 @@ for (const [of, open] of bulkBenches) {
       'select pending, pending_since <= clock_timestamp() as past from outbox.bulk_operation',
     );
     expect(rows).toEqual([{ pending: [bench.idOf('A')], past: true }]);
+  });
+
+  test(`${of}: a clock that was set back by an hour does not keep a lost workflow from being started again`, async (end) => {
+    const bench = await open(end);
+    await bench.fail(['A']);
+    const { id } = await bench.start(failed, 'discard', ada);
+    const [row] = await bench.database.query<{ group: string | null }>(
+      'select consumer_group as "group" from outbox.bulk_operation',
+    );
+    const wanted = async () => {
+      const bulks = await wantedBulks(bench.database, row?.group ?? null);
+      return bulks.map((bulk) => bulk.id);
+    };
+    expect(await wanted()).toEqual([id]);
+    expect(await wanted()).toEqual([]);
+    await bench.database.query(
+      `update outbox.bulk_operation set told_at = told_at + interval '1 hour', updated_at = updated_at + interval '1 hour'`,
+    );
+
+    expect(await wanted()).toEqual([id]);
+
+    // No page has been done since, so the time of the last one is still ahead.
+    expect(await wanted()).toEqual([]);
   });
 }

@@ -1,5 +1,6 @@
 import { alertMutations } from './list/alerts.ts';
 import { bulkMutations } from './list/bulk.ts';
+import { clockMutations } from './list/clocks.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
 import { expiryMutations } from './list/expiry.ts';
@@ -74,6 +75,7 @@ export const mutations: readonly Mutation[] = [
   ...watchingMutations,
   ...wiringMutations,
   ...bulkMutations,
+  ...clockMutations,
   ...commandLineMutations,
   ...developmentMutations,
 ];

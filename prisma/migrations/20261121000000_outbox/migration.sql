@@ -17,6 +17,12 @@ create schema outbox;
 create function outbox.clock() returns timestamptz language sql stable
 as $$ select now() $$;
 
+-- True if a time is less than p_ms away from now, in the past or in the future. A time further ahead was written before the clock was set
+-- back, and must not hold up anything for as long as the clock was wrong. One just ahead may be of a clock that was set back by little: it
+-- counts as now, so that nobody does at once what somebody has just begun.
+create function outbox.lately(p_at timestamptz, p_ms float8) returns boolean language sql volatile
+as $$ select p_at > clock_timestamp() - p_ms * interval '1 ms' and p_at <= clock_timestamp() + p_ms * interval '1 ms' $$;
+
 -- UUID version 7: 48 bits of milliseconds, then random bits. Servers before version 18 have none of their own.
 create function outbox.uuid_v7() returns uuid language sql volatile
 as $$

@@ -21,7 +21,8 @@ export async function wantedBulks(sql: Sql, group: string | null): Promise<reado
     `with wanted as materialized (
        select b.id, coalesce(b.told_at = '-infinity', false) as replace from outbox.bulk_operation b
        where b.state = 'running' and b.consumer_group is not distinct from $2::text
-         and (b.told_at is null or greatest(b.told_at, b.updated_at) < clock_timestamp() - $1::float8 * interval '1 ms' or b.told_at = '-infinity')
+         and (b.told_at is null or b.told_at = '-infinity'
+           or not outbox.lately(b.told_at, $1::float8) and not outbox.lately(b.updated_at, $1::float8))
        order by b.created_at for update skip locked
      )
      update outbox.bulk_operation b set told_at = clock_timestamp() from wanted w where b.id = w.id

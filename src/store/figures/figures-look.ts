@@ -10,7 +10,7 @@ export async function beginFiguresLook(sql: Sql, everyMs: number): Promise<strin
   const [begun] = await sql.query<{ number: string }>(
     `insert into outbox.figures as f (number, began_at) values (1, clock_timestamp())
      on conflict (only_one) do update set number = f.number + 1, began_at = clock_timestamp()
-       where f.began_at <= clock_timestamp() - $1::float8 * interval '1 ms'
+       where not outbox.lately(f.began_at, $1::float8)
      returning f.number::text`,
     [everyMs],
   );
@@ -32,10 +32,13 @@ export async function noteFigures(sql: Sql, number: string, figures: Figures): P
   return noted.length > 0;
 }
 
-/** What was noted last, by any relay; `undefined`: nothing yet. */
+/**
+ * What was noted last, by any relay; `undefined`: nothing yet. What was noted in the future was noted before the clock was set back: nobody
+ * knows how old it is, so it counts as old as it is ahead.
+ */
 export async function readFiguresNote(sql: Sql): Promise<NotedFigures | undefined> {
   const [note] = await sql.query<NotedFigures>(
-    `select figures, noted::text as number, (extract(epoch from clock_timestamp() - noted_at) * 1000)::float8 as "agoMs"
+    `select figures, noted::text as number, (abs(extract(epoch from clock_timestamp() - noted_at)) * 1000)::float8 as "agoMs"
      from outbox.figures where noted is not null`,
   );
   return note;

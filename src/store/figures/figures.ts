@@ -91,6 +91,6 @@ export interface NotedFigures {
   readonly figures: Figures;
   /** Number of the reading: each has a higher one. */
   readonly number: string;
-  /** Milliseconds since they were noted. */
+  /** Milliseconds since they were noted, never negative. */
   readonly agoMs: number;
 }

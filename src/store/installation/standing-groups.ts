@@ -45,7 +45,7 @@ export async function beginGroupLooks(
     `insert into outbox.group_look as l (transport, address, number, began_at)
      select $1, a, 1, clock_timestamp() from unnest($2::text[]) a order by a collate "C"
      on conflict (transport, address) do update set number = l.number + 1, began_at = clock_timestamp()
-       where l.began_at <= clock_timestamp() - $3::float8 * interval '1 ms'
+       where not outbox.lately(l.began_at, $3::float8)
      returning l.transport, l.address, l.number::text, (extract(epoch from outbox.clock()) * 1000)::float8 as "beganMs"`,
     [transport, [...addresses], everyMs],
   );

@@ -118,7 +118,7 @@ export async function readOpenChanges(sql: Sql, topics: readonly string[]): Prom
   return sql.query<OpenChange>(
     `select id, topic, kind, wanted, step, actor from outbox.topic_change
      where topic = any($1) and kind = 'lanes'
-       and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 ms') order by topic`,
+       and (actor = $2 or not outbox.lately(begun_at, $3)) order by topic`,
     [[...topics], announcer, operatorMs],
   );
 }

@@ -14,6 +14,7 @@ const me = '00000000-0000-4000-8000-000000000001';
  */
 const exact = new Map<string, readonly string[]>([
   ['clock', ['outbox.clock()']],
+  ['lately', ['outbox.lately(clock_timestamp(), 1000)']],
   ['uuid_v7', ['outbox.uuid_v7()']],
   ['sha256', [`outbox.sha256('a')`]],
   ['exact', [`outbox.exact('1 day')`]],

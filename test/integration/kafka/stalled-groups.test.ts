@@ -194,6 +194,23 @@ test('a relay that dies in the call has told nobody, and the next one tells once
   expect(since).toEqual([since[0], since[0]]);
 });
 
+test('a group that stands is told although the clock was set back by an hour', { timeout }, async () => {
+  await on.fill(0, 3);
+  await on.move(0, 1);
+  const first = on.watch({ after: 60_000 });
+  const noted = () => on.database.query(`select from outbox.group_place where places <> '{}'`);
+  await expect.poll(noted, { timeout: 30_000 }).toHaveLength(1);
+  await first.stop();
+  await on.database.query(
+    `update outbox.group_place set places = jsonb_set(places, '{0,sinceMs}', to_jsonb((places #>> '{0,sinceMs}')::float8 + 3600000))`,
+  );
+  await on.database.query(`update outbox.group_look set began_at = began_at + interval '1 hour'`);
+
+  on.watch();
+
+  await expect.poll(() => on.told(), { timeout: 30_000 }).toEqual([on.group]);
+});
+
 test('a call that rejects is repeated at the next look', { timeout }, async () => {
   await on.fill(0, 3);
   await on.move(0, 1);

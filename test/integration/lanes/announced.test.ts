@@ -145,6 +145,22 @@ test('an overtaken call ends and moves nothing of the change that followed', asy
   expect(at.broker.labels).toEqual(['K1', 'K2']);
 });
 
+test('a change that its operator has left is completed although the clock was set back by an hour', async () => {
+  const { at, key } = await unannounced();
+  await announceTopics(at.database, policies, {});
+  const open = await at.begin();
+  await at.send('K1', { key }, open);
+  expect(await changeLanes(at.database, 'orders', 1, { actor: 'ann', timeout: 0 })).toMatchObject({
+    done: false,
+  });
+  await open.commit();
+  await at.database.query(`update outbox.topic_change set begun_at = begun_at + interval '1 hour'`);
+
+  expect(await completeChanges(at.database, ['orders'], {})).toEqual([]);
+
+  expect(await at.database.query('select from outbox.topic_change')).toEqual([]);
+});
+
 test('a relay that starts during an open sender delivers its topic in order once that has ended, and reports why not before', async (context) => {
   const stage = await openStage(context, {
     topics: [numbered('orders', { lanes: 4 }), numbered('invoices', { lanes: 2 })],

@@ -260,3 +260,23 @@ test('figures of a reading that a later one has overtaken are not noted', async 
 
   expect((await readFiguresNote(database))?.figures.relays).toBe(2);
 });
+
+test('a clock that was set back by an hour stops no reading, and makes no figures fresh', async ({
+  onTestFinished,
+}) => {
+  const lanes = await laneFixture();
+  onTestFinished(() => lanes.drop());
+  const { database } = lanes;
+  const number = await beginFiguresLook(database, 0);
+  await noteFigures(database, number ?? '', await readFigures(database));
+  await database.query(
+    `update outbox.figures set began_at = began_at + interval '1 hour', noted_at = noted_at + interval '1 hour'`,
+  );
+
+  expect((await readFiguresNote(database))?.agoMs).toBeGreaterThan(3_000_000);
+  expect(await beginFiguresLook(database, 60_000)).toBe('2');
+  expect(await beginFiguresLook(database, 60_000)).toBeUndefined();
+  // What is ahead by less than the interval has just begun.
+  await database.query(`update outbox.figures set began_at = clock_timestamp() + interval '30 seconds'`);
+  expect(await beginFiguresLook(database, 60_000)).toBeUndefined();
+});

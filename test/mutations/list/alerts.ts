@@ -75,7 +75,7 @@ export const alertMutations: readonly Mutation[] = [
     name: 'each-relay-reads-figures',
     promise,
     file: 'src/store/figures/figures-look.ts',
-    find: "where f.began_at <= clock_timestamp() - $1::float8 * interval '1 ms'",
+    find: 'where not outbox.lately(f.began_at, $1::float8)',
     replace: 'where $1::float8 > 0',
     test: 'test/integration/operations/figures.test.ts',
     title: 'one relay of two reads the figures of an interval',

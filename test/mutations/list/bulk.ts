@@ -79,4 +79,22 @@ export const bulkMutations: readonly Mutation[] = [
     test: 'test/integration/operations/bulk-selection.test.ts',
     title: 'what a dead relay has withdrawn is counted when ',
   },
+  {
+    name: 'bulk-start-waits-for-an-earlier-clock',
+    promise: clock,
+    file: 'src/store/bulk/starts.ts',
+    find: 'or not outbox.lately(b.told_at, $1::float8) and not outbox.lately(b.updated_at, $1::float8))',
+    replace: "or greatest(b.told_at, b.updated_at) < clock_timestamp() - $1::float8 * interval '1 ms')",
+    test: clocks,
+    title: 'does not keep a lost workflow from being started again',
+  },
+  {
+    name: 'bulk-started-at-each-look-till-its-next-page',
+    promise: clock,
+    file: 'src/store/bulk/starts.ts',
+    find: 'not outbox.lately(b.told_at, $1::float8) and ',
+    replace: '',
+    test: clocks,
+    title: 'does not keep a lost workflow from being started again',
+  },
 ];

@@ -17,8 +17,8 @@ export const laneNumberMutations: readonly Mutation[] = [
     name: 'changes-of-operators-left-alone',
     promise: 'A relay completes a change of lanes that its operator abandons',
     file: 'src/store/lane/topics.ts',
-    find: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 ms')",
-    replace: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 day')",
+    find: 'not outbox.lately(begun_at, $3)',
+    replace: 'not outbox.lately(begun_at, $3::float8 * 1000)',
     test: 'test/integration/lanes/abandoned.test.ts',
     title:
       'a change of lanes abandoned by its operator is completed by a running relay, in the name of the operator',

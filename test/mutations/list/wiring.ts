@@ -101,7 +101,7 @@ export const wiringMutations: readonly Mutation[] = [
     name: 'each-relay-looks-at-groups',
     promise: stalled,
     file: 'src/store/installation/standing-groups.ts',
-    find: "where l.began_at <= clock_timestamp() - $3::float8 * interval '1 ms'",
+    find: 'where not outbox.lately(l.began_at, $3::float8)',
     replace: 'where $3::float8 > 0',
     test: stalledTests,
     title: 'relays that run at once tell of each stall once, and ask the broker as often as one does',

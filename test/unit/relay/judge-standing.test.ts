@@ -73,6 +73,16 @@ test('a partition that stands once the told ones have moved is a stall of its ow
   ).toBeUndefined();
 });
 
+test('a group that stands since a time in the future stands since now: the clock was set back', () => {
+  const known = { places: { 0: { at: '5', sinceMs: 3_600_000, told: false } } };
+  const now = judgeStanding(known, seen({ 0: ['5', '9'] }), at(1_000), afterMs);
+  expect(now.places).toEqual({ 0: { at: '5', sinceMs: 1_000, told: false } });
+  expect(judgeStanding(now, seen({ 0: ['5', '9'] }), at(2_000), afterMs).stalled).toEqual({
+    sinceMs: 1_000,
+    partitions: [0],
+  });
+});
+
 test('the time that a broker took to answer does not count', () => {
   const first = judgeStanding(nothing, seen({ 0: ['5', '9'] }), { beganMs: 0, endedMs: 800 }, afterMs);
   const slow = { beganMs: 1_700, endedMs: 5_000 };
