@@ -13,9 +13,15 @@ export interface AlertDestination {
   readonly error: string | null;
 }
 
+/** How long a destination rests after many failures. */
+const longestRestMs = 300_000;
+
 /**
  * Takes a destination for one message, unless another relay has it, it rests after a failure, or it was told just now. A relay
  * that dies in between loses it when the lease ends, and the message may be told twice.
+ *
+ * No lease and no rest reaches beyond the longest, so one that reaches twice as far was written before the clock was set back, and
+ * counts as over. The message that is on its way under such a lease may be told twice.
  */
 export async function takeDestination(
   sql: Sql,
@@ -25,8 +31,9 @@ export async function takeDestination(
   const taken = await sql.query(
     `insert into outbox.alert_destination as d (name, leased_until) values ($1, clock_timestamp() + $2::float8 * interval '1 ms')
      on conflict (name) do update set leased_until = excluded.leased_until
-       where d.leased_until <= clock_timestamp()
-         and (d.told_at is null or d.told_at <= clock_timestamp() - $3::float8 * interval '1 ms')
+       where d.leased_until not between clock_timestamp()
+           and clock_timestamp() + 2 * greatest($2::float8, ${longestRestMs}) * interval '1 ms'
+         and outbox.lately(d.told_at, $3::float8) is not true
      returning name`,
     [name, leaseMs, gapMs],
   );
@@ -74,7 +81,7 @@ export async function noteUntold(
 ): Promise<{ readonly failures: number; readonly retryInMs: number } | undefined> {
   const [row] = await sql.query<{ failures: number; retryInMs: number }>(
     `with failed as (
-       select name, failures + 1 as failures, least(300000, 1000 * 2 ^ least(failures, 20))::float8 as rest
+       select name, failures + 1 as failures, least(${longestRestMs}, 1000 * 2 ^ least(failures, 20))::float8 as rest
        from outbox.alert_destination where name = $1 for update
      )
      update outbox.alert_destination d

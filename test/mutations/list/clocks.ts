@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.ts';
 const promise = 'A clock that was set back silences nothing';
 const figures = 'test/integration/operations/figures.test.ts';
 const readings = 'a clock that was set back by an hour stops no reading, and makes no figures fresh';
+const destinations = 'test/integration/alerts/destinations.test.ts';
 
 /** A time that was written while the clock was ahead is taken for one that is yet to come. */
 export const clockMutations: readonly Mutation[] = [
@@ -41,6 +42,33 @@ export const clockMutations: readonly Mutation[] = [
     replace: '(extract(epoch from clock_timestamp() - noted_at) * 1000)',
     test: figures,
     title: readings,
+  },
+  {
+    name: 'lease-of-an-earlier-clock-lasts',
+    promise,
+    file: 'src/store/alerts/destinations.ts',
+    find: '2 * greatest($2::float8,',
+    replace: '20 * greatest($2::float8,',
+    test: destinations,
+    title: 'a lease from before the clock was set back by an hour is over',
+  },
+  {
+    name: 'rest-of-a-destination-counts-as-wrong',
+    promise,
+    file: 'src/store/alerts/destinations.ts',
+    find: '2 * greatest($2::float8, ${longestRestMs})',
+    replace: '2 * $2::float8',
+    test: destinations,
+    title: 'a destination that has failed often rests for five minutes, whatever the lease',
+  },
+  {
+    name: 'told-by-an-earlier-clock-rests',
+    promise,
+    file: 'src/store/alerts/destinations.ts',
+    find: 'outbox.lately(d.told_at, $3::float8) is not true',
+    replace: "(d.told_at is null or d.told_at <= clock_timestamp() - $3::float8 * interval '1 ms')",
+    test: destinations,
+    title: 'a destination that was told before the clock was set back by an hour is told at once',
   },
   {
     name: 'looks-wait-for-an-earlier-clock',
