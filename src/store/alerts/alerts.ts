@@ -25,6 +25,9 @@ export interface AlertPace {
   readonly calmReadings: number;
 }
 
+/** Whether the news of `a` came so long ago, or lies so far in the future: then the clock was set back since. */
+const isOldNews = `abs(extract(epoch from outbox.clock() - a.news_at) * 1000) >= $2::float8`;
+
 /** Rows of alerts that are over are kept for this time, and for as long after a silence, which may have hidden their end. */
 const keptMs = 24 * 60 * 60_000;
 
@@ -53,8 +56,8 @@ export async function noteAlerts(
        on conflict (rule, subject) do update set
          calm = 0, figure = excluded.figure, text = excluded.text, next = excluded.next, over_at = null,
          since = case when a.over_at is null then a.since else excluded.since end,
-         news = a.news + (a.over_at is not null or a.news_at <= outbox.clock() - $2::float8 * interval '1 ms')::integer,
-         news_at = case when a.over_at is not null or a.news_at <= outbox.clock() - $2::float8 * interval '1 ms'
+         news = a.news + (a.over_at is not null or ${isOldNews})::integer,
+         news_at = case when a.over_at is not null or ${isOldNews}
            then excluded.news_at else a.news_at end
        returning rule, subject, text, case when since = outbox.clock() then 'began' end as change`,
       [JSON.stringify(firing), againMs],

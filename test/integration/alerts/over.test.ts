@@ -55,3 +55,13 @@ test('the end of an alert that a silence of days has hidden is told when the sil
 
   expect(await news()).toMatchObject([{ rule: 'failed', known: true, overAt: expect.any(Date) }]);
 });
+
+test('what goes on is told again although the clock was set back by two hours', async (context) => {
+  const database = await emptyDatabase(context);
+  await judge(database, [failed]);
+  await database.query(`update outbox.alert set news_at = news_at + interval '2 hours'`);
+  for (let reading = 1; reading <= 2; reading += 1) {
+    await judge(database, [failed]);
+    expect(await readNews(database, 'webhook')).toMatchObject([{ news: '2' }]);
+  }
+});

@@ -71,6 +71,15 @@ export const clockMutations: readonly Mutation[] = [
     title: 'a destination that was told before the clock was set back by an hour is told at once',
   },
   {
+    name: 'news-wait-for-an-earlier-clock',
+    promise,
+    file: 'src/store/alerts/alerts.ts',
+    find: 'abs(extract(epoch from outbox.clock() - a.news_at) * 1000)',
+    replace: 'extract(epoch from outbox.clock() - a.news_at) * 1000',
+    test: 'test/integration/alerts/over.test.ts',
+    title: 'what goes on is told again although the clock was set back by two hours',
+  },
+  {
     name: 'looks-wait-for-an-earlier-clock',
     promise,
     file: 'src/store/installation/standing-groups.ts',
