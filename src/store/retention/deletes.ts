@@ -26,7 +26,12 @@ export async function readNotedLanes(sql: Sql): Promise<readonly Lane[]> {
   return sql.query<Lane>('select topic, n as lane from outbox.lane order by topic, n');
 }
 
-/** Deletes recorded batches of a lane that are older than every leaf of the log, and whose other messages have all been archived. */
+/** The first position of the lane in leaves of the log; null: it has none there. */
+const firstIn = (parent: string): string =>
+  `(select l.position from outbox.${parent} l
+     where l.topic = $1 and l.lane = $2 and l.state = 'ready' and l.position > 0 order by l.position limit 1)`;
+
+/** Deletes recorded batches of a lane that have no message in a leaf of the log, and whose other messages have all been archived. */
 export async function deleteBatches(
   sql: Sql,
   { topic, lane }: Lane,
@@ -43,6 +48,9 @@ export async function deleteBatches(
        select ctid from page p where (
          select m.position from only outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready'
            and m.position > 0 and m.position between p.first_position and p.last_position order by m.position limit 1) is null
+         -- The time of a leaf keeps the pages short. It is too late for the batches of a leaf if the clock was set back after it had been
+         -- opened. The three in the order in which leaves move.
+         and (p.last_position < least(${firstIn('log')}, ${firstIn('log_passed')}, ${firstIn('log_history')})) is not false
      ), picked as materialized (
        select b.ctid from outbox.batch b where b.ctid = any(array(select ctid from free)) for update skip locked
      ), gone as (delete from outbox.batch b where b.ctid = any(array(select ctid from picked)) returning 1)
