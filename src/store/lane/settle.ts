@@ -122,6 +122,15 @@ async function changeMessages(sql: Sql, lane: Lane, { changes, claimSnapshot }: 
 }
 
 /**
+ * The changed rows, locked in the order of ids like those of a canceled key. A cancel keeps the locks of messages that became ready
+ * while it waited for them; in another order it and a settle could wait for each other.
+ */
+const mine = `mine as materialized (
+       select m.id from only outbox.message m where m.id = any($1::uuid[]) and m.state::text in ('ready', 'confirmed')
+       order by m.id for update
+     )`;
+
+/**
  * Every change is a compare-and-set on what was claimed: a row that has another state meanwhile keeps it. So does one that has
  * become ready again, which this settle has changed before if it is repeated: each way back renews the xid, and the snapshot of
  * the claim does not see it. A message whose receipt was faster stays confirmed, and gets its partition and offset. Which
@@ -136,7 +145,7 @@ async function applyChanges(
   claimSnapshot: string,
 ): Promise<ReadonlySet<string>> {
   const rows = await sql.query<{ id: string }>(
-    `with changed as (
+    `with ${mine}, changed as (
        update only outbox.message m set
          state = case when m.state = 'ready' then c.state else m.state end,
          -- Renewed so that it is noticed: a row that is put back by the next claim, one that retries by the starter.
@@ -158,8 +167,8 @@ async function applyChanges(
          updated_at = outbox.clock()
        from unnest($1::uuid[], $2::outbox.state[], $3::text[], $4::text[], $5::float8[], $6::boolean[], $7::integer[], $8::bigint[])
            as c(id, state, attempt, error, retry_in_ms, maybe_published, partition, "offset"),
-         outbox.topic t
-       where m.id = c.id and t.name = m.topic and pg_visible_in_snapshot(m.xid, $11::pg_snapshot)
+         mine, outbox.topic t
+       where m.id = c.id and mine.id = c.id and t.name = m.topic and pg_visible_in_snapshot(m.xid, $11::pg_snapshot)
          and (m.state::text = 'ready' or m.state::text = 'confirmed' and c.state = 'published' and m.published_at is null)
        returning m.id, c.attempt, c.error, c.partition, c."offset"
      ), tried as (

@@ -13,7 +13,7 @@ afterEach(() => fixture.drop());
 function losingOneSettle(meanwhile: () => Promise<void>): Database {
   let lost = false;
   return afterCommits(fixture.database, async (texts) => {
-    if (lost || !texts.some((text) => text.includes('with changed as'))) return;
+    if (lost || !texts.some((text) => text.includes('changed as ('))) return;
     lost = true;
     await meanwhile();
     throw new Error('The connection ended before the answer to the commit.');

@@ -22,6 +22,14 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/integration/database/pool-isolation.test.ts',
   },
   {
+    name: 'settle-locks-in-no-order',
+    promise: 'A committed cancel holds (I5)',
+    file: 'src/store/lane/settle.ts',
+    find: `order by m.id for update`,
+    replace: `order by m.position for update`,
+    test: 'test/integration/relay/settle-locks.test.ts',
+  },
+  {
     name: 'no-answer-counts-as-unsent',
     promise: 'No loss (I1)',
     file: 'src/relay/publish-batch.ts',

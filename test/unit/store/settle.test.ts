@@ -3,7 +3,7 @@ import { isFailure, type SettledChange, type Settlement, settle } from '../../..
 import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
 
 const pass = 'select outbox.pass(';
-const changed = 'with changed as';
+const changed = 'changed as (';
 const takeOut = 'outbox.take_out(';
 const settlement: Settlement = {
   owner: 'me',
