@@ -23,7 +23,14 @@ async function drainPastLate(late: 'running' | 'newest', label: string): Promise
   await early.commit();
   await fixture.drain();
   const [{ xid } = { xid: '' }] = await open.query<{ xid: string }>('select pg_current_xact_id() as xid');
-  if (late === 'newest') await fixture.database.query(`update outbox.lane set snapshot = '${xid}:${xid}:'`);
+  // A snapshot from just before it began: transactions of other databases that ran then may still run.
+  if (late === 'newest')
+    await fixture.database.query(
+      `update outbox.lane set snapshot = format('%s:%s:%s', pg_snapshot_xmin(pg_current_snapshot()), $1::text, (select
+         string_agg(r.xid::text, ',' order by r.xid) from pg_snapshot_xip(pg_current_snapshot()) r (xid)
+         where r.xid < $1::text::xid8))::pg_snapshot`,
+      [xid],
+    );
   return open;
 }
 
