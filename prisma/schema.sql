@@ -1,6 +1,15 @@
 -- The schema "outbox" as the migrations make it, by name: to read, and to see what a change of them changes. Nobody runs it.
 -- Made by `npm run schema`; the same on PostgreSQL 15 to 18.
 
+create type outbox.due_message as (
+  id uuid,
+  topic text,
+  key text,
+  "position" bigint,
+  due_at timestamp with time zone,
+  state outbox.state
+);
+
 create type outbox.state as enum (
   'waiting',
   'ready',
@@ -2715,7 +2724,7 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.release_due(p_ids uuid[])
- RETURNS TABLE(topic text, lane integer)
+ RETURNS TABLE(lanes text[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -2732,8 +2741,9 @@ begin
   with asked as materialized (
     select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
     where m.id = any(p_ids) and m.state::text in ('waiting', 'retrying')
-  ), due as materialized (
-    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
+  )
+  select r.lanes from outbox.release_locked(array(
+    select (m.id, m.topic, m.key, m.position, m.due_at, m.state)::outbox.due_message from only outbox.message m
     where m.id = any(array(
         select a.id from asked a where a.state = 'retrying' or a.key is null
         union all
@@ -2744,16 +2754,34 @@ begin
           select w.id from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
           order by w.due_at, w.position limit k.asked_for + 100) w))
       and m.state::text in ('waiting', 'retrying') and m.due_at <= outbox.clock()
-    for update skip locked
-  ), mine as materialized (
-    select array_agg(d.id) as ids from due d
+    for update skip locked)) r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.release_locked(p_due outbox.due_message[])
+ RETURNS TABLE(locked integer, released integer, last_due timestamp with time zone, lanes text[], topics text[], keys text[])
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with due as materialized (
+    select d.* from unnest(p_due) d
   ), held as materialized (
     select array_agg(k.topic) as topics, array_agg(k.key) as keys from (
       select d.topic, d.key, max(d.due_at) as due_at, max(d.position) as position from due d
       where d.state = 'waiting' and d.key is not null group by d.topic, d.key
     ) k cross join lateral (
       select from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
-      where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+      where w.id not in (select o.id from unnest(p_due) o)
       order by w.due_at, w.position limit 1) w
   ), placed as materialized (
     select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
@@ -2762,7 +2790,7 @@ begin
       where not (d.state = 'waiting' and d.key is not null
         and (d.topic, d.key) in (select o.topic, o.key from held h, unnest(h.topics, h.keys) o (topic, key))
         and (select w.id from outbox.waiting_of_key(d.topic, d.key, d.due_at, d.position) w
-          where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
+          where w.id not in (select o.id from unnest(p_due) o)
           order by w.due_at, w.position limit 1) is not null)
       order by d.due_at, d.position) d
   ), freed as (
@@ -2770,7 +2798,9 @@ begin
     from placed p where m.id = p.id
     returning m.topic, m.lane
   )
-  select distinct f.topic, f.lane from freed f;
+  select (select count(*)::integer from due), (select count(*)::integer from freed), (select max(d.due_at) from due d),
+    array(select f.topic || '/' || f.lane from freed f group by f.topic, f.lane), h.topics, h.keys
+  from held h;
 end
 $function$;
 
@@ -3276,41 +3306,13 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-  with due as materialized (
-    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
+  select r.* from outbox.release_locked(array(
+    select (m.id, m.topic, m.key, m.position, m.due_at, m.state)::outbox.due_message from only outbox.message m
     where m.state in ('waiting', 'retrying') and m.due_at <= outbox.clock() and m.due_at >= coalesce(p_from, '-infinity')
       and (m.due_at <= outbox.clock() - p_grace or m.topic = any(p_punctual))
       and (m.state = 'retrying' or m.key is null
         or (m.topic, m.key) not in (select o.topic, o.key from unnest(p_without_topics, p_without_keys) o (topic, key)))
-    order by m.due_at, m.position limit p_limit for update skip locked
-  ), mine as materialized (
-    select array_agg(d.id) as ids from due d
-  ), held as materialized (
-    select array_agg(k.topic) as topics, array_agg(k.key) as keys from (
-      select d.topic, d.key, max(d.due_at) as due_at, max(d.position) as position from due d
-      where d.state = 'waiting' and d.key is not null group by d.topic, d.key
-    ) k cross join lateral (
-      select from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
-      where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
-      order by w.due_at, w.position limit 1) w
-  ), placed as materialized (
-    select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
-    from (
-      select * from due d
-      where not (d.state = 'waiting' and d.key is not null
-        and (d.topic, d.key) in (select o.topic, o.key from held h, unnest(h.topics, h.keys) o (topic, key))
-        and (select w.id from outbox.waiting_of_key(d.topic, d.key, d.due_at, d.position) w
-          where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
-          order by w.due_at, w.position limit 1) is not null)
-      order by d.due_at, d.position) d
-  ), freed as (
-    update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
-    from placed p where m.id = p.id
-    returning m.topic, m.lane
-  )
-  select (select count(*)::integer from due), (select count(*)::integer from freed), (select max(d.due_at) from due d),
-    array(select f.topic || '/' || f.lane from freed f group by f.topic, f.lane), h.topics, h.keys
-  from held h;
+    order by m.due_at, m.position limit p_limit for update skip locked)) r;
 end
 $function$;
 

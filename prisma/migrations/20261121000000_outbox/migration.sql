@@ -2012,7 +2012,7 @@ end
 $$;
 
 -- The waiting messages of a key up to a due time and position, in whose order they are released. Inlined into its callers, which have the
--- settings of outbox.sweep_part.
+-- settings of outbox.release_locked.
 --
 -- The states are those of message_open_key, and `case` is its column: no other index fits, whatever the statistics say.
 create function outbox.waiting_of_key(p_topic text, p_key text, p_due timestamptz, p_position bigint)
@@ -2023,18 +2023,71 @@ as $$
     and (case when w.state = 'waiting' then w.due_at end, w.position) <= (p_due, p_position)
 $$;
 
--- One part of outbox.sweep, without the keys `p_without_…`. `locked`: how many messages it has locked, of which the last is due at
--- `last_due`. `topics`, `keys`: those of messages that it has locked and not released; it may name others, too.
+-- What a release must know of a due message, so that it need not read its row again.
+create type outbox.due_message as (
+  id uuid, topic text, key text, "position" bigint, due_at timestamptz, state outbox.state
+);
+
+-- Makes due messages ready that the caller has just locked, but none behind an earlier one of its key that is not among them. `locked`: how
+-- many it was given, of which the last is due at `last_due`; `lanes`: those of the released ones, as "topic/lane". `topics`, `keys`: those of
+-- messages that it has not released; it may name others, too.
 --
 -- A waiting message gets a new, higher position, so of one key they must become ready in the order of due times and positions. Relays
 -- lock them concurrently: relay 1 the first, relay 2 the second, which would be ahead if it committed first. So a message stays waiting
--- behind an earlier one of its key that is waiting in the snapshot of this statement and that it has not locked (`mine`). What is not
--- waiting there has been released before, at a lower position, or was canceled. What was released after the snapshot still waits
--- there: that costs another sweep, never the order. The same holds while a transaction that is not committed has canceled or moved
--- the earlier one: it may be rolled back. Retrying messages keep their positions, by which claims order them; they wait for nothing.
+-- behind an earlier one of its key that is waiting in the snapshot of this statement, which is later than the locks, and that is not
+-- in `p_due`. What is not waiting there has been released before, at a lower position, or was canceled. While a transaction that is not
+-- committed has canceled or moved the earlier one, it waits there, and that may be rolled back. Retrying messages keep their positions, by
+-- which claims order them; they wait for nothing.
 --
--- `held` is found at the cost of one row per key. Its row comparison includes some that are behind all of `mine`, so for what it names
+-- `held` is found at the cost of one row per key. Its row comparison includes some that are behind all of `p_due`, so for what it names
 -- each message is looked at. Why `unnest`: its estimate is low, and PostgreSQL hashes what it believes to be small.
+create function outbox.release_locked(p_due outbox.due_message[])
+returns table (locked integer, released integer, last_due timestamptz, lanes text[], topics text[], keys text[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with due as materialized (
+    select d.* from unnest(p_due) d
+  ), held as materialized (
+    select array_agg(k.topic) as topics, array_agg(k.key) as keys from (
+      select d.topic, d.key, max(d.due_at) as due_at, max(d.position) as position from due d
+      where d.state = 'waiting' and d.key is not null group by d.topic, d.key
+    ) k cross join lateral (
+      select from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
+      where w.id not in (select o.id from unnest(p_due) o)
+      order by w.due_at, w.position limit 1) w
+  ), placed as materialized (
+    select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
+    from (
+      select * from due d
+      where not (d.state = 'waiting' and d.key is not null
+        and (d.topic, d.key) in (select o.topic, o.key from held h, unnest(h.topics, h.keys) o (topic, key))
+        and (select w.id from outbox.waiting_of_key(d.topic, d.key, d.due_at, d.position) w
+          where w.id not in (select o.id from unnest(p_due) o)
+          order by w.due_at, w.position limit 1) is not null)
+      order by d.due_at, d.position) d
+  ), freed as (
+    update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
+    from placed p where m.id = p.id
+    returning m.topic, m.lane
+  )
+  select (select count(*)::integer from due), (select count(*)::integer from freed), (select max(d.due_at) from due d),
+    array(select f.topic || '/' || f.lane from freed f group by f.topic, f.lane), h.topics, h.keys
+  from held h;
+end
+$$;
+
+-- One part of outbox.sweep, without the keys `p_without_…`.
 create function outbox.sweep_part(
   p_punctual text[], p_limit integer, p_grace interval, p_from timestamptz, p_without_topics text[], p_without_keys text[]
 ) returns table (locked integer, released integer, last_due timestamptz, lanes text[], topics text[], keys text[])
@@ -2051,41 +2104,13 @@ as $$
 #variable_conflict use_column
 begin
   return query
-  with due as materialized (
-    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
+  select r.* from outbox.release_locked(array(
+    select (m.id, m.topic, m.key, m.position, m.due_at, m.state)::outbox.due_message from only outbox.message m
     where m.state in ('waiting', 'retrying') and m.due_at <= outbox.clock() and m.due_at >= coalesce(p_from, '-infinity')
       and (m.due_at <= outbox.clock() - p_grace or m.topic = any(p_punctual))
       and (m.state = 'retrying' or m.key is null
         or (m.topic, m.key) not in (select o.topic, o.key from unnest(p_without_topics, p_without_keys) o (topic, key)))
-    order by m.due_at, m.position limit p_limit for update skip locked
-  ), mine as materialized (
-    select array_agg(d.id) as ids from due d
-  ), held as materialized (
-    select array_agg(k.topic) as topics, array_agg(k.key) as keys from (
-      select d.topic, d.key, max(d.due_at) as due_at, max(d.position) as position from due d
-      where d.state = 'waiting' and d.key is not null group by d.topic, d.key
-    ) k cross join lateral (
-      select from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
-      where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
-      order by w.due_at, w.position limit 1) w
-  ), placed as materialized (
-    select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
-    from (
-      select * from due d
-      where not (d.state = 'waiting' and d.key is not null
-        and (d.topic, d.key) in (select o.topic, o.key from held h, unnest(h.topics, h.keys) o (topic, key))
-        and (select w.id from outbox.waiting_of_key(d.topic, d.key, d.due_at, d.position) w
-          where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
-          order by w.due_at, w.position limit 1) is not null)
-      order by d.due_at, d.position) d
-  ), freed as (
-    update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
-    from placed p where m.id = p.id
-    returning m.topic, m.lane
-  )
-  select (select count(*)::integer from due), (select count(*)::integer from freed), (select max(d.due_at) from due d),
-    array(select f.topic || '/' || f.lane from freed f group by f.topic, f.lane), h.topics, h.keys
-  from held h;
+    order by m.due_at, m.position limit p_limit for update skip locked)) r;
 end
 $$;
 
@@ -2128,12 +2153,11 @@ end
 $$;
 
 -- Releases those of the messages that are due, with the earlier due ones of their keys, because none may overtake them; the lanes of
--- what is released. What is behind a locked one stays waiting, as in outbox.sweep_part, and so does what has more than a hundred others
--- before it: a sweep releases those.
+-- what is released, as "topic/lane". What has more than a hundred others before it stays waiting: a sweep releases those.
 --
 -- Here and in other statements the state of a row that is found by id is compared as `state::text`, which matches no partial index: after
 -- a bulk load the statistics say that nothing waits, and the planner would scan all waiting rows for each id.
-create function outbox.release_due(p_ids uuid[]) returns table (topic text, lane integer) language plpgsql volatile
+create function outbox.release_due(p_ids uuid[]) returns table (lanes text[]) language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -2149,8 +2173,9 @@ begin
   with asked as materialized (
     select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
     where m.id = any(p_ids) and m.state::text in ('waiting', 'retrying')
-  ), due as materialized (
-    select m.id, m.topic, m.key, m.position, m.due_at, m.state from only outbox.message m
+  )
+  select r.lanes from outbox.release_locked(array(
+    select (m.id, m.topic, m.key, m.position, m.due_at, m.state)::outbox.due_message from only outbox.message m
     where m.id = any(array(
         select a.id from asked a where a.state = 'retrying' or a.key is null
         union all
@@ -2161,33 +2186,7 @@ begin
           select w.id from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
           order by w.due_at, w.position limit k.asked_for + 100) w))
       and m.state::text in ('waiting', 'retrying') and m.due_at <= outbox.clock()
-    for update skip locked
-  ), mine as materialized (
-    select array_agg(d.id) as ids from due d
-  ), held as materialized (
-    select array_agg(k.topic) as topics, array_agg(k.key) as keys from (
-      select d.topic, d.key, max(d.due_at) as due_at, max(d.position) as position from due d
-      where d.state = 'waiting' and d.key is not null group by d.topic, d.key
-    ) k cross join lateral (
-      select from outbox.waiting_of_key(k.topic, k.key, k.due_at, k.position) w
-      where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
-      order by w.due_at, w.position limit 1) w
-  ), placed as materialized (
-    select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
-    from (
-      select * from due d
-      where not (d.state = 'waiting' and d.key is not null
-        and (d.topic, d.key) in (select o.topic, o.key from held h, unnest(h.topics, h.keys) o (topic, key))
-        and (select w.id from outbox.waiting_of_key(d.topic, d.key, d.due_at, d.position) w
-          where w.id not in (select o.id from mine, unnest(mine.ids) o (id))
-          order by w.due_at, w.position limit 1) is not null)
-      order by d.due_at, d.position) d
-  ), freed as (
-    update only outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
-    from placed p where m.id = p.id
-    returning m.topic, m.lane
-  )
-  select distinct f.topic, f.lane from freed f;
+    for update skip locked)) r;
 end
 $$;
 

@@ -43,8 +43,11 @@ export async function releaseMessages(
   sql: Sql,
   ids: readonly string[],
 ): Promise<{ readonly answers: ReleaseAnswers; readonly lanes: readonly Lane[] }> {
-  const lanes = await sql.query<Lane>('select topic, lane from outbox.release_due($1::uuid[])', [[...ids]]);
-  return { lanes, answers: await readOutcomes(sql, ids) };
+  const [row] = await sql.query<{ lanes: string }>(
+    `select array_to_string(lanes, ' ') as lanes from outbox.release_due($1::uuid[])`,
+    [[...ids]],
+  );
+  return { lanes: lanesOfNudge(row?.lanes ?? ''), answers: await readOutcomes(sql, ids) };
 }
 
 /** The states of messages. */

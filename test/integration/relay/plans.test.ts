@@ -17,6 +17,7 @@ import {
   planNodes,
   statementOf,
 } from '../../support/fixtures/query-plan.ts';
+import { waitingMessages } from '../../support/fixtures/waiting-messages.ts';
 
 turnNoLeaves();
 
@@ -233,16 +234,14 @@ test('a sweep and the search for messages without a workflow are quick with 200,
 test('a full sweep reads no more than it releases', async () => {
   await fixture.database.query(
     `update outbox.message set due_at = now() - interval '1 minute' where id in
-       (select id from outbox.message where state = 'waiting' order by due_at limit 2000)`,
+       (select id from outbox.message where state = 'waiting' order by due_at limit 3000)`,
   );
-  const nodes = await functionPlanNodes(fixture.database, 'sweep_part', [
-    '{}',
-    '1000',
-    '200 ms',
-    null,
-    '{}',
-    '{}',
-  ]);
+  const values = ['{}', '1000', '200 ms', null, '{}', '{}'];
+  const locked = await waitingMessages(fixture.database, 1_000);
+  const nodes = [
+    ...(await functionPlanNodes(fixture.database, 'release_locked', [locked])),
+    ...(await functionPlanNodes(fixture.database, 'sweep_part', values)),
+  ];
 
   expect(scannedOf(nodes)).toEqual([]);
   // The second one of a key is for messages behind a locked one.

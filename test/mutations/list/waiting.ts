@@ -19,7 +19,7 @@ export const waitingMutations: readonly Mutation[] = [
   {
     name: 'release-places-by-position',
     promise: keyOrder,
-    file: 'outbox.release_due()',
+    file: 'outbox.release_locked()',
     find: 'order by d.due_at, d.position) d',
     replace: 'order by d.position) d',
     test,
@@ -28,7 +28,7 @@ export const waitingMutations: readonly Mutation[] = [
   {
     name: 'release-overtakes-one-in-hand-elsewhere',
     promise: keyOrder,
-    file: 'outbox.release_due()',
+    file: 'outbox.release_locked()',
     find: `where not (d.state = 'waiting' and`,
     replace: `where not (false and d.state = 'waiting' and`,
     test: orderTest,
@@ -42,15 +42,6 @@ export const waitingMutations: readonly Mutation[] = [
     replace: 'where w.id = any(p_ids) order by w.due_at, w.position limit k.asked_for + 100',
     test: orderTest,
     title: 'a workflow releases the earlier due messages of its key, too, and no later ones',
-  },
-  {
-    name: 'sweep-overtakes-one-in-hand-elsewhere',
-    promise: keyOrder,
-    file: 'outbox.sweep_part()',
-    find: `where not (d.state = 'waiting' and`,
-    replace: `where not (false and d.state = 'waiting' and`,
-    test: orderTest,
-    title: 'is committed, no sweep releases a later one of its key',
   },
   {
     name: 'sweep-stops-at-what-is-behind-a-lock',

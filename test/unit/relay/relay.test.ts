@@ -196,7 +196,7 @@ test('a release makes the message ready, wakes its lane and waits for the outcom
   void relay.drain(lane, new AbortController().signal, () => undefined);
   await pass(0);
   const claims = database.valuesOf(asked.claim).length;
-  database.on(release, [lane]).on(outcomes, [row('ready')]);
+  database.on(release, [{ lanes: 'orders/3' }]).on(outcomes, [row('ready')]);
   const answer = soFar(relay.release('a'));
   await pass(0);
   expect(database.valuesOf(asked.claim)).toHaveLength(claims + 1);
