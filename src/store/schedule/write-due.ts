@@ -56,10 +56,16 @@ export async function writeDue(database: Database, name: string, at: Date): Prom
 async function lockDue(sql: Sql, name: string, at: Date): Promise<DueRow | undefined> {
   await sql.query('select from outbox.schedule where name = $1::text for no key update', [name]);
   const [row] = await sql.query<DueRow>(
-    `select s.topic, s.payload, s.key, s.ref, s.expires_after_ms::float8 as "expiresAfterMs", s.headers, s.removed, s.paused, d.id,
+    `with recursive previous as (
+       select s.last_message_id as id from outbox.schedule s where s.name = $1::text
+       union all
+       -- Its copy, if an operator edited it.
+       select c.id from previous p join only outbox.message c on c.supersedes = p.id
+     )
+     select s.topic, s.payload, s.key, s.ref, s.expires_after_ms::float8 as "expiresAfterMs", s.headers, s.removed, s.paused, d.id,
        outbox.clock() > $2::text::timestamptz + outbox.exact(s.catch_up_ms * interval '1 ms') as late,
-       s.overlap = 'skip' and s.last_message_id is distinct from d.id and exists (select from outbox.message_view v
-         where v.id = s.last_message_id and v.state in ('waiting', 'ready', 'blocked', 'retrying')) as busy
+       s.overlap = 'skip' and s.last_message_id is distinct from d.id and exists (select from previous p
+         join outbox.message_view v on v.id = p.id where v.state in ('waiting', 'ready', 'blocked', 'retrying')) as busy
      from outbox.schedule s cross join outbox.installation i
      cross join lateral (select overlay(overlay(outbox.sha256(i.id || '/' || s.name || '/' || $2::text) placing '8' from 13 for 1)
        placing '8' from 17 for 1) as hash) h

@@ -158,6 +158,24 @@ test('with overlap skip a time writes nothing while the previous message is to b
   expect(await written()).toHaveLength(3);
 });
 
+test('with overlap skip a time writes nothing while the edited copy of the previous message is to be sent', async () => {
+  await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, overlap: 'skip' }));
+  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
+  const at = operations({ database: { url: made.url } });
+  const author = { actor: 'ada', reason: 'a typing error' };
+  for (let n = 2; n <= 3; n += 1) {
+    const failed = await made.database.query<{ id: string }>(
+      `update outbox.message set state = 'failed' where state = 'ready' returning id`,
+    );
+    await at.edit(failed[0]?.id ?? '', { ...author, payload: { n } });
+  }
+  await at.close();
+
+  expect(await writeDue(made.database, 'a', ago(8))).toBe('busy');
+  await made.database.query(`update outbox.message set state = 'failed' where state = 'ready'`);
+  expect(await writeDue(made.database, 'a', ago(7))).toBe('written');
+});
+
 test('a repeat that is tried again is found and canceled by the ref of its schedule, and the next one is written', async () => {
   const put = (ref: string) =>
     commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, ref, overlap: 'skip' }));

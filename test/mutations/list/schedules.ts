@@ -51,6 +51,16 @@ export const scheduleMutations: readonly Mutation[] = [
     title: 'with overlap skip a time writes nothing while the previous message is to be sent',
   },
   {
+    name: 'overlap-not-skipped-for-a-copy',
+    promise,
+    file: 'src/store/schedule/write-due.ts',
+    find: `exists (select from previous p`,
+    replace: `exists (select from (select s.last_message_id as id) p`,
+    test,
+    title:
+      'with overlap skip a time writes nothing while the edited copy of the previous message is to be sent',
+  },
+  {
     name: 'schedule-without-its-ref',
     promise,
     file: 'src/store/schedule/write-due.ts',
