@@ -134,7 +134,22 @@ export async function endLanesChange(database: Database, change: TopicChange, by
        where topic = $1 and lane <> outbox.lane_of(key, null, $2)`,
       [change.topic, change.wanted],
     );
+    await shareUntold(sql, change);
     await endChange(sql, change, by);
     return true;
   });
+}
+
+/**
+ * Which failures nobody was told of is noted by lane, as a range that has those of other lanes, too. Their messages may have moved, so every
+ * lane gets the whole range: what was told of is told once more.
+ */
+async function shareUntold(sql: Sql, { topic, wanted }: TopicChange): Promise<void> {
+  await sql.query(
+    `update outbox.lane l
+     set untold_from = case when l.n < $2 then u.first end, untold_to = case when l.n < $2 then u.last end
+     from (select min(untold_from) as first, max(untold_to) as last from outbox.lane where topic = $1) u
+     where l.topic = $1 and u.first is not null`,
+    [topic, wanted],
+  );
 }

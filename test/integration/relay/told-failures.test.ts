@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { relayTroubleLines } from '../../../src/app/trouble-lines.ts';
 import { type CrashPoint, setTrap } from '../../../src/core/crash-point.ts';
+import { changeLanes } from '../../../src/operations/lanes.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
@@ -24,14 +25,14 @@ const told = (events: readonly RelayEvent[] = fixture.events): readonly Told[] =
 const place = { topic: 'orders', lane: 0, transport: 'scripted', address: 'orders' };
 
 /** A relay dies where the point is passed for the first time; the lease is over then. */
-async function dieAt(point: CrashPoint): Promise<void> {
+async function dieAt(point: CrashPoint, lane = fixture.lane): Promise<void> {
   const database = new MortalDatabase(fixture.database);
   const disarm = setTrap(point, () => {
     database.kill();
     throw new ProcessDied(`The process died at ${point}.`);
   });
   try {
-    await expect(fixture.drain({ database })).rejects.toBeInstanceOf(ProcessDied);
+    await expect(fixture.drain({ database, lane })).rejects.toBeInstanceOf(ProcessDied);
   } finally {
     disarm();
   }
@@ -102,6 +103,31 @@ test('failures that a dead relay has settled but not reported are reported once 
     { type: 'failed', id: ids[1], key: 'L', attempt: 1, error: 'refused by the script' },
   ]);
 });
+
+test.each([
+  [1, 4],
+  [4, 1],
+])(
+  'failures that a dead relay has settled but not reported are reported although %i lanes have become %i',
+  async (before, after) => {
+    const change = (lanes: number) =>
+      changeLanes(fixture.database, fixture.topic, lanes, { actor: 'ada', reason: 'as told' });
+    await change(before);
+    const ids: string[] = [];
+    for (let n = 0; n < 16; n += 1) ids.push(await fixture.send(`${n}`, { key: `k${n}` }));
+    fixture.broker.judge = () => 'permanent';
+    for (let lane = 0; lane < before; lane += 1) await dieAt('relay:settled', { ...fixture.lane, lane });
+    expect(told()).toEqual([]);
+
+    expect(await change(after)).toMatchObject({ done: true });
+    for (let lane = 0; lane < after; lane += 1) await fixture.drain({ lane: { ...fixture.lane, lane } });
+    const reported = told();
+    expect(reported.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    for (const { lane } of reported) expect(lane).toBeLessThan(after);
+    const untold = await fixture.database.query('select from outbox.lane where untold_from is not null');
+    expect(untold).toEqual([]);
+  },
+);
 
 test('a lane with nothing but failures of a dead relay is taken to report them', async () => {
   const id = await fixture.send('A');

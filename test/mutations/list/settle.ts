@@ -63,6 +63,15 @@ export const settleMutations: readonly Mutation[] = [
     title: 'asynchronous commits that no client waits for are a warning that names what a crash repeats',
   },
   {
+    name: 'changed-lanes-forget-what-is-untold',
+    promise: 'Final failures are reported',
+    file: 'src/store/lane/lanes-switch.ts',
+    find: `    await shareUntold(sql, change);\n`,
+    replace: '',
+    test: 'test/integration/relay/told-failures.test.ts',
+    title: 'failures that a dead relay has settled but not reported are reported although',
+  },
+  {
     name: 'failures-of-a-dead-relay-not-reported',
     promise: 'Final failures are reported',
     file: 'src/relay/drain.ts',
