@@ -1647,7 +1647,19 @@ CREATE OR REPLACE FUNCTION outbox.end_try(p_id uuid, p_group text, p_ids text[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+  -- What these are edited copies of, also over several edits.
+  v_originals text[];
 begin
+  with recursive original (id) as (
+    select p.supersedes from outbox.parked p
+    where p.consumer_group = p_group and p.message_id = any(p_ids) and p.supersedes is not null
+    union
+    select p.supersedes from original o join outbox.parked p on p.consumer_group = p_group and p.message_id = o.id
+    where p.supersedes is not null
+  )
+  select array_agg(o.id) into v_originals from original o;
+  if v_originals is not null then perform outbox.renew_processed(p_group, v_originals); end if;
   delete from outbox.parked p where p.consumer_group = p_group and p.message_id = any(p_ids);
   -- The current time, not that of the transaction's beginning: a handler may have taken long.
   perform outbox.note_ended(p_group, p_ids, outbox.clock() + (clock_timestamp() - now()));
@@ -2291,16 +2303,8 @@ CREATE OR REPLACE FUNCTION outbox.note_ended(p_group text, p_ids text[], p_at ti
  SET enable_bitmapscan TO 'off'
  SET jit TO 'off'
 AS $function$
-declare
-  v_epoch bigint;
 begin
-  lock table only outbox.processed in row exclusive mode;
-  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
-  insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
-  select v_epoch, o.consumer_group, o.message_id, o.topic, o.processed_at, o.expired from outbox.processed o
-  where o.consumer_group = p_group and o.message_id = any(p_ids) and o.epoch < v_epoch
-  order by o.message_id
-  on conflict do nothing;
+  perform outbox.renew_processed(p_group, p_ids);
   update outbox.processed o set ended_at = p_at where o.consumer_group = p_group and o.message_id = any(p_ids);
 end
 $function$;
@@ -2801,6 +2805,28 @@ begin
   select (select count(*)::integer from due), (select count(*)::integer from freed), (select max(d.due_at) from due d),
     array(select f.topic || '/' || f.lane from freed f group by f.topic, f.lane), h.topics, h.keys
   from held h;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.renew_processed(p_group text, p_ids text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_epoch bigint;
+begin
+  lock table only outbox.processed in row exclusive mode;
+  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
+  select v_epoch, o.consumer_group, o.message_id, o.topic, o.processed_at, o.expired from outbox.processed o
+  where o.consumer_group = p_group and o.message_id = any(p_ids) and o.epoch < v_epoch
+  order by o.message_id
+  on conflict do nothing;
 end
 $function$;
 

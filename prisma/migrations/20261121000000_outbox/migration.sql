@@ -2800,12 +2800,9 @@ begin
 end
 $$;
 
--- Notes that these messages, which were kept, are no longer, in the transaction that ends them. An id that is carried over to
--- another epoch at this moment may miss it there.
---
--- Their window begins with the effects of this transaction. The epoch of their arrival may be dropped as soon as they are not
--- kept, so their ids are stored in the current one as well. The lock is as in outbox.mark_processed.
-create function outbox.note_ended(p_group text, p_ids text[], p_at timestamptz) returns void
+-- Stores processed ids in the current epoch as well: their window begins with the effects of this transaction. The epoch of their arrival
+-- may be dropped as soon as no kept message has them. The lock is as in outbox.mark_processed.
+create function outbox.renew_processed(p_group text, p_ids text[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -2823,6 +2820,21 @@ begin
   where o.consumer_group = p_group and o.message_id = any(p_ids) and o.epoch < v_epoch
   order by o.message_id
   on conflict do nothing;
+end
+$$;
+
+-- Notes that these messages, which were kept, are no longer, in the transaction that ends them. An id that is carried over to
+-- another epoch at this moment may miss it there.
+create function outbox.note_ended(p_group text, p_ids text[], p_at timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+begin
+  perform outbox.renew_processed(p_group, p_ids);
   update outbox.processed o set ended_at = p_at where o.consumer_group = p_group and o.message_id = any(p_ids);
 end
 $$;
@@ -3655,7 +3667,19 @@ end $$;
 create function outbox.end_try(p_id uuid, p_group text, p_ids text[]) returns text language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  -- What these are edited copies of, also over several edits.
+  v_originals text[];
 begin
+  with recursive original (id) as (
+    select p.supersedes from outbox.parked p
+    where p.consumer_group = p_group and p.message_id = any(p_ids) and p.supersedes is not null
+    union
+    select p.supersedes from original o join outbox.parked p on p.consumer_group = p_group and p.message_id = o.id
+    where p.supersedes is not null
+  )
+  select array_agg(o.id) into v_originals from original o;
+  if v_originals is not null then perform outbox.renew_processed(p_group, v_originals); end if;
   delete from outbox.parked p where p.consumer_group = p_group and p.message_id = any(p_ids);
   -- The current time, not that of the transaction's beginning: a handler may have taken long.
   perform outbox.note_ended(p_group, p_ids, outbox.clock() + (clock_timestamp() - now()));

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import type { Database } from '../../../src/store/database/database.ts';
 import { carryKept, carryLive, dropEpoch, readEpochs } from '../../../src/store/inbox/epochs.ts';
 import { noteExpired } from '../../../src/store/inbox/processed.ts';
 import { noteArrivals } from '../../../src/store/inbox/receive.ts';
 import { keepWindow } from '../../../src/store/inbox/window.ts';
 import { dayMs, EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
-import { keptFixture } from '../../support/fixtures/kept-fixture.ts';
+import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
 
 const pace = { patienceMs: 300, pauseMs: 0 };
 
@@ -63,29 +64,59 @@ test('an id that is carried over is still known as expired and has its end, of a
   expect(left).toEqual([live, 'kept'].map((id) => ({ id, expired: true, endedAt })));
 });
 
+function pass(database: Database, days: number): Promise<unknown> {
+  return database.query(
+    `update outbox.processed_epoch set begun_at = begun_at - $1 * interval '1 day', ended_at = ended_at - $1 * interval '1 day'`,
+    [days],
+  );
+}
+
+function keepIds(database: Database): ReturnType<typeof keepWindow> {
+  return keepWindow(database, { windowMs: 30 * dayMs, signal: new AbortController().signal, pauseMs: 0 });
+}
+
+function arrive({ database, group }: KeptFixture, id: string): ReturnType<typeof noteArrivals> {
+  return database.transaction((sql) => noteArrivals(sql, group, [{ id, topic: 'orders', key: 'K' }]));
+}
+
+test('the ids of an edited message are refused for a window after the effect of its last copy', async (end) => {
+  const fixture = await keptFixture(end);
+  const { database, group, operator } = fixture;
+  const original = await fixture.keep('1');
+  const edit = { actor: 'ada', reason: 'a typing error', payload: { n: 2 } };
+  const { id: first } = await operator.inbox.edit({ group, id: original }, edit);
+  const { id: second } = await operator.inbox.edit({ group, id: first }, edit);
+  await database.query('select outbox.roll_processed(0, 300, 0)');
+  await pass(database, 31);
+  await database.query(
+    `update outbox.parked set updated_at = updated_at - interval '31 days' where state = 'superseded'`,
+  );
+
+  expect(await fixture.drain(second)).toEqual([second]);
+
+  expect(await keepIds(database)).toMatchObject({ deleted: 2, dropped: 1, complete: true });
+  await pass(database, 29);
+  expect(await keepIds(database)).toMatchObject({ dropped: 0 });
+  for (const id of [original, first, second]) expect(await arrive(fixture, id)).toEqual(['processed']);
+  await pass(database, 2);
+  expect(await keepIds(database)).toMatchObject({ dropped: 1 });
+  expect(await arrive(fixture, original)).toEqual(['new']);
+});
+
 test('the id of a message that was parked for longer than the window is refused for a window after its effect', async (end) => {
   const fixture = await keptFixture(end);
-  const { database, group } = fixture;
+  const { database } = fixture;
   const id = await fixture.keep('1');
   await database.query('select outbox.roll_processed(0, 300, 0)');
-  const pass = (days: number) =>
-    database.query(
-      `update outbox.processed_epoch set begun_at = begun_at - $1 * interval '1 day', ended_at = ended_at - $1 * interval '1 day'`,
-      [days],
-    );
-  const keepIds = () =>
-    keepWindow(database, { windowMs: 30 * dayMs, signal: new AbortController().signal, pauseMs: 0 });
-  const arrive = () =>
-    database.transaction((sql) => noteArrivals(sql, group, [{ id, topic: 'orders', key: 'K' }]));
-  await pass(31);
+  await pass(database, 31);
 
   expect(await fixture.drain(id)).toEqual([id]);
 
-  expect(await keepIds()).toMatchObject({ dropped: 1, complete: true });
-  await pass(29);
-  expect(await keepIds()).toMatchObject({ dropped: 0 });
-  expect(await arrive()).toEqual(['processed']);
-  await pass(2);
-  expect(await keepIds()).toMatchObject({ dropped: 1 });
-  expect(await arrive()).toEqual(['new']);
+  expect(await keepIds(database)).toMatchObject({ dropped: 1, complete: true });
+  await pass(database, 29);
+  expect(await keepIds(database)).toMatchObject({ dropped: 0 });
+  expect(await arrive(fixture, id)).toEqual(['processed']);
+  await pass(database, 2);
+  expect(await keepIds(database)).toMatchObject({ dropped: 1 });
+  expect(await arrive(fixture, id)).toEqual(['new']);
 });

@@ -122,12 +122,21 @@ export const maintenanceMutations: readonly Mutation[] = [
   {
     name: 'late-effect-protected-by-its-old-epoch',
     promise: window,
-    file: 'outbox.note_ended()',
+    file: 'outbox.renew_processed()',
     find: 'o.epoch < v_epoch',
     replace: 'o.epoch > v_epoch',
     test: 'test/integration/inbox/processed-drop.test.ts',
     title:
       'the id of a message that was parked for longer than the window is refused for a window after its effect',
+  },
+  {
+    name: 'originals-of-a-copy-not-renewed',
+    promise: window,
+    file: 'outbox.end_try()',
+    find: 'if v_originals is not null then',
+    replace: 'if false then',
+    test: 'test/integration/inbox/processed-drop.test.ts',
+    title: 'the ids of an edited message are refused for a window after the effect of its last copy',
   },
   {
     name: 'change-of-epochs-never-more-patient',
