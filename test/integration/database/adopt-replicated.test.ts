@@ -1,11 +1,10 @@
 import { expect, test, vi } from 'vitest';
 import { adopt } from '../../../src/operations/adopt.ts';
-import type { Database } from '../../../src/store/database/database.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { leafOf } from '../../support/fixtures/leaves.ts';
-import { anotherCluster, burn, movedFixture } from '../../support/fixtures/moved-fixture.ts';
+import { anotherCluster, burnAhead, movedFixture } from '../../support/fixtures/moved-fixture.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -14,19 +13,13 @@ const { ends } = elsewhere;
 
 const by = { actor: 'test' };
 
-async function nextXid(database: Database): Promise<number> {
-  const [row] = await database.query<{ next: string }>('select pg_current_xact_id()::text as next');
-  return Number(row?.next);
-}
-
 /** An outbox whose cluster is ahead of the other one. */
 async function originalFixture(): Promise<LaneFixture> {
   const fixture = await laneFixture({ lanes: 2 });
   ends.push(() => fixture.drop());
   const other = openDatabase({ url: elsewhere.url, connections: 1 });
   ends.push(() => other.close());
-  const behind = (await nextXid(other)) - (await nextXid(fixture.database));
-  await burn(fixture.database, Math.max(0, behind) + 1_000);
+  await burnAhead(fixture.database, other, 1_000);
   return fixture;
 }
 

@@ -75,8 +75,10 @@ async function insertLog(): Promise<void> {
          from generate_series(1, $2::integer) g) x`,
       [state, count],
     );
+  // A claim descends into its indexes for each transaction in progress, of other databases, too. Nobody settles here.
   await database.query(
-    `update outbox.lane set cursor = (select max(position) from outbox.message), snapshot = pg_current_snapshot()`,
+    `update outbox.lane set cursor = (select max(position) from outbox.message),
+       snapshot = format('%1$s:%1$s:', pg_snapshot_xmax(pg_current_snapshot()))::pg_snapshot`,
   );
   await database.query(
     `insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)

@@ -238,7 +238,8 @@ async function overlap<Answer>(
   });
   await until(async () => {
     const blocked = await made.database.query(
-      `select from pg_stat_activity where application_name = 'second writer' and wait_event_type = 'Lock'`,
+      `select from pg_stat_activity
+       where datname = current_database() and application_name = 'second writer' and wait_event_type = 'Lock'`,
     );
     return blocked.length === 1;
   });

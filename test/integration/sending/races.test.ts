@@ -45,7 +45,8 @@ async function race(ref: string, end: 'commit' | 'rollback'): Promise<unknown> {
   });
   await until(async () => {
     const waiting = await made.database.query(
-      `select from pg_stat_activity where application_name = 'second sender' and wait_event_type = 'Lock'`,
+      `select from pg_stat_activity
+       where datname = current_database() and application_name = 'second sender' and wait_event_type = 'Lock'`,
     );
     return waiting.length === 1;
   });
