@@ -231,7 +231,7 @@ test('however seldom figures are read, a destination that was told a minute ago 
 test('alerts that begin soon after another are told in one message', async (context) => {
   const lanes = await withFailed(context);
   const hook = await hookServer(context);
-  await watch(context, lanes, { alerts: { interval: 500, to: { webhook: { url: hook.url } } } });
+  await watch(context, lanes, { alerts: { interval: 2_000, to: { webhook: { url: hook.url } } } });
   await until(() => hook.posted.length === 1);
   await lanes.database.query(
     `insert into outbox.group_place (transport, address, consumer_group, places) select 'memory', 'orders', g, '{"0": {"at": "5", "sinceMs": 1, "told": true}}'

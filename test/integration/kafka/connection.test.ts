@@ -10,7 +10,7 @@ import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);
-const requestTimeoutMs = 500;
+const requestTimeoutMs = 3_000;
 
 let proxy: FaultProxy;
 let transport: Transport;

@@ -90,11 +90,16 @@ test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs,
 test('a lane on hold whose relays have died waits for a relay, not for its broker', async (context) => {
   const lanes = await laneFixture();
   context.onTestFinished(() => lanes.drop());
+  const stop = new AbortController();
   lanes.broker.judge = () => 'hold';
-  lanes.broker.probe = () => Promise.reject(new Error('away'));
+  lanes.broker.probe = () => {
+    stop.abort();
+    return Promise.reject(new Error('away'));
+  };
   const id = await lanes.send('held');
   await lanes.drain({
-    timings: { ...defaultTimings, drainTimeoutMs: 100, laneIdleTimeoutMs: 0, probeIntervalMs: 10 },
+    signal: stop.signal,
+    timings: { ...defaultTimings, laneIdleTimeoutMs: 0, probeIntervalMs: 10 },
   });
   const seen = async () => {
     const { stdout } = await written((output) => statusCommand({ database: lanes.url }, output));

@@ -146,12 +146,18 @@ test('a receipt between the decision and the claim prevents the resend', async (
 test('a hold during a resend keeps it ready and counts no send', async () => {
   await passedWithoutWord('A');
   await fixture.overdue();
+  const stop = new AbortController();
+  const { events } = fixture.lanes;
   fixture.lanes.broker.judge = () => 'hold';
-  fixture.lanes.broker.reachable = false;
+  fixture.lanes.broker.probe = () => {
+    stop.abort();
+    return Promise.reject(new Error('away'));
+  };
 
   await fixture.lanes.drain({
+    signal: stop.signal,
     timings: {
-      drainTimeoutMs: 50,
+      drainTimeoutMs: 60_000,
       laneIdleTimeoutMs: 0,
       lookIntervalMs: 10,
       idleLookIntervalMs: 10,
@@ -161,6 +167,7 @@ test('a hold during a resend keeps it ready and counts no send', async () => {
     },
   });
 
+  expect(events.filter(({ type }) => type === 'hold-began')).toHaveLength(1);
   expect(await fixture.row('A')).toMatchObject({ state: 'ready', sends: 1 });
   fixture.lanes.broker.judge = () => 'store';
   await fixture.lanes.drain();

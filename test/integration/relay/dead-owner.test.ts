@@ -148,7 +148,7 @@ test('a settle that the database refuses until the run ends leaves its batch sus
   await sendAll(['A']);
   await fixture.database.query(`alter table outbox.batch add constraint refuse check (count < 0)`);
   // Long enough for a slow machine to come to the settle.
-  const timings = { ...defaultTimings, drainTimeoutMs: 1_500, probeIntervalMs: 20 };
+  const timings = { ...defaultTimings, drainTimeoutMs: 3_000, probeIntervalMs: 20 };
   await expect(fixture.drain({ timings })).rejects.toMatchObject({ code: '23514' });
   await fixture.database.query(`alter table outbox.batch drop constraint refuse`);
   fixture.broker.judge = () => 'reject';

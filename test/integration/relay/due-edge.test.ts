@@ -39,7 +39,7 @@ test('behind an old snapshot looks and sweeps read due messages, not released on
   await old.query('set transaction isolation level repeatable read');
   await old.query('select count(*) from outbox.lane');
   const { snapshot } = await look(fixture.database, null);
-  const edge = new DueEdge();
+  const { edge } = await walkedEdge();
   for (let n = 0; n < 5; n += 1) expect(await released(edge)).toBe(2_000);
 
   const atStart = await pages((sql) => look(sql, snapshot, new DueEdge()));

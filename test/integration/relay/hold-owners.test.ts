@@ -39,7 +39,7 @@ const ways = {
   },
   deadline: async () => {
     // Long enough for the first send on a busy machine.
-    const timings = { ...defaultTimings, drainTimeoutMs: 1_500, laneIdleTimeoutMs: 0, probeIntervalMs: 10 };
+    const timings = { ...defaultTimings, drainTimeoutMs: 3_000, laneIdleTimeoutMs: 0, probeIntervalMs: 10 };
     expect(await fixture.drain({ timings })).toBe('more');
   },
   /** The broker is away, and a probe finds the database gone. */

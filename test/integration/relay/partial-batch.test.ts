@@ -86,7 +86,7 @@ test('a hold that outlasts the run frees the lane with its messages unchanged, a
   const answer = await fixture.drain({
     timings: {
       // Long enough for the first send on a busy machine.
-      drainTimeoutMs: 1_500,
+      drainTimeoutMs: 3_000,
       laneIdleTimeoutMs: 0,
       lookIntervalMs: 1,
       idleLookIntervalMs: 1,

@@ -33,12 +33,12 @@ const told = ({ events }: TestRelay, type: 'temporal-away' | 'temporal-back'): n
 const lingering = { laneIdleTimeoutMs: 60_000 };
 
 test('a lane whose workflow does not come is drained by the relay that asked for it', async () => {
-  const relay = await start({ running: false });
+  const relay = await start({ running: false, timings: lingering });
   await fixture.send('A');
 
   await until(arrived('A'));
   const arrivedAt = performance.now();
-  // It keeps the lane for seconds; letting go of it costs a pause each time.
+  // Letting go of the lane costs a pause each time.
   for (let n = 0; performance.now() - arrivedAt < 1_000; n += 1) {
     await fixture.send(`B${n}`);
     await until(arrived(`B${n}`));

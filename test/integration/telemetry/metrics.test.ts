@@ -68,6 +68,8 @@ async function application({ onTestFinished }: TestContext) {
     temporal: { address: inject('temporalAddress') },
     topics: [orders],
     transports: { kafka: memoryBroker() },
+    // A lane that is owned is counted.
+    relay: { laneIdleTimeout: '1 minute' as const },
   };
   return { client, config };
 }
