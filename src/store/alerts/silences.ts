@@ -33,7 +33,8 @@ export async function silenceRule(
         ? []
         : await sql.query<{ until: Date }>(
             `insert into outbox.alert_silence (rule, until, actor, reason)
-             values ($1, outbox.clock() + $2::float8 * interval '1 ms', $3, $4) returning until`,
+             values ($1, outbox.clock() + $2::float8 * interval '1 ms', $3, $4)
+             on conflict (rule) do update set until = excluded.until, actor = excluded.actor, reason = excluded.reason returning until`,
             [rule, forMs, author.actor, author.reason ?? null],
           );
     await writeAudit(sql, [

@@ -1,10 +1,11 @@
 import { expect, type TestContext, test } from 'vitest';
 import { type Firing, noteAlerts, readNews } from '../../../src/store/alerts/alerts.ts';
-import { silenceRule } from '../../../src/store/alerts/silences.ts';
+import { readSilences, silenceRule } from '../../../src/store/alerts/silences.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { until } from '../../support/fixtures/until.ts';
 
 const failed: Firing = {
   rule: 'failed',
@@ -64,4 +65,24 @@ test('what goes on is told again although the clock was set back by two hours', 
     await judge(database, [failed]);
     expect(await readNews(database, 'webhook')).toMatchObject([{ news: '2' }]);
   }
+});
+
+test('of two operators who silence one rule at the same time both succeed, and the later one counts', async (context) => {
+  const lanes = await laneFixture();
+  context.onTestFinished(() => lanes.drop());
+  const ada = await lanes.begin();
+  await ada.query(
+    `insert into outbox.alert_silence (rule, until, actor) values ('failed', outbox.clock() + interval '1 hour', 'ada')`,
+  );
+  const silenced = silenceRule(lanes.database, 'failed', 60_000, { actor: 'bob' }, false);
+  await until(async () => {
+    const waiting = await lanes.database.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return waiting.length === 1;
+  });
+  await ada.commit();
+
+  const end = await silenced;
+  expect(await readSilences(lanes.database)).toMatchObject([{ rule: 'failed', actor: 'bob', until: end }]);
 });
