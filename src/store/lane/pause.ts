@@ -61,6 +61,8 @@ export async function pauseIfRunning(
   details: Readonly<Record<string, unknown>>,
 ): Promise<string | undefined> {
   return database.transaction(async (sql) => {
+    // Another pause may be about to commit: the next statement sees it.
+    await sql.query('select from outbox.topic where name = $1 for update', [topic]);
     const rows = await sql.query(
       'update outbox.topic set paused = true, updated_at = now() where name = $1 and not outbox.is_paused(name) returning 1',
       [topic],

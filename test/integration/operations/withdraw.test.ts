@@ -125,6 +125,22 @@ test('a topic that an operator pauses during a withdraw stays paused', async () 
   expect((await auditOf(fixture)).at(-1)).toMatchObject({ action: 'resume', result: 'left-paused' });
 });
 
+test('a withdraw that waits for the pause of an operator does not take it for its own', async () => {
+  const bob = await fixture.begin();
+  await bob.query(`update outbox.topic set paused = true where name = 'orders'`);
+  const own = pauseIfRunning(fixture.database, 'orders', ada, { for: 'withdraw' });
+  await until(async () => {
+    const waiting = await fixture.database.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return waiting.length === 1;
+  });
+  await bob.commit();
+
+  expect(await own).toBeUndefined();
+  expect(await isPaused()).toBe(true);
+});
+
 test('a relay that does not free the lane in time leaves its messages busy and the topic unpaused', async () => {
   const sending = gate();
   fixture.broker.before = () => sending.opened;

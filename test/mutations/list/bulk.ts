@@ -8,6 +8,15 @@ const clocks = 'test/contract/bulk-clock.test.ts';
 /** The pauses of withdrawals, and the clock of bulk operations. */
 export const bulkMutations: readonly Mutation[] = [
   {
+    name: 'pause-of-an-operator-taken-for-its-own',
+    promise: unpaused,
+    file: 'src/store/lane/pause.ts',
+    find: `    await sql.query('select from outbox.topic where name = $1 for update', [topic]);\n    const rows`,
+    replace: '    const rows',
+    test: 'test/integration/operations/withdraw.test.ts',
+    title: 'a withdraw that waits for the pause of an operator does not take it for its own',
+  },
+  {
     name: 'unanswered-pause-forgotten',
     promise: unpaused,
     file: 'src/operations/withdraw.ts',
