@@ -1,5 +1,5 @@
 import { passCrashPoint } from '../core/crash-point.ts';
-import { noteTold, readUntold, type UntoldTry } from '../store/lane/untold.ts';
+import { noteTold, readUntold, type UntoldTry, untoldRange } from '../store/lane/untold.ts';
 import type { DrainInput } from './drain-input.ts';
 import type { FailedSend, RelayEvent } from './report.ts';
 import type { TopicRoute } from './topic-route.ts';
@@ -17,10 +17,12 @@ export async function tellFailures(
   owner: string,
 ): Promise<boolean> {
   try {
-    for (const tried of await readUntold(database, lane, owner))
+    const range = await untoldRange(database, lane, owner);
+    if (range === undefined) return true;
+    for (const tried of await readUntold(database, lane, range))
       report(failureEvent(route, lane.lane, tried));
     passCrashPoint('relay:told');
-    await noteTold(database, lane, owner);
+    await noteTold(database, lane, owner, range);
     return true;
   } catch (error) {
     report({ type: 'error', during: 'tell', error });

@@ -12,34 +12,62 @@ export interface UntoldTry {
   readonly retryInMs: number | null;
 }
 
+/** The tries of a lane that nobody was told of, as its row notes them. */
+export interface UntoldRange {
+  /** Ids of the first and the last one in `outbox.attempt`. Tries of other lanes lie between them. */
+  readonly first: string;
+  readonly last: string;
+}
+
 /**
- * The failed tries of a lane that were settled and not told, in their order; none if the lane has another owner.
- *
- * Attempts that other lanes have settled meanwhile lie between them, and a message may have been tried twice.
+ * @returns `undefined` if everything was told, the lane has another owner, or its topic is being changed: then its messages may be in
+ * another lane
  */
-export function readUntold(sql: Sql, { topic, lane }: Lane, owner: string): Promise<readonly UntoldTry[]> {
+export async function untoldRange(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+): Promise<UntoldRange | undefined> {
+  const [range] = await sql.query<UntoldRange>(
+    `select untold_from as first, untold_to as last from outbox.lane
+     where topic = $1 and n = $2 and owner = $3 and untold_from is not null
+       and not exists (select from outbox.topic_change c where c.topic = $1)`,
+    [topic, lane, owner],
+  );
+  return range;
+}
+
+/** The failed tries of a lane within the range, in their order. A message may have been tried twice. */
+export function readUntold(
+  sql: Sql,
+  { topic, lane }: Lane,
+  { first, last }: UntoldRange,
+): Promise<readonly UntoldTry[]> {
   return sql.query<UntoldTry>(
     `select m.id, m.key, a.outcome, coalesce(a.error, '') as error,
        greatest(m.attempts + 1 - row_number() over later, 1)::integer as attempt,
        case when m.state not in ('failed', 'superseded', 'discarded') or row_number() over later > 1
          then greatest(0, coalesce(ceil(extract(epoch from m.due_at - outbox.clock()) * 1000), 0))::float8 end as "retryInMs"
-     from (select untold_from as first, untold_to as last from outbox.lane
-       where topic = $1 and n = $2 and owner = $3 offset 0) l
-     cross join lateral (select * from outbox.attempt t where t.id between l.first and l.last offset 0) a
+     from (select * from outbox.attempt t where t.id between $3 and $4 offset 0) a
      cross join lateral (select * from only outbox.message r where r.id = a.message_id and r.topic = $1 and r.lane = $2 offset 0) m
      where a.outcome <> 'acknowledged'
      window later as (partition by m.id order by a.id desc)
      order by a.id`,
-    [topic, lane, owner],
+    [topic, lane, first, last],
   );
 }
 
-/** Notes that all of it was told. Waits for no disk: what a crash forgets is told once more. */
-export async function noteTold(sql: Sql, { topic, lane }: Lane, owner: string): Promise<void> {
+/** Notes that all of the range was told. Waits for no disk: what a crash forgets is told once more. */
+export async function noteTold(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+  { first, last }: UntoldRange,
+): Promise<void> {
   await sql.query(
     `update outbox.lane set untold_from = null, untold_to = null
-     where topic = $1 and n = $2 and owner = $3 and untold_from is not null
+     where topic = $1 and n = $2 and owner = $3 and untold_from = $4 and untold_to = $5
      returning set_config('synchronous_commit', 'off', true)`,
-    [topic, lane, owner],
+    [topic, lane, owner, first, last],
   );
 }

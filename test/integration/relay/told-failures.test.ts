@@ -1,9 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { relayTroubleLines } from '../../../src/app/trouble-lines.ts';
 import { type CrashPoint, setTrap } from '../../../src/core/crash-point.ts';
 import { changeLanes } from '../../../src/operations/lanes.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
+import { beginChange } from '../../../src/store/lane/lanes-change.ts';
+import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
+import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
+import { acquireLane } from '../../../src/store/lane/lease.ts';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
+import { noteTold, untoldRange } from '../../../src/store/lane/untold.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
@@ -128,6 +134,34 @@ test.each([
     expect(untold).toEqual([]);
   },
 );
+
+test('a drain during a change of lanes, and one that read before the last step, forget no failures', async () => {
+  const ids = [await fixture.send('A', { key: 'k0' }), await fixture.send('B', { key: 'k1' })];
+  fixture.broker.judge = () => 'permanent';
+  await dieAt('relay:settled');
+  const { database, topic } = fixture;
+  const by = { actor: 'ada', reason: 'as told' };
+  const change = await beginChange(database, { topic, kind: 'lanes', wanted: 4 }, by);
+  await switchLanes(database, change, by);
+  await replaceMessages(database, change);
+  for (let lane = 0; lane < 4; lane += 1) await fixture.drain({ lane: { ...fixture.lane, lane } });
+  expect(told()).toEqual([]);
+  expect(await endLanesChange(database, change, by)).toBe(true);
+
+  const owner = randomUUID();
+  await acquireLane(database, fixture.lane, owner);
+  const range = await untoldRange(database, fixture.lane, owner);
+  if (range === undefined) throw new Error('The lane has untold failures.');
+  await noteTold(database, fixture.lane, owner, { ...range, last: range.first });
+  expect(await untoldRange(database, fixture.lane, owner)).toEqual(range);
+  await fixture.lapse();
+  for (let lane = 0; lane < 4; lane += 1) await fixture.drain({ lane: { ...fixture.lane, lane } });
+  expect(
+    told()
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(ids.toSorted());
+});
 
 test('a lane with nothing but failures of a dead relay is taken to report them', async () => {
   const id = await fixture.send('A');
