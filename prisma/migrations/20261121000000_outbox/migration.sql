@@ -1161,6 +1161,33 @@ create function outbox.replaced_due(p_before timestamptz, p_given timestamptz, p
 returns timestamptz language sql immutable
 as $$ select least(greatest(p_given, p_now), greatest(p_limit, case when p_limit is not null then least(p_before, p_now) end)) $$;
 
+-- True if a message waits or, unless `p_waiting`, is retrying or blocked and certainly not published.
+create function outbox.is_open(m outbox.message, p_waiting boolean) returns boolean language sql immutable
+as $$
+  select m.state::text = 'waiting' or not p_waiting and m.state::text in ('retrying', 'blocked') and not m.maybe_published
+$$;
+
+-- Locks a message that is open. False: it is not, or no longer when another transaction has unlocked it; then it is not locked.
+--
+-- Why a block: PostgreSQL leaves a lock to whom waited for it, although the row no longer matches. The settle of the message's lane would
+-- wait until the service's transaction ends, and its batch be sent again. Without a wait there is no block: each costs a transaction id.
+create function outbox.lock_open(p_id uuid, p_topic text, p_waiting boolean) returns boolean language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from only outbox.message m where m.id = p_id and m.topic = p_topic and outbox.is_open(m, p_waiting)
+  for no key update skip locked;
+  if found then return true; end if;
+  begin
+    perform from only outbox.message m where m.id = p_id and m.topic = p_topic and outbox.is_open(m, p_waiting) for no key update;
+    if found then return true; end if;
+    raise exception 'outbox: the message is no longer open' using errcode = 'OB003';
+  exception when sqlstate 'OB003' then
+    return false;
+  end;
+end
+$$;
+
 -- Gives the waiting message of a ref the content and the due time of another one of the same key; null if none waits. With `keepDue`
 -- the due time stays, and what would have expired by then is refused; with `atMostMs` it is at most this long after the first one.
 create function outbox.replace_waiting(p_topic text, m jsonb, p_due timestamptz, p_now timestamptz) returns outbox.store_result
@@ -1173,12 +1200,12 @@ declare
   due timestamptz;
   expires timestamptz := outbox.expiry_of(m, p_now);
 begin
-  select x.id, case when m ->> 'keepDue' = 'true' then x.due_at
+  select x.id into waiting from only outbox.message x
+  where x.topic = p_topic and x.ref = m ->> 'ref' and x.state = 'waiting' and x.key is not distinct from m ->> 'key';
+  if not found or not outbox.lock_open(waiting, p_topic, true) then return null; end if;
+  select case when m ->> 'keepDue' = 'true' then x.due_at
     else outbox.replaced_due(x.due_at, p_due, x.first_due_at + (m ->> 'atMostMs')::float8 * interval '1 ms', p_now) end
-  into waiting, due
-  from only outbox.message x
-  where x.topic = p_topic and x.ref = m ->> 'ref' and x.state = 'waiting' and x.key is not distinct from m ->> 'key' for update;
-  if not found then return null; end if;
+  into due from only outbox.message x where x.id = waiting;
   if due > p_now and expires <= due then
     return (1, null, null, null, null, false, outbox.expiry_refusal(expires, due))::outbox.store_result;
   end if;
@@ -1596,11 +1623,15 @@ declare
   found_state outbox.state;
 begin
   perform outbox.require_handle(topic, ref, id);
-  target := coalesce(cancel.id, outbox.message_of_ref(cancel.topic, cancel.ref));
-  update only outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock()
-  where m.id = target and m.topic = cancel.topic
-    and (m.state = 'waiting' or m.state in ('retrying', 'blocked') and not m.maybe_published);
-  if found then return 'canceled'; end if;
+  loop
+    target := coalesce(cancel.id, outbox.message_of_ref(cancel.topic, cancel.ref));
+    if outbox.lock_open(target, cancel.topic, false) then
+      update only outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock() where m.id = target;
+      return 'canceled';
+    end if;
+    -- The transaction that it waited for may have given the ref to another message.
+    exit when cancel.id is not null or target is not distinct from outbox.message_of_ref(cancel.topic, cancel.ref);
+  end loop;
   select m.state into found_state from outbox.message m where m.id = target and m.topic = cancel.topic;
   -- The history after the table: a message that is archived in between is found in one of them.
   if not found then
@@ -1622,7 +1653,8 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  canceled integer;
+  open uuid[];
+  locked uuid[];
 begin
   if outbox.is_topic_name(topic) is not true then
     perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_TOPIC_INVALID', 'message', format('"%s" is no name for a topic.', topic)));
@@ -1630,17 +1662,23 @@ begin
   if octet_length(key) between 1 and 256 is not true then
     perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_KEY_INVALID', 'message', format('The key has %s bytes.', octet_length(key))));
   end if;
-  -- In one order, so that two such calls do not wait for each other.
-  with mine as materialized (
-    select m.id from only outbox.message m
-    where m.topic = cancel_key.topic and m.key = cancel_key.key and m.lane >= 0 and m.state in ('waiting', 'retrying', 'blocked')
-      and (m.state = 'waiting' or not m.maybe_published)
-    order by m.id for update
-  )
-  update only outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock() from mine
-  where m.id = mine.id;
-  get diagnostics canceled = row_count;
-  return canceled;
+  loop
+    begin
+      open := array(select m.id from only outbox.message m
+        where m.topic = cancel_key.topic and m.key = cancel_key.key and m.lane >= 0 and m.state in ('waiting', 'retrying', 'blocked')
+          and outbox.is_open(m, false));
+      -- In one order, so that two such calls, or a settle, do not wait for each other.
+      locked := array(select m.id from only outbox.message m where m.id = any(open) and outbox.is_open(m, false)
+        order by m.id for no key update);
+      if cardinality(locked) = cardinality(open) then
+        update only outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock() where m.id = any(locked);
+        return cardinality(locked);
+      end if;
+      -- Others keep no lock, as in outbox.lock_open.
+      raise exception 'outbox: a message of the key is no longer open' using errcode = 'OB003';
+    exception when sqlstate 'OB003' then null;
+    end;
+  end loop;
 end
 $$;
 
@@ -1651,24 +1689,28 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  target uuid := coalesce(p_id, outbox.message_of_ref(p_topic, p_ref));
+  target uuid;
   now_at timestamptz := outbox.clock() + (clock_timestamp() - now());
   due timestamptz := coalesce(p_at, now_at + p_after);
 begin
   if due is null or due = '-infinity' or p_after < interval '0' or due > now_at + outbox.exact((outbox.policy(p_topic)).delay_limit) then
     return 'out-of-range';
   end if;
+  loop
+    target := coalesce(p_id, outbox.message_of_ref(p_topic, p_ref));
+    exit when outbox.lock_open(target, p_topic, true);
+    continue when p_id is null and target is distinct from outbox.message_of_ref(p_topic, p_ref);
+    -- The history after the table, as in outbox.cancel.
+    perform from outbox.message m where m.id = target and m.topic = p_topic;
+    if found then return 'too-late'; end if;
+    perform from outbox.message_all a where a.id = target and a.topic = p_topic;
+    return case when found then 'too-late' else 'unknown' end;
+  end loop;
   update only outbox.message m set due_at = greatest(due, now_at), updated_at = outbox.clock(),
     first_due_at = case when m.first_due_at is not null then greatest(due, now_at) end,
     workflow_due_at = case when m.workflow_id = outbox.message_workflow_id(m.id) then m.workflow_due_at else greatest(due, now_at) end
-  where m.id = target and m.topic = p_topic and m.state = 'waiting' and (due <= now_at or m.expires_at > due) is not false;
-  if found then return 'rescheduled'; end if;
-  perform from only outbox.message m where m.id = target and m.topic = p_topic and m.state = 'waiting' and m.expires_at <= due;
-  if found then return 'past-expiry'; end if;
-  perform from outbox.message m where m.id = target and m.topic = p_topic;
-  if found then return 'too-late'; end if;
-  perform from outbox.message_all a where a.id = target and a.topic = p_topic;
-  return case when found then 'too-late' else 'unknown' end;
+  where m.id = target and (due <= now_at or m.expires_at > due) is not false;
+  return case when found then 'rescheduled' else 'past-expiry' end;
 end
 $$;
 

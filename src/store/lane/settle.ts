@@ -122,8 +122,8 @@ async function changeMessages(sql: Sql, lane: Lane, { changes, claimSnapshot }: 
 }
 
 /**
- * The changed rows, locked in the order of ids like those of a canceled key. A cancel keeps the locks of messages that became ready
- * while it waited for them; in another order it and a settle could wait for each other.
+ * The changed rows, locked in the order of ids like those of a canceled key. Until it ends, a cancel has the locks of messages that became
+ * ready while it waited for them; in another order it and a settle could wait for each other.
  */
 const mine = `mine as materialized (
        select m.id from only outbox.message m where m.id = any($1::uuid[]) and m.state::text in ('ready', 'confirmed')

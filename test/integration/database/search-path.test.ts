@@ -68,6 +68,7 @@ const within = [
   'expiry_of',
   'expiry_refusal',
   'free_blocked',
+  'is_open',
   'rate_scope',
   'refusal',
   'refusals',

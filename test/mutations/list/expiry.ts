@@ -221,15 +221,6 @@ export const expiryMutations: readonly Mutation[] = [
     title: 'however often a message is replaced',
   },
   {
-    name: 'cancel-by-key-ignores-what-may-be-published',
-    promise: 'A committed cancel holds (I5)',
-    file: 'outbox.cancel_key()',
-    find: `(m.state = 'waiting' or not m.maybe_published)`,
-    replace: 'true',
-    test: byKey,
-    title: 'of the retrying and blocked messages of a key',
-  },
-  {
     name: 'cancel-by-key-takes-all-topics',
     promise: 'A committed cancel holds (I5)',
     file: 'outbox.cancel_key()',
