@@ -5,7 +5,7 @@ import type { Database } from '../../../src/store/database/database.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { until } from '../../support/fixtures/until.ts';
+import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 
 const failed: Firing = {
   rule: 'failed',
@@ -75,12 +75,7 @@ test('of two operators who silence one rule at the same time both succeed, and t
     `insert into outbox.alert_silence (rule, until, actor) values ('failed', outbox.clock() + interval '1 hour', 'ada')`,
   );
   const silenced = silenceRule(lanes.database, 'failed', 60_000, { actor: 'bob' }, false);
-  await until(async () => {
-    const waiting = await lanes.database.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return waiting.length === 1;
-  });
+  await untilLockWaits(lanes.database, 1);
   await ada.commit();
 
   const end = await silenced;

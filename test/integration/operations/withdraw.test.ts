@@ -3,6 +3,7 @@ import { pauseIfRunning, resumeOwn } from '../../../src/store/lane/pause.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { ada, auditOf, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
@@ -129,12 +130,7 @@ test('a withdraw that waits for the pause of an operator does not take it for it
   const bob = await fixture.begin();
   await bob.query(`update outbox.topic set paused = true where name = 'orders'`);
   const own = pauseIfRunning(fixture.database, 'orders', ada, { for: 'withdraw' });
-  await until(async () => {
-    const waiting = await fixture.database.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return waiting.length === 1;
-  });
+  await untilLockWaits(fixture.database, 1);
   await bob.commit();
 
   expect(await own).toBeUndefined();

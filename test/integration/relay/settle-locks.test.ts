@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { releaseMessages } from '../../../src/store/message/release.ts';
 import { cancelKey } from '../../../src/store/message/write.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 const key = 'k';
@@ -16,11 +17,10 @@ test('a cancel of a key and a settle of its failures lock the messages in one or
   await fixture.send('third', { id: third, key, afterMs: 10 });
   await fixture.send('first', { id: first, key, afterMs: 20 });
   await fixture.send('second', { id: second, key, afterMs: 3_600_000 });
-  const count = async (from: string): Promise<number | undefined> =>
-    (await fixture.database.query<{ count: number }>(`select count(*)::integer as count from ${from}`))[0]
-      ?.count;
-  const waiting = `pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  await until(async () => (await count('outbox.message where due_at <= outbox.clock()')) === 2);
+  await until(async () => {
+    const due = await fixture.database.query('select from outbox.message where due_at <= outbox.clock()');
+    return due.length === 2;
+  });
 
   const release = await fixture.begin();
   await releaseMessages(release, [first, third]);
@@ -33,13 +33,13 @@ test('a cancel of a key and a settle of its failures lock the messages in one or
     return canceled;
   };
   const canceled = cancel();
-  await until(async () => (await count(waiting)) === 1);
+  await untilLockWaits(fixture.database, 1);
   const business = await fixture.begin();
   await business.query('select from outbox.message where id = $1 for update', [second]);
   await release.commit();
   fixture.broker.judge = () => 'reject';
   const drained = fixture.drain();
-  await until(async () => (await count(waiting)) === 2);
+  await untilLockWaits(fixture.database, 2);
   await business.rollback();
 
   expect(await Promise.all([canceled, drained])).toEqual([1, 'quiet']);

@@ -5,9 +5,9 @@ import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { cancel, reschedule, type State, send, sendBatch, topic } from '../../../src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
+import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { byPg, byPrisma, type RunTransaction } from '../../support/fixtures/transaction-ways.ts';
-import { until } from '../../support/fixtures/until.ts';
 
 let made: TestDatabase;
 let prisma: PrismaClient;
@@ -232,17 +232,8 @@ async function overlap<Answer>(
     await finish.opened;
   });
   await done.opened;
-  const waiter = byPg(made.database)(async (tx) => {
-    await tx.$queryRawUnsafe(`set local application_name = 'second writer'`);
-    return second(tx);
-  });
-  await until(async () => {
-    const blocked = await made.database.query(
-      `select from pg_stat_activity
-       where datname = current_database() and application_name = 'second writer' and wait_event_type = 'Lock'`,
-    );
-    return blocked.length === 1;
-  });
+  const waiter = byPg(made.database)(second);
+  await untilLockWaits(made.database, 1);
   finish.open();
   await opening;
   return waiter;

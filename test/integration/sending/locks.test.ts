@@ -8,6 +8,7 @@ import {
   storeMessages,
 } from '../../../src/store/message/write.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 const handle = { ref: 'r' };
@@ -25,12 +26,7 @@ async function behind<Answer>(
   work: (sql: Sql) => Promise<Answer>,
 ): Promise<Answer> {
   const answer = work(service);
-  await until(async () => {
-    const waiting = await fixture.database.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return waiting.length === 1;
-  });
+  await untilLockWaits(fixture.database, 1);
   await other.commit();
   return answer;
 }

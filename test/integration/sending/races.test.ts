@@ -5,9 +5,9 @@ import { Prisma, type PrismaClient } from '../../../dev/generated/shop/client.ts
 import { cancel, send, topic } from '../../../src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
+import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { byPg, byPrisma } from '../../support/fixtures/transaction-ways.ts';
-import { until } from '../../support/fixtures/until.ts';
 
 let made: TestDatabase;
 let prisma: PrismaClient;
@@ -38,18 +38,11 @@ async function race(ref: string, end: 'commit' | 'rollback'): Promise<unknown> {
   }).catch((error: Error) => error.message);
   await sent.opened;
   const second = byPg(made.database)(async (tx) => {
-    await tx.$queryRawUnsafe(`set local application_name = 'second sender'`);
     const answer = await send(tx, orders, text, { ref, after: '1 hour' }).catch((error: unknown) => error);
     await tx.$queryRawUnsafe(`insert into public.note values ($1) returning text`, ref);
     return answer;
   });
-  await until(async () => {
-    const waiting = await made.database.query(
-      `select from pg_stat_activity
-       where datname = current_database() and application_name = 'second sender' and wait_event_type = 'Lock'`,
-    );
-    return waiting.length === 1;
-  });
+  await untilLockWaits(made.database, 1);
   finish.open();
   await first;
   return second;

@@ -5,9 +5,9 @@ import { reschedule, send, sendBatch, topic } from '../../../src/index.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
+import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { byPg, byPrisma } from '../../support/fixtures/transaction-ways.ts';
-import { until } from '../../support/fixtures/until.ts';
 
 let made: TestDatabase;
 let prisma: PrismaClient;
@@ -239,16 +239,9 @@ test('of two transactions that replace one ref, the second waits for the first a
   });
   await sent.opened;
   const second = byPg(made.database)(async (tx) => {
-    await tx.$queryRawUnsafe(`set local application_name = 'second sender'`);
     return send(tx, searches, { text: 'second' }, { ref: 'raced', after: '1 hour', replace: true });
   });
-  await until(async () => {
-    const waiting = await made.database.query(
-      `select from pg_stat_activity
-       where datname = current_database() and application_name = 'second sender' and wait_event_type = 'Lock'`,
-    );
-    return waiting.length === 1;
-  });
+  await untilLockWaits(made.database, 1);
   finish.open();
 
   expect((await second).id).toBe((await first).id);
