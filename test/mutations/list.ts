@@ -21,6 +21,7 @@ import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { rateMutations } from './list/rates.ts';
 import { redisMutations } from './list/redis.ts';
+import { repeatedRequestMutations } from './list/repeated-requests.ts';
 import { replayMutations } from './list/replays.ts';
 import { rocketmqMutations } from './list/rocketmq.ts';
 import { scheduleMutations } from './list/schedules.ts';
@@ -64,6 +65,7 @@ export const mutations: readonly Mutation[] = [
   ...maintenanceMutations,
   ...holdMutations,
   ...httpApiMutations,
+  ...repeatedRequestMutations,
   ...signInMutations,
   ...inboxMutations,
   ...handlerMutations,

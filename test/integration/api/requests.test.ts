@@ -31,6 +31,25 @@ test('a repeat with the same key gets the first answer, and changes nothing agai
   expectProblem(late, 409, 'OUTBOX_CONFLICT');
 });
 
+test('the version that a request asks for is a part of it: with another one its key is refused', async () => {
+  await failAll(bench.lane, ['A']);
+  const path = `/messages/${bench.lane.idOf('A')}/edit`;
+  const version = (await bench.get(`/messages/${bench.lane.idOf('A')}`)).headers.get('etag') ?? '';
+  const ask = { body: { payload: 'B' }, headers: { 'idempotency-key': 'k1' } };
+  const stale = { 'if-match': '"2020-01-01T00:00:00.000000Z"' };
+  expectProblem(
+    await bench.post(path, { ...ask, headers: { ...ask.headers, ...stale } }),
+    409,
+    'OUTBOX_CONFLICT',
+  );
+
+  const current = await bench.post(path, { ...ask, headers: { ...ask.headers, 'if-match': version } });
+  expectProblem(current, 422, 'OUTBOX_REQUEST_REPEATED');
+  const without = await bench.post(path, ask);
+  expectProblem(without, 422, 'OUTBOX_REQUEST_REPEATED');
+  expect(await bench.lane.states('A')).toEqual(['failed']);
+});
+
 test('of ten equal requests at once, one acts, and all get its answer', async () => {
   const { database } = bench.lane;
   await bench.lane.send('A', later);

@@ -36,6 +36,15 @@ export const expiryMutations: readonly Mutation[] = [
     test: 'test/unit/relay/plan-settlement.property.test.ts',
   },
   {
+    name: 'one-check-expires-one-page',
+    promise: notSent,
+    file: 'src/relay/expiry.ts',
+    find: 'full = expired.length === messagesAtOnce',
+    replace: 'full = expired.length > messagesAtOnce',
+    test: 'test/integration/relay/expiry-pages.test.ts',
+    title: 'one check ends all blocked messages whose expiry has passed, also those of a second page',
+  },
+  {
     name: 'retry-is-due-after-the-expiry',
     promise: notSent,
     file: 'outbox.due_by_expiry()',

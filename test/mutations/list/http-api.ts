@@ -1,7 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
 const rights = 'The HTTP API shows and does nothing without a right';
-const once = 'A request that is repeated with its key acts once';
 const byRights = 'test/integration/api/rights.test.ts';
 const byRequests = 'test/integration/api/requests.test.ts';
 const byMethods = 'test/unit/api/methods.test.ts';
@@ -129,42 +128,6 @@ export const httpApiMutations: readonly Mutation[] = [
     replace: 'readOnly: statementMs[way] < 0,',
     test: 'test/integration/api/one-transaction.test.ts',
     title: 'a read cannot write: the server refuses it',
-  },
-  {
-    name: 'api-ignored-failure-succeeds',
-    promise: once,
-    file: 'src/store/database/within-one.ts',
-    find: "    await sql.query('select');\n",
-    replace: '',
-    test: 'test/integration/api/one-transaction.test.ts',
-    title: 'a failure that the work ignores commits nothing and is not taken for success',
-  },
-  {
-    name: 'api-key-of-another-request',
-    promise: once,
-    file: 'src/store/request/request.ts',
-    find: "if (row.digest !== digest) return { kind: 'other' };",
-    replace: "if (row.digest === '') return { kind: 'other' };",
-    test: byRequests,
-    title: 'a repeat with the same key gets the first answer, and changes nothing again',
-  },
-  {
-    name: 'api-answer-not-stored',
-    promise: once,
-    file: 'src/app/operations/served-operations.ts',
-    find: 'if (answer.unfinished !== true) await storeAnswer(',
-    replace: 'if (answer.status === 0) await storeAnswer(',
-    test: byRequests,
-    title: 'a repeat with the same key gets the first answer, and changes nothing again',
-  },
-  {
-    name: 'api-body-read-before',
-    promise: once,
-    file: 'src/api/input.ts',
-    find: "if (text === '' && hadBody(request))",
-    replace: "if (text !== '' && hadBody(request) && text.length > bodyBytes)",
-    test: 'test/integration/api/node-listener.test.ts',
-    title: 'whose body was read before is refused, and does not become the change',
   },
   {
     name: 'api-followed-topic-not-limited',

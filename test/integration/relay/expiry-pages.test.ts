@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Expiry } from '../../../src/relay/expiry.ts';
+import type { RelayEvent } from '../../../src/relay/report.ts';
+import { storeMessages } from '../../../src/store/message/write.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
+
+let fixture: LaneFixture;
+beforeEach(async () => {
+  fixture = await laneFixture({ retry: ['1h'] });
+});
+afterEach(() => fixture.drop());
+
+test('one check ends all blocked messages whose expiry has passed, also those of a second page', async () => {
+  const { database } = fixture;
+  await fixture.send('A', { key: 'K' });
+  await fixture.send('B', { key: 'K', expiresAfterMs: 60_000 });
+  fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
+  await fixture.drain();
+  // As many as a page has, and the one of above.
+  await storeMessages(
+    database,
+    'orders',
+    Array.from({ length: 1_000 }, (_, n) => ({ payload: String(n), key: 'K', expiresAfterMs: 60_000 })),
+  );
+  await fixture.drain();
+  await database.query(
+    `update only outbox.message set expires_at = outbox.clock() - interval '1 ms' where state = 'blocked'`,
+  );
+
+  const events: RelayEvent[] = [];
+  await new Expiry(database, (event) => events.push(event)).check();
+
+  expect(await fixture.states('A', 'B')).toEqual(['retrying', 'expired']);
+  expect(await database.query(`select from only outbox.message where state = 'blocked'`)).toEqual([]);
+  expect(events).toHaveLength(1_001);
+  expect(new Set(events.map((event) => event.type === 'expired' && event.id)).size).toBe(1_001);
+});

@@ -1,0 +1,53 @@
+import type { Mutation } from '../mutation.ts';
+
+const once = 'A request that is repeated with its key acts once';
+const byRequests = 'test/integration/api/requests.test.ts';
+
+/** Requests of the HTTP API with an Idempotency-Key. */
+export const repeatedRequestMutations: readonly Mutation[] = [
+  {
+    name: 'api-ignored-failure-succeeds',
+    promise: once,
+    file: 'src/store/database/within-one.ts',
+    find: "    await sql.query('select');\n",
+    replace: '',
+    test: 'test/integration/api/one-transaction.test.ts',
+    title: 'a failure that the work ignores commits nothing and is not taken for success',
+  },
+  {
+    name: 'api-key-of-another-request',
+    promise: once,
+    file: 'src/store/request/request.ts',
+    find: "if (row.digest !== digest) return { kind: 'other' };",
+    replace: "if (row.digest === '') return { kind: 'other' };",
+    test: byRequests,
+    title: 'a repeat with the same key gets the first answer, and changes nothing again',
+  },
+  {
+    name: 'api-key-whatever-the-version',
+    promise: once,
+    file: 'src/api/once.ts',
+    find: "given.body, request.headers.get('if-match')]",
+    replace: 'given.body]',
+    test: byRequests,
+    title: 'the version that a request asks for is a part of it',
+  },
+  {
+    name: 'api-answer-not-stored',
+    promise: once,
+    file: 'src/app/operations/served-operations.ts',
+    find: 'if (answer.unfinished !== true) await storeAnswer(',
+    replace: 'if (answer.status === 0) await storeAnswer(',
+    test: byRequests,
+    title: 'a repeat with the same key gets the first answer, and changes nothing again',
+  },
+  {
+    name: 'api-body-read-before',
+    promise: once,
+    file: 'src/api/input.ts',
+    find: "if (text === '' && hadBody(request))",
+    replace: "if (text !== '' && hadBody(request) && text.length > bodyBytes)",
+    test: 'test/integration/api/node-listener.test.ts',
+    title: 'whose body was read before is refused, and does not become the change',
+  },
+];
