@@ -6,7 +6,7 @@ import { type ContenderName, contenders, root } from './contenders/contenders.ts
 import { installPeers, newerNodeProgram, openStand } from './contenders/prepare.ts';
 import { quick } from './measure.ts';
 import { drainTargets } from './targets.ts';
-import { warmUpMessages } from './workload.ts';
+import { inTurn, warmUp } from './warm-up.ts';
 
 /** A neighbor that takes the processors for a minute must not make it red: targets are compared with the best of the rounds. */
 const mostRounds = 4;
@@ -46,11 +46,12 @@ async function check(): Promise<readonly string[]> {
   const node = await newerNodeProgram(tell);
   const stand = await openStand(tell);
   try {
-    // The first drain finds servers that have compiled and cached nothing.
-    await drain(stand.servers, { name: 'ours', node, setting: {} }, warmUpMessages);
+    const first = { name: 'ours', node, setting: {} } as const;
+    const drains = await warmUp(() => drain(stand.servers, first, quick.drained.ours));
+    tell(`the servers are warm after ${drains} drains`);
     const best = new Map<ContenderName, Best>();
     for (let round = 1; ; round += 1) {
-      for (const name of everyone) {
+      for (const name of inTurn(everyone, round)) {
         const entry = { name, node, setting: contenders[name].settings[0] ?? {} };
         const { nodeUsPerMessage, perSecond } = await drain(stand.servers, entry, quick.drained[name]);
         tell(`round ${round}, ${name}: ${perSecond}/s, ${nodeUsPerMessage} µs of node a message`);

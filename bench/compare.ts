@@ -1,11 +1,12 @@
 import { commitToKafka, type DrainFigures, drain, dueTogether, type Servers } from './contenders/arena.ts';
 import { type ContenderName, contenders, type Variant, variants } from './contenders/contenders.ts';
 import type { Percentiles, Setting } from './contenders/protocol.ts';
+import { inTurn, warmUp } from './warm-up.ts';
 import { warmUpMessages } from './workload.ts';
 
 /** How much is compared. */
 export interface CompareSizes {
-  /** Counted rounds; in each every contender runs once. */
+  /** Counted rounds; in each every contender runs once, and each begins with another one. */
   readonly rounds: number;
   /** Messages of a drain. */
   readonly drained: Readonly<Record<ContenderName, number>>;
@@ -96,9 +97,9 @@ export class Compare {
   }
 
   async drains(): Promise<Pick<Comparison, 'drains' | 'swept'>> {
-    // The servers have compiled nothing and cached nothing yet, which the first contender would pay for.
-    for (const name of ['ours', 'pgBoss'] as const)
-      await this.#drain({ ...known(name), node: 'newer' }, warmUpMessages);
+    const warming = { ...known('ours'), node: 'newer' } as const;
+    await warmUp(() => this.#drain(warming, this.#sizes.drained.ours));
+    await this.#drain({ ...known('pgBoss'), node: 'newer' }, warmUpMessages);
     const swept = this.#sizes.sweep ? await this.#rounds(variants.flatMap(runnersOf), 1) : [];
     const best = variants.flatMap((variant) => bestOf(swept, variant) ?? runnersOf(variant).slice(0, 1));
     const drains = await this.#rounds(best, this.#sizes.rounds);
@@ -154,7 +155,7 @@ export class Compare {
   async #rounds(runners: readonly Runner[], rounds: number): Promise<readonly DrainRow[]> {
     const figures = new Map<Runner, DrainFigures[]>(runners.map((runner) => [runner, []]));
     for (let round = 1; round <= rounds; round += 1)
-      for (const [runner, done] of figures)
+      for (const [runner, done] of inTurn([...figures], round))
         if (!slow.has(runner.name) || round <= this.#sizes.slowRounds)
           done.push(await this.#drain(runner, this.#sizes.drained[runner.name]));
     return [...figures].map(([runner, done]) => rowOf(runner, done, this.#sizes.drained[runner.name]));
