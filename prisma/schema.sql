@@ -3647,7 +3647,8 @@ CREATE OR REPLACE FUNCTION outbox.wire_expired(p_wire text)
  RETURNS boolean
  LANGUAGE sql
  STABLE
-AS $function$ select coalesce(outbox.instant_of(substring(p_wire from '[{,]"ce_expirytime":"([0-9][^"\\]*)"')) <= outbox.clock(), false) $function$;
+AS $function$ select coalesce(outbox.instant_of(substring(p_wire
+  from '[{,]"ce_expirytime":"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]{5,18}(?:[Zz]|[+-][0-9]{2}:[0-9]{2}))"')) <= outbox.clock(), false) $function$;
 
 CREATE OR REPLACE FUNCTION outbox.worker_died(p_worker bigint)
  RETURNS boolean

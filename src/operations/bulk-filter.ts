@@ -1,5 +1,6 @@
 import type { OutboxError } from '../core/errors.ts';
 import { oneOf, optional, whole } from '../core/options/values.ts';
+import { statedTime } from '../core/written-time.ts';
 import { type BulkAction, type BulkChange, type KeptAction, keptActions } from '../store/bulk/bulk.ts';
 import { actionableKeptStates, actionableStates, deliveredStates } from '../store/bulk/changes.ts';
 import type { KeptBulkFilter } from '../store/bulk/kept-selection.ts';
@@ -98,7 +99,7 @@ export function checkChange(change: BulkChange): BulkChange {
   if (change.action !== 'reschedule') return { action: change.action };
   const { due } = change;
   if ('at' in due) {
-    if (Number.isNaN(Date.parse(due.at))) throw invalid('at', 'must be an ISO time');
+    if (statedTime(due.at) === undefined) throw invalid('at', 'must be an ISO time with its zone');
     return { action: 'reschedule', due: { at: due.at } };
   }
   const [name, ms] =

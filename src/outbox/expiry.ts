@@ -1,15 +1,15 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/options/option-table.ts';
+import { yearOneMs } from '../core/written-time.ts';
 
 /** When a message expires: a duration after it was sent, or at a time. One in the past is stored, and never sent. */
 export type Expires =
   | { readonly after: Duration; readonly at?: never }
   | { readonly after?: never; readonly at: Date };
 
-/** The database has the same limits: consumers read a year of four digits. */
-const yearOneMs = Date.parse('0001-01-01T00:00:00Z');
-const latestMs = Date.parse('9999-12-31T00:00:00Z');
+/** The database has the same limit. */
+const latestMs = Date.UTC(9999, 11, 31);
 
 /** The expiry as the database takes it: a duration counts by its clock. */
 export function expiryOf(given: Expires | undefined): {

@@ -8,6 +8,7 @@ import { assertOptions } from '../core/options/option-table.ts';
 import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
 import { uuid } from '../core/uuid.ts';
+import { yearOneMs, yearTenThousandMs } from '../core/written-time.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
 import { spans } from '../telemetry/spans.ts';
 import { type Expires, expiryOf } from './expiry.ts';
@@ -177,10 +178,6 @@ export function assertIdentifier(
     { details: { option, bytes } },
   );
 }
-
-/** ISO times of other years have a sign and six digits, which PostgreSQL does not accept. */
-const yearOneMs = Date.parse('0001-01-01T00:00:00Z');
-const yearTenThousandMs = Date.parse('+010000-01-01T00:00:00Z');
 
 /** The due time as the database takes it: relative times count by its clock, not by this process's. */
 export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: number; readonly at?: string } {

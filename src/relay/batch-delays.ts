@@ -33,7 +33,7 @@ export function measureBatch(
   const measure = ({ attempts, createdAt, dueAtMs, resent }: ClaimedMessage, byMs: number): void => {
     // How long retries and receipts take is up to their topic.
     if (attempts > 0 || resent) return;
-    if (dueAtMs === null) delaysMs.push(Math.max(0, byMs - Date.parse(createdAt)));
+    if (dueAtMs === null) delaysMs.push(Math.max(0, byMs - new Date(createdAt).getTime()));
     else latenessMs.push(Math.max(0, byMs - dueAtMs));
   };
   const step = Math.max(1, messages.length / measuredOfBatch);

@@ -3,6 +3,7 @@ import { bulkMutations } from './list/bulk.ts';
 import { clockMutations } from './list/clocks.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
+import { expiredArrivalMutations } from './list/expired-arrivals.ts';
 import { expiryMutations } from './list/expiry.ts';
 import { expungeMutations } from './list/expunge.ts';
 import { faceMutations } from './list/faces.ts';
@@ -49,6 +50,7 @@ export const mutations: readonly Mutation[] = [
   ...waitingMutations,
   ...expungeMutations,
   ...expiryMutations,
+  ...expiredArrivalMutations,
   ...laneMutations,
   ...leafMutations,
   ...freedKeyMutations,

@@ -169,14 +169,22 @@ const testing = {
   message: 'src/testing is for tests: only the entry point src/testing.ts offers it.',
 };
 
+/** Anybody may have written the text of a time, and JavaScript takes "60" and "never-1" for one. */
+const laxTime = {
+  object: 'Date',
+  property: 'parse',
+  message: 'Texts of times are read by writtenTime and statedTime of src/core, strictly.',
+};
+
 /** Node globals, which are also rejected when accessed through `globalThis`. */
-function refusedGlobals(messages) {
+function refusedGlobals(messages, ...properties) {
   const named = Object.entries(messages);
   return {
     'eslint/no-restricted-globals': ['error', ...named.map(([name, message]) => ({ name, message }))],
     'eslint/no-restricted-properties': [
       'error',
       ...named.map(([property, message]) => ({ object: 'globalThis', property, message })),
+      ...properties,
     ],
   };
 }
@@ -220,7 +228,7 @@ const environmentOverrides = [
   {
     files: ['src/**/*.ts', 'activities/*.ts'],
     excludeFiles: [...readers, ...processUsers],
-    rules: refusedGlobals({ process: environment }),
+    rules: refusedGlobals({ process: environment }, laxTime),
   },
   {
     files: processUsers.map((folder) => `${folder}/*.ts`),
@@ -228,8 +236,13 @@ const environmentOverrides = [
       'eslint/no-restricted-properties': [
         'error',
         { object: 'process', property: 'env', message: environment },
+        laxTime,
       ],
     },
+  },
+  {
+    files: readers.map((folder) => `${folder}/*.ts`),
+    rules: { 'eslint/no-restricted-properties': ['error', laxTime] },
   },
 ];
 

@@ -3922,7 +3922,8 @@ as $$ select (p_states is null or p_message.state = any (p_states))
 -- Whether a kept message, as `outbox.parked.wire` has it, has expired: the next try would drop it. Why by a pattern: the functions of
 -- JSON refuse a text with an escaped NUL anywhere.
 create function outbox.wire_expired(p_wire text) returns boolean language sql stable
-as $$ select coalesce(outbox.instant_of(substring(p_wire from '[{,]"ce_expirytime":"([0-9][^"\\]*)"')) <= outbox.clock(), false) $$;
+as $$ select coalesce(outbox.instant_of(substring(p_wire
+  from '[{,]"ce_expirytime":"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]{5,18}(?:[Zz]|[+-][0-9]{2}:[0-9]{2}))"')) <= outbox.clock(), false) $$;
 
 -- Retries a failed message, in its old place in the order; for a parked one, the next try is now. Only if it is in one of
 -- these states, and kept for this reason; null: any. One that has expired would be dropped unseen: it stays.

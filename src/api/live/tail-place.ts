@@ -1,4 +1,5 @@
 import type { TailPlace } from '../../app/operations/served-operations.ts';
+import { statedTime } from '../../core/written-time.ts';
 
 /** Characters of a place; with many open transactions one is longer, and is not told. */
 const longest = 4_000;
@@ -20,8 +21,10 @@ export function placeOfText(text: string): TailPlace | undefined {
   }
   if (!isList(given)) return undefined;
   const [since, snapshot] = given;
-  if (typeof since !== 'string' || !/^2\d{3}-\d\d-\d\dT[\d:.]{1,20}Z$/.test(since)) return undefined;
-  if (Number.isNaN(Date.parse(since)) || typeof snapshot !== 'string') return undefined;
+  // No installation is older than this century.
+  if (typeof since !== 'string' || !since.startsWith('2') || statedTime(since) === undefined)
+    return undefined;
+  if (typeof snapshot !== 'string') return undefined;
   return isSnapshot(snapshot) ? { since, snapshot } : undefined;
 }
 

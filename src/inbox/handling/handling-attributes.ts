@@ -1,3 +1,4 @@
+import { statedTime } from '../../core/written-time.ts';
 import type { Attributes } from '../../telemetry/meter.ts';
 
 /** Attributes of every metric of a group, however its messages arrive. @param topic `null`: the message names none, or none that counts */
@@ -18,6 +19,6 @@ export function failureAttributes(error: unknown): Attributes {
 
 /** Seconds from the time that a message tells to now; `undefined`: other senders may tell none. */
 export function sinceStoredS(storedAt: string | undefined): number | undefined {
-  const at = Date.parse(storedAt ?? '');
-  return Number.isNaN(at) ? undefined : Math.max(0, Date.now() - at) / 1_000;
+  const at = statedTime(storedAt);
+  return at && Math.max(0, Date.now() - at.getTime()) / 1_000;
 }

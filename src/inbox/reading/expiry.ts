@@ -1,10 +1,10 @@
 import type { IncomingMessage } from '../../brokers/source.ts';
+import { hasPassed } from '../../core/expiry-time.ts';
 
 /**
- * Whether the time of the CloudEvents extension `expirytime` has passed, by the clock of this process. Its effects are of no use any
- * more, as its sender has said. A message without the extension, or with one that is no time, does not expire.
+ * Whether a message has expired: its effects are of no use any more, as its sender has said. One without the extension of CloudEvents, or
+ * with a text there that is no time, does not expire.
  */
 export function isExpired(message: IncomingMessage): boolean {
-  const time = message.header('ce_expirytime');
-  return time !== undefined && Date.parse(time) <= Date.now();
+  return hasPassed(message.header('ce_expirytime'));
 }

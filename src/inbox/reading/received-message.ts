@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import type { IncomingMessage } from '../../brokers/source.ts';
+import { statedTime } from '../../core/written-time.ts';
 import type { InboxMessage } from './inbox-message.ts';
 
 /** Fields that do not come from the wire. */
@@ -72,8 +73,5 @@ export class ReceivedMessage<Payload> implements InboxMessage<Payload> {
 }
 
 function sentAt(message: IncomingMessage): Date {
-  const text = message.header('ce_time');
-  if (text === undefined) return message.timestamp;
-  const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? message.timestamp : time;
+  return statedTime(message.header('ce_time')) ?? message.timestamp;
 }

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { hasPassed } from '../../core/expiry-time.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { KeptName } from '../../store/inbox/edit.ts';
 import {
@@ -55,7 +56,7 @@ export async function showKept(database: Database, named: KeptName): Promise<Kep
   if (row === undefined) return { message: null, handled: await isNoted(database, name), audit };
   const { body, wire, ...rest } = row;
   const { headers } = readWire(wire);
-  const expired = Date.parse(headers['ce_expirytime'] ?? '') <= Date.now();
+  const expired = hasPassed(headers['ce_expirytime']);
   return {
     message: { ...rest, headers, body: shownBody(body) },
     why: explainKept({ ...row, expired }),

@@ -93,7 +93,7 @@ async function readDrift(sql: Sql): Promise<Figures['drift']> {
   const last = await readReconciliation(sql);
   if (last === undefined) return null;
   const { at, ended, restarted } = last;
-  return { restarted, ended, agoMs: Math.max(0, Date.now() - Date.parse(at)) };
+  return { restarted, ended, agoMs: Math.max(0, Date.now() - new Date(at).getTime()) };
 }
 
 /** Relays say whether a server answers, not since when: that is counted from one reading to the next. */

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { permanent } from '../../../src/inbox/verdict.ts';
 import { verifyEffects } from '../../../src/store/verify/effects.ts';
 import { operatorOf } from '../../support/fixtures/kept-bulk.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
@@ -16,6 +17,19 @@ const expiring = (n: number, inMs: number) => ({
   ce_expirytime: new Date(Date.now() + inMs).toISOString(),
 });
 
+const notTimes = [
+  'soon',
+  '60',
+  '5',
+  '0',
+  '-1',
+  'never-1',
+  'tomorrow 5',
+  '2020',
+  '2020-02-30T00:00:00Z',
+  '2020-01-01T00:00',
+];
+
 test.each([false, true])(
   'of an expired message the id is stored, and no handler called; others of its batch are handled (in batches: %s)',
   async (inBatches) => {
@@ -26,14 +40,27 @@ test.each([false, true])(
       { n: 1, key: 'a', headers: expiring(1, 3_600_000) },
       { n: 2, key: 'a', headers: past },
       { n: 3, key: 'a' },
-      { n: 4, key: 'b', headers: { ...expiring(4, 0), ce_expirytime: 'soon' } },
+      // What JavaScript takes for times in the past.
+      ...notTimes.map((ce_expirytime, at) => ({
+        n: 4 + at,
+        headers: { ...expiring(4 + at, 0), ce_expirytime },
+      })),
     );
-    await until(() => running.counts().handled + running.counts().expired === 4);
+    await until(() => running.counts().handled + running.counts().expired === 3 + notTimes.length);
     inbox.feed({ n: 2, key: 'a', headers: past }, { n: 2, key: 'a' });
     await until(() => running.counts().duplicates === 2);
 
-    expect(await inbox.effects()).toEqual([1, 3, 4]);
-    expect(running.counts()).toMatchObject({ handled: 3, expired: 1, parked: 0, failed: 0 });
+    expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual([
+      1,
+      3,
+      ...notTimes.map((_, at) => 4 + at),
+    ]);
+    expect(running.counts()).toMatchObject({
+      handled: 2 + notTimes.length,
+      expired: 1,
+      parked: 0,
+      failed: 0,
+    });
     expect(running.events.filter(({ type }) => type === 'expired')).toMatchObject([
       { id: 'id-2', offset: '1' },
     ]);
@@ -85,6 +112,31 @@ test('a verification does not miss the effects of expired messages, dropped on a
     inbox.database.transaction((sql) => verifyEffects(sql, { query, group: inbox.group }, null));
   const lost = { what: 'It is processed and had no effect.', id: 'id-4' };
   expect(await verified()).toMatchObject({ checked: 4, violations: 1, first: [lost] });
+});
+
+test('what is no time with a zone does not expire a kept message: it is shown and retried', async (context) => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    before: () => {
+      throw permanent(new Error('not this one'));
+    },
+  });
+  const texts = [...notTimes, '20200101', '2020-01-01T00:00:00 Z', 'epoch'];
+  inbox.feed(
+    ...texts.map((ce_expirytime, n) => ({
+      n,
+      key: String(n),
+      headers: { ...expiring(n, 0), ce_expirytime },
+    })),
+  );
+  await until(() => running.counts().failed === texts.length);
+  const { inbox: kept } = operatorOf(inbox, context);
+  const { group } = inbox;
+
+  const shown = await Promise.all(texts.map((_, n) => kept.show({ group, id: `id-${n}` })));
+  expect(JSON.stringify(shown)).not.toContain('has expired');
+  const retried = await kept.retry({ group, ids: texts.map((_, n) => `id-${n}`) }, ada);
+  expect(retried.map(({ result }) => result)).toEqual(texts.map(() => 'retried'));
 });
 
 test('a retry of an expired failed message is refused by name, and an edit has it handled', async (context) => {

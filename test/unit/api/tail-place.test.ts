@@ -33,6 +33,9 @@ test.each([
 test('only a time that there is counts, and any other text is no place', () => {
   for (const wrong of [
     '2026-13-27T08:09:10Z',
+    '2026-02-30T08:09:10Z',
+    '2026-11-27T00:00:60Z',
+    '2026-11-27T1:1Z',
     'infinity',
     '-infinity',
     '1999-01-01T00:00:00Z',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { givenTime } from '../../../src/api/schemas/values.ts';
 import { nearTimeOfFlag, timeOfFlag } from '../../../src/cli/flag-values.ts';
+import { statedTime } from '../../../src/core/written-time.ts';
 
 /** What the HTTP API reads; else what it says. */
 function overHttp(text: string): string {
@@ -40,6 +41,13 @@ test.each([
   '2026-02-29',
   '2026-13-01',
   '2026-11-27 tomorrow',
+  '60',
+  'never-1',
+  // Years that PostgreSQL and consumers do not read, here or in UTC.
+  '0000-01-01T00:00Z',
+  '-000001-01-01T00:00Z',
+  '0001-01-01T00:00+23:59',
+  '9999-12-31T23:59-00:01',
   // A plus sign that a query has as a space.
   '2026-11-27T10:00 02:00',
   '',
@@ -51,4 +59,22 @@ test.each([
 test('a time without a zone is of this machine where it is typed, and refused over HTTP', () => {
   expect(typed('2026-11-27T10:00')).toBe(new Date(2026, 10, 27, 10).toISOString());
   expect(overHttp('2026-11-27T10:00')).toBe('must say its zone, such as Z or +02:00');
+});
+
+test('a program states a time with its zone, and nothing else is one', () => {
+  expect(statedTime('2026-11-27T10:00:07.123456789+02:00')).toEqual(new Date('2026-11-27T08:00:07.123Z'));
+  for (const text of [
+    '60',
+    '0',
+    '-1',
+    'never-1',
+    'tomorrow 5',
+    'PT60S',
+    '2026',
+    '2026-11-27',
+    '2026-11-27T10:00',
+    '',
+  ])
+    expect([text, statedTime(text)]).toEqual([text, undefined]);
+  expect(statedTime(undefined)).toBeUndefined();
 });

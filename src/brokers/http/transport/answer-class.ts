@@ -1,4 +1,5 @@
 import { isTlsFailure } from '../../../core/tls-failure.ts';
+import { statedTime } from '../../../core/written-time.ts';
 import type { SendOutcome } from '../../send-by-key.ts';
 import type { HttpAnswer } from './exchange.ts';
 
@@ -120,8 +121,17 @@ function targetOf(location = ''): string {
 /** Parses Retry-After, seconds or a date; `undefined` for anything else. */
 function pauseOf(retryAfter: string | undefined): number | undefined {
   if (retryAfter === undefined) return undefined;
-  const ms = /^\d+$/.test(retryAfter.trim())
-    ? Number(retryAfter) * 1_000
-    : Date.parse(retryAfter) - Date.now();
+  const text = retryAfter.trim();
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : httpTimeMs(text) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longestPauseMs);
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** A date of HTTP in the form that servers write, as `Sun, 06 Nov 1994 08:49:37 GMT`; NaN: it is none. */
+function httpTimeMs(text: string): number {
+  const [, day, month = '', year, time] =
+    /^[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) ([\d:]{8}) GMT$/.exec(text) ?? [];
+  const number = String(months.indexOf(month) + 1).padStart(2, '0');
+  return statedTime(`${year}-${number}-${day}T${time}Z`)?.getTime() ?? Number.NaN;
 }

@@ -1,4 +1,5 @@
 import type { Options } from 'amqplib';
+import { statedTime } from '../../../core/written-time.ts';
 import type { OutgoingMessage } from '../../transport.ts';
 import { keyHeader } from '../client/key-header.ts';
 
@@ -18,6 +19,5 @@ export function propertiesOf({ headers, id, key }: OutgoingMessage): Options.Pub
 
 /** When the message was written, or now. */
 function secondsOf(time: string | undefined): number {
-  const writtenAtMs = time === undefined ? Number.NaN : Date.parse(time);
-  return Math.floor((Number.isNaN(writtenAtMs) ? Date.now() : writtenAtMs) / 1_000);
+  return Math.floor((statedTime(time)?.getTime() ?? Date.now()) / 1_000);
 }

@@ -65,7 +65,16 @@ test('Retry-After may be a date, even a past one; any other text is ignored', ()
   expect(pauseMs).toBeLessThanOrEqual(60_000);
   const passed = answer(429, { retryAfter: 'Sun, 06 Nov 1994 08:49:37 GMT' });
   expect(classifyAnswer(passed, rules)).toMatchObject({ outcome: { kind: 'hold' }, pauseMs: 0 });
-  for (const retryAfter of ['soon', '', '-1.5x'])
+  for (const retryAfter of [
+    'soon',
+    '',
+    '-1.5x',
+    '-1',
+    '1e3',
+    'never-1',
+    'tomorrow 5',
+    'Sun, 31 Feb 2094 08:49:37 GMT',
+  ])
     expect(classifyAnswer(answer(429, { retryAfter }), rules).outcome.kind).toBe('rejected');
 });
 
