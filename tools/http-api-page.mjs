@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 const intro = `# HTTP API
 
 Generated from \`src/api/table\` by \`npm run http-api\`; do not edit. What an operator may do, over HTTP: \`temporal-outbox api\` serves it,
-and a server of yours can [mount](#mounting) it. It needs \`npm install hono @hono/node-server zod\`. \`GET /openapi.json\` is its
+and a server of yours can [mount](#mounting) it. It needs \`npm install hono@4 @hono/node-server@2 zod@4\`. \`GET /openapi.json\` is its
 OpenAPI 3.1 document.
 
 \`\`\`sh
@@ -20,7 +20,7 @@ curl -X POST -H 'Origin: http://localhost:7676' -H 'Content-Type: application/js
 - **Tokens.** \`temporal-outbox api-token\` makes one and its hash; \`authentication: bearerTokens([{ name: 'shop', hash: env('SHOP_HASH'),
   role: 'viewer' }])\` of \`temporal-outbox\` accepts it.
 - **People.** \`openIdConnect()\` signs them in at your provider: open \`/sign-in\`; \`POST /sign-out\` ends it. It needs \`npm install
-  openid-client\`. Small places may use \`basicUsers()\` with hashes of \`temporal-outbox api-password\`. \`anyOf()\` joins several ways, and
+  openid-client@6\`. Small places may use \`basicUsers()\` with hashes of \`temporal-outbox api-password\`. \`anyOf()\` joins several ways, and
   another way is an object with \`caller(request)\`. [sign-in.md](sign-in.md)
 - **Rights.** A viewer reads, an operator changes messages, an admin changes topics and the installation, and expunges. Reading payloads and headers is a
   right of its own. A caller that is limited to topics finds nothing of others; with several topics, lists and bulk operations have to

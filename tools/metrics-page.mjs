@@ -18,8 +18,9 @@ export function metricsPage(metrics, prometheusName) {
 Generated from \`src/telemetry/metrics.ts\` by \`npm run metrics\`; do not edit.
 
 \`temporal-outbox relay --metrics 9464\` serves them at \`/metrics\`, beside those of Temporal's SDK, and sends them by OTLP if
-\`OTEL_EXPORTER_OTLP_ENDPOINT\` is set; it needs \`@opentelemetry/api\`, \`@opentelemetry/sdk-metrics\` and
-\`@opentelemetry/exporter-prometheus\`. In your own process, senders, relays and consumers write to the \`MeterProvider\` that you have
+\`OTEL_EXPORTER_OTLP_ENDPOINT\` is set; it needs \`npm install @opentelemetry/api@1
+@opentelemetry/sdk-metrics@2 @opentelemetry/exporter-prometheus@0.223\`, and to send them
+\`@opentelemetry/exporter-metrics-otlp-proto@0.223\` as well. In your own process, senders, relays and consumers write to the \`MeterProvider\` that you have
 set up before they start; without one nothing is measured. Have it export observable gauges with delta temporality, as \`relay --metrics\` does:
 otherwise it goes on to tell the last value of what nobody reads any more, such as a certificate that is gone, a lag while the broker is
 away, or all figures while no relay reads them. Names are those of Prometheus, attributes those of OpenTelemetry, which

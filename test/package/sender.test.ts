@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { installsWithinMs, type ScratchProject, scratchProject } from './scratch-project.ts';
@@ -97,4 +97,19 @@ test('the command runs, and for servers and the demo names what is missing', asy
     expect((await sender.node([main, command])).stderr).toContain(
       `OUTBOX_PACKAGE_MISSING: A relay or consumer needs packages that are not installed: npm install ${temporal}`,
     );
+});
+
+test('a package of a version that a part was not tested with is named, with the command that installs another', async () => {
+  for (const [name, version] of [
+    ['undici', '8.13.1'],
+    ['standardwebhooks', '1.1.1'],
+  ] as const) {
+    const folder = path.join(sender.folder, 'node_modules', name);
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ name, version, main: 'index.js' }));
+    writeFileSync(path.join(folder, 'index.js'), '');
+  }
+  expect(await thrownBy(`require('temporal-outbox/transports').http({ secret: '' })`)).toBe(
+    'OUTBOX_PACKAGE_UNFIT Sending over HTTP was not tested with undici 8.13.1: npm install undici@7\n',
+  );
 });

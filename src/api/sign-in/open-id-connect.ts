@@ -14,7 +14,7 @@ import { callerOf, digestOf } from './rights.ts';
 
 /**
  * Proves people by a sign-in at a provider of OpenID Connect: authorization code with PKCE, state and nonce. It needs
- * `npm install openid-client`.
+ * `npm install openid-client@6`.
  *
  * A browser that opens `/sign-in` comes back signed in; `POST /sign-out` ends that for all processes at once, and leads a form on to
  * the provider's own sign-out, if there is one; a script gets its address, as `provider`. The id of a session is
