@@ -24,6 +24,7 @@ import { rateMutations } from './list/rates.ts';
 import { redisMutations } from './list/redis.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
 import { replayMutations } from './list/replays.ts';
+import { retentionMutations } from './list/retention.ts';
 import { rocketmqMutations } from './list/rocketmq.ts';
 import { scheduleMutations } from './list/schedules.ts';
 import { serviceMutations } from './list/services.ts';
@@ -53,6 +54,7 @@ export const mutations: readonly Mutation[] = [
   ...expiredArrivalMutations,
   ...laneMutations,
   ...leafMutations,
+  ...retentionMutations,
   ...freedKeyMutations,
   ...standInMutations,
   ...laneNumberMutations,

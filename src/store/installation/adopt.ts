@@ -1,6 +1,7 @@
 import { OutboxError } from '../../core/errors.ts';
 import { writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { followTables } from '../retention/leaf.ts';
 import { raiseSequences } from './adopt-sequences.ts';
 import { rowsOfAnotherCluster } from './installation.ts';
 
@@ -168,11 +169,13 @@ async function forgetFollowed(sql: Sql): Promise<void> {
 }
 
 /**
- * Creates leaves that the copy lacks, because replication copies their rows in `outbox.leaf` and not their tables, and makes the functions
- * that name the current leaf and the installation.
+ * Creates leaves that the copy lacks, because replication copies their rows in `outbox.leaf` and not their tables, has the rows say what is
+ * true of the tables here, and makes the functions that name the current leaf and the installation. Until then the old functions store in a
+ * leaf whose row may say that it is archived.
  */
 async function renewLog(sql: Sql): Promise<void> {
   await sql.query('select outbox.create_leaf(n) from outbox.leaf');
+  await followTables(sql);
   await sql.query('select outbox.grant_log(), outbox.write_store()');
 }
 

@@ -4,7 +4,9 @@ import { runningTransactions } from '../lane/lanes-switch.ts';
 import type { ArchivableLane } from './archive.ts';
 import { inBriefLock } from './brief-lock.ts';
 
-// The steps of one leaf of the log, the table `outbox.log_<n>`. `false`: somebody keeps a lock on it.
+// The steps of one leaf of the log, the table `outbox.log_<n>`. `in-use`: somebody keeps a lock on it.
+//
+// The table decides, by its parent, and not its row in `outbox.leaf`: in a copy that replication has made, rows may be ahead of tables.
 
 /** Of the round that it is part of. */
 export interface LeafPace {
@@ -130,9 +132,12 @@ export async function isLeafOld(sql: Sql, n: string, lanes: readonly ArchivableL
   });
 }
 
+/** What became of a step; `behind`: the table has not come as far as its row said, and the row has been corrected. */
+export type LeafStep = 'done' | 'in-use' | 'behind';
+
 /** Makes its messages archived ones. */
-export function archiveLeaf(database: Database, n: string): Promise<boolean> {
-  return inBriefLock(database, async (sql) => {
+export function archiveLeaf(database: Database, n: string): Promise<LeafStep> {
+  return stepFrom(database, n, ['log_passed', 'log_history'], async (sql) => {
     await moveTo(sql, n, 'log_history');
     // Of the queries of live messages, and of who follows what is new; what is archived is found by id or position.
     await sql.query(`drop index if exists outbox.log_${n}_topic_lane_xid_idx, outbox.log_${n}_xid_idx`);
@@ -140,22 +145,27 @@ export function archiveLeaf(database: Database, n: string): Promise<boolean> {
   });
 }
 
-/** From wherever it is: in a copy that replication has made, the tables may be behind the rows of `outbox.leaf`. */
 async function moveTo(sql: Sql, n: string, to: 'log_passed' | 'log_history'): Promise<void> {
-  const parents = await sql.query<{ name: string }>(
-    `select p.relname as name from pg_inherits i join pg_class p on p.oid = i.inhparent where i.inhrelid = $1::regclass`,
-    [`outbox.log_${n}`],
-  );
-  for (const { name } of parents) await sql.query(`alter table outbox.log_${n} no inherit outbox.${name}`);
+  for (const name of await parentsOf(sql, n))
+    await sql.query(`alter table outbox.log_${n} no inherit outbox.${name}`);
   await sql.query(`alter table outbox.log_${n} inherit outbox.${to}`);
+}
+
+async function parentsOf(sql: Sql, n: string): Promise<readonly string[]> {
+  const parents = await sql.query<{ name: string }>(
+    `select p.relname as name from pg_class c join pg_inherits i on i.inhrelid = c.oid join pg_class p on p.oid = i.inhparent
+     where c.relnamespace = 'outbox'::regnamespace and c.relname = $1`,
+    [`log_${n}`],
+  );
+  return parents.map(({ name }) => name);
 }
 
 /**
  * Drops it, with its messages. The latest leaf keeps the time by which they were published: leaves may be dropped in another order than
  * they were opened or archived in, so what is left of them does not show it.
  */
-export function dropLeaf(database: Database, n: string): Promise<boolean> {
-  return inBriefLock(database, async (sql) => {
+export function dropLeaf(database: Database, n: string): Promise<LeafStep> {
+  return stepFrom(database, n, ['log_history'], async (sql) => {
     await sql.query(`drop table if exists outbox.log_${n}`);
     await sql.query(
       `with gone as (delete from outbox.leaf where n = $1 returning coalesce(archived_at, outbox.clock()) as archived_at, dropped_to)
@@ -164,4 +174,46 @@ export function dropLeaf(database: Database, n: string): Promise<boolean> {
       [n],
     );
   });
+}
+
+/** Takes a step if the table is a child of one of these alone, or does not exist: asked under the lock, which nobody else has then. */
+async function stepFrom(
+  database: Database,
+  n: string,
+  from: readonly string[],
+  step: (sql: Sql) => Promise<void>,
+): Promise<LeafStep> {
+  let behind = false;
+  const locked = await inBriefLock(database, async (sql) => {
+    const [table] = await sql.query<{ name: string | null }>('select to_regclass($1)::text as name', [
+      `outbox.log_${n}`,
+    ]);
+    if (typeof table?.name === 'string')
+      await sql.query(`lock table only outbox.log_${n} in access exclusive mode`);
+    const parents = await parentsOf(sql, n);
+    behind = parents.some((name) => !from.includes(name));
+    await (behind ? followTables(sql, n) : step(sql));
+  });
+  if (!locked) return 'in-use';
+  return behind ? 'behind' : 'done';
+}
+
+/**
+ * Corrects the rows of leaves that say more than has been done with their tables: these go through all steps again, from the question who
+ * may still write there.
+ *
+ * @param n only this one @defaultValue all
+ */
+export async function followTables(sql: Sql, n: string | null = null): Promise<void> {
+  await sql.query(
+    `update outbox.leaf l set archived_at = null,
+       messages = case when not t.claimed then l.messages end, newest_at = case when not t.claimed then l.newest_at end,
+       running = case when not t.claimed then l.running end
+     from (select c.relname, bool_or(p.relname = 'log') as claimed
+       from pg_class c join pg_inherits i on i.inhrelid = c.oid join pg_class p on p.oid = i.inhparent
+       where c.relnamespace = 'outbox'::regnamespace and p.relname in ('log', 'log_passed') group by c.relname) t
+     where t.relname = 'log_' || l.n::text and l.n = coalesce($1::bigint, l.n)
+       and (l.archived_at is not null or t.claimed and (l.messages is not null or l.running is not null))`,
+    [n],
+  );
 }

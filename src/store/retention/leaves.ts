@@ -69,12 +69,14 @@ export async function moveLeaves(
   const old = `${older('newest_at')} and archived_at is null`;
   await each(await readLeaves(database, old, rules.archiveAfterMs), async ({ n, messages }) => {
     if (!(await isLeafOld(database, n, lanes))) return;
-    if (await archiveLeaf(database, n)) moved.archived += messages;
-    else moved.inUse += 1;
+    const step = await archiveLeaf(database, n);
+    if (step === 'done') moved.archived += messages;
+    if (step === 'in-use') moved.inUse += 1;
   });
   await each(await readLeaves(database, older('archived_at'), rules.historyMs), async ({ n }) => {
-    if (await dropLeaf(database, n)) moved.dropped += 1;
-    else moved.inUse += 1;
+    const step = await dropLeaf(database, n);
+    if (step === 'done') moved.dropped += 1;
+    if (step === 'in-use') moved.inUse += 1;
   });
   if (failures.length > 0) throw failures[0];
   return moved;

@@ -52,6 +52,14 @@ const wrong = `
   select 'The leaf of the log does not exist.', null, 'log_' || f.n, null from outbox.leaf f
   where to_regclass('outbox.log_' || f.n) is null
   union all
+  select format('The leaf of the log is a child of %s, and its row says %s.', t.parents, t.said), null, 'log_' || t.n, null
+  from (select f.n, string_agg(p.relname, ' and ' order by p.relname) as parents,
+      case when f.archived_at is not null then 'log_history' when f.messages is not null then 'log_passed' else 'log' end as said
+    from outbox.leaf f join pg_class c on c.relnamespace = 'outbox'::regnamespace and c.relname = 'log_' || f.n
+      join pg_inherits i on i.inhrelid = c.oid join pg_class p on p.oid = i.inhparent
+    group by f.n) t
+  where t.parents <> t.said
+  union all
   select 'The lane does not exist.', t.name, s.lane::text, null
   from outbox.topic t cross join lateral generate_series(0, t.lanes - 1) s(lane)
   where not exists (select from outbox.lane l where l.topic = t.name and l.n = s.lane)`;

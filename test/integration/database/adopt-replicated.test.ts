@@ -2,8 +2,10 @@ import { expect, test, vi } from 'vitest';
 import { adopt } from '../../../src/operations/adopt.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
+import { moveLeaves } from '../../../src/store/retention/leaves.ts';
+import { verifyStructure } from '../../../src/store/verify/structure.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { leafOf } from '../../support/fixtures/leaves.ts';
+import { leafOf, leavesOf } from '../../support/fixtures/leaves.ts';
 import { anotherCluster, burnAhead, movedFixture } from '../../support/fixtures/moved-fixture.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -12,6 +14,14 @@ const elsewhere = anotherCluster();
 const { ends } = elsewhere;
 
 const by = { actor: 'test' };
+
+const dayMs = 86_400_000;
+const roundRules = {
+  leafMs: dayMs,
+  archiveAfterMs: dayMs,
+  suspectAgeMs: dayMs,
+  historyMs: 90 * dayMs,
+};
 
 /** An outbox whose cluster is ahead of the other one. */
 async function originalFixture(): Promise<LaneFixture> {
@@ -66,6 +76,30 @@ test('a copy that lacks the leaf that its original opened meanwhile has one once
 
   const id = await copy.send('new', { key: 'k' });
   expect(await leafOf(copy.database, id)).toBe('log_2');
+});
+
+test('what was sent to a leaf of a copy that its original had archived is delivered, and the leaf goes through all steps again', async () => {
+  const fixture = await originalFixture();
+  await fixture.send('passed', { key: 'k' });
+  for (const lane of [0, 1]) await fixture.drain({ lane: { topic: fixture.topic, lane } });
+  const copy = await keptInStep(fixture);
+  const { database } = copy;
+  await database.query(
+    `update outbox.leaf set closed_at = now() - interval '95 days', running = '{}', messages = 1, newest_at = now() - interval '95 days',
+       archived_at = now() - interval '91 days' where n = 1`,
+  );
+  await database.query(`insert into outbox.leaf (n, opened_at) values (2, now())`);
+  // The functions of the copy name the leaf that was the current one when its schema was made.
+  await copy.send('early', { key: 'k' });
+  expect(await leafOf(database, copy.idOf('early'))).toBe('log_1');
+
+  expect(await adopt(database, by)).toMatchObject({ ready: 1 });
+  expect(await verifyStructure(database)).toMatchObject({ violations: 0 });
+  expect(await moveLeaves(database, roundRules)).toMatchObject({ archived: 0, dropped: 0 });
+  for (const lane of [0, 1]) await copy.drain({ lane: { topic: copy.topic, lane } });
+  expect(copy.broker.labels).toEqual(['early']);
+  await moveLeaves(database, roundRules);
+  expect(await leavesOf(database)).toEqual(['log_1 log_passed', 'log_2 log']);
 });
 
 test('a physical copy kept current by logical replication is refused although none of its lanes has sent anything', async () => {

@@ -83,6 +83,10 @@ test.each([
     `insert into outbox.leaf (n, opened_at, closed_at) values (7, now(), now())`,
     'The leaf of the log does not exist.',
   ],
+  [
+    'update outbox.leaf set messages = 0, newest_at = now(), archived_at = now()',
+    'The leaf of the log is a child of log, and its row says log_history.',
+  ],
 ])('I9: after "%s" the contradiction is named', async (change, what) => {
   await world.fixture.database.query(change);
   expect(await world.broken('I9 guards, indexes and lanes')).toMatchObject({
