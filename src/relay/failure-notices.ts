@@ -2,6 +2,7 @@ import { passCrashPoint } from '../core/crash-point.ts';
 import { pauseAfter } from '../core/pause-after.ts';
 import type { Database } from '../store/database/database.ts';
 import { noteNotice } from '../store/message/unnotified.ts';
+import { HookRest, hookPauses } from './hook-rest.ts';
 import { lendTo } from './lend-transaction.ts';
 import type { OnFailed } from './on-failed.ts';
 import type { RelayReport } from './report.ts';
@@ -9,8 +10,7 @@ import { Wake } from './wake.ts';
 
 /** Failures that another relay, or nobody, has reported are found after this time. */
 const lookEveryMs = 5_000;
-const pauses = { first: 1_000, most: 5 * 60_000 };
-/** Messages whose call has failed and that rest; with more of them all are forgotten, and so called again at once. */
+/** Messages whose call has failed, and that rest; with more of them the one that failed longest ago is forgotten. */
 const maxRefused = 1_000;
 
 export interface FailureNoticesInput {
@@ -36,6 +36,7 @@ export class FailureNotices {
   readonly #input: FailureNoticesInput;
   readonly #stopping = new AbortController();
   readonly #refused = new Map<string, Refused>();
+  readonly #rest = new HookRest();
   readonly #wake = new Wake();
   /** When the first of those that rested at the last look is tried again. */
   #soonestAt = Infinity;
@@ -65,12 +66,16 @@ export class FailureNotices {
     while (!signal.aborted) {
       this.#wake.answer();
       try {
-        while (!signal.aborted && (await this.#next()));
+        while (!signal.aborted && this.#rest.leftMs === 0 && (await this.#next()));
       } catch (error) {
         this.#input.report({ type: 'error', during: 'notices', error });
       }
-      await this.#wake.wait(Math.min(lookEveryMs, this.#soonestAt - performance.now()), signal);
+      await this.#wake.wait(this.#pauseMs(), signal);
     }
+  }
+
+  #pauseMs(): number {
+    return this.#rest.leftMs || Math.min(lookEveryMs, this.#soonestAt - performance.now());
   }
 
   /** @returns false if nothing is left to tell at the moment */
@@ -91,14 +96,19 @@ export class FailureNotices {
       report({ type: 'error', during: 'notices', error });
       return true;
     }
-    if (id !== undefined) this.#refused.delete(id);
-    return id !== undefined;
+    if (id === undefined) return false;
+    this.#refused.delete(id);
+    this.#rest.succeeded();
+    return true;
   }
 
   #refuse(id: string): void {
     const times = (this.#refused.get(id)?.times ?? 0) + 1;
-    if (this.#refused.size >= maxRefused) this.#refused.clear();
-    this.#refused.set(id, { times, againAt: performance.now() + pauseAfter(times, pauses) });
+    this.#rest.failed();
+    this.#refused.delete(id);
+    const [longest] = this.#refused.keys();
+    if (longest !== undefined && this.#refused.size >= maxRefused) this.#refused.delete(longest);
+    this.#refused.set(id, { times, againAt: performance.now() + pauseAfter(times, hookPauses) });
   }
 
   /** The ids that are not to be tried yet. */

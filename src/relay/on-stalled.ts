@@ -20,7 +20,8 @@ export interface StalledGroup {
  *
  * It runs in a transaction of the relay's database that also notes that it was called: what it writes with `tx` happens exactly
  * once per stall, whatever crashes and however many relays run. What it does elsewhere may be repeated. If it rejects, or
- * takes longer than 30 s, `tx` is rolled back and it is called again at the next look. It has 5 s between two statements. It is
+ * takes longer than 30 s, `tx` is rolled back and it is called again at the next look; after ten rejections in a row all calls of this
+ * relay wait a second, then twice as long after each, up to five minutes. It has 5 s between two statements. It is
  * called again only after the group has moved in all of these partitions, and stalled anew.
  */
 export type OnStalled = (tx: Transaction, stalled: StalledGroup) => PromiseLike<unknown>;

@@ -11,6 +11,7 @@ import {
   noteBehind,
   writeGroupNote,
 } from '../store/installation/standing-groups.ts';
+import { HookRest } from './hook-rest.ts';
 import { judgeStanding, type SeenGroup } from './judge-standing.ts';
 import { lendTo } from './lend-transaction.ts';
 import type { OnStalled, StalledGroup } from './on-stalled.ts';
@@ -70,6 +71,7 @@ export class StalledGroups {
   readonly #writing = new Set<Promise<unknown>>();
   /** Groups of which the broker has said that it cannot tell how far they are: reported once. */
   readonly #unfit = new Set<string>();
+  readonly #rest = new HookRest();
   #running: Promise<unknown> | undefined;
 
   constructor(input: StalledGroupsInput) {
@@ -173,14 +175,26 @@ export class StalledGroups {
     if (before === undefined) return undefined;
     const times = { beganMs: look.beganMs, endedMs: before.endedMs };
     const judged = judgeStanding(before, seen, times, afterMs);
+    // What is not noted is judged again by a later look.
+    if (judged.stalled !== undefined && onStalled !== undefined && this.#rest.leftMs > 0) return undefined;
     await writeGroupNote(sql, look, behind.group, judged);
     if (judged.stalled === undefined) return undefined;
     const { topic, group, waiting } = behind;
     const { partitions, sinceMs } = judged.stalled;
     const stalled: StalledGroup = { topic, group, since: new Date(sinceMs), waiting, partitions };
-    if (onStalled !== undefined) await lendTo('onStalled', (tx) => onStalled(tx, stalled), sql);
+    if (onStalled !== undefined) await this.#tell(onStalled, stalled, sql);
     passCrashPoint('relay:stall-noted');
     return stalled;
+  }
+
+  async #tell(onStalled: OnStalled, stalled: StalledGroup, sql: Sql): Promise<void> {
+    try {
+      await lendTo('onStalled', (tx) => onStalled(tx, stalled), sql);
+    } catch (error) {
+      this.#rest.failed();
+      throw error;
+    }
+    this.#rest.succeeded();
   }
 
   #failed(error: unknown, group?: string): void {

@@ -238,6 +238,25 @@ test('a group whose call is rejected each time goes on to stand in the figures',
   expect(await readStandingGroups(on.database)).toMatchObject([{ group: on.group }]);
 });
 
+test('calls that are rejected ten times in a row rest for longer and longer, and the stall is told when one succeeds', {
+  timeout,
+}, async () => {
+  await on.fill(0, 3);
+  await on.move(0, 1);
+  const calledAt: number[] = [];
+  on.watch({
+    onStalled: async (tx, stalled) => {
+      calledAt.push(performance.now());
+      if (calledAt.length < 12) throw new Error('The mail server is away.');
+      await noteTold(tx, stalled);
+    },
+  });
+  await until(async () => (await on.told()).length > 0, 60_000);
+
+  const gaps = calledAt.slice(1).map((at, n) => at - (calledAt[n] ?? 0));
+  for (const [n, leastMs] of [1_000, 2_000].entries()) expect(gaps[9 + n]).toBeGreaterThan(leastMs - 10);
+});
+
 test('a relay calls onStalled of its configuration, and logs a line', { timeout }, async ({
   onTestFinished,
 }) => {

@@ -143,6 +143,34 @@ test('a call that rejects is repeated, and holds up no other message', async () 
   expect(events).toEqual([{ type: 'error', during: 'notices', error: new Error('not now') }]);
 });
 
+test('a hook that rejects every call rests for longer and longer, however many messages it was not told of, and then hears of all', async () => {
+  await fixture.database.query('alter table outbox.message disable trigger user');
+  const messages = 1_100;
+  await fixture.database.query(
+    `insert into outbox.message (id, topic, lane, payload, state, workflow_id, last_error, notified)
+     select gen_random_uuid(), 'orders', 0, '{}', 'failed', 'w', 'x', false from generate_series(1, $1::integer)`,
+    [messages],
+  );
+  let away = true;
+  const calledAt: number[] = [];
+  const teller = notices(async () => {
+    if (!away) return;
+    calledAt.push(performance.now());
+    teller.nudge();
+    throw new Error('The mail server is away.');
+  });
+  await until(() => calledAt.length > 12);
+  away = false;
+  await until(
+    async () => (await fixture.database.query('select from outbox.message where not notified')).length === 0,
+    120_000,
+  );
+
+  const gaps = calledAt.slice(1).map((at, n) => at - (calledAt[n] ?? 0));
+  for (const [n, leastMs] of [1_000, 2_000, 4_000].entries())
+    expect(gaps[9 + n]).toBeGreaterThan(leastMs - 10);
+});
+
 test('a message that was retried in time is not told, and one that fails again is told again', async () => {
   await fail('A', 'B');
   await retry('A');

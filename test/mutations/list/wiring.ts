@@ -70,6 +70,16 @@ export const wiringMutations: readonly Mutation[] = [
     title: 'a relay calls onFailed of its configuration as soon as a message has failed',
   },
   {
+    name: 'hook-called-for-each-message-while-it-is-away',
+    promise: told,
+    file: 'src/relay/failure-notices.ts',
+    find: 'this.#rest.leftMs === 0 && ',
+    replace: '',
+    test: 'test/integration/relay/failure-notices.test.ts',
+    title:
+      'a hook that rejects every call rests for longer and longer, however many messages it was not told of, and then hears of all',
+  },
+  {
     name: 'retry-keeps-its-notice',
     promise: told,
     file: 'outbox.note_failure()',
