@@ -12,7 +12,8 @@ export interface Retention {
   readonly archiveAfter?: Duration;
   /**
    * The same for failed messages, which an operator can retry only while they are live. Those of topics with
-   * `exhausted: 'block-key'` always stay: they block their key. @defaultValue false: they stay
+   * `exhausted: 'block-key'` always stay: they block their key, and with `onFailed` so does one until it was told.
+   * @defaultValue false: they stay
    */
   readonly archiveFailedAfter?: Duration | false;
   /**

@@ -32,6 +32,8 @@ export interface MaintenanceInput {
   readonly askPlace: AskPlace;
   readonly retention: RetentionRules;
   readonly withdraw: Withdraw;
+  /** Names of the topics whose failures this relay tells. */
+  readonly tellingOf: readonly string[];
   readonly report: RelayReport;
   /** How long a round of the archive may take. @defaultValue 240,000 */
   readonly archiveWithinMs?: number;
@@ -46,6 +48,7 @@ export function createMaintenance(input: MaintenanceInput): Maintenance {
     repeater,
     retention,
     withdraw,
+    tellingOf,
     report,
     archiveWithinMs: withinMs,
   } = input;
@@ -61,6 +64,7 @@ export function createMaintenance(input: MaintenanceInput): Maintenance {
         signal,
         progress,
         from,
+        tellingOf,
         ...(withinMs !== undefined && { withinMs }),
       });
       report({ type: 'archived', count: outcome.archived });

@@ -141,15 +141,20 @@ function noticesOf(
 ): FailureNotices | undefined {
   const { onFailed } = config;
   if (onFailed === undefined) return undefined;
-  const topics = routes.map(({ name }) => name);
+  const topics = toldTopics({ config, routes });
   const notices = new FailureNotices({ database, topics, onFailed, report: servers.report });
   running.add(() => notices.stop());
   notices.start();
   return notices;
 }
 
+/** The topics whose failures this relay tells. */
+function toldTopics({ config, routes }: Pick<DeliverInput, 'config' | 'routes'>): readonly string[] {
+  return config.onFailed === undefined ? [] : routes.map(({ name }) => name);
+}
+
 function maintenanceOf(
-  { database, retention, servers: { report } }: DeliverInput,
+  { config, database, retention, routes, servers: { report } }: DeliverInput,
   census: WorkflowCensus,
   repeater: Repeater,
   askPlace: AskPlace,
@@ -161,6 +166,7 @@ function maintenanceOf(
     askPlace,
     withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
     retention,
+    tellingOf: toldTopics({ config, routes }),
     report,
   });
 }

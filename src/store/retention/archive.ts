@@ -137,12 +137,17 @@ export const firstFinished: FinishedCursor = {
 
 /**
  * Moves a page of messages whose rows say that they are finished, the longest unchanged first. Published ones that await a
- * receipt stay until they are confirmed; failed ones that block their key stay.
+ * receipt stay until they are confirmed; failed ones that block their key stay, and those of `tellingOf` of which nobody was told.
  */
 export async function archiveFinished(
   sql: Sql,
   state: State,
-  page: { readonly after: FinishedCursor; readonly ageMs: number; readonly limit: number },
+  page: {
+    readonly after: FinishedCursor;
+    readonly ageMs: number;
+    readonly limit: number;
+    readonly tellingOf: readonly string[];
+  },
 ): Promise<{ readonly moved: number; readonly next: FinishedCursor | null }> {
   const [row] = await sql.query<{ moved: number; updatedAt: string | null; id: string | null }>(
     `with page as materialized (
@@ -157,6 +162,7 @@ export async function archiveFinished(
          and m.updated_at <= outbox.clock() - $4 * interval '1 ms'
          and (m.state::text <> 'published' or t.confirm_group is null or m.confirm_by is null)
          and (m.state::text <> 'failed' or t.exhausted is distinct from 'block-key')
+         and (m.state::text <> 'failed' or m.notified is not false or m.topic <> all($6::text[]))
        for update of m skip locked
      ), gone as (
        delete from only outbox.message m where m.ctid = any(array(select ctid from picked)) returning m.*
@@ -165,7 +171,7 @@ export async function archiveFinished(
      )
      select (select count(*)::integer from moved) as moved, l.updated_at::text as "updatedAt", l.id
      from (select 1) one left join last l on (select count(*) from page) = $5`,
-    [state, page.after.updatedAt, page.after.id, page.ageMs, page.limit],
+    [state, page.after.updatedAt, page.after.id, page.ageMs, page.limit, [...page.tellingOf]],
   );
   if (row === undefined) return { moved: 0, next: null };
   const { moved, updatedAt, id } = row;

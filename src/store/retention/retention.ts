@@ -46,6 +46,8 @@ export interface RetentionInput {
   readonly withinMs?: number;
   /** How long a leaf of the log is the current one. @defaultValue a quarter of `archiveAfter`, or more */
   readonly leafMs?: number;
+  /** Names of topics whose failures are told: one stays until it was. @defaultValue none */
+  readonly tellingOf?: readonly string[];
   /** Of the rounds before; this one goes on there. @defaultValue at the beginning */
   readonly from?: Progress;
 }
@@ -206,6 +208,7 @@ function stateTask(round: Round, state: State, ageMs: number): Task {
       after: { updatedAt, id },
       ageMs,
       limit: round.limit,
+      tellingOf: round.input.tellingOf ?? [],
     });
     round.done.archived += moved;
     return { count: moved, next: next === null ? null : textOf(next) };

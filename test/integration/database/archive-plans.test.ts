@@ -173,7 +173,7 @@ test('a page of finished messages is found by its index, whatever the number of 
      where id in (select id from outbox.message where state = 'waiting' limit 1000)`,
   );
   const nodes = await explain((sql) =>
-    archiveFinished(sql, 'canceled', { after: firstFinished, ageMs: 60_000, limit }),
+    archiveFinished(sql, 'canceled', { after: firstFinished, ageMs: 60_000, limit, tellingOf: [] }),
   );
 
   expect(fullScansOf(nodes)).not.toContain('message');

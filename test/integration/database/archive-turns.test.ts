@@ -104,6 +104,7 @@ test('a relay reports a round that ran out of time, but not one that was stopped
       repeater: { follow: unused, drop: unused },
       retention: resolveRetention(),
       withdraw: unused,
+      tellingOf: [],
       report: (event) => events.push(event),
       archiveWithinMs,
     });

@@ -23,4 +23,13 @@ export const retentionMutations: readonly Mutation[] = [
     title:
       'what was sent to a leaf of a copy that its original had archived is delivered, and the leaf goes through all steps again',
   },
+  {
+    name: 'failure-archived-before-it-is-told',
+    promise: '`onFailed` is called for each failed message',
+    file: 'src/store/retention/archive.ts',
+    find: ' or m.notified is not false or ',
+    replace: ' or true or ',
+    test: 'test/integration/database/archive-untold.test.ts',
+    title: 'a failed message of which a relay is yet to tell stays until it was told',
+  },
 ];
