@@ -1,4 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
+import { endIfReadOnly, saysReadOnly } from '../store/database/bad-session.ts';
 import type { Sql, Transactions } from '../store/database/database.ts';
 import { connectionsOf, isPoolClient } from '../store/database/pool-client.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
@@ -13,6 +14,9 @@ const usualLimitMs = 5_000;
 const poolOfPg = 10;
 /** Prisma rolls back at its limit; work that still runs this long after it will not end by itself. */
 const graceMs = 5_000;
+
+/** After the last session that was read-only. Others of the pool may be so, too. */
+const doubtMs = 60_000;
 
 /** Milliseconds. */
 interface Limits {
@@ -34,6 +38,11 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   readonly limits: TransactionLimits;
   /** Whether it rejects when a transaction was rolled back instead of committed; Prisma resolves. */
   readonly checksCommits: boolean;
+  /**
+   * Until then each transaction looks whether its session may write. The pool need not be ours, so nothing else ends the sessions
+   * that began while the database was read-only, and each of them would fail what it is given.
+   */
+  #doubtfulUntilMs = 0;
   /** Setting the isolation level costs a round trip, so it is set only if the default differs. */
   #nameLevel = false;
 
@@ -74,8 +83,9 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
     try {
       return await Promise.race([
         this.#client.$transaction(
-          (tx) => {
+          async (tx) => {
             begun();
+            if (performance.now() < this.#doubtfulUntilMs) await endIfReadOnly(sqlOf(tx));
             return work(tx);
           },
           {
@@ -86,6 +96,9 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
         ),
         stuck,
       ]);
+    } catch (error) {
+      if (saysReadOnly(error)) this.#doubtfulUntilMs = performance.now() + doubtMs;
+      throw error;
     } finally {
       clearTimeout(timer);
     }

@@ -1,5 +1,6 @@
 import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
+import { spoilsSession } from './bad-session.ts';
 import { databaseUnavailable } from './connection-lost.ts';
 import { type ConnectionPool, outliveConnection, type PoolConnection } from './pool-connection.ts';
 
@@ -49,7 +50,7 @@ export class LentConnection<Connection extends PoolConnection> {
     try {
       return await answer;
     } catch (error) {
-      if (this.#lost === undefined && !endedWords.test(reasonOf(error))) throw error;
+      if (this.#lost === undefined && !endedWords.test(reasonOf(error)) && !spoilsSession(error)) throw error;
       this.lose(error);
       throw saidByServer(error) ? error : databaseUnavailable(reasonOf(error), error);
     }

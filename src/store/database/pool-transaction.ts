@@ -58,6 +58,8 @@ export class PoolTransaction<Connection extends PoolConnection> {
     try {
       await lent.run(begin, maxWaitMs, `no transaction has begun within ${maxWaitMs} ms`);
     } catch (error) {
+      // What cannot even begin will not do so for the next one either.
+      lent.lose(error);
       lent.giveBack();
       throw error;
     }

@@ -1,4 +1,6 @@
 import pg from 'pg';
+import { reasonOf } from '../../core/reason.ts';
+import { spoilsSession } from './bad-session.ts';
 import { clientConfig } from './client-config.ts';
 import type { Database, Sql } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
@@ -104,7 +106,7 @@ async function verified(client: pg.PoolClient, done: (error?: Error) => void): P
   try {
     await trustOnlyCatalog(client);
   } catch (error) {
-    return done(error instanceof Error ? error : new Error(String(error)));
+    return done(error instanceof Error ? error : new Error(reasonOf(error)));
   }
   done();
 }
@@ -152,7 +154,8 @@ async function lend<Result>(
     broken = error;
   };
   const noticed = (error: unknown): never => {
-    if (error instanceof Error && !(error instanceof pg.DatabaseError)) broken = error;
+    if (error instanceof Error && (!(error instanceof pg.DatabaseError) || spoilsSession(error)))
+      broken = error;
     throw error;
   };
   client.on('error', onError);
@@ -176,8 +179,12 @@ async function inTransaction<Result>(
   begin: string,
   work: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
+  // What cannot even begin will not do so for the next one either.
+  await lent.query(begin).catch((error: unknown) => {
+    lent.drop(error instanceof Error ? error : new Error(reasonOf(error)));
+    throw error;
+  });
   try {
-    await lent.query(begin);
     const result = await work({ query: (text, values) => lent.query(text, values) });
     await lent.query('commit');
     return result;

@@ -7,6 +7,7 @@ const killer = 'A message that kills its consumer is failed after three deaths';
 const filter = 'The fast filter loses nothing';
 const settledFirst = 'A message is acknowledged after it is settled';
 const ownLimits = 'Rows locked by others cost a consumer one connection per message in hand, no more';
+const readOnly = 'A session that may only read is not used again';
 const away = 'An outage of a dependency fails no message';
 
 /** A message arrives and is handled. */
@@ -215,5 +216,14 @@ export const inboxMutations: readonly Mutation[] = [
     replace: 'batch.acknowledge(incoming);',
     test: 'test/unit/inbox/intake-batches.test.ts',
     title: 'messages that wait for a batch to fill',
+  },
+  {
+    name: 'read-only-session-is-kept',
+    promise: readOnly,
+    file: 'src/inbox/inbox-transactions.ts',
+    find: 'performance.now() < this.#doubtfulUntilMs',
+    replace: 'performance.now() < 0',
+    test: 'test/integration/inbox/read-only.test.ts',
+    title: 'goes on by itself after its database was read-only',
   },
 ];
