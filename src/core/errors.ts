@@ -137,7 +137,7 @@ export const errorRules = {
   },
   OUTBOX_NOT_IN_TRANSACTION: {
     retryable: false,
-    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with fromQuery, open one first; with clientOf, wait for every statement.',
+    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with fromQuery, open one first; with clientOf, wait for every statement. Of a client with an extension of queries, pass the one without it.',
   },
   OUTBOX_OPTION_INVALID: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages.' },

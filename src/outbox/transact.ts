@@ -1,6 +1,7 @@
 import type { Lane } from '../core/lane.ts';
 import { assertClient } from '../store/database/client.ts';
 import { withItsWrites } from '../store/database/pending-writes.ts';
+import { requireUndiverted } from '../store/database/transaction.ts';
 import { lanesFilledBy } from './ready-lanes.ts';
 import { nudge } from './wake.ts';
 
@@ -24,7 +25,8 @@ export interface TransactionRunner<Tx, Options = unknown> {
  *
  * @param prisma the client, extended or not, or a pool wrapped by `clientOf`
  * @param options passed to `$transaction`: isolation level, timeouts
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for what is no client; whatever `$transaction` and `work` throw; a wake-up never fails
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for what is no client; `OUTBOX_NOT_IN_TRANSACTION`, before `work` is called, for a
+ * client whose extension runs each statement in a transaction of its own; whatever `$transaction` and `work` throw; a wake-up never fails
  */
 export async function transaction<Tx, Result, Options>(
   prisma: TransactionRunner<Tx, Options>,
@@ -34,6 +36,7 @@ export async function transaction<Tx, Result, Options>(
   assertClient('transaction', prisma);
   let filled: readonly Lane[] = [];
   const result = await prisma.$transaction(async (tx) => {
+    await requireUndiverted(tx);
     const answer = await withItsWrites(tx, () => work(tx));
     filled = lanesFilledBy(tx);
     return answer;

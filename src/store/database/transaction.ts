@@ -1,6 +1,7 @@
 import { layersOf } from '../../core/error-layers.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { Sql } from './database.ts';
+import { mayDivert, requireOne } from './one-transaction.ts';
 import { schemaMissing } from './schema-missing.ts';
 
 /**
@@ -63,14 +64,39 @@ export function sqlOf(tx: Transaction): Sql {
       throw schemaMissing(error) ?? error;
     }
   };
-  if (!unproven.has(tx)) return { query: run };
-  let open: Promise<unknown> | undefined;
+  const isAsked = unproven.has(tx);
+  if (!isAsked && !mayDivert(tx)) return { query: run };
+  let proven: Promise<void> | undefined;
   return {
     async query(text, values) {
-      await (open ??= requireOpen(tx));
+      await (proven ??= isAsked ? requireOpen(tx) : proofOf(tx));
       return run(text, values);
     },
   };
+}
+
+/** By transaction, so that it is proven once for all that is stored in it. */
+const proofs = new WeakMap<object, Promise<void>>();
+
+function proofOf(tx: Transaction): Promise<void> {
+  const known = proofs.get(tx);
+  if (known !== undefined) return known;
+  const proof = requireOne((text) => tx.$queryRawUnsafe(text));
+  // Whoever asks hears of it.
+  proof.catch(() => undefined);
+  proofs.set(tx, proof);
+  return proof;
+}
+
+/**
+ * Refuses a transaction whose statements run in others, before any of its work: what the work writes would survive a rollback,
+ * too. Costs nothing unless an extension of its client is called for each statement.
+ *
+ * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION`
+ */
+export async function requireUndiverted(tx: unknown): Promise<void> {
+  if (typeof tx !== 'object' || tx === null || !('$queryRawUnsafe' in tx) || !mayDivert(tx)) return;
+  await proofOf(tx as Transaction);
 }
 
 /**

@@ -47,6 +47,16 @@ export const transactionMutations: readonly Mutation[] = [
     title: 'reports at once that its client is',
   },
   {
+    name: 'extension-may-divert-statements',
+    promise: 'No ghost (I2)',
+    file: 'src/store/database/one-transaction.ts',
+    find: 'first !== undefined && first === second',
+    replace: 'first !== undefined && second !== undefined',
+    test: 'test/integration/sending/diverted-client.test.ts',
+    title:
+      'a client that runs each statement in a transaction of its own is refused before the work of a transaction',
+  },
+  {
     name: 'misspelt-topic-not-reported',
     promise: 'A misspelled topic does not wait silently',
     file: 'src/store/message/store-plain.ts',
@@ -176,8 +186,8 @@ export const transactionMutations: readonly Mutation[] = [
     name: 'query-outside-of-a-transaction-taken',
     promise: recipes,
     file: 'src/store/database/transaction.ts',
-    find: '      await (open ??= requireOpen(tx));\n',
-    replace: '      await (open ??= Promise.resolve(tx));\n',
+    find: 'isAsked ? requireOpen(tx)',
+    replace: 'isAsked ? Promise.resolve()',
     test: 'test/integration/cli/recipes.test.ts',
     title: 'every call refuses a client of the recipe for',
   },
