@@ -2018,13 +2018,6 @@ begin
     where p.consumer_group = p_group and p.message_id = any(p_ids) and p.key_id = p_id and p.state = 'parked');
 end $function$;
 
-CREATE OR REPLACE FUNCTION outbox.key_in_hand(p_id uuid)
- RETURNS boolean
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$ select not exists (select from outbox.parked_key k where k.id = p_id for share skip locked) $function$;
-
 CREATE OR REPLACE FUNCTION outbox.lane_may_pass(l outbox.lane, p_cursor bigint, p_snapshot pg_snapshot)
  RETURNS boolean
  LANGUAGE sql

@@ -1,4 +1,5 @@
 import { alertMutations } from './list/alerts.ts';
+import { apiEdgeMutations } from './list/api-edges.ts';
 import { bulkMutations } from './list/bulk.ts';
 import { clockMutations } from './list/clocks.ts';
 import { commandLineMutations } from './list/command-line.ts';
@@ -70,6 +71,7 @@ export const mutations: readonly Mutation[] = [
   ...holdMutations,
   ...httpApiMutations,
   ...repeatedRequestMutations,
+  ...apiEdgeMutations,
   ...signInMutations,
   ...inboxMutations,
   ...handlerMutations,

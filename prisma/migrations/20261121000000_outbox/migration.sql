@@ -3852,13 +3852,6 @@ begin
     where p.key_id = home and p.position < seen.position);
 end $$;
 
--- True while a handler or an operator has this parked key in hand.
---
--- Why `security definer`: to lock a row takes the right to change it, which a role that only reads lacks.
-create function outbox.key_in_hand(p_id uuid) returns boolean language sql volatile security definer
-set search_path = pg_catalog, pg_temp
-as $$ select not exists (select from outbox.parked_key k where k.id = p_id for share skip locked) $$;
-
 -- The parked key that a kept message returns to, locked: the existing one, or a new one. Null: another transaction has locked
 -- or is creating it.
 create function outbox.bring_back_key(p_message outbox.parked) returns uuid language plpgsql

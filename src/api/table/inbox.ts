@@ -48,8 +48,7 @@ export const inboxRoutes: readonly Operation[] = [
     path: '/groups/{group}/kept/{id}',
     summary: `${asSentence(operationTexts['inbox show'])} Without body and headers. If none is kept, whether the group has handled it.`,
     role: 'viewer',
-    // It looks at locks, so it cannot be read only.
-    way: 'change',
+    way: 'read',
     params: byName,
     answer: keptDetails,
     async run({ at, scope }, { path }) {

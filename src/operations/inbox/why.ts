@@ -68,7 +68,7 @@ function parked(
       code: 'behind-key',
       text: `${before === 1 ? '1 message' : `${before} messages`} of the key "${key}" ${before === 1 ? 'goes' : 'go'} first, beginning with ${first?.id ?? ''}.`,
     };
-  if (inHand) return { code: 'in-hand', text: 'It is being tried, or an operator holds it, at the moment.' };
+  if (inHand) return { code: 'in-hand', text: inProgress(nextInMs) };
   const last = facts.attempts === 0 ? '' : `Its last try failed${because(facts)}. `;
   if (nextInMs > 0)
     return {
@@ -80,6 +80,12 @@ function parked(
     code: 'overdue',
     text: `${last}It has been due for ${length(-nextInMs)}${started}. Is a consumer of the group running?`,
   };
+}
+
+/** A try may take longer than the delay after it; that of a dead process ends when a consumer of the group looks. */
+function inProgress(nextInMs: number): string {
+  if (nextInMs >= 0) return 'It is being tried at the moment.';
+  return `A try of it has begun and not ended, and the next has been due for ${length(-nextInMs)}. Is its handler slow, or is no consumer of the group running?`;
 }
 
 function because({ lastError, reason }: KeptFacts): string {

@@ -48,7 +48,7 @@ export interface KeptKey {
   readonly first: { readonly id: string; readonly state: KeptState } | null;
   /** Messages of the queue before this one. */
   readonly before: number;
-  /** True: a handler or another operator has it in hand now. */
+  /** True: a try of its first message has begun, and has not ended. Read from its row: a look locks nothing. */
   readonly inHand: boolean;
   /** False: its workflow was not started yet. */
   readonly workflowStarted: boolean;
@@ -69,7 +69,7 @@ export async function readKeptMessage(sql: Sql, { group, id }: KeptName): Promis
           'first', (select jsonb_build_object('id', f.message_id, 'state', f.state) from outbox.parked f
             where f.key_id = k.id order by f.position limit 1),
           'before', (select count(*) from outbox.parked b where b.key_id = k.id and b.position < p.position),
-          'inHand', outbox.key_in_hand(k.id),
+          'inHand', k.worker is not null,
           'workflowStarted', coalesce(k.told_at > '-infinity', false))
         from outbox.parked_key k where k.id = p.key_id) as "parkedKey"
      from outbox.parked p where consumer_group = $1 and message_id = $2`,

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Authentication, Caller } from '../../../src/api/authentication.ts';
 import { type ApiHandler, apiHandler } from '../../../src/api/handler.ts';
+import type { TopicOptions } from '../../../src/core/topic.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 
 /** Who asks, unless the test says otherwise: an operator who sees everything, by a token. */
@@ -43,8 +44,11 @@ export interface ApiBench {
   drop(): Promise<void>;
 }
 
-export async function openApi(authentication: Authentication = byHeader): Promise<ApiBench> {
-  const lane = await laneFixture();
+export async function openApi(
+  authentication: Authentication = byHeader,
+  topic: TopicOptions = {},
+): Promise<ApiBench> {
+  const lane = await laneFixture(topic);
   const api = apiHandler({ database: { url: lane.url } }, { authentication, logger: false });
   const ask =
     (method: string) =>

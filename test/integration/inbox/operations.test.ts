@@ -148,6 +148,7 @@ test('a message that is being tried is busy for every operation and is left unch
   const key = await fixture.keyOf(head);
   const handler = testGate(end);
   const locked = testGate(end);
+  await tried(fixture, head);
   const handling = fixture.database.transaction(async (sql) => {
     await sql.query('select from outbox.parked_key where id = $1 for no key update', [key?.id]);
     locked.open();

@@ -100,8 +100,8 @@ test.each(described)('$operationId names the parameters of its path', ({ paramet
   expect(inPath).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
 });
 
-/** One looks at locks, one waits for a broker. */
-const otherWays: Readonly<Record<string, string>> = { showKept: 'change', showMessageLog: 'wait' };
+/** It waits for a broker. */
+const otherWays: Readonly<Record<string, string>> = { showMessageLog: 'wait' };
 
 test('what reads has no body, and what changes has one and is repeatable, except reveals and verify', () => {
   for (const { body, method, name, once, way } of operationTable) {

@@ -30,11 +30,12 @@ test.each([
     'next-try',
     'Its last try failed: Error: the bank is closed. It is tried in 1 min 30 s, at 2026-01-02T03:04:05.000Z; a retry makes that now.',
   ],
+  ['a try in progress', { inHand: true }, 'in-hand', 'It is being tried at the moment.'],
   [
-    'a try in progress',
-    { inHand: true },
+    'a try that does not end',
+    { inHand: true, nextInMs: -5_000 },
     'in-hand',
-    'It is being tried, or an operator holds it, at the moment.',
+    'A try of it has begun and not ended, and the next has been due for 5 s. Is its handler slow, or is no consumer of the group running?',
   ],
   [
     'a consumer to try it',

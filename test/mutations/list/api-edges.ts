@@ -1,0 +1,17 @@
+import type { Mutation } from '../mutation.ts';
+
+const rights = 'The HTTP API shows and does nothing without a right';
+
+/** What callers of the HTTP API can do to others, and are told of them. */
+export const apiEdgeMutations: readonly Mutation[] = [
+  {
+    name: 'look-locks-its-key',
+    promise: rights,
+    file: 'src/store/inbox/show.ts',
+    find: 'from outbox.parked_key k where k.id = p.key_id) as "parkedKey"',
+    replace:
+      'from (select * from outbox.parked_key for share skip locked) k where k.id = p.key_id) as "parkedKey"',
+    test: 'test/integration/api/reads.test.ts',
+    title: 'every GET of the table answers for every message, and neither writes nor locks a row',
+  },
+];
