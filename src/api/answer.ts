@@ -78,8 +78,8 @@ export async function answerOf(
   };
   const repeated = repeatable(request, operation, caller, given);
   const answer = await (repeated === undefined
-    ? served.run(operation.way, work)
-    : served.once(repeated, operation.way, work));
+    ? served.run(operation.way, work, caller)
+    : served.once(repeated, operation.way, work, caller));
   if (denied !== undefined) await noteDenied(served, operation, asked, denied);
   return { ...answer, ...(etag !== undefined && { etag }) };
 }

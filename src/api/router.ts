@@ -155,7 +155,7 @@ function follow(
   if (request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders });
   const mayGoOn = () => isStillProved(authentication, request, caller);
   return streams.respond({ name: caller.name, signal: request.signal, mayGoOn }, (sink) =>
-    open({ live, served, sink }),
+    open({ live, served, sight: caller, sink }),
   );
 }
 

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { OutboxError } from '../core/errors.ts';
-import type { Failing, Health } from '../core/health.ts';
+import { type Health, withoutText } from '../core/health.ts';
 import type { Table } from '../core/options/collections.ts';
 import { optionTable } from '../core/options/option-table.ts';
 import { text, whole } from '../core/options/values.ts';
@@ -75,8 +74,4 @@ function answer(of: { health(): Health }, { method, url }: IncomingMessage, resp
     'cache-control': 'no-store',
   });
   response.end(JSON.stringify({ ...health, failing: health.failing.map(withoutText) }));
-}
-
-function withoutText({ what, since, error }: Failing): object {
-  return { what, since, ...(error instanceof OutboxError && { code: error.code }) };
 }

@@ -42,6 +42,17 @@ export interface Health {
   readonly failing: readonly Failing[];
 }
 
+/** Something that is failing, for readers who may not see payloads or addresses. */
+export interface UntoldFailing extends Pick<Failing, 'what' | 'since'> {
+  /** The code of an error of this library. */
+  readonly code?: string;
+}
+
+/** The same without the text of the error, which could contain a payload or an address. */
+export function withoutText({ what, since, error }: Failing): UntoldFailing {
+  return { what, since, ...(error instanceof OutboxError && { code: error.code }) };
+}
+
 /** How long an entry stays after its next try was due, in milliseconds. */
 const forgetMs = 10_000;
 /** Queries that are open for longer count as not answered. */

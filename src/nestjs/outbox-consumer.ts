@@ -1,7 +1,6 @@
 import { type ConsumerOptions, consumer } from '../app/consumer/consumer.ts';
 import { OutboxError } from '../core/errors.ts';
-import type { Health } from '../core/health.ts';
-import { reasonOf } from '../core/reason.ts';
+import { type Health, withoutText } from '../core/health.ts';
 import type { StopOptions } from '../core/running.ts';
 import type { Consumer, ConsumerStatus } from '../inbox/consumer-interface.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
@@ -26,8 +25,8 @@ export interface OutboxIndication {
   readonly joined: boolean;
   /** As in `Health`. */
   readonly lastProgressAt: Date | null;
-  /** What is failing, since when, and its last error in words. */
-  readonly failing: { readonly what: string; readonly since: Date; readonly error: string }[];
+  /** What is failing, since when, and the code of an error of this library: its text could contain a payload or an address. */
+  readonly failing: { readonly what: string; readonly since: Date; readonly code?: string }[];
 }
 
 /**
@@ -106,7 +105,7 @@ export class OutboxConsumer {
   #indicate(isUp: (health: Health) => boolean): OutboxIndication {
     const health = this.health();
     const { state, joined, lastProgressAt } = health;
-    const failing = health.failing.map(({ what, since, error }) => ({ what, since, error: reasonOf(error) }));
+    const failing = health.failing.map(withoutText);
     return { status: isUp(health) ? 'up' : 'down', state, joined, lastProgressAt, failing };
   }
 }

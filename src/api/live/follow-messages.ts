@@ -35,7 +35,7 @@ interface Following {
 
 /** Goes on after what could not be read, from where it was. Never rejects. */
 async function follow(
-  { served, sink }: StreamCall,
+  { served, sight, sink }: StreamCall,
   filter: MessageFilter,
   { from, last, signal }: Following,
 ): Promise<void> {
@@ -52,7 +52,7 @@ async function follow(
   while (!signal.aborted) {
     try {
       const options = { signal, ...(count !== undefined && { last: count }) };
-      for await (const step of served.follow(filter, options, place)) {
+      for await (const step of served.follow(filter, options, place, sight)) {
         for (const message of step.messages) {
           await sink.room();
           sink.send('message', message);

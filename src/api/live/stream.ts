@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ServedOperations } from '../../app/operations/served-operations.ts';
+import type { ServedOperations, Sight } from '../../app/operations/served-operations.ts';
 import type { Described } from '../operation.ts';
 import type { Scope } from '../scope.ts';
 import type { EventSink } from './event-stream.ts';
@@ -9,6 +9,7 @@ import type { LiveStatus } from './live-status.ts';
 export interface StreamCall {
   readonly live: LiveStatus;
   readonly served: ServedOperations;
+  readonly sight: Sight;
   readonly sink: EventSink;
 }
 

@@ -37,7 +37,7 @@ import { type VerifyBounds, verify } from '../../operations/verify/verify.ts';
 import { type WithdrawOptions, withdrawMessages } from '../../operations/withdraw.ts';
 import { currentForm } from '../../outbox/current-form.ts';
 import { type Due, dueOf, prepare } from '../../outbox/prepare.ts';
-import type { Database } from '../../store/database/database.ts';
+import type { Database, Sql } from '../../store/database/database.ts';
 import { type OperatorDatabase, operatorDatabase, visitDatabase } from '../../store/database/visit.ts';
 import type { PauseScope } from '../../store/lane/pause.ts';
 import {
@@ -184,8 +184,13 @@ export function operations(config: OperationsConfig): Operations {
  * The operations without the connections.
  *
  * @param on runs something on the migrated database
+ * @param seen what is read of the databases of other groups, as `on` does for its own
  */
-export function operationsOn(on: OnDatabase, config: OperationsConfig): Omit<Operations, 'close'> {
+export function operationsOn(
+  on: OnDatabase,
+  config: OperationsConfig,
+  seen: (sql: Sql) => Sql = (sql) => sql,
+): Omit<Operations, 'close'> {
   const checkPayload = payloadCheck(new Map((config.topics ?? []).map((topic) => [topic.name, topic])));
   const change =
     <Result extends string>(of: MessageChange<Result>, what: Given) =>
@@ -199,7 +204,7 @@ export function operationsOn(on: OnDatabase, config: OperationsConfig): Omit<Ope
       const { groups, topics = [], transports = {} } = config;
       const logs = log ? logsOf({ topics, transports }) : undefined;
       return on(
-        (at) => showMessage(at, id, { groups: otherGroups(groups), logs }),
+        (at) => showMessage(at, id, { groups: otherGroups(groups, seen), logs }),
         ['show', { log, ...rest }],
       );
     },

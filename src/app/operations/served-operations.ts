@@ -3,6 +3,7 @@ import { assertNames, type OnDatabase } from '../../operations/operation-options
 import { lookAgain, type TailOptions, type TailPlace, type TailStep } from '../../operations/tail.ts';
 import { type AuditEntry, writeAudit } from '../../store/audit/audit.ts';
 import type { Database } from '../../store/database/database.ts';
+import { untoldRows, withUntoldErrors } from '../../store/database/untold-errors.ts';
 import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
 import { withinOne } from '../../store/database/within-one.ts';
 import type { MessageFilter } from '../../store/message/list.ts';
@@ -41,10 +42,20 @@ export interface RequestOperations extends Omit<Operations, 'close'> {
  */
 export type RequestWay = 'read' | 'change' | 'wait';
 
+/** What a reader may be told. */
+export interface Sight {
+  /** True: also texts of errors, which may quote payloads. @defaultValue false: only their class */
+  readonly payloads?: boolean;
+}
+
 /** The operations for a server of many callers: bounded, and with answers that are given once. */
 export interface ServedOperations {
   /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` also for a statement that took too long */
-  run<Result>(way: RequestWay, work: (at: RequestOperations) => Promise<Result>): Promise<Result>;
+  run<Result>(
+    way: RequestWay,
+    work: (at: RequestOperations) => Promise<Result>,
+    sight?: Sight,
+  ): Promise<Result>;
   /**
    * The answer of the first such request; if there was none, that of `work`, stored in the transaction of what it changes. One
    * that waits is answered again if its process ended before its answer was stored, or if that was unfinished.
@@ -55,9 +66,15 @@ export interface ServedOperations {
     request: RepeatableRequest,
     way: RequestWay,
     work: (at: RequestOperations) => Promise<GivenAnswer>,
+    sight?: Sight,
   ): Promise<StoredAnswer>;
   /** Follows messages; each look is a read of its own. Rejects like `run`. */
-  follow(filter: MessageFilter, options: TailOptions, from?: TailPlace): AsyncIterable<TailStep>;
+  follow(
+    filter: MessageFilter,
+    options: TailOptions,
+    from?: TailPlace,
+    sight?: Sight,
+  ): AsyncIterable<TailStep>;
   close(): Promise<void>;
 }
 
@@ -80,28 +97,34 @@ export function servedOperations(config: OperationsConfig): ServedOperations {
         : withinOne(database, { readOnly: way === 'read', statementMs: statementMs[way] }, work),
     );
   return {
-    run: (way, work) => within(way, (at) => work(operationsAt(at, config))),
-    once: (request, way, work) =>
+    run: (way, work, sight) => within(way, (at) => work(operationsAt(at, config, sight))),
+    once: (request, way, work, sight) =>
       within(way, async (at) => {
         const earlier = await noteRequest(at, request);
         const first = firstAnswer(earlier);
         if (first !== undefined) return first;
-        const answer = await work(operationsAt(at, config));
+        const answer = await work(operationsAt(at, config, sight));
         if (answer.unfinished !== true) await storeAnswer(at, request, answer);
         return answer;
       }),
-    follow: (filter, options, from) => lookAgain((work) => within('read', work), filter, options, from),
+    follow: (filter, options, from, sight) =>
+      lookAgain((work) => within('read', (at) => work(seenBy(at, sight))), filter, options, from),
     close: async () => opened?.close(),
   };
 }
 
-function operationsAt(at: Database, config: OperationsConfig): RequestOperations {
+function seenBy(at: Database, { payloads = false }: Sight = {}): Database {
+  return payloads ? at : withUntoldErrors(at);
+}
+
+function operationsAt(stored: Database, config: OperationsConfig, sight?: Sight): RequestOperations {
+  const at = seenBy(stored, sight);
   const on: OnDatabase = async (work, ...given) => {
     for (const [what, names] of given) assertNames(what, names);
     return work(at);
   };
   return {
-    ...operationsOn(on, config),
+    ...operationsOn(on, config, sight?.payloads === true ? undefined : untoldRows),
     topicsOf: (ids) => readTopicsOf(at, ids),
     keptTopicsOf: (group, ids) => readKeptTopicsOf(at, group, ids),
     note: async (entry) => void (await writeAudit(at, [entry])),

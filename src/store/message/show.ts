@@ -114,10 +114,11 @@ export async function readStoredMessage(sql: Sql, id: string): Promise<ShownMess
 
 /** Failures, and every attempt of a message with a workflow of its own; newest first. */
 export async function readAttempts(sql: Sql, id: string): Promise<readonly ShownAttempt[]> {
-  return sql.query<ShownAttempt>(
-    `select at, outcome, error, partition, "offset" from outbox.attempt where message_id = $1 order by at desc, id desc limit $2`,
+  const rows = await sql.query<Omit<ShownAttempt, 'error'> & { readonly lastError: string | null }>(
+    `select at, outcome, error as "lastError", partition, "offset" from outbox.attempt where message_id = $1 order by at desc, id desc limit $2`,
     [id, entryLimit],
   );
+  return rows.map(({ lastError: error, ...row }) => ({ ...row, error }));
 }
 
 /** What operators did to the message, or were refused; newest first. */

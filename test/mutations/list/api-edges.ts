@@ -14,4 +14,13 @@ export const apiEdgeMutations: readonly Mutation[] = [
     test: 'test/integration/api/reads.test.ts',
     title: 'every GET of the table answers for every message, and neither writes nor locks a row',
   },
+  {
+    name: 'viewer-is-told-errors',
+    promise: rights,
+    file: 'src/app/operations/served-operations.ts',
+    find: 'return payloads ? at : withUntoldErrors(at);',
+    replace: 'return payloads ? at : at;',
+    test: 'test/integration/api/untold-errors.test.ts',
+    title: 'no error text is told without the right to payloads, whatever is asked; its class is',
+  },
 ];

@@ -166,7 +166,7 @@ export const watchingMutations: readonly Mutation[] = [
   {
     name: 'probes-show-texts-of-errors',
     promise: probed,
-    file: 'src/app/health-server.ts',
+    file: 'src/core/health.ts',
     find: '{ code: error.code }',
     replace: '{ code: error.code, error: error.message }',
     test: 'test/unit/app/health-server.test.ts',
