@@ -42,6 +42,12 @@ export type { BulkAnswer } from './operations/bulk-start.ts';
 export type { KeptTarget, Target } from './operations/change.ts';
 export type { Edited } from './operations/edit.ts';
 export type { EditOptions } from './operations/edit-content.ts';
+export type {
+  RewindAnswer,
+  RewindOptions,
+  RewoundAddress,
+  RewoundPartition,
+} from './operations/inbox/rewind.ts';
 export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
 export type { KeptWhy } from './operations/inbox/why.ts';
 export type { LanesChangeOptions, TopicChangeAnswer } from './operations/lanes.ts';

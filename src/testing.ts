@@ -49,6 +49,7 @@ export type {
 export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export type { Rewinding, RewoundPartition } from './core/rewinding.ts';
 export type { State } from './core/transitions.ts';
 export type { QueryRunner, RootClient, RunQuery, Waker } from './outbox/wake.ts';
 export type { Transaction } from './store/database/transaction.ts';

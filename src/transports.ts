@@ -71,3 +71,4 @@ export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lazy } from './core/options/lazy.ts';
+export type { Rewinding, RewoundPartition } from './core/rewinding.ts';

@@ -24,6 +24,7 @@ const columns = {
   'groups created by `--group`': (has) => has('groups'),
   'lag in `status`': (has) => has('offsets'),
   '`partitions`': (has) => has('offsets', 'partitionCount'),
+  '`inbox rewind`': (has) => has('rewindGroup'),
   receipts: (has) => has('source', 'offsets'),
   '`verify` reads it': (has) => has('deliveryLog'),
   '`doctor` examines addresses': (has) => has('examine'),

@@ -16,7 +16,7 @@ export interface WantedGroups {
  * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`
  */
 export function wantedAddresses(
-  config: Config,
+  config: Pick<Config, 'topics' | 'transports'>,
   { topics }: WantedGroups,
 ): ReadonlyMap<Transport, readonly string[]> {
   const unknown = topics?.find((name) => config.topics.every((topic) => topic.name !== name));

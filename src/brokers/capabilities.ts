@@ -1,6 +1,7 @@
 import type { LogReader } from '../core/delivery-log.ts';
 import type { DoctorFinding } from '../core/diagnosis.ts';
 import { OutboxError } from '../core/errors.ts';
+import type { Rewinding, RewoundPartition } from '../core/rewinding.ts';
 import type { Source } from './source.ts';
 
 /** The addresses of a broker, such as Kafka's topics. Every call throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`. */
@@ -139,6 +140,13 @@ export interface Capabilities {
   readonly offsets?: BrokerOffsets;
   /** Why it has no offsets, as a clause for errors, such as `a list keeps nothing of what was acknowledged`. */
   readonly withoutOffsets?: string;
+  /**
+   * Sets a group back to a time, never forward; it has to be without members. Partitions where it has committed no offset are left as
+   * they are, and not answered.
+   *
+   * @throws OutboxError `OUTBOX_GROUP_IN_USE`, `OUTBOX_SERVER_UNAVAILABLE`
+   */
+  rewindGroup?(how: Rewinding): Promise<readonly RewoundPartition[]>;
   /** Its log can be read without affecting consumers, for `verify`. */
   readonly deliveryLog?: LogReader;
   /** Examines servers and addresses for `doctor`, in place of {@link Transport.probe}. Rejects if no server answers. */

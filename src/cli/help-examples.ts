@@ -137,6 +137,16 @@ export const helpExamples: Readonly<Record<string, CommandHelp>> = {
     examples: [[`inbox expunge <id> --group billing --reason 'request 17' --yes`, '']],
     notes: [gone],
   },
+  'inbox rewind': {
+    examples: [
+      ['inbox rewind --group billing --to 2026-11-28T13:30Z --dry-run', 'how many would be delivered again'],
+      [
+        'inbox rewind --group billing --to 2026-11-28T13:30Z --yes',
+        'after a restore, with all its consumers stopped',
+      ],
+    ],
+    notes: ['Never forward. The inbox drops what the group has handled, within its window.', times],
+  },
   'alerts silence': {
     examples: [
       [`alerts silence ${alertRuleNames[0]} --for 2h --reason outage --yes`, ''],

@@ -9,6 +9,7 @@ import { type InboxShowFlags, inboxShowCommand } from './inbox-show-command.ts';
 import { keptListCommand, type ListFlags } from './list-command.ts';
 import { run } from './output.ts';
 import { addCommand, addListCommand, addOperatorCommand, withDatabase } from './register.ts';
+import { type RewindFlags, rewindCommand } from './rewind-command.ts';
 
 /** Commands for messages that consumers keep: parked and failed ones. */
 export function registerInboxCommands(root: Command): void {
@@ -35,6 +36,10 @@ export function registerInboxCommands(root: Command): void {
   withGroup(addOperatorCommand(inbox, 'expunge [ids...]', operationTexts['inbox expunge'])).action(
     run<ExpungeFlags>((flags, output, ids) => keptExpungeCommand(flags, ids, output)),
   );
+  withGroup(addOperatorCommand(inbox, 'rewind', operationTexts['inbox rewind']))
+    .option('--to <time>', `${optionTexts.rewindTo}: an ISO time, or a duration such as 2h (required)`)
+    .option('--topic <names>', 'only for these topics (default: all of the configuration)')
+    .action(run<RewindFlags>((flags, output) => rewindCommand(flags, output)));
 }
 
 function withGroup(command: Command, needed = true): Command {

@@ -23,7 +23,10 @@ export function registerUpkeepCommands(root: Command): void {
     .option('--max-transaction <duration>', optionTexts.maxTransaction)
     .option('--max-duplicates <share>', optionTexts.maxDuplicates)
     .option('--effects <file>', 'SQL that returns id and effects, the number of effects of a message')
-    .option('--group <name>', 'the consumer group of these effects')
+    .option(
+      '--group <name>',
+      'a consumer group: whether it has handled what its offsets have passed, and of --effects its effects',
+    )
     .option('--inbox <url>', 'database of the effects and processed ids (default: the same)')
     .action(
       run<VerifyFlags>(async (flags, output) =>

@@ -95,9 +95,12 @@ function shareOf(text: string): number {
 }
 
 async function effectsOf({ effects, group, inbox }: VerifyFlags): Promise<VerifyOptions['effects']> {
-  if (effects === undefined) return undefined;
-  if (group === undefined) throw invalid('group', 'given, and --effects is');
-  const query = await readFile(effects, 'utf8');
+  if (group === undefined) {
+    const needing = effects === undefined ? inbox && '--inbox' : '--effects';
+    if (needing === undefined) return undefined;
+    throw invalid('group', `given, and ${needing} is`);
+  }
+  const query = effects === undefined ? undefined : await readFile(effects, 'utf8');
   return { query, group, ...(inbox !== undefined && { database: { url: inbox } }) };
 }
 

@@ -57,6 +57,10 @@ export const errorRules = {
     retryable: false,
     next: 'Let the message expire after it is due, also if its due time is kept or moved; a duration counts from the send.',
   },
+  OUTBOX_GROUP_IN_USE: {
+    retryable: false,
+    next: 'Stop every consumer of the group, on all hosts, and repeat the call; one that was killed stays a member until its session ends, after ten seconds.',
+  },
   OUTBOX_GROUP_MIXED: {
     retryable: false,
     next: 'Move the other consumers to another group, or handle the named topics in this one as well.',

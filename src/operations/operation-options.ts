@@ -37,6 +37,7 @@ const givenNames = {
   silence: [[...common, 'for']],
   reschedule: [[...common, 'after', 'at']],
   edit: [[...common, 'payload', 'payloadText', 'headers', 'expectedVersion']],
+  rewind: [[...common, 'to', 'topics']],
   withdraw: [waiting],
   pause: [waiting],
   'a bulk operation': [[...common, 'ratePerSecond', 'expect']],

@@ -53,5 +53,6 @@ export function memoryBroker(options: MemorySourceOptions = {}): MemoryBroker {
     return stored?.offset ?? '';
   });
   const rewind = (group: string, address: string): void => arriving.rewind(group, address);
-  return { ...transport, source: () => ({ ...arriving, append }), append, rewind };
+  const rewindGroup: MemorySource['rewindGroup'] = (how) => arriving.rewindGroup(how);
+  return { ...transport, source: () => ({ ...arriving, append }), append, rewind, rewindGroup };
 }

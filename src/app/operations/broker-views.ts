@@ -1,8 +1,10 @@
 import { type Config, transportOf } from '../../config/config.ts';
 import { OutboxError } from '../../core/errors.ts';
+import type { RewindableBroker } from '../../operations/inbox/rewind.ts';
 import type { BrokerView } from '../../operations/partitions.ts';
 import type { VerifiedLog } from '../../operations/verify/verify.ts';
 import type { TopicCounts } from '../../store/lane/lanes-change.ts';
+import { wantedAddresses } from '../wanted-groups.ts';
 
 /** The logs that can be read, each with its topics. Other transports have no log. */
 export function logsOf({
@@ -10,13 +12,32 @@ export function logsOf({
   transports,
 }: Pick<Config, 'topics' | 'transports'>): readonly VerifiedLog[] {
   return Object.values(transports).flatMap((transport) => {
-    const { deliveryLog: reader } = transport;
+    const { deliveryLog: reader, offsets } = transport;
     if (reader === undefined) return [];
     const mine = topics.filter((topic) => transportOf({ transports }, topic).transport === transport);
     if (mine.length === 0) return [];
     const logged = mine.map(({ name, rules }) => ({ topic: name, address: rules.address }));
-    return [{ reader, topics: logged }];
+    const committed = offsets && ((group: string, address: string) => offsets.committed(group, address));
+    return [{ reader, topics: logged, committed }];
   });
+}
+
+/**
+ * The brokers of these topics that can set a group back, and the names of the transports that cannot.
+ *
+ * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`
+ */
+export function rewindableOf(
+  config: Pick<Config, 'topics' | 'transports'>,
+  topics?: readonly string[],
+): { readonly brokers: readonly RewindableBroker[]; readonly unable: readonly string[] } {
+  const brokers: RewindableBroker[] = [];
+  const unable: string[] = [];
+  for (const [transport, addresses] of wantedAddresses(config, { groups: [], topics })) {
+    if (transport.rewindGroup === undefined) unable.push(transport.name);
+    else brokers.push({ addresses, rewind: async (how) => (await transport.rewindGroup?.(how)) ?? [] });
+  }
+  return { brokers, unable };
 }
 
 /**

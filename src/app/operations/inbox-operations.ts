@@ -1,6 +1,8 @@
+import type { Config } from '../../config/config.ts';
 import { changeKept, type KeptTarget } from '../../operations/change.ts';
 import { type Edited, editKeptMessage } from '../../operations/edit.ts';
 import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts';
+import { type RewindAnswer, type RewindOptions, rewindGroup } from '../../operations/inbox/rewind.ts';
 import { type KeptDetails, type NotKept, showKept } from '../../operations/inbox/show.ts';
 import { type KeptList, type ListPageOptions, listKeptMessages } from '../../operations/list.ts';
 import type { OnDatabase, OperationOptions } from '../../operations/operation-options.ts';
@@ -14,6 +16,7 @@ import {
 import type { KeptName } from '../../store/inbox/edit.ts';
 import type { KeptFilter } from '../../store/inbox/list.ts';
 import type { Expunged } from '../../store/message/expunge.ts';
+import { rewindableOf } from './broker-views.ts';
 import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.ts';
 
 /**
@@ -39,12 +42,22 @@ export interface InboxOperations {
   discard(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'discarded'>[]>;
   /** Removes body, headers and error of superseded and discarded messages, and cannot be undone; `not-ended`: it is parked or failed. */
   expunge(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<Expunged>[]>;
+  /**
+   * Sets a group back at the brokers of the configuration, so that they deliver again what they stored since a time; the inbox drops what
+   * it has handled. Never forward, and only while no consumer of the group runs: else it rejects with `OUTBOX_GROUP_IN_USE`. For groups
+   * whose database was restored, or has lost commits in a failover.
+   */
+  rewind(group: string, options: RewindOptions): Promise<RewindAnswer>;
   /** Changes to all messages of a group that match a filter, made by its consumers at a limited rate. */
   readonly bulk: KeptBulkOperations;
 }
 
 /** @param on runs something on the migrated database */
-export function inboxOperations(on: OnDatabase, check: CheckPayload): InboxOperations {
+export function inboxOperations(
+  on: OnDatabase,
+  check: CheckPayload,
+  { topics = [], transports = {} }: Partial<Pick<Config, 'topics' | 'transports'>>,
+): InboxOperations {
   return {
     list: (filter, page) => on((at) => listKeptMessages(at, filter, page), ['list', page]),
     show: (name) => on((at) => showKept(at, name), ['a kept target', name]),
@@ -62,6 +75,11 @@ export function inboxOperations(on: OnDatabase, check: CheckPayload): InboxOpera
         (at) => changeKept(at, target, expungeKept, options),
         ['a kept target', target],
         ['expunge', options],
+      ),
+    rewind: (group, options) =>
+      on(
+        (at) => rewindGroup(at, rewindableOf({ topics, transports }, options.topics), group, options),
+        ['rewind', options],
       ),
     bulk: keptBulkOperations(on),
   };

@@ -64,7 +64,7 @@ export interface OperationsConfig {
   readonly database: DatabaseConfig;
   /** Their schemas validate edited payloads; payloads of other topics must only be JSON within the limits. */
   readonly topics?: readonly Topic[];
-  /** Used by `verify`, `changePartitions` and `show` with `log` to query brokers. */
+  /** Used by `verify`, `changePartitions`, `inbox.rewind` and `show` with `log` to reach brokers. */
   readonly transports?: Readonly<Record<string, Transport>>;
   /** Used by `verify` to compare schedules. @defaultValue they are not compared */
   readonly temporal?: TemporalConfig;
@@ -77,7 +77,10 @@ export interface OperationsConfig {
 
 /** Options of a verification. */
 export interface VerifyOptions extends VerifyBounds {
-  /** How to count effects, and where, if the inbox is in another database. @defaultValue effects are not verified */
+  /**
+   * A consumer group: how to count its effects, and where, if its inbox is in another database. Whether it has handled what its offsets
+   * have passed is always verified, where the broker keeps offsets and a log. @defaultValue no group is verified
+   */
   readonly effects?: (EffectsQuery & { readonly database?: DatabaseConfig }) | undefined;
 }
 
@@ -222,7 +225,7 @@ export function operationsOn(
     withdraw: (target, options) =>
       on((at) => withdrawMessages(at, target, options), ['a target', target], ['withdraw', options]),
     bulk: bulkOperations(on, longestDurationMs),
-    inbox: inboxOperations(on, checkPayload),
+    inbox: inboxOperations(on, checkPayload, config),
     schedules: scheduleOperations(on),
     alerts: alertOperations(on),
     pause: (scope, options) => on((at) => pause(at, scope, options), ['a scope', scope], ['pause', options]),

@@ -1,3 +1,4 @@
+import type { Rewinding, RewoundPartition } from '../../core/rewinding.ts';
 import { OfferedBatch } from '../offered-batch.ts';
 import type { IncomingBatch, IncomingMessage, Lag, Partition, Subscription } from '../source.ts';
 import type { MemoryLog } from './memory-log.ts';
@@ -64,6 +65,21 @@ export class MemoryGroup {
       one.rewound += 1;
     }
     this.look();
+  }
+
+  /** Sets its partitions of an address back to a time. */
+  rewindTo({ address, to, dryRun }: Rewinding): readonly RewoundPartition[] {
+    return (this.#partitions.get(address) ?? []).map((one) => {
+      const found = rowOf(one).findIndex(({ timestamp }) => timestamp.getTime() >= to.getTime());
+      const before = one.done;
+      const after = found < 0 ? before : Math.min(found, before);
+      if (!dryRun) one.done = after;
+      return { partition: one.partition, before: String(before), after: String(after) };
+    });
+  }
+
+  get members(): number {
+    return this.#members.length;
   }
 
   lag(addresses: readonly string[]): readonly Lag[] {

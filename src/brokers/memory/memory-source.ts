@@ -1,6 +1,8 @@
+import { OutboxError } from '../../core/errors.ts';
 import type { Table } from '../../core/options/collections.ts';
 import { optionTable } from '../../core/options/option-table.ts';
 import { whole } from '../../core/options/values.ts';
+import type { Rewinding, RewoundPartition } from '../../core/rewinding.ts';
 import type { IncomingMessage, Source } from '../source.ts';
 import { MemoryGroup, MemoryMember } from './memory-group.ts';
 import { MemoryLog, type MemoryMessage } from './memory-log.ts';
@@ -34,6 +36,8 @@ export interface MemorySource extends Source {
   append(address: string, ...messages: readonly MemoryMessage[]): readonly IncomingMessage[];
   /** Delivers all messages of an address to a group again, as after an offset reset of a Kafka group. */
   rewind(group: string, address: string): void;
+  /** Sets a group back to a time, as an operator does at a real broker. Rejects with `OUTBOX_GROUP_IN_USE` while it has members. */
+  rewindGroup(how: Rewinding): Promise<readonly RewoundPartition[]>;
 }
 
 /**
@@ -69,6 +73,17 @@ export function memorySource(options: MemorySourceOptions = {}): MemorySource {
       return appended;
     },
     rewind: (group, address) => groups.get(group)?.rewind(address),
+    async rewindGroup(how) {
+      const group = groups.get(how.group);
+      if (group === undefined) return [];
+      if (group.members > 0)
+        throw new OutboxError(
+          'OUTBOX_GROUP_IN_USE',
+          `The group "${how.group}" has ${group.members} members in this process.`,
+          { details: { group: how.group, members: group.members } },
+        );
+      return group.rewindTo(how);
+    },
   };
 }
 

@@ -8,6 +8,7 @@ export type Invariant =
   | 'I2 no ghost'
   | 'I3 order per key'
   | 'I4 effect once'
+  | 'I4 passed is handled'
   | 'I5 canceled is not published'
   | 'I6 never early'
   | 'I9 legal states'
@@ -30,7 +31,7 @@ export interface InvariantResult {
   readonly first: readonly Violation[];
   /**
    * Counts that are not violations: `late`, long due and not published yet; `undecided`, inversions that may stem from
-   * overlapping transactions; `notJudged`, older than the log or history that is kept; `foreign`, records of other senders;
+   * overlapping transactions; `notJudged`, older than the log, history or processed ids that are kept; `foreign`, records of other senders;
    * `duplicates`; `notCompared`, schedules while Temporal could not be asked: `doctor` says why.
    */
   readonly notes: Readonly<Record<string, number>>;

@@ -7,11 +7,12 @@ import { readTopicPolicies } from '../../store/lane/topic-policies.ts';
 import { verifyAudit } from '../../store/verify/audit.ts';
 import { verifyDuplicates } from '../../store/verify/duplicates.ts';
 import { verifyEarly } from '../../store/verify/early.ts';
-import { type EffectsQuery, verifyEffects } from '../../store/verify/effects.ts';
+import { type CountedEffects, type EffectsQuery, verifyEffects } from '../../store/verify/effects.ts';
 import { verifyCanceled, verifyGhosts } from '../../store/verify/ghosts.ts';
 import { addRecords, beginVerification, endRecords, type LoggedTopic } from '../../store/verify/log.ts';
 import { verifyLoss } from '../../store/verify/loss.ts';
 import { verifyOrder } from '../../store/verify/order.ts';
+import { type GroupPlace, knownIds, verifyPassed } from '../../store/verify/passed.ts';
 import { verifyStates } from '../../store/verify/states.ts';
 import { verifyStructure } from '../../store/verify/structure.ts';
 import { durationOf } from '../operation-options.ts';
@@ -22,6 +23,8 @@ import { type CompareSchedules, verifySchedules } from './schedules.ts';
 export interface VerifiedLog {
   readonly reader: LogReader;
   readonly topics: readonly LoggedTopic[];
+  /** By partition, the first offset that a group has not committed. Absent: the broker keeps none. */
+  readonly committed?: ((group: string, address: string) => Promise<ReadonlyMap<number, string>>) | undefined;
 }
 
 /** The period and the tolerances of a verification. */
@@ -72,8 +75,13 @@ export async function verify(
 ): Promise<VerifyReport> {
   await requireMigrated(database);
   const { effects, schedules, since = null } = options;
-  const rows = await database.transaction((sql) => verifyRows(sql, logs, options));
-  const once = effects === undefined ? [] : [await verifyInbox(inbox, effects, since)];
+  const rows = await database.transaction((sql) =>
+    verifyRows(sql, logs, options, inbox === database ? sql : inbox),
+  );
+  const once =
+    effects?.query === undefined
+      ? []
+      : [await verifyInbox(inbox, { ...effects, query: effects.query }, since)];
   const followed =
     schedules === undefined
       ? []
@@ -91,9 +99,13 @@ async function verifyRows(
   sql: Sql,
   logs: readonly VerifiedLog[],
   options: VerificationOptions,
+  inbox: Sql,
 ): Promise<Omit<VerifyReport, 'ok'>> {
   const topics = logs.flatMap((log) => log.topics);
   const known = (await readTopicPolicies(sql)).map(({ name }) => name);
+  const group = options.effects?.group;
+  // Before the records and the ids: what a group has passed, it had handled by then.
+  const places = group === undefined ? [] : await placesOf(logs, group);
   const records = await layRecords(sql, logs, options.since ?? null);
   const { grace, tolerance, maxTransaction, maxDuplicates } = options;
   const invariants: InvariantResult[] = [
@@ -110,8 +122,24 @@ async function verifyRows(
     resultOf('I11 duplicates', await verifyDuplicates(sql, maxDuplicates ?? null)),
     resultOf('I14 audit as written', await verifyAudit(sql)),
   ];
+  if (group !== undefined)
+    invariants.push(
+      resultOf(
+        'I4 passed is handled',
+        await verifyPassed(sql, places, await knownIds(inbox, group), durationOf('grace', grace, 60_000)),
+      ),
+    );
   const read = new Set(topics.map(({ topic }) => topic));
   return { invariants, records, unreadTopics: known.filter((name) => !read.has(name)) };
+}
+
+async function placesOf(logs: readonly VerifiedLog[], group: string): Promise<readonly GroupPlace[]> {
+  const places: GroupPlace[] = [];
+  for (const { committed, topics } of logs)
+    for (const address of new Set(topics.map((topic) => topic.address)))
+      for (const [partition, offset] of (await committed?.(group, address)) ?? [])
+        places.push({ address, partition, offset });
+  return places;
 }
 
 /** Copies the logs into temporary tables. The lanes are read first, because what they have passed must be in the logs. */
@@ -138,7 +166,7 @@ async function layRecords(sql: Sql, logs: readonly VerifiedLog[], since: Date | 
 
 async function verifyInbox(
   inbox: Database,
-  effects: EffectsQuery,
+  effects: CountedEffects,
   since: Date | null,
 ): Promise<InvariantResult> {
   return inbox.transaction(async (sql) => {

@@ -7,14 +7,17 @@ import { countRows, type Finding, findViolations } from './finding.ts';
 export interface EffectsQuery {
   /**
    * SQL that returns the columns `id` (of the message, text or uuid) and `effects` (number of effects), at most one row per
-   * message.
+   * message. @defaultValue effects are not counted; only whether the group handled or keeps what its offsets have passed
    */
-  readonly query: string;
+  readonly query?: string | undefined;
   /** The consumer group whose effects these are. */
   readonly group: string;
 }
 
-const joined = ({ query }: EffectsQuery): string => `
+/** With the query that counts effects. */
+export type CountedEffects = EffectsQuery & { readonly query: string };
+
+const joined = ({ query }: CountedEffects): string => `
   from (select e.id::text as id, e.effects::bigint as effects from (${query}) e) e
   full join (
     select message_id, max(topic) as topic, max(processed_at) as processed_at, bool_or(expired or ended_at = 'infinity') as ended from outbox.processed
@@ -29,7 +32,7 @@ const joined = ({ query }: EffectsQuery): string => `
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID` if the query fails, or writes
  */
-export async function verifyEffects(sql: Sql, effects: EffectsQuery, since: Date | null): Promise<Finding> {
+export async function verifyEffects(sql: Sql, effects: CountedEffects, since: Date | null): Promise<Finding> {
   const values = [effects.group, since];
   try {
     const found = await findViolations(

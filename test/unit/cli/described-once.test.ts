@@ -20,12 +20,13 @@ const withoutCommand = {
   followStatus: 'a stream for pages',
 };
 
-/** Commands that an API does not have: they run processes, or read and write on the machine where they are. */
+/** Commands that an API does not have: they run processes, read and write on the machine where they are, or are for hours without an API. */
 const withoutOperation = [
   'migrate',
   'relay',
   'replay',
   'alerts test',
+  'inbox rewind',
   'doctor',
   'groups',
   'api',

@@ -7,6 +7,7 @@ import type { KafkaConnection } from '../client/connection.ts';
 import { kafkajs } from '../client/kafkajs.ts';
 import { kafkaLog } from '../client/log.ts';
 import { platformaticKafka } from '../client/platformatic.ts';
+import { rewindKafkaGroup } from '../client/rewind-group.ts';
 import { kafkaTopics } from '../client/topics.ts';
 import { kafkaSource } from '../source/kafka-source.ts';
 import type { Reach } from './broker-address.ts';
@@ -68,6 +69,7 @@ export function kafkaOver(settings: KafkaConnection, reach?: Reach): KafkaTransp
     source: () => kafkaSource(settings),
     topics: kafkaTopics(settings),
     offsets: kafkaOffsets(settings),
+    rewindGroup: (how) => rewindKafkaGroup(settings, how),
     deliveryLog: kafkaLog(settings),
     examine: (asked) => examineKafka(settings, asked),
     // A third of a second, in which the process does nothing else.

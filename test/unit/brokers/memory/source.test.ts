@@ -94,3 +94,38 @@ test('a memory source reports a retention of a week, unless the option sets anot
   expect(await memorySource().redeliveryPeriodMs(['orders'])).toBe(604_800_000);
   expect(await memorySource({ retentionMs: 5 }).redeliveryPeriodMs(['orders'])).toBe(5);
 });
+
+test('a group without members is set back to a time, never forward, and one with members is refused', async () => {
+  const source = memorySource({ partitions: 1 });
+  const how = { group: 'one', address: 'orders', to: new Date(0), dryRun: false };
+  const subscribed: number[] = [];
+  const group = await source.subscribe({
+    addresses: ['orders'],
+    group: 'one',
+    concurrency: 1,
+    fromBeginning: true,
+    joinWithinMs: 1_000,
+    batchSize: 1,
+    handle: async (batch) => {
+      for (const message of batch.messages) {
+        subscribed.push(Number(message.offset));
+        batch.acknowledge(message);
+      }
+    },
+    assigned: () => undefined,
+    disconnected: () => undefined,
+  });
+  source.append('orders', { body: 'a' }, { body: 'b' });
+  await until(() => subscribed.length === 2);
+  await expect(source.rewindGroup(how)).rejects.toMatchObject({ code: 'OUTBOX_GROUP_IN_USE' });
+  await group.stop();
+
+  const all = [{ partition: 0, before: '2', after: '0' }];
+  expect(await source.rewindGroup({ ...how, dryRun: true })).toEqual(all);
+  expect(await source.rewindGroup({ ...how, to: new Date(Date.now() + 60_000) })).toEqual([
+    { partition: 0, before: '2', after: '2' },
+  ]);
+  expect(await source.rewindGroup(how)).toEqual(all);
+  expect(await source.rewindGroup(how)).toEqual([{ partition: 0, before: '0', after: '0' }]);
+  expect(await source.rewindGroup({ ...how, group: 'nobody' })).toEqual([]);
+});
