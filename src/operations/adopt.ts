@@ -1,8 +1,9 @@
 import type { Database } from '../store/database/database.ts';
+import type { LastHandled } from '../store/inbox/last-handled.ts';
 import { type Adoption, adoptDatabase } from '../store/installation/adopt.ts';
 import { requireMigrated } from '../store/installation/migrate.ts';
 
-export type { Adoption };
+export type { Adoption, LastHandled };
 
 /** Options of an adoption. */
 export interface AdoptOptions {
@@ -21,6 +22,9 @@ export interface AdoptOptions {
  * No message is lost. Messages that the original published after the dump are published again, and so may be those that it
  * had in hand, at most one batch per lane: stop its relays before the dump. A copy whose original stays in use has the same
  * undelivered messages and delivers them, too, so give it other brokers.
+ *
+ * Brokers do not deliver again what a consumer group has passed, also if its effects and ids were committed after the dump: stop the
+ * consumers of such groups, and set the groups back with `inbox.rewind`.
  *
  * @throws OutboxError `OUTBOX_MIGRATION_MISSING`, `OUTBOX_STILL_DELIVERING`
  */

@@ -1,6 +1,7 @@
 import { OutboxError } from '../../core/errors.ts';
 import { writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { type LastHandled, readLastHandled } from '../inbox/last-handled.ts';
 import { followTables } from '../retention/leaf.ts';
 import { raiseSequences } from './adopt-sequences.ts';
 import { rowsOfAnotherCluster } from './installation.ts';
@@ -17,6 +18,11 @@ export interface Adoption {
   readonly ready: number;
   /** Messages whose own workflow will be started again. */
   readonly waiting: number;
+  /**
+   * Consumer groups whose inbox is in this database. Their brokers may have passed what this database does not know: set them back with
+   * `inbox rewind`.
+   */
+  readonly groups: readonly LastHandled[];
 }
 
 /**
@@ -39,7 +45,7 @@ export async function adoptDatabase(
     await sql.query('lock table outbox.installation, outbox.topic, outbox.lane, outbox.message');
     const { id, moved, delivering } = await readAdoptable(sql);
     if (!moved && !newInstallation)
-      return { adopted: false, installation: id, settled: 0, ready: 0, waiting: 0 };
+      return { adopted: false, installation: id, settled: 0, ready: 0, waiting: 0, groups: [] };
     // Leases of a moved database are copies: its relays refuse to start.
     if (!moved && delivering) {
       throw new OutboxError('OUTBOX_STILL_DELIVERING', 'A relay still delivers from this database.');
@@ -59,7 +65,9 @@ export async function adoptDatabase(
     await writeAudit(sql, [
       { actor, action: 'adopt', messageId: null, result: 'done', details: { installation, settled, ready } },
     ]);
-    return { adopted: true, installation, settled, ready, waiting };
+    // The groups of a copy whose original stays in use receive from other brokers.
+    const groups = newInstallation ? [] : await readLastHandled(sql);
+    return { adopted: true, installation, settled, ready, waiting, groups };
   });
 }
 

@@ -105,11 +105,19 @@ test('what was sent to a leaf of a copy that its original had archived is delive
 test('a physical copy kept current by logical replication is refused although none of its lanes has sent anything', async () => {
   const fixture = await originalFixture();
   await fixture.send('first', { key: 'k' });
+  await fixture.database.query(
+    `insert into outbox.processed (consumer_group, message_id, processed_at)
+     values ('billing', 'a', '2026-01-02T03:04:05Z'), ('billing', 'b', '2026-01-01T00:00:00Z')`,
+  );
   const copy = await keptInStep(fixture);
   copy.know('first', fixture.idOf('first'));
 
   await expect(readInstallation(copy.database)).rejects.toMatchObject({ code: 'OUTBOX_INSTALLATION_MOVED' });
-  expect(await adopt(copy.database, by)).toMatchObject({ adopted: true, ready: 1 });
+  expect(await adopt(copy.database, by)).toMatchObject({
+    adopted: true,
+    ready: 1,
+    groups: [{ group: 'billing', lastHandledAt: new Date('2026-01-02T03:04:05Z') }],
+  });
   // The second time nothing is left: with the old transaction ids the lane would find the message again and again.
   for (const lane of [0, 1, 0, 1]) await copy.drain({ lane: { topic: copy.topic, lane } });
   expect(copy.broker.labels).toEqual(['first']);

@@ -259,6 +259,7 @@ test('adoption writes nothing where nothing has moved, and refuses another id wh
     settled: 0,
     ready: 0,
     waiting: 0,
+    groups: [],
   });
   expect(await fixture.database.query(`select 1 from outbox.audit where action = 'adopt'`)).toEqual([]);
   await fixture.database.query(
