@@ -77,12 +77,14 @@ create table outbox.alert (
   subject text collate "C" not null,
   since timestamp with time zone not null,
   calm integer not null default 0,
+  calm_since timestamp with time zone,
   over_at timestamp with time zone,
   figure double precision not null,
   text text not null,
   next text not null,
   news bigint not null default 1,
   news_at timestamp with time zone not null,
+  began_news bigint not null default 1,
   told jsonb not null default '{}'::jsonb,
   told_at timestamp with time zone
 );

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import ms from 'ms';
+import { timeInWords } from '../core/time-in-words.ts';
 import type { AlertNews } from '../store/alerts/alerts.ts';
 
 /** Several alerts in one message. */
@@ -71,13 +71,13 @@ export function testMessage(from: string, now: Date): AlertMessage {
 
 function lineOf({ known, next, overAt, rule, since, text }: AlertNews): string {
   if (overAt !== null) {
-    const lasted = ms(Math.max(0, overAt.getTime() - since.getTime()), { long: true });
-    return `OVER ${rule}, after ${lasted}, at ${timeInWords(overAt)}. It was: ${text}`;
+    const lasted = timeInWords(Math.max(0, overAt.getTime() - since.getTime()));
+    return `OVER ${rule}, after ${lasted}, at ${clockTime(overAt)}. It was: ${text}`;
   }
-  return `${known ? 'STILL ' : ''}FIRING ${rule}: ${text}. Since ${timeInWords(since)}. Next: ${next}`;
+  return `${known ? 'STILL ' : ''}FIRING ${rule}: ${text}. Since ${clockTime(since)}. Next: ${next}`;
 }
 
-function timeInWords(at: Date): string {
+function clockTime(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 

@@ -20,6 +20,8 @@ export interface AlertRule {
   readonly normal: number;
   /** It fires below its threshold. @defaultValue false: above */
   readonly below?: boolean;
+  /** Its figure is how long something has lasted. @defaultValue false */
+  readonly lasts?: boolean;
   readonly measure: (figures: Figures) => readonly Measured[];
   /** A sentence about a figure, for people. */
   readonly says: (figure: string, subject: string) => string;
@@ -48,6 +50,7 @@ export const alertRules = {
   oldestDue: {
     measures: 'age of the oldest message that is due and not published',
     unit: 'time',
+    lasts: true,
     normal: minute,
     measure: ({ oldestDueMs }) => whole(oldestDueMs),
     says: (figure) => `the oldest due message has waited for ${figure}`,
@@ -68,6 +71,7 @@ export const alertRules = {
   lateness: {
     measures: 'how late a delayed message, or the next try of one, is released',
     unit: 'time',
+    lasts: true,
     normal: minute,
     measure: ({ unreleasedMs }) => whole(unreleasedMs),
     says: (figure) => `a delayed message is ${figure} late`,
@@ -92,6 +96,7 @@ export const alertRules = {
   hold: {
     measures: 'how long a topic has waited for its broker or address',
     unit: 'time',
+    lasts: true,
     normal: minute,
     measure: ({ holds }) =>
       holds.map(({ heldMs, reason, topic }) => ({
@@ -105,6 +110,7 @@ export const alertRules = {
   receipts: {
     measures: 'how long the receipt of a published message has been overdue',
     unit: 'time',
+    lasts: true,
     // Of a group that is only behind it is overdue for a moment, until a relay has asked how far the group is.
     normal: 10 * minute,
     measure: ({ receiptsOverdue }) =>
@@ -119,6 +125,7 @@ export const alertRules = {
   parked: {
     measures: 'how long a message has been parked by a group',
     unit: 'time',
+    lasts: true,
     normal: 15 * minute,
     measure: ({ groups }) =>
       groups.map(({ blockedKeys, group, oldestParkedMs, parked }) => ({
@@ -144,6 +151,7 @@ export const alertRules = {
   stalledGroup: {
     measures: 'how long a group has stood at one message of a partition while others wait',
     unit: 'time',
+    lasts: true,
     normal: 15 * minute,
     measure: ({ standing }) =>
       standing.map(({ group, standsMs, topic }) => ({
@@ -167,6 +175,7 @@ export const alertRules = {
   archive: {
     measures: 'how long finished messages have been due to move to the history',
     unit: 'time',
+    lasts: true,
     normal: 24 * hour,
     measure: ({ archive: { behindMs, leaves } }) => whole(behindMs, `${leaves} leaves wait`),
     says: (figure) => `the archive is ${figure} behind`,
@@ -183,6 +192,7 @@ export const alertRules = {
   serverAway: {
     measures: 'how long Temporal or a broker has not answered some relay',
     unit: 'time',
+    lasts: true,
     normal: minute,
     measure: ({ servers }) =>
       servers.map(({ address, answering, awayMs, error, relays, server }) => ({
@@ -234,6 +244,7 @@ export function firingRules(figures: Figures, thresholds: AlertThresholds): read
       rule: name,
       subject,
       figure,
+      ...(rule.lasts === true && { lastsMs: figure }),
       text: sentence(rule, { figure, subject, ...(because !== undefined && { because }) }, threshold),
       next: rule.next(subject),
     }));
@@ -253,6 +264,7 @@ function worst({ below = false }: AlertRule, measured: readonly Measured[]): rea
 
 function sentence(rule: AlertRule, { because, figure, subject }: Measured, threshold: number): string {
   const said = rule.says(inUnit(rule.unit, figure), subject);
-  const more = because === undefined ? '' : `; ${because}`;
+  // Reasons are texts of others, and may end as sentences do.
+  const more = because === undefined ? '' : `; ${because.replace(/[\s.]+$/, '')}`;
   return `${said} (${rule.below === true ? 'at least' : 'at most'} ${inUnit(rule.unit, threshold)})${more}`;
 }

@@ -142,6 +142,8 @@ create table outbox.alert (
   since   timestamptz not null,
   -- Readings of the figures in a row in which it did not fire.
   calm    integer not null default 0,
+  -- The first of them; null: it fired in the last one.
+  calm_since timestamptz,
   -- When it ended; null: it goes on.
   over_at timestamptz,
   figure  float8 not null,
@@ -151,8 +153,11 @@ create table outbox.alert (
   -- The number of its news (it has begun, goes on, is over), and when the last of them came.
   news    bigint not null default 1,
   news_at timestamptz not null,
+  -- The number of the news that it has begun, for the last time: who was told only of earlier ones knows nothing of it.
+  began_news bigint not null default 1,
   -- {"<destination>": the number of the news that was told there last}
   told    jsonb not null default '{}',
+  -- When somebody was last told of it since it has begun for the last time.
   told_at timestamptz,
   primary key (rule, subject)
 );

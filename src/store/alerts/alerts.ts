@@ -6,6 +6,8 @@ export interface Firing {
   /** What it is about; empty: the whole installation. */
   readonly subject: string;
   readonly figure: number;
+  /** How long the fact has lasted, in milliseconds, if the figure says so: it is older than the reading that found it. */
+  readonly lastsMs?: number;
   /** The figure in a sentence. */
   readonly text: string;
   /** The command to run. */
@@ -13,7 +15,7 @@ export interface Firing {
 }
 
 /** An alert that has just begun or ended. */
-export interface AlertChange extends Omit<Firing, 'figure' | 'next'> {
+export interface AlertChange extends Omit<Firing, 'figure' | 'lastsMs' | 'next'> {
   readonly change: 'began' | 'ended';
 }
 
@@ -48,22 +50,26 @@ export async function noteAlerts(
       [number],
     );
     if (mine.length === 0) return [];
-    await sql.query('update outbox.alert set calm = calm + 1 where over_at is null');
+    await sql.query(
+      'update outbox.alert set calm = calm + 1, calm_since = coalesce(calm_since, outbox.clock()) where over_at is null',
+    );
     const began = await sql.query<AlertChange>(
       `insert into outbox.alert as a (rule, subject, since, figure, text, next, news_at)
-       select f.rule, f.subject, outbox.clock(), f.figure, f.text, f.next, outbox.clock()
-       from jsonb_to_recordset($1::text::jsonb) as f (rule text, subject text, figure float8, text text, next text)
+       select f.rule, f.subject, outbox.clock() - coalesce(f."lastsMs", 0) * interval '1 ms', f.figure, f.text, f.next, outbox.clock()
+       from jsonb_to_recordset($1::text::jsonb) as f (rule text, subject text, figure float8, "lastsMs" float8, text text, next text)
        on conflict (rule, subject) do update set
-         calm = 0, figure = excluded.figure, text = excluded.text, next = excluded.next, over_at = null,
+         calm = 0, calm_since = null, figure = excluded.figure, text = excluded.text, next = excluded.next, over_at = null,
          since = case when a.over_at is null then a.since else excluded.since end,
+         began_news = case when a.over_at is null then a.began_news else a.news + 1 end,
+         told_at = case when a.over_at is null then a.told_at end,
          news = a.news + (a.over_at is not null or ${isOldNews})::integer,
          news_at = case when a.over_at is not null or ${isOldNews}
            then excluded.news_at else a.news_at end
-       returning rule, subject, text, case when since = outbox.clock() then 'began' end as change`,
+       returning rule, subject, text, case when news = began_news and news_at = outbox.clock() then 'began' end as change`,
       [JSON.stringify(firing), againMs],
     );
     const ended = await sql.query<AlertChange>(
-      `update outbox.alert set over_at = outbox.clock(), news = news + 1, news_at = outbox.clock()
+      `update outbox.alert set over_at = calm_since, news = news + 1, news_at = outbox.clock()
        where over_at is null and calm >= $1 returning rule, subject, text, 'ended' as change`,
       [calmReadings],
     );
@@ -73,7 +79,7 @@ export async function noteAlerts(
          and (greatest(a.over_at, (select until from outbox.alert_silence s where s.rule = a.rule))
              < outbox.clock() - $1::float8 * interval '1 ms'
            -- Nobody was told that it had begun, because its rule is silenced.
-           or a.told = '{}' and exists (
+           or not exists (select from jsonb_each(a.told) t where t.value::bigint >= a.began_news) and exists (
              select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock()))`,
       [keptMs],
     );
@@ -81,13 +87,16 @@ export async function noteAlerts(
   });
 }
 
+/** Whether the destination $1 knows that it has begun, for the last time. */
+const known = `coalesce((a.told ->> $1)::bigint, 0) >= a.began_news`;
+
 /** Something about an alert that a destination does not know yet. */
-export interface AlertNews extends Omit<Firing, 'figure'> {
+export interface AlertNews extends Omit<Firing, 'figure' | 'lastsMs'> {
   readonly figure: number;
   readonly since: Date;
   /** `null`: it goes on. */
   readonly overAt: Date | null;
-  /** The destination was told of it before. */
+  /** The destination was told that it has begun. */
   readonly known: boolean;
   /** Number of the news. */
   readonly news: string;
@@ -103,10 +112,10 @@ export async function readNews(
   destination: string,
 ): Promise<readonly AlertNews[]> {
   return sql.query<AlertNews>(
-    `select a.rule, a.subject, a.figure, a.text, a.next, a.since, a.over_at as "overAt", a.told ? $1 as known, a.news::text
+    `select a.rule, a.subject, a.figure, a.text, a.next, a.since, a.over_at as "overAt", ${known} as known, a.news::text
      from outbox.alert a
      where coalesce((a.told ->> $1)::bigint, 0) < a.news
-       and (a.told ? $1 or a.over_at is null or a.over_at > outbox.clock() - ${unknownFor})
+       and (${known} or a.over_at is null or a.over_at > outbox.clock() - ${unknownFor})
        and not exists (select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock())
      order by a.over_at is not null, a.since, a.rule, a.subject limit $2`,
     [destination, mostNews],

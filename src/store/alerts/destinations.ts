@@ -50,7 +50,8 @@ export async function noteNewsTold(
     // Whoever notes alerts locks this row, too: both lock several alerts, in any order.
     await sql.query('select from outbox.figures for update');
     await sql.query(
-      `update outbox.alert a set told = a.told || jsonb_build_object($1::text, n.news), told_at = clock_timestamp()
+      `update outbox.alert a set told = a.told || jsonb_build_object($1::text, n.news),
+         told_at = case when n.news >= a.began_news then clock_timestamp() else a.told_at end
        from jsonb_to_recordset($2::text::jsonb) as n (rule text, subject text, news bigint)
        where a.rule = n.rule and a.subject = n.subject`,
       [

@@ -1,5 +1,6 @@
 import { expect, type TestContext, test } from 'vitest';
-import { type Firing, noteAlerts, readNews } from '../../../src/store/alerts/alerts.ts';
+import { type Firing, noteAlerts, readAlerts, readNews } from '../../../src/store/alerts/alerts.ts';
+import { noteNewsTold } from '../../../src/store/alerts/destinations.ts';
 import { readSilences, silenceRule } from '../../../src/store/alerts/silences.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
@@ -55,6 +56,49 @@ test('the end of an alert that a silence of days has hidden is told when the sil
   await judge(database, []);
 
   expect(await news()).toMatchObject([{ rule: 'failed', known: true, overAt: expect.any(Date) }]);
+});
+
+test('an alert that begins anew is a new one to who was told of the last, and to nobody told', async (context) => {
+  const database = await emptyDatabase(context);
+  const told = async (): Promise<void> =>
+    noteNewsTold(database, 'webhook', await readNews(database, 'webhook'));
+  await judge(database, [failed]);
+  await told();
+  for (let reading = 1; reading <= 4; reading += 1) await judge(database, []);
+  const over = await readNews(database, 'webhook');
+  expect(over).toMatchObject([{ known: true, overAt: expect.any(Date) }]);
+  await judge(database, [failed]);
+
+  expect(await readNews(database, 'webhook')).toMatchObject([{ known: false, overAt: null }]);
+  expect(await readAlerts(database)).toMatchObject([{ toldAt: null }]);
+  // The message of the end was on its way meanwhile.
+  await noteNewsTold(database, 'webhook', over);
+  expect(await readNews(database, 'webhook')).toMatchObject([{ known: false, overAt: null }]);
+  expect(await readAlerts(database)).toMatchObject([{ toldAt: null }]);
+  await told();
+  expect(await readAlerts(database)).toMatchObject([{ toldAt: expect.any(Date) }]);
+});
+
+test('an alert begins when its fact did, and is over when it was first not found', async (context) => {
+  const database = await emptyDatabase(context);
+  const held: Firing = { ...failed, rule: 'hold', figure: 90_000, lastsMs: 90_000 };
+  await judge(database, [held]);
+  const [begun] = await readAlerts(database);
+  await judge(database, [{ ...held, figure: 95_000, lastsMs: 95_000 }]);
+  await judge(database, []);
+  // The reading after which nothing was found, and three more, which only make sure of it.
+  await database.query(`update outbox.alert set calm_since = calm_since - interval '45 seconds'`);
+  for (let reading = 2; reading <= 4; reading += 1) await judge(database, []);
+  const [row] = await database.query<{ begun: number; over: number }>(
+    `select extract(epoch from outbox.clock() - since)::float8 as begun,
+       extract(epoch from outbox.clock() - over_at)::float8 as over from outbox.alert`,
+  );
+  expect(row?.begun).toBeGreaterThanOrEqual(90);
+  expect(row?.begun).toBeLessThan(150);
+  expect(row?.over).toBeGreaterThanOrEqual(45);
+  expect(row?.over).toBeLessThan(90);
+  const [ended] = await readAlerts(database);
+  expect(ended?.since).toEqual(begun?.since);
 });
 
 test('what goes on is told again although the clock was set back by two hours', async (context) => {

@@ -25,6 +25,15 @@ export const alertMutations: readonly Mutation[] = [
     title: 'an alert is over after four readings in a row without it',
   },
   {
+    name: 'new-alert-is-told-as-the-last-one',
+    promise,
+    file: 'src/store/alerts/alerts.ts',
+    find: '>= a.began_news`;',
+    replace: '> 0 and a.began_news > 0`;',
+    test: over,
+    title: 'an alert that begins anew is a new one',
+  },
+  {
     name: 'calm-readings-need-not-be-in-a-row',
     promise,
     file: 'src/store/alerts/alerts.ts',

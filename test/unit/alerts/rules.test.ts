@@ -34,7 +34,11 @@ const cases: Readonly<
   oldestDue: {
     at: { oldestDueMs: minute },
     beyond: { oldestDueMs: minute + 1_000 },
-    told: ['', 'the oldest due message has waited for 1 minute (at most 1 minute)', 'temporal-outbox status'],
+    told: [
+      '',
+      'the oldest due message has waited for 1 minute 1 second (at most 1 minute)',
+      'temporal-outbox status',
+    ],
   },
   successRate: {
     at: { tries: { published: 99, failed: 1 } },
@@ -157,7 +161,7 @@ test.each(Object.entries(cases))(
 
     const [subject, text, next] = told;
     expect(firingRules({ ...quietFigures, ...beyond }, defaults)).toEqual([
-      { rule, subject, text, next, figure: expect.any(Number) },
+      expect.objectContaining({ rule, subject, text, next, figure: expect.any(Number) }),
     ]);
   },
 );
@@ -169,6 +173,20 @@ test('no rule fires by quiet figures, or for a server that answers at the thresh
   const answering = { ...server, answering: 2, error: null, awayMs: null };
 
   expect(firingRules({ ...quietFigures, servers: [answering] }, { ...defaults, ...none })).toEqual([]);
+});
+
+test('a rule of how long something lasts says since when, a reason ends no sentence, and rounding hides no threshold', () => {
+  const holds = [
+    { topic: 'orders', lanes: 1, heldMs: 69_000, scope: 'topic' as const, reason: 'create it..' },
+  ];
+  expect(firingRules({ ...quietFigures, holds }, defaults)).toMatchObject([
+    {
+      lastsMs: 69_000,
+      text: 'topic orders has been on hold for 1 minute 9 seconds (at most 1 minute); create it',
+    },
+  ]);
+  const failed = firingRules({ ...quietFigures, groups: [group({ failed: 1 })] }, defaults);
+  expect(failed.map(({ lastsMs }) => lastsMs)).toEqual([undefined]);
 });
 
 test('failures of a few tries are no success rate', () => {
