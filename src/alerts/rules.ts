@@ -48,13 +48,36 @@ const isGroup = (subject: string): boolean => subject.startsWith('group ');
 /** Every rule, by the name of its setting. */
 export const alertRules = {
   oldestDue: {
-    measures: 'age of the oldest message that is due and not published',
+    measures: 'age of the oldest message of a topic that is due and not published',
     unit: 'time',
     lasts: true,
     normal: minute,
-    measure: ({ oldestDueMs }) => whole(oldestDueMs),
-    says: (figure) => `the oldest due message has waited for ${figure}`,
+    measure: ({ due }) =>
+      due
+        .filter(({ announced }) => announced)
+        .map(({ oldestDueMs, reason, topic }) => ({
+          subject: about('topic', topic),
+          figure: oldestDueMs ?? -1,
+          ...(reason !== null && { because: reason }),
+        })),
+    says: (figure, subject) => `the oldest due message of ${subject} has waited for ${figure}`,
     next: status,
+  },
+  unannounced: {
+    measures: 'age of the oldest due message of a topic that no relay delivers',
+    unit: 'time',
+    lasts: true,
+    normal: minute,
+    measure: ({ due }) =>
+      due
+        .filter(({ announced }) => !announced)
+        .map(({ oldestDueMs, topic }) => ({
+          subject: about('topic', topic),
+          figure: oldestDueMs ?? -1,
+          because: 'add it to `topics`, or withdraw its messages',
+        })),
+    says: (figure, subject) => `no relay delivers ${subject}, of which a message has been due for ${figure}`,
+    next: (subject) => `temporal-outbox list --topic ${nameIn(subject)}`,
   },
   successRate: {
     measures: `share of the tries of the last five minutes that published, of at least ${fewTries}; below it`,

@@ -43,8 +43,10 @@ export interface AlertDestinations {
  * and when it is over. `false` turns a rule off.
  */
 export interface AlertSettings {
-  /** Age of the oldest message that is due and not published. @defaultValue `'1m'` */
+  /** Age of the oldest message of a topic that is due and not published. @defaultValue `'1m'` */
   readonly oldestDue?: Duration | false;
+  /** Age of the oldest due message of a topic that no relay delivers. @defaultValue `'1m'` */
+  readonly unannounced?: Duration | false;
   /** Share of the tries to publish in the last five minutes, of at least 20, that succeeded, 0 to 1. @defaultValue 0.99 */
   readonly successRate?: number | false;
   /** How late a delayed message, or the next try of one, is released. @defaultValue `'1m'` */
@@ -130,6 +132,7 @@ function threshold(name: AlertRuleName): Reader<number | false> {
 /** The setting `alerts`. */
 export const alertOptions = object({
   oldestDue: threshold('oldestDue'),
+  unannounced: threshold('unannounced'),
   successRate: threshold('successRate'),
   lateness: threshold('lateness'),
   failed: threshold('failed'),

@@ -8,8 +8,8 @@ export const figureGauges = {
     name: 'outbox.oldest_due.age',
     kind: 'gauge',
     unit: 's',
-    meaning: 'Age of the oldest message that is due and not published.',
-    attributes: [],
+    meaning: 'Age of the oldest message of the topic that is due and not published; 0: none is due.',
+    attributes: ['topic'],
     watch: { when: 'above 1 minute', todo: '`temporal-outbox status` names the lane and its reason.' },
   },
   messages: {

@@ -17,6 +17,7 @@ import {
   relayKilled,
   stuckConsumer,
   temporalAway,
+  unannounced,
 } from '../support/faults/story-faults.ts';
 import { type Billing, type StoryRelay, type StoryStage, storyStage } from '../support/faults/story-stage.ts';
 import { turnNoLeaves } from '../support/fixtures/leaves.ts';
@@ -77,7 +78,9 @@ async function faults(stage: StoryStage, relays: readonly StoryRelay[], billing:
   // Together: without Temporal lanes change their owners while their broker is away.
   await Promise.all([brokerAway(stage, billing), temporalAway(stage)].map((fault) => story.fault(fault)));
   await Promise.all(
-    [drift(stage), archiveBehind(stage), clockOff(relays)].map((fault) => story.fault(fault)),
+    [drift(stage), archiveBehind(stage), clockOff(relays), unannounced(stage)].map((fault) =>
+      story.fault(fault),
+    ),
   );
   await story.fault(relayKilled(stage, relays));
 }

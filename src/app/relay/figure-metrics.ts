@@ -10,7 +10,8 @@ type Reading = (figures: Figures) => readonly Observation[];
 const seconds = (ms: number | null): number => (ms ?? 0) / 1_000;
 
 const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
-  oldestDue: ({ oldestDueMs }) => [{ value: seconds(oldestDueMs) }],
+  oldestDue: ({ due }) =>
+    due.map(({ oldestDueMs, topic }) => ({ value: seconds(oldestDueMs), attributes: { topic } })),
   messages: ({ messages }) =>
     messages.map(({ messages: value, state, topic }) => ({ value, attributes: { topic, state } })),
   parkedMessages: ({ groups }) =>
@@ -75,7 +76,10 @@ export class FigureMetrics {
     const now = read(figures);
     const missing = new Map(this.#once.get(metric));
     for (const { attributes } of now) missing.delete(JSON.stringify(attributes));
-    const none = [...missing.values()].filter((attributes) => this.#isNone(attributes, figures));
+    // A topic that is not read any more has no messages.
+    const none = [...missing.values()].filter(
+      (attributes) => metric === 'oldestDue' || this.#isNone(attributes, figures),
+    );
     return [...now, ...none.map((attributes) => ({ value: 0, attributes }))];
   }
 

@@ -16,6 +16,17 @@ export interface MessageCount {
   readonly messages: number;
 }
 
+/** How late a topic is. */
+export interface DueTopic {
+  readonly topic: string;
+  /** False: no relay has announced it, so none delivers it. */
+  readonly announced: boolean;
+  /** Age of its oldest message that is due and not published; `null`: none is due. */
+  readonly oldestDueMs: number | null;
+  /** Why that waits, as a clause; `null`: nothing, or only load, holds it up. */
+  readonly reason: string | null;
+}
+
 /** A topic whose lanes wait for something that cannot be used. */
 export interface TopicHold {
   readonly topic: string;
@@ -55,6 +66,8 @@ export interface OverdueReceipts {
 export interface Figures {
   /** Age of the oldest message that is due and not published; `null`: none is due. */
   readonly oldestDueMs: number | null;
+  /** The same by topic, of all topics that relays have announced, or that have messages. */
+  readonly due: readonly DueTopic[];
   /** How late the oldest waiting or retrying message is that nobody has released; `null`: none is. */
   readonly unreleasedMs: number | null;
   /** Only topics and states with messages. */

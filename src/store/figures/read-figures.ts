@@ -8,6 +8,7 @@ import { type RelayStatus, readRelays } from '../installation/relays.ts';
 import { serversOf } from '../installation/servers.ts';
 import { type LaneStatus, readStatus } from '../lane/status.ts';
 import { readReconciliation } from '../verify/reconciliation.ts';
+import { readDueTopics } from './due-topics.ts';
 import { countedStates, type Figures, type MessageCount, type TopicHold } from './figures.ts';
 import { readFiguresNote } from './figures-look.ts';
 import {
@@ -39,6 +40,7 @@ export async function readFigures(
   const ages = lanes.flatMap(({ oldestDueMs }) => (oldestDueMs === null ? [] : [oldestDueMs]));
   return {
     oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
+    due: await readDueTopics(sql, lanes),
     unreleasedMs: await readUnreleased(sql),
     messages: messagesOf(lanes),
     tries: await readTries(sql, countLimit),

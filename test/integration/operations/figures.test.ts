@@ -23,7 +23,11 @@ test('the figures of an empty outbox are all quiet', async ({ onTestFinished }) 
   const lanes = await laneFixture();
   onTestFinished(() => lanes.drop());
 
-  expect(await readFigures(lanes.database)).toEqual({ ...quietFigures, relays: 0 });
+  expect(await readFigures(lanes.database)).toEqual({
+    ...quietFigures,
+    due: [{ topic: 'orders', announced: true, oldestDueMs: null, reason: null }],
+    relays: 0,
+  });
 });
 
 test('figures count messages, tries, holds, stalls, overdue receipts, leaves, drift and servers', async ({

@@ -25,6 +25,15 @@ export const alertMutations: readonly Mutation[] = [
     title: 'an alert is over after four readings in a row without it',
   },
   {
+    name: 'late-topic-mutes-others',
+    promise,
+    file: 'src/store/figures/due-topics.ts',
+    find: 'if (topics.has(topic)) continue;',
+    replace: 'if (topics.size > 0) continue;',
+    test: 'test/integration/operations/figures-due.test.ts',
+    title: 'figures say of each topic how late it is and why',
+  },
+  {
     name: 'new-alert-is-told-as-the-last-one',
     promise,
     file: 'src/store/alerts/alerts.ts',

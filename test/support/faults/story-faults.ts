@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { expect } from 'vitest';
-import { send, sendBatch, transaction } from '../../../src/index.ts';
+import { z } from 'zod';
+import { send, sendBatch, topic, transaction } from '../../../src/index.ts';
 import { scheduleIds } from '../../../src/temporal/relay/schedules.ts';
 import { ada } from '../fixtures/operator.ts';
 import type { StoryFault } from './alert-story.ts';
@@ -37,6 +38,23 @@ export function poisonForTheBroker({
     },
     async end() {
       await operator.discard({ ids: (await failed()).map(({ id }) => id) }, ada);
+    },
+  };
+}
+
+/** A service sends to a topic that no relay has announced, while all others are on time. */
+export function unannounced({ client, operator }: StoryStage): StoryFault {
+  const unknown = topic('unknown', z.object({ n: z.number() }));
+  let ids: readonly string[] = [];
+  return {
+    name: 'a topic is not announced',
+    tells: ['unannounced topic unknown'],
+    prometheus: [],
+    async begin() {
+      ids = [(await transaction(client, (tx) => send(tx, unknown, { n: 1 }))).id];
+    },
+    async end() {
+      await operator.withdraw({ ids }, ada);
     },
   };
 }
@@ -115,12 +133,12 @@ export function messagesLate({ client, operator, pool, story, topics: { orders }
   let unlock = (): Promise<void> => Promise.resolve();
   return {
     name: 'messages are late',
-    tells: ['lateness', 'oldestDue'],
+    tells: ['lateness', 'oldestDue topic orders'],
     prometheus: ['OutboxDelayedMessagesLate'],
     async begin(again) {
       const { id } = await transaction(client, (tx) => send(tx, orders, { n: 1 }, { after: 1_000 }));
       unlock = await locked(pool, id);
-      await expect.poll(() => story.told, { timeout: 30_000 }).toContain('oldestDue firing');
+      await expect.poll(() => story.told, { timeout: 30_000 }).toContain('oldestDue topic orders firing');
       while (again()) {
         const late = await transaction(client, (tx) => send(tx, orders, { n: 1 }, { at: minutesAgo(2) }));
         await expect.poll(async () => (await operator.show(late.id))?.message?.state).toBe('published');
@@ -153,7 +171,7 @@ export function brokerAway(
     tells: [
       'hold topic invoices',
       `serverAway kafka ${brokers}`,
-      'oldestDue',
+      'oldestDue topic invoices',
       'receipts topic invoices',
       stalled,
     ],
@@ -253,7 +271,7 @@ export function relayKilled(
   };
   return {
     name: 'a relay freezes and is killed',
-    tells: ['oldestDue'],
+    tells: ['oldestDue topic jobs'],
     prometheus: ['OutboxOneRelay', 'OutboxLanesTakenOver'],
     async begin() {
       await toEachLane();

@@ -131,6 +131,7 @@ export async function storyStage(context: TestContext) {
     stalled: { after: '2s' },
     alerts: {
       oldestDue: '5s',
+      unannounced: '2s',
       // A broker that is back needs some seconds until a consumer has joined again.
       receipts: '15s',
       lateness: '1s',

@@ -27,17 +27,33 @@ const certificate = { server: 'kafka', address: 'kafka:9092', whose: 'server' } 
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
+const due = (oldestDueMs: number) => ({
+  topic: 'orders',
+  announced: true,
+  oldestDueMs,
+  reason: 'it is paused',
+});
+
 /** By rule: figures at its default threshold, beyond it, and what is told. */
 const cases: Readonly<
   Record<AlertRuleName, { at: Partial<Figures>; beyond: Partial<Figures>; told: readonly string[] }>
 > = {
   oldestDue: {
-    at: { oldestDueMs: minute },
-    beyond: { oldestDueMs: minute + 1_000 },
+    at: { due: [due(minute)] },
+    beyond: { due: [due(minute + 1_000)] },
     told: [
-      '',
-      'the oldest due message has waited for 1 minute 1 second (at most 1 minute)',
+      'topic orders',
+      'the oldest due message of topic orders has waited for 1 minute 1 second (at most 1 minute); it is paused',
       'temporal-outbox status',
+    ],
+  },
+  unannounced: {
+    at: { due: [{ ...due(minute), announced: false }] },
+    beyond: { due: [{ ...due(minute + 1_000), announced: false }] },
+    told: [
+      'topic orders',
+      'no relay delivers topic orders, of which a message has been due for 1 minute 1 second (at most 1 minute); add it to `topics`, or withdraw its messages',
+      'temporal-outbox list --topic orders',
     ],
   },
   successRate: {
@@ -187,6 +203,17 @@ test('a rule of how long something lasts says since when, a reason ends no sente
   ]);
   const failed = firingRules({ ...quietFigures, groups: [group({ failed: 1 })] }, defaults);
   expect(failed.map(({ lastsMs }) => lastsMs)).toEqual([undefined]);
+});
+
+test('a late topic mutes no other, and one that no relay delivers is told by a rule of its own', () => {
+  const other = { ...due(2 * minute), topic: 'bills', reason: null };
+  const dead = { ...due(day), topic: 'old', announced: false, reason: null };
+  const fired = firingRules({ ...quietFigures, due: [due(3 * minute), other, dead] }, defaults);
+  expect(fired.map(({ rule, subject }) => `${rule} of ${subject}`)).toEqual([
+    'oldestDue of topic orders',
+    'oldestDue of topic bills',
+    'unannounced of topic old',
+  ]);
 });
 
 test('failures of a few tries are no success rate', () => {

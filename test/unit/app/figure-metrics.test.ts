@@ -32,6 +32,10 @@ const group = {
 const figures: Figures = {
   ...quietFigures,
   oldestDueMs: 61_000,
+  due: [
+    { topic: 'orders', announced: true, oldestDueMs: 61_000, reason: null },
+    { topic: 'bills', announced: true, oldestDueMs: null, reason: null },
+  ],
   messages: [{ topic: 'orders', state: 'failed', messages: 7 }],
   groups: [group],
   lags: [{ group: 'billing', topic: 'orders', messages: 12 }],
@@ -69,7 +73,10 @@ test('every figure of the database is exported in its unit, by group, topic and 
   exported.seen({ figures, agoMs: 0, number: '1' });
   const billing = { group: 'billing' };
   expect(read()).toEqual({
-    oldestDue: [{ value: 61 }],
+    oldestDue: [
+      { value: 61, attributes: { topic: 'orders' } },
+      { value: 0, attributes: { topic: 'bills' } },
+    ],
     messages: [{ value: 7, attributes: { topic: 'orders', state: 'failed' } }],
     parkedMessages: [{ value: 3, attributes: billing }],
     parkedKeys: [{ value: 2, attributes: billing }],
