@@ -1,33 +1,5 @@
-import type { Firing } from '../store/alerts/alerts.ts';
-import type { Figures } from '../store/figures/figures.ts';
-import { inUnit, type Unit } from './units.ts';
-
-/** One figure of a rule. */
-interface Measured {
-  /** What it is about; empty: the whole installation. */
-  readonly subject: string;
-  readonly figure: number;
-  /** Ends the sentence about it. */
-  readonly because?: string;
-}
-
-/** When relays tell something. */
-export interface AlertRule {
-  /** What its threshold is compared with, as the document says it. */
-  readonly measures: string;
-  readonly unit: Unit;
-  /** In milliseconds, messages, or a share from 0 to 1. */
-  readonly normal: number;
-  /** It fires below its threshold. @defaultValue false: above */
-  readonly below?: boolean;
-  /** Its figure is how long something has lasted. @defaultValue false */
-  readonly lasts?: boolean;
-  readonly measure: (figures: Figures) => readonly Measured[];
-  /** A sentence about a figure, for people. */
-  readonly says: (figure: string, subject: string) => string;
-  /** The command to run. */
-  readonly next: (subject: string) => string;
-}
+import type { AlertRule, Measured } from './alert-rule.ts';
+import { inUnit } from './units.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -171,6 +143,36 @@ export const alertRules = {
     says: (figure, subject) => `${subject} is ${figure} behind`,
     next: status,
   },
+  noConsumer: {
+    measures: 'how long no consumer of a group has run while messages wait for it',
+    unit: 'time',
+    lasts: true,
+    normal: 5 * minute,
+    measure: ({ attended }) =>
+      attended
+        .filter(({ consumers, unread }) => consumers === 0 && unread > 0)
+        .map(({ group, seenMs, unread }) => ({
+          subject: about('group', group),
+          figure: seenMs ?? -1,
+          because: `${inUnit('messages', unread)} wait for it`,
+        })),
+    says: (figure, subject) => `no consumer of ${subject} has run for ${figure}`,
+    next: status,
+  },
+  pausedAddress: {
+    measures: 'how long the breaker of a consumer has paused an address, because most of its keys fail',
+    unit: 'time',
+    lasts: true,
+    normal: 2 * minute,
+    measure: ({ pausedAddresses }) =>
+      pausedAddresses.map(({ address, error, group, pausedMs }) => ({
+        subject: about('group', `${group} at ${address}`),
+        figure: pausedMs,
+        because: error,
+      })),
+    says: (figure, subject) => `${subject} has been paused for ${figure}: a dependency of its handlers fails`,
+    next: status,
+  },
   stalledGroup: {
     measures: 'how long a group has stood at one message of a partition while others wait',
     unit: 'time',
@@ -254,40 +256,3 @@ export const alertRuleNames = Object.keys(alertRules) as readonly AlertRuleName[
 
 /** The threshold of each rule, in its unit; `false`: it is off. */
 export type AlertThresholds = Readonly<Record<AlertRuleName, number | false>>;
-
-/** What fires: each rule, and each of its subjects, whose figure is beyond the threshold. */
-export function firingRules(figures: Figures, thresholds: AlertThresholds): readonly Firing[] {
-  return alertRuleNames.flatMap((name) => {
-    const rule: AlertRule = alertRules[name];
-    const threshold = thresholds[name];
-    if (threshold === false) return [];
-    const beyond = ({ figure }: Measured): boolean =>
-      rule.below === true ? figure < threshold : figure > threshold;
-    return worst(rule, rule.measure(figures).filter(beyond)).map(({ because, figure, subject }) => ({
-      rule: name,
-      subject,
-      figure,
-      ...(rule.lasts === true && { lastsMs: figure }),
-      text: sentence(rule, { figure, subject, ...(because !== undefined && { because }) }, threshold),
-      next: rule.next(subject),
-    }));
-  });
-}
-
-/** One entry per subject: relays with different addresses of one server, for example, tell of it once. */
-function worst({ below = false }: AlertRule, measured: readonly Measured[]): readonly Measured[] {
-  const bySubject = new Map<string, Measured>();
-  for (const one of measured) {
-    const before = bySubject.get(one.subject);
-    if (before === undefined || (below ? one.figure < before.figure : one.figure > before.figure))
-      bySubject.set(one.subject, one);
-  }
-  return [...bySubject.values()];
-}
-
-function sentence(rule: AlertRule, { because, figure, subject }: Measured, threshold: number): string {
-  const said = rule.says(inUnit(rule.unit, figure), subject);
-  // Reasons are texts of others, and may end as sentences do.
-  const more = because === undefined ? '' : `; ${because.replace(/[\s.]+$/, '')}`;
-  return `${said} (${rule.below === true ? 'at least' : 'at most'} ${inUnit(rule.unit, threshold)})${more}`;
-}

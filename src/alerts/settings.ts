@@ -61,6 +61,10 @@ export interface AlertSettings {
   readonly parked?: Duration | false;
   /** Messages of a topic that a group has not read, where the broker tells that. @defaultValue 10,000 */
   readonly lag?: number | false;
+  /** How long no consumer of a group has run while messages wait for it. @defaultValue `'5m'` */
+  readonly noConsumer?: Duration | false;
+  /** How long the breaker of a consumer has paused an address, because most of its keys fail. @defaultValue `'2m'` */
+  readonly pausedAddress?: Duration | false;
   /** How long a group has stood at one message of a partition while others wait. @defaultValue `'15m'` */
   readonly stalledGroup?: Duration | false;
   /** Workflows that the last comparison with Temporal had to start or end. @defaultValue 10 */
@@ -140,6 +144,8 @@ export const alertOptions = object({
   receipts: threshold('receipts'),
   parked: threshold('parked'),
   lag: threshold('lag'),
+  noConsumer: threshold('noConsumer'),
+  pausedAddress: threshold('pausedAddress'),
   stalledGroup: threshold('stalledGroup'),
   drift: threshold('drift'),
   archive: threshold('archive'),

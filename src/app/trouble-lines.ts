@@ -31,7 +31,6 @@ const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
 
 /** Events that are no trouble, or whose trouble another event reports. */
 const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
-  'address-resumed',
   'assigned',
   'bulk-ended',
   'duplicate',
@@ -153,6 +152,8 @@ function inWords(event: RelayEvent | ConsumerEvent): string {
       return `${event.during} failed`;
     case 'lane-lost':
       return `lane ${event.topic}/${event.lane} is lost: another owner may have it`;
+    case 'address-resumed':
+      return `receives from ${event.address} again, which was paused since ${event.since.toISOString()}`;
     case 'hold-began':
       return `lane ${event.topic}/${event.lane} waits: ${event.hold.reason}`;
     case 'attempt-failed':

@@ -1,5 +1,6 @@
-import type { SeenConsumer } from '../operations/status.ts';
+import type { SeenConsumer, Status } from '../operations/status.ts';
 import { age } from './age.ts';
+import { printable } from './printable.ts';
 import { goneInWords } from './processes-in-words.ts';
 import { table } from './table.ts';
 
@@ -20,6 +21,23 @@ export function consumerTable(consumers: readonly SeenConsumer[]): string {
   return [...(rows.length === 0 ? [] : [table(heading, rows)]), ...(gone === undefined ? [] : [gone])].join(
     '\n',
   );
+}
+
+/** One line for each group for which messages wait, and nobody reads. */
+export function unattendedLines({
+  consumers,
+  groups,
+  lags,
+}: Pick<Status, 'consumers' | 'groups' | 'lags'>): readonly string[] {
+  return groups.flatMap(({ group, parked, seenMs }) => {
+    if (consumers.some((one) => one.group === group && one.alive)) return [];
+    const unread = lags.filter((lag) => lag.group === group).reduce((sum, { messages }) => sum + messages, 0);
+    if (unread + parked === 0) return [];
+    const since = seenMs === null ? '' : `, for ${age(seenMs)}`;
+    return [
+      `No consumer of ${printable(group)} runs${since}: ${unread} messages wait unread, ${parked} parked.`,
+    ];
+  });
 }
 
 /** `0-2,5`, of ascending numbers. */

@@ -11,7 +11,7 @@ import type {
 import { type JudgedCondition, readCondition } from '../operations/status-conditions.ts';
 import { age } from './age.ts';
 import { breakerTable } from './breaker-table.ts';
-import { consumerTable } from './consumer-table.ts';
+import { consumerTable, unattendedLines } from './consumer-table.ts';
 import { laneLockTable, lockOf } from './lane-lock-table.ts';
 import { withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
@@ -66,6 +66,8 @@ export async function statusCommand(flags: StatusFlags, output: Output): Promise
         groups.map((group) => groupRow(group, lags)),
       )}`,
     );
+  const unattended = unattendedLines(answer);
+  if (unattended.length > 0) output.line(`\n${unattended.join('\n')}`);
   if (answer.consumers.length > 0) output.line(`\n${consumerTable(answer.consumers)}`);
   if (breakers.length > 0) output.line(`\n${breakerTable(breakers)}`);
   if (reconciliation !== null) output.line(`\n${lastComparison(reconciliation)}`);

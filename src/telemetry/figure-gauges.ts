@@ -12,6 +12,15 @@ export const figureGauges = {
     attributes: ['topic'],
     watch: { when: 'above 1 minute', todo: '`temporal-outbox status` names the lane and its reason.' },
   },
+  unreleased: {
+    name: 'outbox.unreleased.age',
+    kind: 'gauge',
+    unit: 's',
+    meaning:
+      'How late the oldest delayed message, or next try of one, is that nobody has released; 0: none is.',
+    attributes: [],
+    watch: { when: 'above 1 minute', todo: '`temporal-outbox doctor`: relays, locks and the clocks.' },
+  },
   messages: {
     name: 'outbox.messages',
     kind: 'gauge',
@@ -68,6 +77,26 @@ export const figureGauges = {
     watch: {
       when: 'growing for 15 minutes',
       todo: 'Consumers are too few or stand still: `temporal-outbox status`.',
+    },
+  },
+  consumers: {
+    name: 'outbox.group.consumers',
+    kind: 'gauge',
+    unit: '{consumer}',
+    meaning: 'Consumers of the group that run.',
+    attributes: group,
+    watch: { when: '0 while it lags', todo: 'Start one: nothing is handled.' },
+  },
+  addressPaused: {
+    name: 'outbox.group.paused.age',
+    kind: 'gauge',
+    unit: 's',
+    meaning:
+      'How long the breaker of a consumer has paused an address of the group; of several the longest; 0: none is paused.',
+    attributes: group,
+    watch: {
+      when: 'above 2 minutes',
+      todo: 'A dependency of the handlers fails: `temporal-outbox status` has its error.',
     },
   },
   receiptsOverdue: {

@@ -19,6 +19,7 @@ import {
   temporalAway,
   unannounced,
 } from '../support/faults/story-faults.ts';
+import { addressPaused, noConsumer } from '../support/faults/story-group-faults.ts';
 import { type Billing, type StoryRelay, type StoryStage, storyStage } from '../support/faults/story-stage.ts';
 import { turnNoLeaves } from '../support/fixtures/leaves.ts';
 
@@ -78,9 +79,14 @@ async function faults(stage: StoryStage, relays: readonly StoryRelay[], billing:
   // Together: without Temporal lanes change their owners while their broker is away.
   await Promise.all([brokerAway(stage, billing), temporalAway(stage)].map((fault) => story.fault(fault)));
   await Promise.all(
-    [drift(stage), archiveBehind(stage), clockOff(relays), unannounced(stage)].map((fault) =>
-      story.fault(fault),
-    ),
+    [
+      drift(stage),
+      archiveBehind(stage),
+      clockOff(relays),
+      unannounced(stage),
+      noConsumer(stage),
+      addressPaused(stage),
+    ].map((fault) => story.fault(fault)),
   );
   await story.fault(relayKilled(stage, relays));
 }

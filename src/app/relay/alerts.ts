@@ -1,5 +1,5 @@
 import { destinationsOf } from '../../alerts/destinations.ts';
-import { firingRules } from '../../alerts/rules.ts';
+import { firingRules } from '../../alerts/firing-rules.ts';
 import { alertOptions, thresholdsOf } from '../../alerts/settings.ts';
 import { AlertTeller } from '../../alerts/teller.ts';
 import type { RelayConfig } from '../../config/config.ts';

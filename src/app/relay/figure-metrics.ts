@@ -12,6 +12,7 @@ const seconds = (ms: number | null): number => (ms ?? 0) / 1_000;
 const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
   oldestDue: ({ due }) =>
     due.map(({ oldestDueMs, topic }) => ({ value: seconds(oldestDueMs), attributes: { topic } })),
+  unreleased: ({ unreleasedMs }) => [{ value: seconds(unreleasedMs) }],
   messages: ({ messages }) =>
     messages.map(({ messages: value, state, topic }) => ({ value, attributes: { topic, state } })),
   parkedMessages: ({ groups }) =>
@@ -23,6 +24,13 @@ const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
     groups.map(({ group, oldestParkedMs }) => ({ value: seconds(oldestParkedMs), attributes: { group } })),
   lag: ({ lags }) =>
     lags.map(({ group, messages, topic }) => ({ value: messages, attributes: { group, topic } })),
+  consumers: ({ attended }) =>
+    attended.map(({ consumers, group }) => ({ value: consumers, attributes: { group } })),
+  addressPaused: ({ attended, pausedAddresses }) =>
+    attended.map(({ group }) => ({
+      value: seconds(pausedAddresses.find((paused) => paused.group === group)?.pausedMs ?? 0),
+      attributes: { group },
+    })),
   receiptsOverdue: ({ receiptsOverdue }) => [
     { value: receiptsOverdue.reduce((sum, { messages }) => sum + messages, 0) },
   ],

@@ -45,6 +45,27 @@ export interface ServerFigures extends ServerStatus {
   readonly awayMs: number | null;
 }
 
+/** A consumer group of this database, and whether anybody reads for it. */
+export interface AttendedGroup {
+  readonly group: string;
+  /** Consumers that run. */
+  readonly consumers: number;
+  /** Milliseconds since one was last seen; `null`: never. */
+  readonly seenMs: number | null;
+  /** Messages that it has not read, over all topics of which that is known. */
+  readonly unread: number;
+}
+
+/** An address that a consumer's breaker pauses. */
+export interface PausedByGroup {
+  readonly group: string;
+  readonly address: string;
+  /** For how long; of several consumers the longest. */
+  readonly pausedMs: number;
+  /** The error of the last message that failed, without values of its payload. */
+  readonly error: string;
+}
+
 /** A consumer group for which messages wait. */
 export interface StandingGroup {
   readonly group: string;
@@ -80,6 +101,10 @@ export interface Figures {
   readonly groups: readonly GroupStatus[];
   /** Of these groups at the brokers, as living relays saw them. */
   readonly lags: readonly GroupLag[];
+  /** These groups, and whether consumers of them run. */
+  readonly attended: readonly AttendedGroup[];
+  /** Longest pause first. */
+  readonly pausedAddresses: readonly PausedByGroup[];
   /** Empty, unless the configuration watches groups. */
   readonly standing: readonly StandingGroup[];
   readonly receiptsOverdue: readonly OverdueReceipts[];

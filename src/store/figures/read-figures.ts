@@ -1,6 +1,8 @@
 import type { Sql } from '../database/database.ts';
 import { readArchiveFacts } from '../doctor/archive.ts';
 import { readServerClock } from '../doctor/server.ts';
+import { type BreakerStatus, readBreakers } from '../inbox/breakers.ts';
+import { countConsumers } from '../inbox/consumers.ts';
 import { readGroups } from '../inbox/status.ts';
 import { readCertificates } from '../installation/certificates.ts';
 import { lagsOf } from '../installation/lags.ts';
@@ -37,6 +39,7 @@ export async function readFigures(
 ): Promise<Figures> {
   const lanes = await readStatus(sql, countLimit);
   const living = (await readRelays(sql)).filter(({ alive }) => alive);
+  const [groups, lags] = [await readGroups(sql, countLimit), lagsOf(living)];
   const ages = lanes.flatMap(({ oldestDueMs }) => (oldestDueMs === null ? [] : [oldestDueMs]));
   return {
     oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
@@ -45,8 +48,10 @@ export async function readFigures(
     messages: messagesOf(lanes),
     tries: await readTries(sql, countLimit),
     holds: holdsOf(lanes, await readServerClock(sql)),
-    groups: await readGroups(sql, countLimit),
-    lags: lagsOf(living),
+    groups,
+    lags,
+    attended: attendedOf(groups, lags, await countConsumers(sql)),
+    pausedAddresses: pausedOf(await readBreakers(sql)),
     standing: await readStandingGroups(sql),
     receiptsOverdue: await readOverdueReceipts(sql, countLimit),
     archive: await readArchive(sql, archiveAfterMs),
@@ -56,6 +61,28 @@ export async function readFigures(
     relays: living.length,
     clockOffsetMs: offsetOf(living),
   };
+}
+
+function attendedOf(
+  groups: Figures['groups'],
+  lags: Figures['lags'],
+  consumers: ReadonlyMap<string, number>,
+): Figures['attended'] {
+  return groups.map(({ group, seenMs }) => {
+    const mine = lags.filter((lag) => lag.group === group);
+    const unread = mine.reduce((sum, { messages }) => sum + messages, 0);
+    return { group, consumers: consumers.get(group) ?? 0, seenMs, unread };
+  });
+}
+
+/** Each consumer of a group has a breaker of its own. */
+function pausedOf(breakers: readonly BreakerStatus[]): Figures['pausedAddresses'] {
+  const longest = new Map<string, Figures['pausedAddresses'][number]>();
+  for (const { address, error, group, pausedMs } of breakers) {
+    const name = JSON.stringify([group, address]);
+    if (!longest.has(name)) longest.set(name, { group, address, pausedMs, error });
+  }
+  return [...longest.values()];
 }
 
 function messagesOf(lanes: readonly LaneStatus[]): readonly MessageCount[] {

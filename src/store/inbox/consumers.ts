@@ -58,8 +58,24 @@ export async function writeConsumer(
   );
 }
 
+/** Of a consumer that stops. The row of its group then says when the group was last seen. */
 export async function removeConsumer(sql: Sql, id: string): Promise<void> {
-  await sql.query('delete from outbox.consumer where id = $1::uuid', [id]);
+  await sql.query(
+    `with gone as (delete from outbox.consumer where id = $1::uuid returning consumer_group)
+     update outbox.consumer_group g set seen_at = outbox.clock() from gone
+     where g.consumer_group = gone.consumer_group and g.seen_at < outbox.clock()`,
+    [id],
+  );
+}
+
+/** How many consumers of each group run. */
+export async function countConsumers(sql: Sql): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql.query<{ group: string; count: number }>(
+    `select c.consumer_group as "group", count(*)::integer as count from outbox.consumer c
+     where c.seen_at > clock_timestamp() - $1::float8 * interval '1 ms' group by 1`,
+    [staleMs],
+  );
+  return new Map(rows.map(({ group, count }) => [group, count]));
 }
 
 /** Consumers of all groups: by group, living ones first. */

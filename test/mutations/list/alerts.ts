@@ -34,6 +34,15 @@ export const alertMutations: readonly Mutation[] = [
     title: 'figures say of each topic how late it is and why',
   },
   {
+    name: 'stopped-group-is-as-old-as-its-row',
+    promise,
+    file: 'src/store/inbox/consumers.ts',
+    find: 'set seen_at = outbox.clock() from gone',
+    replace: 'set seen_at = g.seen_at from gone',
+    test: 'test/integration/operations/figures-groups.test.ts',
+    title: 'figures say of each group how many consumers run',
+  },
+  {
     name: 'new-alert-is-told-as-the-last-one',
     promise,
     file: 'src/store/alerts/alerts.ts',
@@ -83,7 +92,7 @@ export const alertMutations: readonly Mutation[] = [
   {
     name: 'alert-fires-at-its-threshold',
     promise,
-    file: 'src/alerts/rules.ts',
+    file: 'src/alerts/firing-rules.ts',
     find: 'figure < threshold : figure > threshold',
     replace: 'figure < threshold : figure >= threshold',
     test: 'test/unit/alerts/rules.test.ts',

@@ -203,22 +203,25 @@ export function temporalAway({ temporal }: StoryStage): StoryFault {
   };
 }
 
-/** Somebody ends the workflow of a message that waits. */
+/** Somebody ends the workflows of messages that wait. */
 export function drift({ client, topics: { invoices }, workflows }: StoryStage): StoryFault {
   return {
     name: 'a workflow is terminated',
     tells: ['drift'],
     prometheus: ['OutboxDriftRepaired'],
     async begin(again) {
-      const { workflowId } = await transaction(client, (tx) => send(tx, invoices, { n: 1 }, { after: '1h' }));
-      const handle = workflows.workflow.getHandle(workflowId);
-      const running = async (): Promise<string | undefined> =>
-        (await handle.describe().catch(() => undefined))?.status.name;
+      const sent = Array.from({ length: 12 }, () => ({ payload: { n: 1 }, after: '1h' as const }));
+      const stored = await transaction(client, (tx) => sendBatch(tx, invoices, sent));
+      const handles = stored.map(({ workflowId }) => workflows.workflow.getHandle(workflowId));
+      const running = async (): Promise<boolean> => {
+        const found = await Promise.all(handles.map((one) => one.describe().catch(() => undefined)));
+        return found.every((one) => one?.status.name === 'RUNNING');
+      };
       // Again and again: the next comparison finds nothing, and a figure is read only now and then.
       while (again()) {
-        await expect.poll(running).toBe('RUNNING');
+        await expect.poll(running, { timeout: 30_000 }).toBe(true);
         // Not after everything fired: it would fire again.
-        if (again()) await handle.terminate();
+        if (again()) await Promise.all(handles.map((one) => one.terminate()));
       }
     },
     end: async () => undefined,

@@ -155,6 +155,7 @@ export async function storyStage(context: TestContext) {
     operator,
     pool,
     prometheus,
+    seen,
     temporal,
     topics,
     story: new AlertStory(hook, prometheus),

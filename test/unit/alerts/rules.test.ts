@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type AlertRule, type AlertRuleName, alertRules, firingRules } from '../../../src/alerts/rules.ts';
+import type { AlertRule } from '../../../src/alerts/alert-rule.ts';
+import { firingRules } from '../../../src/alerts/firing-rules.ts';
+import { type AlertRuleName, alertRules } from '../../../src/alerts/rules.ts';
 import { alertOptions, thresholdsOf } from '../../../src/alerts/settings.ts';
 import { inUnit } from '../../../src/alerts/units.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
@@ -33,6 +35,8 @@ const due = (oldestDueMs: number) => ({
   oldestDueMs,
   reason: 'it is paused',
 });
+
+const unattended = (seenMs: number) => ({ group: 'billing', consumers: 0, seenMs, unread: 20_000 });
 
 /** By rule: figures at its default threshold, beyond it, and what is told. */
 const cases: Readonly<
@@ -114,6 +118,34 @@ const cases: Readonly<
     told: [
       'group billing of orders',
       'group billing of orders is 10,001 messages behind (at most 10,000 messages)',
+      'temporal-outbox status',
+    ],
+  },
+  noConsumer: {
+    at: {
+      attended: [
+        unattended(5 * minute),
+        { ...unattended(day), consumers: 1 },
+        { ...unattended(day), unread: 0 },
+      ],
+    },
+    beyond: { attended: [unattended(6 * minute)] },
+    told: [
+      'group billing',
+      'no consumer of group billing has run for 6 minutes (at most 5 minutes); 20,000 messages wait for it',
+      'temporal-outbox status',
+    ],
+  },
+  pausedAddress: {
+    at: {
+      pausedAddresses: [{ group: 'billing', address: 'orders', pausedMs: 2 * minute, error: 'refused' }],
+    },
+    beyond: {
+      pausedAddresses: [{ group: 'billing', address: 'orders', pausedMs: 3 * minute, error: 'refused' }],
+    },
+    told: [
+      'group billing at orders',
+      'group billing at orders has been paused for 3 minutes: a dependency of its handlers fails (at most 2 minutes); refused',
       'temporal-outbox status',
     ],
   },

@@ -32,12 +32,21 @@ const group = {
 const figures: Figures = {
   ...quietFigures,
   oldestDueMs: 61_000,
+  unreleasedMs: 2_000,
   due: [
     { topic: 'orders', announced: true, oldestDueMs: 61_000, reason: null },
     { topic: 'bills', announced: true, oldestDueMs: null, reason: null },
   ],
   messages: [{ topic: 'orders', state: 'failed', messages: 7 }],
   groups: [group],
+  attended: [
+    { group: 'billing', consumers: 3, seenMs: 1, unread: 12 },
+    { group: 'mail', consumers: 2, seenMs: 1, unread: 0 },
+  ],
+  pausedAddresses: [
+    { group: 'billing', address: 'orders', pausedMs: 130_000, error: 'refused' },
+    { group: 'billing', address: 'bills', pausedMs: 1_000, error: 'refused' },
+  ],
   lags: [{ group: 'billing', topic: 'orders', messages: 12 }],
   receiptsOverdue: [
     { topic: 'orders', messages: 2, oldestMs: 1 },
@@ -77,12 +86,21 @@ test('every figure of the database is exported in its unit, by group, topic and 
       { value: 61, attributes: { topic: 'orders' } },
       { value: 0, attributes: { topic: 'bills' } },
     ],
+    unreleased: [{ value: 2 }],
     messages: [{ value: 7, attributes: { topic: 'orders', state: 'failed' } }],
     parkedMessages: [{ value: 3, attributes: billing }],
     parkedKeys: [{ value: 2, attributes: billing }],
     parkedFailed: [{ value: 4, attributes: billing }],
     parkedOldest: [{ value: 90, attributes: billing }],
     lag: [{ value: 12, attributes: { ...billing, topic: 'orders' } }],
+    consumers: [
+      { value: 3, attributes: billing },
+      { value: 2, attributes: { group: 'mail' } },
+    ],
+    addressPaused: [
+      { value: 130, attributes: billing },
+      { value: 0, attributes: { group: 'mail' } },
+    ],
     receiptsOverdue: [{ value: 5 }],
     archiveBehind: [{ value: 3_600 }],
     // The database's clock is ahead of the relay's.
@@ -143,9 +161,11 @@ test('of a group that is gone a cumulative provider tells 0, not the last values
     'outbox.parked.failed': 4,
     'outbox.parked.oldest.age': 90,
     'outbox.group.lag.messages': 12,
+    'outbox.group.consumers': 3,
+    'outbox.group.paused.age': 130,
   };
   expect(await told()).toEqual(before);
-  exported.seen({ figures: { ...figures, groups: [], lags: [] }, agoMs: 0, number: '2' });
+  exported.seen({ figures: { ...figures, groups: [], lags: [], attended: [] }, agoMs: 0, number: '2' });
   expect(await told()).toEqual(Object.fromEntries(Object.keys(before).map((name) => [name, 0])));
   exported.seen({ figures, agoMs: 0, number: '3' });
   expect(await told()).toEqual(before);

@@ -61,6 +61,11 @@ test('each Prometheus rule has a test in which it is silent, fires, and is silen
   }
 });
 
+test('each Prometheus rule is of one installation, whatever others report to the same Prometheus', () => {
+  const whole = rules.filter(({ expr }) => /\b(?:max|min|sum)\s*\(/.test(expr) || !expr.includes('by (job'));
+  expect(whole.map(({ alert }) => alert)).toEqual([]);
+});
+
 test('rules and dashboard use only metrics that are exported, and the dashboard shows each of them', () => {
   const shown = dashboard
     .parse(JSON.parse(deployText('grafana/dashboard.json')))
