@@ -2748,8 +2748,10 @@ begin
   get diagnostics released = row_count;
 
   -- Looked at again, because a key may have become free after the first statement; then another row says so.
+  -- During a change of lanes the messages of a key may be in another lane than its row, which follows them at the end.
   delete from outbox.freed_key f where f.ctid = any(array(select s.ctid from unnest(seen_keys, seen_ctids) s (key, ctid)
-    where not exists (select from outbox.free_blocked(p_topic, p_lane, s.key, p_failed_blocks))));
+    where not exists (select from outbox.free_blocked(p_topic, p_lane, s.key, p_failed_blocks))))
+    and not exists (select from outbox.topic_change c where c.topic = p_topic);
   freed := exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane);
 
   if coalesce(cardinality(ids), 0) < p_rows then

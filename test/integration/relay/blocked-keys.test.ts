@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/store/database/database.ts';
 import { claimSql } from '../../../src/store/lane/claim.ts';
+import { beginChange } from '../../../src/store/lane/lanes-change.ts';
+import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
+import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
 import { releaseBlocked } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
@@ -194,4 +197,26 @@ test('under block-key a failed message blocks its key until it is retried', asyn
   await fixture.drain();
 
   expect(fixture.broker.labels).toEqual(['other', 'K1', 'K2', 'K3']);
+});
+
+test('a key that was freed before a change of lanes goes on after it, although its lane is drained in between', async () => {
+  const { broker, database, topic } = fixture;
+  const keys = ['k0', 'k1', 'k2', 'k3'];
+  broker.judge = (message) => (labelOf(message).startsWith('first') ? 'reject' : 'store');
+  for (const key of keys) await fixture.send(`first ${key}`, { key });
+  await fixture.drain();
+  for (const key of keys) await fixture.send(`second ${key}`, { key });
+  await fixture.drain();
+  for (const key of keys) await fixture.cancel(`first ${key}`);
+  broker.log.length = 0;
+
+  const by = { actor: 'ada', reason: 'as told' };
+  const change = await beginChange(database, { topic, kind: 'lanes', wanted: 4 }, by);
+  await switchLanes(database, change, by);
+  await replaceMessages(database, change);
+  for (let lane = 0; lane < 4; lane += 1) await fixture.drain({ lane: { topic, lane } });
+  expect(broker.labels).toEqual([]);
+  expect(await endLanesChange(database, change, by)).toBe(true);
+  for (let lane = 0; lane < 4; lane += 1) await fixture.drain({ lane: { topic, lane } });
+  expect(broker.labels.toSorted()).toEqual(keys.map((key) => `second ${key}`));
 });

@@ -50,6 +50,16 @@ export const freedKeyMutations: readonly Mutation[] = [
     title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait for it',
   },
   {
+    name: 'freed-key-forgotten-during-a-change-of-lanes',
+    promise: blockedKeys,
+    file: 'outbox.release_blocked()',
+    find: 'and not exists (select from outbox.topic_change c where c.topic = p_topic)',
+    replace: '',
+    test: 'test/integration/relay/blocked-keys.test.ts',
+    title:
+      'a key that was freed before a change of lanes goes on after it, although its lane is drained in between',
+  },
+  {
     name: 'walk-ends-with-its-first-turn',
     promise: blockedKeys,
     file: 'src/relay/starter.ts',
