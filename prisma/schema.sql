@@ -3298,9 +3298,10 @@ begin
 
   -- A message that was not inserted repeats a stored one, or uses an id or a ref that is taken.
   if exists (select from unnest(results) r where r.state is null) then
-    -- One of the ref was committed after it had been looked for.
-    if replaces and exists (select from only outbox.message m where m.topic = p_topic and m.ref = single ->> 'ref' and m.state = 'waiting'
-      and m.key is not distinct from single ->> 'key') then
+    -- One of the ref was committed after it had been looked for; it may wait no longer. One of another key refuses the ref, and an id
+    -- may be taken as well.
+    if replaces and coalesce((select m.key is not distinct from single ->> 'key' from only outbox.message m
+      where m.topic = p_topic and m.ref = single ->> 'ref' and m.state = 'waiting'), single ->> 'id' is null) then
       return query select * from outbox.store(p_topic, p_messages, policy);
       return;
     end if;
