@@ -159,6 +159,8 @@ function inWords(event: RelayEvent | ConsumerEvent): string {
     case 'attempt-failed':
       return 'transport' in event ? `try ${event.attempt} of ${messageOf(event)} failed` : event.type;
     case 'expired':
+      if ('maybePublished' in event && event.maybePublished)
+        return `${messageOf(event)} has expired; an earlier try may have published it`;
       return `${messageOf(event)} has expired, and is not ${'lane' in event ? 'sent' : 'handled'}`;
     case 'failed':
       return 'transport' in event ? `${messageOf(event)} has failed for good` : event.type;

@@ -70,10 +70,15 @@ export type RelayEvent =
   | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
   | { readonly type: 'bulk-started'; readonly id: string }
   /**
-   * A message has ended unsent, because its expiry had passed. Reported after it is committed, once; not if the relay dies in
-   * between. The key is as in `failed`.
+   * A message has ended, because its expiry had passed. `maybePublished`: a try before, such as that of a relay that died, may have
+   * published it; else it is unsent. Reported after it is committed, once; not if the relay dies in between. The key is as in `failed`.
    */
-  | ({ readonly type: 'expired'; readonly id: string; readonly key: string | null } & Lane)
+  | ({
+      readonly type: 'expired';
+      readonly id: string;
+      readonly key: string | null;
+      readonly maybePublished: boolean;
+    } & Lane)
   /** A message has failed for good: it needs a person. Reported like `attempt-failed`, and instead of it. */
   | ({ readonly type: 'failed' } & FailedSend)
   /** A consumer group does not move although messages wait for it: once per stall, or not at all if the relay dies just then. */

@@ -68,7 +68,8 @@ export const countedMetrics = {
     name: 'outbox.messages.expired',
     kind: 'counter',
     unit: '{message}',
-    meaning: 'Messages that ended unsent because their expiry had passed.',
+    meaning:
+      'Messages that ended because their expiry had passed: unsent, unless an earlier try may have published them.',
     attributes: ['messaging.destination.name'],
   },
   holds: {

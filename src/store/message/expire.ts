@@ -1,15 +1,17 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
 
-/** A message that has ended unsent at its expiry. */
+/** A message that has ended at its expiry. */
 export interface ExpiredMessage extends Lane {
   readonly id: string;
   /** `null`: it has none, or its topic does not show keys. */
   readonly key: string | null;
+  /** An earlier try may have published it. */
+  readonly maybePublished: boolean;
 }
 
 const shown = `m.id, m.topic, m.lane, case when (select t.visible from outbox.topic t where t.name = m.topic) is not false
-  then m.key end as key`;
+  then m.key end as key, m.maybe_published as "maybePublished"`;
 
 /**
  * Ends blocked messages whose expiry has passed, the longest expired first; not those that were published before and are sent

@@ -38,7 +38,9 @@ test('a message whose expiry has passed at the claim is not sent, and the later 
 
   expect(fixture.broker.labels).toEqual(['A', 'C']);
   expect(await fixture.states('A', 'B', 'C')).toEqual(['published', 'expired', 'published']);
-  expect(expired()).toEqual([{ type: 'expired', id: fixture.idOf('B'), topic: 'orders', lane: 0, key: 'K' }]);
+  expect(expired()).toEqual([
+    { type: 'expired', id: fixture.idOf('B'), topic: 'orders', lane: 0, key: 'K', maybePublished: false },
+  ]);
 });
 
 test('a published message stays published after its expiry', async () => {
@@ -264,6 +266,7 @@ test('an expired message that a broker may have says so, and a receipt still con
   await fixture.drain();
 
   expect(await fixture.row('A')).toMatchObject({ state: 'expired', maybePublished: true });
+  expect(expired()).toMatchObject([{ id: fixture.idOf('A'), maybePublished: true }]);
   await confirmMessages(fixture.database, 'g', [fixture.idOf('A')]);
   expect(await fixture.states('A')).toEqual(['confirmed']);
 });

@@ -43,16 +43,20 @@ test('a logger gets each problem of a consumer with its facts, and nothing that 
   ]);
 });
 
-test('a message that ended unsent at its expiry is a warning of the relay', () => {
-  const { told, logger } = listening();
-  const facts = { id: 'm-1', key: 'k', topic: 'orders', lane: 0 };
-  relayTroubleLines(logger)({ type: 'expired', ...facts });
+test.each([
+  [false, 'message m-1 of orders has expired, and is not sent'],
+  [true, 'message m-1 of orders has expired; an earlier try may have published it'],
+])(
+  'a message that ended at its expiry is a warning of the relay (published perhaps: %s)',
+  (maybePublished, line) => {
+    const { told, logger } = listening();
+    const facts = { id: 'm-1', key: 'k', topic: 'orders', lane: 0, maybePublished };
+    relayTroubleLines(logger)({ type: 'expired', ...facts });
 
-  const from = { component: 'temporal-outbox relay', event: 'expired' };
-  expect(told).toEqual([
-    ['warn', { ...from, ...facts }, 'message m-1 of orders has expired, and is not sent'],
-  ]);
-});
+    const from = { component: 'temporal-outbox relay', event: 'expired' };
+    expect(told).toEqual([['warn', { ...from, ...facts }, line]]);
+  },
+);
 
 test('an error of a handler is logged with the place where it was thrown, without frames of packages', () => {
   const { told, logger } = listening();
