@@ -1,5 +1,6 @@
 import type { ErrorRule } from './error-rule.ts';
 import { requestErrorRules } from './request-errors.ts';
+import { brand } from './shared.ts';
 
 /** Every error of the library, as data. The code is stable; the texts are for people and may change. */
 export const errorRules = {
@@ -244,13 +245,22 @@ export const errorRules = {
 /** The stable name of an error of the library. */
 export type OutboxErrorCode = keyof typeof errorRules;
 
+const errors = brand<true>('error');
+
 /**
- * The one error class of the library.
+ * The one error class of the library. `instanceof` is true for errors of every copy of the library in the process.
  *
  * `code` is for programs, `message` says what happened and why, `next` what to do. `details` holds the values that
  * the message refers to, never a payload. Errors of other libraries are kept as `cause`.
  */
 export class OutboxError extends Error {
+  /** True for errors of every copy of the library; a subclass knows its own. */
+  static override [Symbol.hasInstance](given: unknown): boolean {
+    return this === OutboxError
+      ? errors.of(given) === true
+      : Function.prototype[Symbol.hasInstance].call(this, given);
+  }
+
   /** Identifies it where `instanceof` cannot. */
   override readonly name = 'OutboxError';
   /** The stable name of what happened. */
@@ -278,3 +288,5 @@ export class OutboxError extends Error {
     return errorRules[this.code].retryable;
   }
 }
+
+errors.put(OutboxError.prototype, true);

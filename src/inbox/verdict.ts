@@ -1,6 +1,7 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { reasonOf } from '../core/reason.ts';
+import { brand } from '../core/shared.ts';
 
 /** A handler's decision about its own failure. */
 export type Verdict =
@@ -9,14 +10,15 @@ export type Verdict =
   /** When the next try is due. */
   | { readonly kind: 'retry-after'; readonly inMs: number };
 
+/** Handlers may take `permanent` of another copy of the package. */
+const verdicts = brand<Verdict>('verdict');
+
 /** An error with a verdict. It wraps the original error as its cause and repeats its message. */
 class JudgedError extends Error {
-  readonly verdict: Verdict;
-
   constructor(name: string, verdict: Verdict, error: unknown) {
     super(reasonOf(error), { cause: error });
     this.name = name;
-    this.verdict = verdict;
+    verdicts.put(this, verdict);
   }
 }
 
@@ -64,10 +66,10 @@ export function retryAfter(error: unknown, delay: Duration): Error {
 
 /** The verdict that the error carries; `undefined`: the rules of the consumer decide. */
 export function verdictOf(error: unknown): Verdict | undefined {
-  return error instanceof JudgedError ? error.verdict : undefined;
+  return verdicts.of(error);
 }
 
 /** The original error, if this one only adds a verdict. */
 export function withoutVerdict(error: unknown): unknown {
-  return error instanceof JudgedError ? withoutVerdict(error.cause) : error;
+  return error instanceof Error && verdicts.of(error) !== undefined ? withoutVerdict(error.cause) : error;
 }

@@ -1,3 +1,4 @@
+import { shared } from '../core/shared.ts';
 import { assertTopic, type Topic } from '../core/topic.ts';
 import type { Consumer } from '../inbox/consumer-interface.ts';
 import type { Handler, HandlerContext } from '../inbox/handler.ts';
@@ -21,7 +22,7 @@ interface Handling {
 }
 
 /** By the prototype that has the methods. */
-const handlings = new WeakMap<object, Handling[]>();
+const handlings = shared('handlings', () => new WeakMap<object, Handling[]>());
 
 /**
  * Makes a method the handler of a topic, as `consumer(…).on(topic, handler, options)` does: it gets the transaction, the message

@@ -1,8 +1,9 @@
 import type { Lane } from '../core/lane.ts';
+import { shared } from '../core/shared.ts';
 import type { State } from '../core/transitions.ts';
 
 /** By transaction: workflow ids of the lanes with a message of it that can be delivered after the commit. */
-const readyLanes = new WeakMap<object, Set<string>>();
+const readyLanes = shared('ready-lanes', () => new WeakMap<object, Set<string>>());
 
 /** Records the lanes of messages that a transaction has stored. */
 export function noteReady(

@@ -1,5 +1,7 @@
+import { shared } from '../core/shared.ts';
+
 /** Names of topics that this process has warned of. */
-const told = new Set<string>();
+const told = shared('unannounced-topics', () => new Set<string>());
 
 /**
  * Warns once of a topic that no relay has announced to the database: its messages are stored and, if its name is misspelt, wait

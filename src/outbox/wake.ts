@@ -1,5 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import { type Lane, laneName } from '../core/lane.ts';
+import { shared } from '../core/shared.ts';
 import type { Sql } from '../store/database/database.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
 
@@ -43,7 +44,7 @@ interface Nudge {
   anywhere: boolean;
 }
 
-const nudges = new WeakMap<object, Nudge>();
+const nudges = shared('nudges', () => new WeakMap<object, Nudge>());
 
 /**
  * Wakes the relays after the commit of a transaction that you opened yourself, so that its messages are sent within a few

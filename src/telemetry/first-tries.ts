@@ -1,5 +1,7 @@
+import { shared } from '../core/shared.ts';
+
 /** By the message as it arrived; entries end with it. */
-const firstTries = new WeakMap<object, string>();
+const firstTries = shared('first-tries', () => new WeakMap<object, string>());
 
 /** The `traceparent` of the first try of a message, which its later tries link to; `undefined`: none was traced. */
 export function firstTryOf(incoming: object): string | undefined {

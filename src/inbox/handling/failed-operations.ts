@@ -1,3 +1,4 @@
+import { shared } from '../../core/shared.ts';
 /** The failed operations of one Prisma client, in all of its transactions. */
 export interface FailedOperations {
   readonly count: number;
@@ -14,7 +15,7 @@ interface Emitter {
 }
 
 /** Counters by emitter. Each adds one listener to its client, for as long as the client lives. */
-const counters = new WeakMap<object, FailedOperations>();
+const counters = shared('failed-operations', () => new WeakMap<object, FailedOperations>());
 
 /**
  * Counts the failed operations of the client to which this transaction of Prisma belongs; `undefined`: they cannot be counted.

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
+import { shared } from '../../core/shared.ts';
 import type { Position } from '../consumer-event.ts';
 
 /**
@@ -14,7 +15,7 @@ export type RefusalReason = 'invalid' | 'no-id' | 'unknown-topic' | 'unknown-ver
 const longestText = 2_000;
 
 /** Not a property of the error, because a handler may throw an error that looks like one of these. */
-const reasons = new WeakMap<OutboxError, RefusalReason>();
+const reasons = shared('refusal-reasons', () => new WeakMap<object, RefusalReason>());
 
 /**
  * The error of a message that cannot be given to a handler.

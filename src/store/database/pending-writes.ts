@@ -1,3 +1,5 @@
+import { shared } from '../../core/shared.ts';
+
 /**
  * A write of somebody else's transaction. It notes whether anybody waits for it, because a write that nobody waits for is
  * forgotten by mistake.
@@ -22,7 +24,7 @@ class Write<Answer> extends Promise<Answer> {
 }
 
 /** By transaction: writes that run, and those that have failed. */
-const writes = new WeakMap<object, Set<Write<unknown>>>();
+const writes = shared('pending-writes', () => new WeakMap<object, Set<Write<unknown>>>());
 
 /** Makes a write part of its transaction, so that {@link withItsWrites} waits for it. */
 export function partOf<Answer>(tx: unknown, work: () => Promise<Answer>): Promise<Answer> {

@@ -1,3 +1,4 @@
+import { shared } from '../../core/shared.ts';
 import { assertPool } from './client.ts';
 import { type ConnectionPool, outlive, type PoolConnection } from './pool-connection.ts';
 import { type IsolationLevel, PoolTransaction } from './pool-transaction.ts';
@@ -53,7 +54,7 @@ export interface PoolClient<Connection extends PoolConnection> {
   $connect(): Promise<void>;
 }
 
-const pools = new WeakMap<object, ConnectionPool>();
+const pools = shared('pools', () => new WeakMap<object, ConnectionPool>());
 
 /**
  * Wraps a `pg` pool as a client for `consumer` and `transaction`, if you do not use Prisma.

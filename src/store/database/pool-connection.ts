@@ -1,3 +1,5 @@
+import { shared } from '../../core/shared.ts';
+
 /**
  * What transactions need of a pooled connection: the `PoolClient` of `pg`.
  *
@@ -36,8 +38,8 @@ export interface ConnectionPool<Connection extends PoolConnection = PoolConnecti
   readonly options?: { readonly max?: unknown };
 }
 
-const heardPools = new WeakSet<object>();
-const heardConnections = new WeakSet<object>();
+const heardPools = shared('heard-pools', () => new WeakSet<object>());
+const heardConnections = shared('heard-connections', () => new WeakSet<object>());
 
 /**
  * Keeps the process alive when a server ends connections: `pg` emits the error of a connection, which ends the process if

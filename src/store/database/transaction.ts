@@ -1,5 +1,6 @@
 import { layersOf } from '../../core/error-layers.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { shared } from '../../core/shared.ts';
 import type { Sql } from './database.ts';
 import { mayDivert, requireOne } from './one-transaction.ts';
 import { schemaMissing } from './schema-missing.ts';
@@ -19,7 +20,7 @@ export interface Transaction {
 }
 
 /** Made by `fromQuery`: they do not show whether a transaction is open, so the server is asked. */
-const unproven = new WeakSet<Transaction>();
+const unproven = shared('unproven-transactions', () => new WeakSet<object>());
 
 /**
  * Wraps a transaction of any PostgreSQL client: pg, Drizzle, Kysely, TypeORM, Knex.
@@ -76,7 +77,7 @@ export function sqlOf(tx: Transaction): Sql {
 }
 
 /** By transaction, so that it is proven once for all that is stored in it. */
-const proofs = new WeakMap<object, Promise<void>>();
+const proofs = shared('transaction-proofs', () => new WeakMap<object, Promise<void>>());
 
 function proofOf(tx: Transaction): Promise<void> {
   const known = proofs.get(tx);

@@ -39,6 +39,15 @@ export const handlerMutations: readonly Mutation[] = [
     title: 'a middleware sees the rollback that the client takes for a commit',
   },
   {
+    name: 'copies-share-nothing',
+    promise: 'A handler has the last word about its message',
+    file: 'src/core/shared.ts',
+    find: 'return Symbol.for(`temporal-outbox/${name}`);',
+    replace: 'return Symbol(`temporal-outbox/${name}`);',
+    test: 'test/unit/core/two-copies.test.ts',
+    title: 'a verdict of another copy counts, and is no part of the text',
+  },
+  {
     name: 'permanent-tried-quickly',
     promise: lastWord,
     file: 'src/inbox/intake/settle-one.ts',
