@@ -23,4 +23,13 @@ export const apiEdgeMutations: readonly Mutation[] = [
     test: 'test/integration/api/untold-errors.test.ts',
     title: 'no error text is told without the right to payloads, whatever is asked; its class is',
   },
+  {
+    name: 'silent-connections-keep-probes-out',
+    promise: 'Probes restart no process for a server that is away',
+    file: 'src/app/health-server.ts',
+    find: 'if (open.size > mostConnections) oldest?.destroy();',
+    replace: 'if (open.size > mostConnections) socket.destroy(oldest && undefined);',
+    test: 'test/unit/app/health-server.test.ts',
+    title: 'two hundred silent connections keep no probe out',
+  },
 ];

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { healthServer } from '../../../src/app/health-server.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
@@ -87,4 +89,19 @@ test('an address that cannot be had, and options that are none, are refused', as
     code: 'OUTBOX_OPTION_INVALID',
     details: { option: 'port' },
   });
+});
+
+test('two hundred silent connections keep no probe out', async ({ onTestFinished }) => {
+  const { server, ask } = await served({ state: 'running', joined: true, lastProgressAt: null, failing: [] });
+  const silent: Socket[] = [];
+  onTestFinished(async () => {
+    for (const socket of silent) socket.destroy();
+    await server.stop();
+  });
+  for (let n = 0; n < 200; n += 1) {
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined);
+    silent.push(socket);
+    await once(socket, 'connect');
+  }
+  expect((await ask('/live')).status).toBe(200);
 });
