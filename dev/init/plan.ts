@@ -1,4 +1,4 @@
-import { partPackages } from '../../src/core/packages.ts';
+import { installArgument, partPackages } from '../../src/core/package-lines.ts';
 import type { ReadFolder } from './folder.ts';
 import { managers } from './lock-files.ts';
 import type { Project } from './project.ts';
@@ -66,9 +66,9 @@ function installCommands(project: Project): readonly string[] {
   const { add, addForDevelopment } = managers[packageManager];
   const wanted = [
     'temporal-outbox',
-    ...partPackages.temporal.packages,
-    ...partPackages.kafka.packages,
-    'zod@4',
+    ...[...partPackages.temporal.packages, ...partPackages.kafka.packages, 'zod' as const].map(
+      installArgument,
+    ),
   ];
   if (database.kind === 'prisma' && database.adapter)
     wanted.push(`@prisma/adapter-pg@${database.major ?? 'latest'}`);

@@ -146,7 +146,10 @@ export const errorRules = {
   },
   OUTBOX_OPTION_INVALID: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages.' },
-  OUTBOX_PACKAGE_UNFIT: { retryable: false, next: 'Install the named versions.' },
+  OUTBOX_PACKAGE_UNFIT: {
+    retryable: false,
+    next: 'Install a supported version of the named packages, or run a later Node; docs/versions.md lists both.',
+  },
   OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that matches the schema of the topic.' },
   OUTBOX_PAYLOAD_TOO_LARGE: {
     retryable: false,

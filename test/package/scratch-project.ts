@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inject } from 'vitest';
@@ -28,8 +28,6 @@ export interface ScratchProject {
     args: readonly string[],
     options?: { readonly env?: Readonly<Record<string, string>>; readonly within?: string },
   ): Promise<Ended>;
-  /** Runs npm in it. @throws Error with what npm says, if it fails */
-  npm(...args: readonly string[]): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -42,20 +40,8 @@ export async function scratchProject(name: string): Promise<ScratchProject> {
   await cp(path.join(import.meta.dirname, 'projects', name), folder, { recursive: true });
   if (existsSync(path.join(folder, 'package-lock.json'))) await npm(folder, 'ci');
   await npm(folder, 'install', '--no-save', inject('tarball'));
-  return projectIn(folder);
-}
-
-/** A project that has nothing yet. */
-export async function emptyProject(): Promise<ScratchProject> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'temporal-outbox-empty-'));
-  await writeFile(path.join(folder, 'package.json'), '{ "private": true }\n');
-  return projectIn(folder);
-}
-
-function projectIn(folder: string): ScratchProject {
   return {
     folder,
-    npm: (...args) => npm(folder, ...args),
     node: (args, { env = {}, within = '.' } = {}) =>
       execute(process.execPath, args, path.join(folder, within), env),
     remove: () => rm(folder, { recursive: true, force: true }),

@@ -47,7 +47,7 @@ test('the name of any broker, such as RocketMQ, is in at most three files of the
   const named = sources.filter(
     (path) => !/^src\/(?:brokers\/rocketmq|cli)\//.test(path) && /rocketmq/i.test(textOf(path) ?? ''),
   );
-  expect(named).toEqual(['src/core/errors.ts', 'src/core/packages.ts', 'src/transports.ts']);
+  expect(named).toEqual(['src/core/errors.ts', 'src/core/package-lines.ts', 'src/transports.ts']);
 });
 
 /** The folder of a broker that somebody adds: a folder of files, one line a message. */
@@ -97,23 +97,35 @@ export function spool(path: string): ReceivingTransport {
 `,
 };
 
-/** What has to be changed besides: its export, and the package that it brings. */
-const changed: Readonly<Record<string, { readonly after: string; readonly line: string }>> = {
+interface Edit {
+  readonly after: string;
+  readonly line: string;
+}
+
+/** What has to be changed besides: its export, and the package that it brings with its versions. */
+const changed: Readonly<Record<string, Edit & { readonly also?: Edit }>> = {
   'src/transports.ts': {
     after: "export { rocketmq } from './brokers/rocketmq/transport/rocketmq-transport.ts';\n",
     line: "export { spool } from './brokers/spool/transport/spool-transport.ts';\n",
   },
-  'src/core/packages.ts': {
-    after: "  rocketmq: { for: 'RocketMQ', packages: ['rocketmq-client-nodejs@1'] },\n",
-    line: "  spool: { for: 'A spool', packages: ['fs-extra@11'] },\n",
+  'src/core/package-lines.ts': {
+    after: "  'rocketmq-client-nodejs': only(major(1, '1.0.8')),\n",
+    line: "  'fs-extra': only(major(11)),\n",
+    also: {
+      after: "  rocketmq: { for: 'RocketMQ', packages: ['rocketmq-client-nodejs'] },\n",
+      line: "  spool: { for: 'A spool', packages: ['fs-extra'] },\n",
+    },
   },
 };
 
-test('a new broker is one folder, one export and one line', async () => {
-  const edits = Object.entries(changed).map(([path, { after, line }]) => {
-    const text = textOf(path) ?? '';
-    expect(text).toContain(after);
-    return [path, text.replace(after, after + line)] as const;
+test('a new broker is one folder, one export, one package and its versions', async () => {
+  const edits = Object.entries(changed).map(([path, { also, ...first }]) => {
+    let text = textOf(path) ?? '';
+    for (const { after, line } of also === undefined ? [first] : [first, also]) {
+      expect(text).toContain(after);
+      text = text.replace(after, after + line);
+    }
+    return [path, text] as const;
   });
   const overlay = new Map([...Object.entries(added), ...edits]);
   const use = `import { spool } from '../transports.ts';

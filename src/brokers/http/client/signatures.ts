@@ -1,6 +1,6 @@
 import type * as Standardwebhooks from 'standardwebhooks';
 import { misfit, type Reader } from '../../../core/options/reader.ts';
-import { requirePackages } from '../../../core/packages.ts';
+import { loadOptional, requirePackages } from '../../../core/packages.ts';
 
 /** One secret, or several during a rotation: `whsec_` and 24 bytes or more in base64, as in Standard Webhooks. */
 export type WebhookSecret = string | readonly string[];
@@ -27,8 +27,8 @@ let loaded: typeof Standardwebhooks | undefined;
 function standardWebhooks(): typeof Standardwebhooks {
   if (loaded === undefined) {
     requirePackages('webhooks');
-    // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- a static import would load it eagerly, and import() asynchronously
-    loaded = require('standardwebhooks') as typeof Standardwebhooks;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a package exports is known only by its name
+    loaded = loadOptional('standardwebhooks') as typeof Standardwebhooks;
   }
   return loaded;
 }

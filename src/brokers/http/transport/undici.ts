@@ -1,5 +1,5 @@
 import type * as Undici from 'undici';
-import { requirePackages } from '../../../core/packages.ts';
+import { loadOptional, requirePackages } from '../../../core/packages.ts';
 
 let loaded: typeof Undici | undefined;
 
@@ -11,8 +11,8 @@ let loaded: typeof Undici | undefined;
 export function undici(): typeof Undici {
   if (loaded === undefined) {
     requirePackages('http');
-    // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- a static import would load it eagerly, and import() asynchronously
-    loaded = require('undici') as typeof Undici;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a package exports is known only by its name
+    loaded = loadOptional('undici') as typeof Undici;
   }
   return loaded;
 }

@@ -1,5 +1,5 @@
 import type * as Kafkajs from 'kafkajs';
-import { requirePackages } from '../../../core/packages.ts';
+import { loadOptional, requirePackages } from '../../../core/packages.ts';
 
 let loaded: typeof Kafkajs | undefined;
 
@@ -11,8 +11,8 @@ let loaded: typeof Kafkajs | undefined;
 export function kafkajs(): typeof Kafkajs {
   if (loaded === undefined) {
     requirePackages('kafka');
-    // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- an import would load it with this file, or only later
-    loaded = require('kafkajs') as typeof Kafkajs;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a package exports is known only by its name
+    loaded = loadOptional('kafkajs') as typeof Kafkajs;
   }
   return loaded;
 }

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import type * as PlatformaticKafka from '@platformatic/kafka';
-import { requirePackages } from '../../../core/packages.ts';
+import { loadOptional, requirePackages, resolveOptional } from '../../../core/packages.ts';
 
 type Used =
   | 'ConfigResourceTypes'
@@ -44,7 +44,7 @@ export function platformaticKafka(): Client {
  * @returns `undefined` if a later version has its files elsewhere
  */
 function loadParts(): Client | undefined {
-  const folder = dirname(require.resolve('@platformatic/kafka'));
+  const folder = dirname(resolveOptional('@platformatic/kafka') ?? '');
   const part = (name: string): Client => load(join(folder, name, 'index.js'));
   try {
     return { ...part('network'), ...part('protocol'), ...part('apis') };
@@ -55,6 +55,6 @@ function loadParts(): Client | undefined {
 }
 
 function load(name: string): Client {
-  // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- an import would load it with this file, or only later
-  return require(name) as Client;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a package exports is known only by its name
+  return loadOptional(name) as Client;
 }

@@ -1,5 +1,5 @@
 import type * as Amqplib from 'amqplib';
-import { requirePackages } from '../../../core/packages.ts';
+import { loadOptional, requirePackages } from '../../../core/packages.ts';
 
 let loaded: typeof Amqplib | undefined;
 
@@ -11,8 +11,8 @@ let loaded: typeof Amqplib | undefined;
 export function amqplib(): typeof Amqplib {
   if (loaded === undefined) {
     requirePackages('rabbitmq');
-    // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- a static import would load it eagerly, and import() asynchronously
-    loaded = require('amqplib') as typeof Amqplib;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a package exports is known only by its name
+    loaded = loadOptional('amqplib') as typeof Amqplib;
   }
   return loaded;
 }

@@ -1,5 +1,5 @@
 import type * as Redis from '@redis/client';
-import { requirePackages } from '../../../core/packages.ts';
+import { loadOptional, requirePackages } from '../../../core/packages.ts';
 
 /**
  * The package `@redis/client`, loaded when it is first needed.
@@ -8,6 +8,6 @@ import { requirePackages } from '../../../core/packages.ts';
  */
 export function redisClient(): typeof Redis {
   requirePackages('redis');
-  // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- a static import would load it eagerly, and import() asynchronously
-  return require('@redis/client') as typeof Redis;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a package exports is known only by its name
+  return loadOptional('@redis/client') as typeof Redis;
 }
