@@ -10,7 +10,7 @@ import { type AlertRuleName, type AlertThresholds, alertRules } from './rules.ts
 export interface AlertWebhook {
   /**
    * Where to post JSON with a `text` for people, as incoming webhooks of Slack and Mattermost take it, and with `alerts`, the same
-   * for programs. `https:` or `http:`; a function, such as `env('ALERTS_URL')`, is called for every message.
+   * for programs. `https:` or `http:`, without user and password; a function, such as `env('ALERTS_URL')`, is called for every message.
    */
   readonly url: Lazy<string>;
   /** Signs every message according to Standard Webhooks, as the transport `http` does. @defaultValue not signed */
@@ -89,13 +89,17 @@ export interface AlertSettings {
 }
 
 /** A URL, never repeated in an error: that of a webhook is a secret, and that of a mail server has a password. */
-function urlOf(schemes: readonly string[]): Reader<string> {
-  const wanted = `a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
+function urlOf(schemes: readonly string[], user: 'with-user' | 'without-user'): Reader<string> {
+  const begins = `a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
+  const wanted = user === 'with-user' ? begins : `${begins}, without user and password`;
   return {
     wanted,
     read(given, option) {
       const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
       if (url === undefined || url.hostname === '' || !schemes.includes(url.protocol.slice(0, -1)))
+        throw misfit(option, `must be ${wanted}`);
+      // `fetch` refuses such a URL, and repeats it.
+      if (user === 'without-user' && (url.username !== '' || url.password !== ''))
         throw misfit(option, `must be ${wanted}`);
       return url.href;
     },
@@ -103,12 +107,12 @@ function urlOf(schemes: readonly string[]): Reader<string> {
 }
 
 const webhookOptions = object({
-  url: lazy(urlOf(['https', 'http'])),
+  url: lazy(urlOf(['https', 'http'], 'without-user')),
   secret: optional(lazy<Webhooks>(webhooks)),
 } satisfies Table<AlertWebhook>);
 
 const emailOptions = object({
-  server: lazy(urlOf(['smtps', 'smtp'])),
+  server: lazy(urlOf(['smtps', 'smtp'], 'with-user')),
   from: text(),
   to: listOf(text(), 'a list of 1 to 20 addresses', { least: 1, most: 20 }),
 } satisfies Table<AlertEmail>);

@@ -24,7 +24,9 @@ export function webhookDestination({
         redirect: 'manual',
         signal: AbortSignal.any([signal, late]),
       }).catch((error: unknown) => {
-        throw new Error(late.aborted ? `no answer within ${answerWithinMs / 1_000} s` : whyOf(error));
+        throw new Error(
+          late.aborted ? `no answer within ${answerWithinMs / 1_000} s` : whyOf(error).replaceAll(to, '…'),
+        );
       });
       await response.body?.cancel().catch(() => undefined);
       if (!response.ok) throw new Error(`it answered ${response.status}`);

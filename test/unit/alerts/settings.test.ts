@@ -58,6 +58,8 @@ test.each([
 test.each([
   { webhook: { url: 'hooks.example/T0/secret' } },
   { webhook: { url: 'ftp://hooks.example/T0/secret' } },
+  { webhook: { url: 'https://me:secret@hooks.example/T0' } },
+  { webhook: { url: 'https://secret@hooks.example/T0' } },
   { webhook: { url: 'https://hooks.example/T0', secret: 'whsec_secret' } },
   { email: { server: 'https://shop:secret@mail.example', from: 'a@b', to: ['c@d'] } },
 ])('no error repeats a secret of %j', (to) => {
@@ -76,6 +78,6 @@ test('a URL that is a function is read at every use', () => {
   expect(to.webhook?.url()).toBe('https://two.example/');
   url = 'nowhere';
   expect(() => to.webhook?.url()).toThrow(
-    'alerts.to.webhook.url must be a URL that begins with https:// or http://',
+    'alerts.to.webhook.url must be a URL that begins with https:// or http://, without user and password',
   );
 });

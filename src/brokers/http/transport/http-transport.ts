@@ -8,6 +8,7 @@ import { classifyAnswer, classifyFailure, failureReason } from './answer-class.t
 import { HttpConnections } from './connections.ts';
 import { type HttpOptions, type HttpSettings, httpSettings } from './http-options.ts';
 import { type HttpTarget, httpTarget } from './http-target.ts';
+import { secretParts } from './secret-parts.ts';
 import { undici } from './undici.ts';
 
 /** Time limit of a batch. With its last request, it stays below the time after which a lane counts as stuck. */
@@ -88,8 +89,7 @@ export class HttpTransport implements Transport {
   #sender(address: string): SendOne {
     const target = httpTarget(address);
     const { webhooks, headers, permanentStatuses } = this.#settings;
-    const hidden = Object.values(headers).filter((value) => value.length > 4);
-    const rules = { server: target.server, hidden, permanentStatuses };
+    const rules = { server: target.server, hidden: secretParts(headers), permanentStatuses };
     const post = this.#connections.open();
     const endsAt = performance.now() + this.#batchMs;
     let answered = 0;
