@@ -112,9 +112,9 @@ function reachable(url: string, { relays, servers }: Status): readonly (readonly
 /** What an outage of it means: less than one fears. */
 const withoutTemporal = 'Relays deliver without it; archive and bulk operations wait.';
 
-function serverInWords({ address, relays, answering, error }: ServerStatus): string {
+function serverInWords({ address, relays, answering, error, lacks }: ServerStatus): string {
   const at = address === '' ? '' : ` at ${clip(address, 40)}`;
-  if (error === null) return `answers${at}`;
+  if (error === null) return `answers${at}${lacks === null ? '' : `. ${printable(lacks)}`}`;
   const whom = answering === 0 ? '' : ` by ${relays - answering} of ${relays} relays`;
   return `cannot be used${whom}${at}: ${printable(error)}`;
 }

@@ -37,8 +37,11 @@ export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): 
 }
 
 /** Records what the check of a server found. During a start, the wait for the server reports that instead. */
-export function noteCheck(health: HealthRecord, { server, error, away }: CheckedServer): void {
+export function noteCheck(health: HealthRecord, { server, error, away, lacks }: CheckedServer): void {
   if (health.state === 'starting') return;
+  // Apart from the server itself, which delivers everything else; nothing is known of them while it is away.
+  if (lacks !== undefined) health.failed(`topics of ${server}`, lacks);
+  else if (error === null) health.mended(`topics of ${server}`);
   if (error === null) health.mended(server);
   else health.failed(server, error, { away });
 }

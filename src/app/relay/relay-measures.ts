@@ -36,6 +36,11 @@ export class RelayMeasures {
     this.#servers.set(server, !away);
   }
 
+  /** The database answered this relay, or did not. */
+  database(up: boolean): void {
+    this.#servers.set('PostgreSQL', up);
+  }
+
   /** Some relay has read the figures of the database. */
   seen(noted: NotedFigures): void {
     this.#figures.seen(noted);

@@ -9,7 +9,7 @@ import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
 import { rest } from '../../core/rest.ts';
 import type { Database } from '../../store/database/database.ts';
-import { readClockOffset } from '../../store/doctor/server.ts';
+import { readClockOffset, readServerClock } from '../../store/doctor/server.ts';
 import {
   type GroupLag,
   readGroupNames,
@@ -43,6 +43,8 @@ export interface PresenceInput {
   readonly certificates: () => readonly CertificateEnd[];
   /** Called after each check, with or without an answer. */
   readonly asked: (checked: CheckedServer) => void;
+  /** Called after each look whether the database answers. @defaultValue nobody is told */
+  readonly databaseAnswers?: (up: boolean) => void;
 }
 
 /**
@@ -80,6 +82,8 @@ class Presence {
     const stopped = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
+    // By itself: what is written waits for the other servers, and for a database that does not answer.
+    void this.#askDatabase(signal);
     let writing: Promise<void> = Promise.resolve();
     while (!signal.aborted) {
       // One query for lags at a time, even if a broker does not answer.
@@ -103,6 +107,25 @@ class Presence {
     }
     // Finish the last write before `stop` deletes the row.
     await writing;
+  }
+
+  async #askDatabase(signal: AbortSignal): Promise<void> {
+    const { database, databaseAnswers } = this.#input;
+    if (databaseAnswers === undefined) return;
+    let asking: Promise<boolean> | undefined;
+    while (!signal.aborted) {
+      asking ??= readServerClock(database)
+        .then(
+          () => true,
+          () => false,
+        )
+        .finally(() => {
+          asking = undefined;
+        });
+      const up = (await orLate(asking, answerWithinMs)) === true;
+      if (!signal.aborted) databaseAnswers(up);
+      await rest(beatMs, signal);
+    }
   }
 
   async #write(servers: readonly ServerView[]): Promise<void> {
@@ -171,7 +194,7 @@ function transportServers(config: PresenceInput['config']): readonly AskedServer
 
 async function missingOf(topics: BrokerTopics, addresses: readonly string[]): Promise<string | null> {
   const missing = await topics.missing(addresses);
-  return missing.length === 0 ? null : `It has no topic ${missing.join(', ')}: create it.`;
+  return missing.length === 0 ? null : `It has no topic ${missing.join(', ')}: create it`;
 }
 
 /** The addresses that a transport delivers to, each with the topics that are sent there. */
@@ -187,7 +210,8 @@ function topicsByAddress(
 
 async function check({ server, address, ask }: AskedServer): Promise<CheckedServer> {
   const found = ask().then(
-    (lacks) => ({ error: lacks, away: false }),
+    // A server that answers is there, whatever one of its addresses is: a lane that waits for that has a hold.
+    (lacks) => ({ error: null, away: false, ...(lacks !== null && { lacks }) }),
     (error: unknown) => ({
       // The server and its address are shown next to it.
       error: reasonOf(error instanceof OutboxError && error.cause instanceof Error ? error.cause : error),

@@ -193,7 +193,6 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   stopping.throwIfAborted();
   running.add(() => closeTransports(routes));
   for (const { transport } of routes) transport.prepare?.();
-  const { temporal } = servers;
   const certificates = certificateLooksOf(config, {
     database: at,
     temporal: target,
@@ -204,12 +203,13 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   const presence = keepPresence({
     database,
     config,
-    temporal,
+    temporal: servers.temporal,
     certificates: () => certificates?.ends ?? [],
     asked(checked) {
       noteCheck(health, checked);
       measures?.checked(checked);
     },
+    databaseAnswers: (up) => measures?.database(up),
   });
   running.add(() => presence.stop());
   const draining = (lanes: number): void => database.resize(relayConnections(config, lanes));

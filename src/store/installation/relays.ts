@@ -9,6 +9,8 @@ export interface ServerView {
   readonly address: string;
   /** Why it cannot be used; `null`: it answers. */
   readonly error: string | null;
+  /** Which addresses it lacks although it answers, as a sentence; absent: none, or it was not asked. Others of it are delivered to. */
+  readonly lacks?: string;
 }
 
 /** The lag of a consumer group on a topic. */

@@ -8,6 +8,8 @@ export interface ServerStatus extends Pick<ServerView, 'server' | 'address'> {
   readonly answering: number;
   /** The error of one of the others; `null`: it answers all. */
   readonly error: string | null;
+  /** Which addresses it lacks, as one of these relays says; `null`: none. */
+  readonly lacks: string | null;
 }
 
 /** What living relays report about their servers, by server. */
@@ -23,6 +25,7 @@ export function serversOf(living: readonly RelayStatus[]): readonly ServerStatus
     const { server, address } = first;
     const failed = seen.filter(({ error }) => error !== null);
     const answering = seen.length - failed.length;
-    return [{ server, address, relays: seen.length, answering, error: failed[0]?.error ?? null }];
+    const lacks = seen.flatMap((view) => view.lacks ?? [])[0] ?? null;
+    return [{ server, address, relays: seen.length, answering, error: failed[0]?.error ?? null, lacks }];
   });
 }

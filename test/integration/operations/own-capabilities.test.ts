@@ -179,13 +179,16 @@ test('a relay records missing addresses, the lag of groups at the existing ones 
   const [row] = await read();
   expect(Math.abs((row?.offset ?? 0) + 40_000)).toBeLessThan(5_000);
   expect(row).toMatchObject({
-    servers: [{ server: 'Temporal' }, { server: 'own', error: 'It has no topic bills: create it.' }],
+    servers: [
+      { server: 'Temporal' },
+      { server: 'own', error: null, lacks: 'It has no topic bills: create it' },
+    ],
     lags: [
       { group: 'billing', topic: 'orders', messages: 7 },
       { group: 'billing', topic: 'gifts', messages: 7 },
     ],
   });
-  expect(health.read().failing).toMatchObject([{ what: 'own' }]);
+  expect(health.read().failing).toMatchObject([{ what: 'topics of own' }]);
   // It answers, so a stop has no reason to give up its last statements.
   expect(health.isAway(Infinity)).toBe(false);
 });

@@ -117,13 +117,21 @@ test('a relay records that it runs, the servers that it reaches and the lag of g
     const { relays, servers, lags } = await statusOf(made.database);
     expect(relays).toMatchObject([{ pid: process.pid, alive: true }]);
     expect(servers).toEqual([
-      { server: 'Temporal', address: inject('temporalAddress'), relays: 1, answering: 1, error: null },
+      {
+        server: 'Temporal',
+        address: inject('temporalAddress'),
+        relays: 1,
+        answering: 1,
+        error: null,
+        lacks: null,
+      },
       {
         server: 'kafka',
         address: inject('kafkaBrokers'),
         relays: 1,
-        answering: 0,
-        error: 'It has no topic no-such-topic: create it.',
+        answering: 1,
+        error: null,
+        lacks: 'It has no topic no-such-topic: create it',
       },
     ]);
     expect(lags).toEqual([{ group, topic: 'here', messages: 2 }]);

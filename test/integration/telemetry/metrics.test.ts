@@ -112,6 +112,7 @@ test('a relay and a consumer count what they deliver, how long it takes, and wha
   await expect.poll(async () => (await exported()).has(metrics.clockOffset.name)).toBe(true);
   expect(Math.abs(await valueOf('clockOffset'))).toBeLessThan(60);
   await expect.poll(() => valueOf('serverUp', { server: 'Temporal' })).toBe(1);
+  await expect.poll(() => valueOf('serverUp', { server: 'PostgreSQL' })).toBe(1);
 
   await relay.stop();
   expect(await valueOf('lanesOwned')).toBe(0);

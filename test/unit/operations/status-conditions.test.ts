@@ -51,8 +51,8 @@ const busy: Status = {
   relays: [relay, relay, { ...relay, alive: false }],
   consumers: [consumer, { ...consumer, alive: false }, { ...consumer, alive: false }],
   servers: [
-    { server: 'Temporal', address: 'here', relays: 2, answering: 2, error: null },
-    { server: 'kafka', address: 'there', relays: 2, answering: 1, error: 'away' },
+    { server: 'Temporal', address: 'here', relays: 2, answering: 2, error: null, lacks: null },
+    { server: 'kafka', address: 'there', relays: 2, answering: 1, error: 'away', lacks: null },
   ],
   groups: [
     { ...group, group: 'billing', parked: 3, oldestParkedMs: 700, failed: 1 },

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { AlertRule } from '../../../src/alerts/alert-rule.ts';
+import { alertRules } from '../../../src/alerts/rules.ts';
+import { inUnit } from '../../../src/alerts/units.ts';
+
+test('the document has every rule with its default', () => {
+  const text = readFileSync(new URL('../../../docs/alerts.md', import.meta.url), 'utf8');
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+  const wanted = Object.entries<AlertRule>(alertRules).map(
+    ([name, { below, measures, next, normal, unit }]) => {
+      const command = next('group <name>').replaceAll('|', '\\|');
+      return `| \`${name}\` | ${measures} | ${below === true ? 'below ' : ''}${inUnit(unit, normal)} | \`${command}\` |`;
+    },
+  );
+  expect(rows).toEqual(wanted);
+});
