@@ -1890,6 +1890,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.has_exceptions(p_topic text, p_lane integer, p_cursor bigint, p_snapshot pg_snapshot)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return (select m.id from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+      and m.position > 0 and m.position > p_cursor order by m.position limit 1) is not null
+    or (select m.id from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+      and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot) order by m.xid limit 1) is not null
+    or exists (select from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+      select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+        and m.xid = running.xid and m.position + 0 <= p_cursor offset 0) m);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.has_work(p_lane outbox.lane)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1911,14 +1933,7 @@ begin
     or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
       select from outbox.log m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
         and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
-    or (select m.id from only outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
-      and m.position > 0 and m.position > p_lane.cursor order by m.position limit 1) is not null
-    -- An order and a limit instead of exists: the planner estimates a third of the table and would scan it.
-    or (select m.id from only outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
-      and m.position + 0 <= p_lane.cursor and m.xid >= pg_snapshot_xmax(p_lane.snapshot) order by m.xid limit 1) is not null
-    or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
-      select from only outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
-        and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
+    or outbox.has_exceptions(p_lane.topic, p_lane.n, p_lane.cursor, p_lane.snapshot)
     or exists (select from outbox.freed_key f where f.topic = p_lane.topic and f.lane = p_lane.n)
       and (select h.id from only outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'blocked'
         order by h.key, h.position limit 1) is not null;
@@ -3726,7 +3741,7 @@ begin
   end if;
   select exists (select from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
       or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)),
-    exists (select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready')
+    outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
   into owned, exceptions;
   paused := outbox.is_paused(p_topic);
   if not owned or paused then

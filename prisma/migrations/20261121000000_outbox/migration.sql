@@ -1806,6 +1806,31 @@ as $$
   order by position limit p_limit
 $$;
 
+-- True if there are messages beside the log that the cursor and the snapshot of a lane have not passed.
+--
+-- Why not whether the lane has ready ones beside the log at all: while an old snapshot exists, those that are confirmed, retried or
+-- archived stay in the index, and a search that finds none would read them all. Why an order and a limit instead of exists: the planner
+-- estimates a third of the table and would scan it. Why a function of its own: with `enable_sort`, it would sort instead.
+create function outbox.has_exceptions(p_topic text, p_lane integer, p_cursor bigint, p_snapshot pg_snapshot) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+begin
+  return (select m.id from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+      and m.position > 0 and m.position > p_cursor order by m.position limit 1) is not null
+    or (select m.id from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+      and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot) order by m.xid limit 1) is not null
+    or exists (select from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+      select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+        and m.xid = running.xid and m.position + 0 <= p_cursor offset 0) m);
+end
+$$;
+
 -- The claimable messages that are behind a blocking message of their key. Called by claims where any message blocks.
 --
 -- Why each key is searched once: a thousand messages of one key may be leaving `blocked`, while an old snapshot keeps the hundred
@@ -1850,7 +1875,7 @@ $$;
 -- at every claim.
 -- Why `false and …`: what a query reaches only through a function that is inlined, PostgreSQL does not know while it makes the plan. A leaf
 -- that is created in that moment would be missing in the plan from then on. Named in the query, it makes the plan stale.
--- Why it is written with the same query twice: most lanes have no exceptions, and to read both tables costs a fifth more.
+-- Why it is written with the same query twice: most claims find no exceptions, and to read both tables costs a fifth more.
 -- Only exceptions expire; not one that was published before, and is sent again. A receipt may have reset its `sends`.
 create function outbox.write_claim() returns void language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -1918,7 +1943,7 @@ begin
   end if;
   select exists (select from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
       or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)),
-    exists (select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready')
+    outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
   into owned, exceptions;
   paused := outbox.is_paused(p_topic);
   if not owned or paused then
@@ -2405,14 +2430,7 @@ begin
     or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
       select from outbox.log m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
         and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
-    or (select m.id from only outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
-      and m.position > 0 and m.position > p_lane.cursor order by m.position limit 1) is not null
-    -- An order and a limit instead of exists: the planner estimates a third of the table and would scan it.
-    or (select m.id from only outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
-      and m.position + 0 <= p_lane.cursor and m.xid >= pg_snapshot_xmax(p_lane.snapshot) order by m.xid limit 1) is not null
-    or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
-      select from only outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
-        and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
+    or outbox.has_exceptions(p_lane.topic, p_lane.n, p_lane.cursor, p_lane.snapshot)
     or exists (select from outbox.freed_key f where f.topic = p_lane.topic and f.lane = p_lane.n)
       and (select h.id from only outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'blocked'
         order by h.key, h.position limit 1) is not null;

@@ -56,10 +56,10 @@ export const leafMutations: readonly Mutation[] = [
   {
     name: 'late-work-beside-the-log-unseen',
     promise: 'Lateness is bounded (I7)',
-    file: 'outbox.has_work()',
-    find: `select from only outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+    file: 'outbox.has_exceptions()',
+    find: `select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
         and m.xid = running.xid`,
-    replace: `select from only outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+    replace: `select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
         and false`,
     test: 'test/integration/relay/news-of-lanes.test.ts',
     title: work,
