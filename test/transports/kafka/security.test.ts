@@ -123,7 +123,7 @@ const wrong: readonly [string, () => Promise<KafkaOptions>, RegExp][] = [
     /Authentication failed/,
   ],
   ['no password', async () => ({ servers, tls: { ca } }), /127.* closed the connection: .*`sasl`/],
-  ['no TLS', async () => ({ servers }), /127.* closed the connection: .*`tls`/],
+  ['no TLS', async () => ({ servers }), /127.* (?:closed the connection: .*`tls`|Broker requires TLS)/],
   [
     'TLS to the plain port',
     async () => ({ ...right, servers: plain }),
