@@ -1,0 +1,3 @@
+import { send } from 'temporal-outbox';
+
+console.log(typeof send);
