@@ -281,7 +281,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.claim()',
     find: 'outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)',
     replace: `exists (select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready')`,
-    test: 'test/scale/old-snapshots.test.ts',
+    test: 'test/integration/relay/old-snapshots.test.ts',
     title: 'a quiet lane costs a claim as little behind',
   },
 ];

@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Sql } from '../../src/store/database/database.ts';
-import { claim } from '../../src/store/lane/claim.ts';
-import { acquireLane } from '../../src/store/lane/lease.ts';
-import { wantedLanes } from '../../src/store/lane/starts.ts';
-import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
-import type { OpenTransaction } from '../support/fixtures/open-transaction.ts';
-import { pagesOf, planNodes, statementOf, stopAutovacuum } from '../support/fixtures/query-plan.ts';
+import type { Sql } from '../../../src/store/database/database.ts';
+import { claim } from '../../../src/store/lane/claim.ts';
+import { acquireLane } from '../../../src/store/lane/lease.ts';
+import { wantedLanes } from '../../../src/store/lane/starts.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import type { OpenTransaction } from '../../support/fixtures/open-transaction.ts';
+import { pagesOf, planNodes, statementOf, stopAutovacuum } from '../../support/fixtures/query-plan.ts';
 
 /** Messages that had something special, and are over: with few, and with many, a claim finds as little. */
 const few = 100;
