@@ -106,10 +106,14 @@ export class QuickStartApp {
     const file = path.join(this.#folder, 'package.json');
     const manifest: { dependencies?: Record<string, string> } = JSON.parse(await readFile(file, 'utf8'));
     const added: Record<string, string> = {};
-    for (const name of names) {
+    for (const wanted of names) {
+      const [, name = '', major] = /^(.+?)(?:@(\d+))?$/.exec(wanted) ?? [];
       const own = path.join(installed, name, 'package.json');
       if (!existsSync(own)) throw new Error(`The examples do not install ${name}.`);
-      added[name] = (JSON.parse(await readFile(own, 'utf8')) as { version: string }).version;
+      const { version } = JSON.parse(await readFile(own, 'utf8')) as { version: string };
+      if (major !== undefined && !version.startsWith(`${major}.`))
+        throw new Error(`The examples install ${name} ${version}, and the page ${wanted}.`);
+      added[name] = version;
     }
     const dependencies = { ...manifest.dependencies, ...added };
     await writeFile(file, JSON.stringify({ ...manifest, dependencies }, null, 2));
