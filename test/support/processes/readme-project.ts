@@ -63,10 +63,12 @@ export class ReadmeProject {
     const folder = await mkdtemp(path.join(tmpdir(), 'outbox-readme-'));
     const project = new ReadmeProject(folder, blocksOf(readme), env);
     await mkdir(path.join(folder, 'node_modules'));
-    const packages = [...readme.matchAll(/npm install (?<names>[\w@/ -]+)/g)].flatMap(
+    const packages = [...readme.matchAll(/npm install (?<names>[\w@/. -]+)/g)].flatMap(
       ({ groups }) => groups?.['names']?.trim().split(/ +/) ?? [],
     );
-    await Promise.all([...packages, '@types/node'].map((name) => project.#link(name)));
+    // What is installed here is of the versions that README names: a test compares them.
+    const names = packages.map((wanted) => wanted.replace(/(?<=.)@[\d.]+$/, ''));
+    await Promise.all([...names, '@types/node'].map((name) => project.#link(name)));
     // As npm makes it, unless README says otherwise.
     const [, type = 'commonjs'] = /`"type": "(\w+)"`/.exec(readme) ?? [];
     await project.#write('package.json', JSON.stringify({ type }));
