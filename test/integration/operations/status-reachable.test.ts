@@ -9,7 +9,6 @@ import { writeRelay } from '../../../src/store/installation/relays.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { numbered, quietTemporal } from '../../support/fixtures/stage.ts';
-import { until } from '../../support/fixtures/until.ts';
 import { written } from '../../support/fixtures/written.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 
@@ -113,30 +112,24 @@ test('a relay records that it runs, the servers that it reaches and the lag of g
   context.onTestFinished(() => relay.stop());
   await relay.ready;
 
-  await until(async () => {
+  const told = async () => {
     const { relays, servers, lags } = await statusOf(made.database);
-    expect(relays).toMatchObject([{ pid: process.pid, alive: true }]);
-    expect(servers).toEqual([
-      {
-        server: 'Temporal',
-        address: inject('temporalAddress'),
-        relays: 1,
-        answering: 1,
-        error: null,
-        lacks: null,
-      },
+    return { relays: relays.map(({ pid, alive }) => ({ pid, alive })), servers, lags };
+  };
+  const answers = { relays: 1, answering: 1, error: null };
+  await expect.poll(told, { timeout: 60_000 }).toEqual({
+    relays: [{ pid: process.pid, alive: true }],
+    servers: [
+      { server: 'Temporal', address: inject('temporalAddress'), ...answers, lacks: null },
       {
         server: 'kafka',
         address: inject('kafkaBrokers'),
-        relays: 1,
-        answering: 1,
-        error: null,
+        ...answers,
         lacks: 'It has no topic no-such-topic: create it',
       },
-    ]);
-    expect(lags).toEqual([{ group, topic: 'here', messages: 2 }]);
-    return true;
-  }, 60_000);
+    ],
+    lags: [{ group, topic: 'here', messages: 2 }],
+  });
 
   await relay.stop();
   expect((await statusOf(made.database)).relays).toEqual([]);

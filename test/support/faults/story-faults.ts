@@ -48,7 +48,7 @@ export function unannounced({ client, operator }: StoryStage): StoryFault {
   let ids: readonly string[] = [];
   return {
     name: 'a topic is not announced',
-    tells: ['unannounced topic unknown'],
+    tells: ['unannounced topic unknown', 'oldestDue topic unknown'],
     prometheus: [],
     async begin() {
       ids = [(await transaction(client, (tx) => send(tx, unknown, { n: 1 }))).id];
