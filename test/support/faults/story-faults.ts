@@ -43,18 +43,18 @@ export function poisonForTheBroker({
 }
 
 /** A service sends to a topic that no relay has announced, while all others are on time. */
-export function unannounced({ client, operator }: StoryStage): StoryFault {
+export function unannounced({ client, database }: StoryStage): StoryFault {
   const unknown = topic('unknown', z.object({ n: z.number() }));
-  let ids: readonly string[] = [];
   return {
     name: 'a topic is not announced',
-    tells: ['unannounced topic unknown', 'oldestDue topic unknown'],
+    tells: ['unannounced topic unknown'],
     prometheus: [],
     async begin() {
-      ids = [(await transaction(client, (tx) => send(tx, unknown, { n: 1 }))).id];
+      await transaction(client, (tx) => send(tx, unknown, { n: 1 }));
     },
     async end() {
-      await operator.withdraw({ ids }, ada);
+      // A withdrawal takes its lane, whose message then is late for another reason.
+      await database.query(`delete from outbox.log where topic = 'unknown'`);
     },
   };
 }
