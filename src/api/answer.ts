@@ -5,6 +5,7 @@ import type {
   StoredAnswer,
 } from '../app/operations/served-operations.ts';
 import { OutboxError } from '../core/errors.ts';
+import { textOf } from '../core/reason.ts';
 import { isVersion } from '../operations/edit-content.ts';
 import type { Caller } from './authentication.ts';
 import { mayAct } from './caller.ts';
@@ -131,5 +132,5 @@ function versionAsked(request: Request): string | undefined {
 function versionOf(value: object): string | undefined {
   const message: unknown = Reflect.get(value, 'message');
   if (typeof message !== 'object' || message === null || !('version' in message)) return undefined;
-  return `"${String(message.version)}"`;
+  return `"${textOf(message.version)}"`;
 }

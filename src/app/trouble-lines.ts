@@ -1,6 +1,7 @@
 import { type Logger, type Trouble, troublesTo } from '../config/logger.ts';
 import { causeIn } from '../core/cause.ts';
 import { OutboxError } from '../core/errors.ts';
+import { namedReasonOf } from '../core/reason.ts';
 import type { ConsumerEvent, ConsumerReport } from '../inbox/consumer-event.ts';
 import type { RelayEvent, RelayReport } from '../relay/report.ts';
 
@@ -183,7 +184,7 @@ function messageOf({ id, topic }: { readonly id: string; readonly topic: string 
 }
 
 function errorInWords(error: unknown): string {
-  return causeIn(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+  return causeIn(namedReasonOf(error));
 }
 
 /** Events that say that something has changed its state: a line for each, however many change theirs just then. */

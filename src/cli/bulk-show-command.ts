@@ -1,5 +1,6 @@
 import ms from 'ms';
 import type { Operations } from '../app/operations/operations.ts';
+import { textOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
 import { refusals } from '../operations/change.ts';
@@ -80,7 +81,7 @@ function nameOf(condition: string): string {
 
 function printed(value: unknown): string {
   if (Array.isArray(value)) return value.map(printed).join(',');
-  return value instanceof Date ? value.toISOString() : String(value);
+  return value instanceof Date ? value.toISOString() : textOf(value);
 }
 
 /** What to print if the command does not wait for the end. */

@@ -1,5 +1,5 @@
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
-import { reasonOf } from '../core/reason.ts';
+import { codeTextOf, reasonOf } from '../core/reason.ts';
 import { type Flag, saidOfFlags } from './said-flags.ts';
 
 /** Exit codes of every command. */
@@ -99,9 +99,5 @@ function exitCodeOf({ code }: OutboxError): number {
 }
 
 function isRefused(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    ['ECONNREFUSED', 'ENOTFOUND', 'ETIMEDOUT'].includes(String(error.code))
-  );
+  return error instanceof Error && ['ECONNREFUSED', 'ENOTFOUND', 'ETIMEDOUT'].includes(codeTextOf(error));
 }

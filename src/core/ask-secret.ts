@@ -1,4 +1,5 @@
 import { OutboxError } from './errors.ts';
+import { reasonOf } from './reason.ts';
 
 /** A password or a key, or a function that returns the current one. */
 export type Secret = string | (() => string | Promise<string>);
@@ -17,7 +18,7 @@ export async function askSecret(setting: string, given: Secret): Promise<string>
     answer = await given();
   } catch (cause) {
     if (cause instanceof OutboxError) throw cause;
-    const said = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
+    const said = reasonOf(cause).replace(/\.$/, '');
     throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `The function ${setting} failed: ${said}.`, {
       details,
       cause,

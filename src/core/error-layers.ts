@@ -25,9 +25,25 @@ export function layersOf(error: unknown): readonly ErrorLayer[] {
   while (waiting.length > 0 && found.length < maxLayers) {
     const layer = waiting.shift();
     if (typeof layer !== 'object' || layer === null) continue;
-    const { cause, driverError, meta, original }: Wrapping = layer;
-    found.push(layer);
-    waiting.push(meta, meta?.driverAdapterError, cause, driverError, original);
+    const read = readLayer(layer);
+    if (read === undefined) continue;
+    found.push(read.layer);
+    waiting.push(...read.inner);
   }
   return found;
+}
+
+/** Reads each property once; `undefined` if one cannot be read: a handler may throw anything. */
+function readLayer(
+  given: Wrapping,
+): { readonly layer: ErrorLayer; readonly inner: readonly unknown[] } | undefined {
+  try {
+    const { cause, code, driverError, message, meta, original, originalCode, originalMessage } = given;
+    return {
+      layer: { code, message, originalCode, originalMessage },
+      inner: [meta, meta?.driverAdapterError, cause, driverError, original],
+    };
+  } catch {
+    return undefined;
+  }
 }

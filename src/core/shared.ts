@@ -32,8 +32,13 @@ export function brand<Value>(name: string): Brand<Value> {
     put: (on, value) => void Object.defineProperty(on, key, { value }),
     of(given) {
       if (typeof given !== 'object' || given === null) return undefined;
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each copy puts this kind of value under this name
-      return Reflect.get(given, key) as Value | undefined;
+      try {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each copy puts this kind of value under this name
+        return Reflect.get(given, key) as Value | undefined;
+      } catch {
+        // A proxy that answers nothing, which a handler may throw.
+        return undefined;
+      }
     },
   };
 }

@@ -71,5 +71,5 @@ export function verdictOf(error: unknown): Verdict | undefined {
 
 /** The original error, if this one only adds a verdict. */
 export function withoutVerdict(error: unknown): unknown {
-  return error instanceof Error && verdicts.of(error) !== undefined ? withoutVerdict(error.cause) : error;
+  return verdicts.of(error) !== undefined && error instanceof Error ? withoutVerdict(error.cause) : error;
 }

@@ -4,12 +4,13 @@ import type { Reader } from '../core/options/reader.ts';
 import { several } from '../core/options/servers.ts';
 import { duration, oneOf, optional, value } from '../core/options/values.ts';
 import { keptStates } from '../core/parked-states.ts';
+import { textOf } from '../core/reason.ts';
 import { states } from '../core/transitions.ts';
 import type { KeptFilter } from '../store/inbox/list.ts';
 import type { MessageFilter } from '../store/message/list.ts';
 import { assertId, storable } from './operation-options.ts';
 
-const id: Reader<string> = { wanted: 'a UUID', read: (given) => assertId(String(given)) };
+const id: Reader<string> = { wanted: 'a UUID', read: (given) => assertId(textOf(given)) };
 const text = storable(1_000);
 const time = value('a valid Date', (given) =>
   given instanceof Date && !Number.isNaN(given.getTime()) ? given.toISOString() : undefined,

@@ -1,6 +1,7 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/options/option-table.ts';
+import { textOf } from '../core/reason.ts';
 import { yearOneMs } from '../core/written-time.ts';
 
 /** When a message expires: a duration after it was sent, or at a time. One in the past is stored, and never sent. */
@@ -36,6 +37,6 @@ export function expiryOf(given: Expires | undefined): {
 
 function invalid(what: string, value: unknown): OutboxError {
   return new OutboxError('OUTBOX_OPTION_INVALID', `The option "expires" ${what}.`, {
-    details: { option: 'expires', value: String(value) },
+    details: { option: 'expires', value: textOf(value) },
   });
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { OutgoingMessage, PublishOutcome, Transport } from '../../brokers/transport.ts';
 import { type Config, transportOf } from '../../config/config.ts';
+import { reasonOf } from '../../core/reason.ts';
 import type { Topic } from '../../core/topic.ts';
 import type { DeadLetter, DeadLetterSender, LetterOutcome } from '../../inbox/parked/dead-letter.ts';
 
@@ -33,7 +34,7 @@ async function publish(
   try {
     partitions = (await transport.partitionCount?.(address)) ?? 1;
   } catch (error) {
-    return letters.map(() => ({ kind: 'deferred', reason: String(error) }));
+    return letters.map(() => ({ kind: 'deferred', reason: reasonOf(error) }));
   }
   const { outcomes, hold } = await transport.publish({
     address,

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { OutboxError } from '../../core/errors.ts';
+import { readable } from '../../core/reason.ts';
 import { withItsWrites } from '../../store/database/pending-writes.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { TransactionEnd } from '../../telemetry/work-end.ts';
@@ -72,7 +73,8 @@ export class HandlerTransactions<Tx extends Transaction> {
         handling.outcome.end(undefined);
         metrics?.tried(handling.tries);
         return result;
-      } catch (error) {
+      } catch (thrown) {
+        const error = readable(thrown);
         handling.outcome.end({ error });
         metrics?.tried(handling.tries, { error });
         throw error;
@@ -86,7 +88,8 @@ export class HandlerTransactions<Tx extends Transaction> {
           : await throughAll(middlewares, { group, messages: [first, ...others] }, inside);
       measure();
       return result;
-    } catch (error) {
+    } catch (thrown) {
+      const error = readable(thrown);
       measure(error);
       if (lost?.aborted !== true && !deadline.aborted) throw error;
       throw new GivenUp('The transaction was given up.', { cause: error });

@@ -1,5 +1,6 @@
 import { incomingMessage } from '../../brokers/incoming-message.ts';
 import type { IncomingMessage } from '../../brokers/source.ts';
+import { namedReasonOf } from '../../core/reason.ts';
 import type { KeptMessage } from '../../store/inbox/park.ts';
 import type { BegunTry } from '../../store/inbox/tries.ts';
 import { readWire, writeWire } from '../../store/inbox/wire.ts';
@@ -20,6 +21,8 @@ export interface Keeping {
   readonly cause: 'behind' | 'error' | 'permanent' | 'killed' | RefusalReason;
   /** The error of the last try. */
   readonly error: unknown;
+  /** Is kept instead of the text of the error. */
+  readonly text?: string | undefined;
 }
 
 /** A message as the database keeps it. */
@@ -40,7 +43,7 @@ export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, blockKey: boo
     blocksKey: keeping.state === 'failed' && blockKey && key !== null,
     attempts: keeping.cause === 'behind' || faultOf(keeping.error) !== undefined ? 0 : 1,
     reason: keeping.cause === 'behind' ? null : keeping.cause,
-    error: keeping.cause === 'behind' ? null : errorText(keeping.error),
+    error: keeping.cause === 'behind' ? null : (keeping.text ?? errorText(keeping.error)),
   };
 }
 
@@ -62,7 +65,5 @@ const maxErrorCharacters = 2_000;
 
 /** The text of an error for operators; a stack would fill the row. */
 export function errorText(judged: unknown): string {
-  const error = withoutVerdict(judged);
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return text.slice(0, maxErrorCharacters);
+  return namedReasonOf(withoutVerdict(judged)).slice(0, maxErrorCharacters);
 }

@@ -1,6 +1,7 @@
 import { fromHttpHeaders } from '../../brokers/http/client/http-headers.ts';
 import type { SignedHeaders } from '../../brokers/http/client/signatures.ts';
 import { isName } from '../../core/options/name.ts';
+import { readable, reasonOf } from '../../core/reason.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { spans } from '../../telemetry/spans.ts';
 import { TransactionEnd, type WorkEnd } from '../../telemetry/work-end.ts';
@@ -101,12 +102,13 @@ async function apply<Tx extends Transaction>(
       return answer;
     }));
     end.end(undefined);
-  } catch (error) {
+  } catch (thrown) {
+    const error = readable(thrown);
     end.end({ error });
     report(error, message.id);
     const ended = verdictOf(error)?.kind === 'permanent';
     await receiveMetrics.failed(received, performance.now() - startedAt, { error, begun, ended });
-    if (ended) return { status: 422, reason: error instanceof Error ? error.message : String(error) };
+    if (ended) return { status: 422, reason: reasonOf(error) };
     const retryAfterS = ownFaultWait(error, begun);
     if (retryAfterS === undefined) return { status: 500, reason: 'The work failed.' };
     return { status: 503, reason: 'The database cannot be used now.', retryAfterS };

@@ -1,4 +1,5 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
+import { readable } from '../../core/reason.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { park } from '../../store/inbox/park.ts';
@@ -19,6 +20,9 @@ import { verdictOf } from '../verdict.ts';
 
 /** A message of the batch blocks its key for later messages, so the batch must be applied one message at a time. */
 export class BlocksKey extends Error {}
+
+/** What is kept of an error that cannot be recorded. */
+const unrecorded = 'Its error cannot be recorded.';
 
 /** A message that can be handled, or why it is not. */
 type Prepared<Tx> =
@@ -87,9 +91,24 @@ export class Applier<Tx extends Transaction> {
 
   /**
    * Keeps a message whose tries have failed: parks it, or stores it as failed when no further try is allowed, for
-   * example because it has repeatedly killed its consumer.
+   * example because it has repeatedly killed its consumer. If it cannot be kept, and the database can be used, what it
+   * throws may be to blame: it is kept without the text of the error, because its partition would wait for ever.
    */
   async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Applied> {
+    try {
+      return await this.#keepOne(message, cause, error);
+    } catch (unkept) {
+      if (faultOf(unkept) !== undefined) throw unkept;
+      return this.#keepOne(message, cause, error, unrecorded);
+    }
+  }
+
+  async #keepOne(
+    message: Arrived<Tx>,
+    cause: 'error' | 'killed',
+    error: unknown,
+    text?: string,
+  ): Promise<Applied> {
     passCrashPoint('inbox:parking');
     const { client, rules } = this.#context;
     const { group, tries } = rules;
@@ -104,6 +123,7 @@ export class Applier<Tx extends Transaction> {
       state: last ? 'failed' : 'parked',
       cause: verdict?.kind === 'permanent' ? 'permanent' : cause,
       error,
+      text,
     };
     const retryInMs = verdict?.kind === 'retry-after' ? verdict.inMs : (firstMs ?? 0);
     const applied = await client.$transaction(async (tx): Promise<Applied> => {
@@ -166,7 +186,8 @@ function prepare<Tx>(
 }
 
 /** Unreadable messages are refused; other errors, for example of a schema that calls a server, are retried. */
-function refused<Tx>(error: unknown): Prepared<Tx> {
+function refused<Tx>(thrown: unknown): Prepared<Tx> {
+  const error = readable(thrown);
   if (refusalReasonOf(error) === undefined) throw error;
   return { kind: 'refused', error };
 }

@@ -1,4 +1,5 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
+import { readable } from '../../core/reason.ts';
 import { rest } from '../../core/rest.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { noteExpired } from '../../store/inbox/processed.ts';
@@ -158,7 +159,8 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
         this.#uncounted.ended(begun, entry);
         await this.#handled(begun, quick);
         return ended === 'gone' ? { kind: 'drained' } : 'more';
-      } catch (error) {
+      } catch (thrown) {
+        const error = readable(thrown);
         if (error instanceof GivenUp) return this.#giveBack(begun);
         attemptFailed(this.#context, first, first.attempts + quick, error);
         if (messages.length > 1) {

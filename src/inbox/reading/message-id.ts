@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../brokers/source.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { isName, longestNameBytes } from '../../core/options/name.ts';
+import { readable } from '../../core/reason.ts';
 import { installationOf } from '../../core/receipt.ts';
 import type { Position } from '../consumer-event.ts';
 import { unreadable } from './unreadable.ts';
@@ -61,8 +62,9 @@ function readerOf(topic: string, rule: MessageIdRule): NamedReader {
 function called(rule: (message: IncomingMessage) => string, message: IncomingMessage): unknown {
   try {
     return rule(message);
-  } catch (error) {
+  } catch (thrown) {
     // Its message may quote the body.
+    const error = readable(thrown);
     const name = error instanceof Error ? error.name : typeof error;
     throw unreadable(message, 'no-id', `the function that returns its id threw a ${name}`, error);
   }

@@ -1,6 +1,6 @@
 import { addressOfDatabase } from '../../core/database-address.ts';
 import { OutboxError } from '../../core/errors.ts';
-import { reasonOf } from '../../core/reason.ts';
+import { codeTextOf, reasonOf } from '../../core/reason.ts';
 import { isTlsFailure } from '../../core/tls-failure.ts';
 import { isConnectionFailure } from './database.ts';
 
@@ -32,7 +32,7 @@ const clientWords =
 export function databaseFailure(url: string, error: unknown): OutboxError | undefined {
   if (!(error instanceof Error) || error instanceof OutboxError || error.name.startsWith('KafkaJS'))
     return undefined;
-  const code = codeOf(error);
+  const code = codeTextOf(error);
   const { address, database } = addressOfDatabase(url);
   const said = reasonOf(error).replace(/\.$/, '');
   if (isTlsFailure(code) || tlsWords.test(error.message)) {
@@ -55,7 +55,7 @@ export function databaseFailure(url: string, error: unknown): OutboxError | unde
 
 function isAway(error: Error, code: string): boolean {
   if (/^[0-9A-Z]{5}$/.test(code) && 'severity' in error) return isConnectionFailure(error);
-  if (error instanceof AggregateError) return error.errors.every((each) => socketCodes.has(codeOf(each)));
+  if (error instanceof AggregateError) return error.errors.every((each) => socketCodes.has(codeTextOf(each)));
   return socketCodes.has(code) || clientWords.test(error.message);
 }
 
@@ -67,15 +67,11 @@ const endedWords = /^Connection terminated unexpectedly/;
 export function mayBeStarting(error: unknown): boolean {
   const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
   return all.some(
-    (one) => startingCodes.has(codeOf(one)) || (one instanceof Error && endedWords.test(one.message)),
+    (one) => startingCodes.has(codeTextOf(one)) || (one instanceof Error && endedWords.test(one.message)),
   );
 }
 
 /** True if the server says so. */
 export function saysStarting(error: unknown): boolean {
-  return codeOf(error) === '57P03';
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+  return codeTextOf(error) === '57P03';
 }

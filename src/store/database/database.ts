@@ -1,3 +1,4 @@
+import { codeTextOf } from '../../core/reason.ts';
 /** Runs one statement. Values are sent separately from the text; 64-bit integers are returned as strings. */
 export interface Sql {
   /** @param repeated it runs many times a second, and its plan is the same for all values: a connection may keep it prepared */
@@ -39,7 +40,7 @@ export interface LiveSession {
 
 /** True if the database cannot be reached, as opposed to a refused statement. */
 export function isConnectionFailure(error: unknown): boolean {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+  const code = codeTextOf(error);
   if (!/^[0-9A-Z]{5}$/.test(code)) return true;
   // Connection exceptions, a server that stops or starts, one out of resources, and the end of an idle transaction.
   return ['08', '57P', '53', '25P03'].some((prefix) => code.startsWith(prefix));

@@ -18,7 +18,7 @@ export class LentConnection<Connection extends PoolConnection> {
 
   /** Marks the connection to be closed when it is given back. */
   readonly lose = (error: unknown): void => {
-    this.#lost ??= error instanceof Error ? error : new Error(String(error));
+    this.#lost ??= error instanceof Error ? error : new Error(reasonOf(error));
   };
 
   private constructor(connection: Connection) {

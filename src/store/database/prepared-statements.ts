@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
+import { codeTextOf } from '../../core/reason.ts';
 
 /** Unknown to the connection, known to it under this name, or with other columns since a migration. */
 const refusals = new Set(['26000', '42P05', '0A000']);
@@ -46,5 +47,5 @@ export class PreparedStatements {
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && refusals.has(String(error.code));
+  return error instanceof Error && refusals.has(codeTextOf(error));
 }

@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const lastWord = 'A handler has the last word about its message';
+const anything = 'A handler may throw anything, and its message is kept';
 const topicDelays = 'The retry delays of a topic apply wherever its messages are tried';
 const givenUp = "A handler's signal fires when its transaction is given up";
 const middlewares = 'Middlewares wrap every transaction of handlers';
@@ -46,6 +47,15 @@ export const handlerMutations: readonly Mutation[] = [
     replace: 'return Symbol(`temporal-outbox/${name}`);',
     test: 'test/unit/core/two-copies.test.ts',
     title: 'a verdict of another copy counts, and is no part of the text',
+  },
+  {
+    name: 'unstorable-error-stops-its-partition',
+    promise: anything,
+    file: 'src/inbox/intake/applier.ts',
+    find: 'if (faultOf(unkept) !== undefined) throw unkept;',
+    replace: 'if (faultOf(unkept) !== undefined || cause) throw unkept;',
+    test: 'test/integration/inbox/thrown-values.test.ts',
+    title: 'a message whose error the database refuses to store is kept without it',
   },
   {
     name: 'permanent-tried-quickly',

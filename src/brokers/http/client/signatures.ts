@@ -1,6 +1,7 @@
 import type * as Standardwebhooks from 'standardwebhooks';
 import { misfit, type Reader } from '../../../core/options/reader.ts';
 import { loadOptional, requirePackages } from '../../../core/packages.ts';
+import { reasonOf } from '../../../core/reason.ts';
 
 /** One secret, or several during a rotation: `whsec_` and 24 bytes or more in base64, as in Standard Webhooks. */
 export type WebhookSecret = string | readonly string[];
@@ -64,7 +65,7 @@ export class Webhooks {
         webhook.verify(body, { ...headers }, { jsonParse: false });
         return undefined;
       } catch (error) {
-        why = error instanceof Error ? error.message : String(error);
+        why = reasonOf(error);
       }
     }
     return why;

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../core/reason.ts';
 import { isTlsFailure } from '../../../core/tls-failure.ts';
 import { statedTime } from '../../../core/written-time.ts';
 import type { SendOutcome } from '../../send-by-key.ts';
@@ -46,7 +47,7 @@ export function classifyAnswer(
   { server, hidden, permanentStatuses }: ClassifyRules,
 ): Classified {
   const { status } = answer;
-  const error = reasonOf(answer, server, hidden);
+  const error = answerReason(answer, server, hidden);
   const pausing = pausingStatuses[status];
   const pauseMs = pausing === undefined ? undefined : pauseOf(answer.retryAfter);
   if (pausing !== undefined && pauseMs !== undefined) {
@@ -80,7 +81,7 @@ export function classifyFailure(error: Error, written: boolean, server: string):
 /** Why a connection or a request failed, for display. */
 export function failureReason(error: Error, server: string): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  const said = textOf(error);
+  const said = reasonOf(error);
   if (code.endsWith('WRONG_VERSION_NUMBER')) return `TLS with ${server} failed: its port does not speak TLS`;
   if (isTlsFailure(code) || code === 'EPROTO')
     return `TLS with ${server} failed: ${withoutSourceLines(said)}`;
@@ -94,14 +95,7 @@ function withoutSourceLines(said: string): string {
   return /:error:[0-9A-F]+:[^:]*:[^:]*:(?<reason>[^:]+):/.exec(said)?.groups?.['reason'] ?? said;
 }
 
-/** Node reports one error per address of a host name in an `AggregateError` without a message. */
-function textOf(error: Error): string {
-  if (!(error instanceof AggregateError)) return error.message;
-  const texts = error.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each)));
-  return [...new Set(texts)].join('; ');
-}
-
-function reasonOf(
+function answerReason(
   { status, location, excerpt }: HttpAnswer,
   server: string,
   hidden: readonly string[],

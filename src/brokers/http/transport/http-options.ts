@@ -6,6 +6,7 @@ import { optionTable } from '../../../core/options/option-table.ts';
 import { Misfit, misfit, type Reader } from '../../../core/options/reader.ts';
 import { tlsOptions } from '../../../core/options/tls.ts';
 import { duration, optional, where, whole } from '../../../core/options/values.ts';
+import { textOf } from '../../../core/reason.ts';
 import { takenHeader } from '../client/http-headers.ts';
 import { type WebhookSecret, type Webhooks, webhooks } from '../client/signatures.ts';
 import { type AddressGuard, addressGuard, allowed } from './address-guard.ts';
@@ -58,7 +59,7 @@ const requestHeaders: Reader<Readonly<Record<string, string>>> = {
       const lower = name.toLowerCase();
       const what = headerProblem(lower, value);
       if (what !== undefined) throw new Misfit([{ path: `${option.path}.${lower}`, what }]);
-      return [lower, String(value)] as const;
+      return [lower, textOf(value)] as const;
     });
     return Object.fromEntries(headers);
   },

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../../core/errors.ts';
+import { reasonOf } from '../../../core/reason.ts';
 import type { SecuredServer } from '../../secured-server.ts';
 import { type SendOne, type SendOutcome, sendByKey } from '../../send-by-key.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishResult, Transport } from '../../transport.ts';
@@ -148,5 +149,5 @@ function unavailable(reason: string, cause?: unknown): OutboxError {
 }
 
 function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
+  return error instanceof Error ? error : new Error(reasonOf(error));
 }

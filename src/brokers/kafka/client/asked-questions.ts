@@ -1,4 +1,5 @@
 import type { Kafka } from 'kafkajs';
+import { textOf } from '../../../core/reason.ts';
 import { eachConnection, memberOf, setMember } from './client-internals.ts';
 
 /** Answered when the other members of the group have come, which may take as long as a rebalance. */
@@ -15,7 +16,7 @@ export function showQuestions(kafka: Kafka, asked: (broker: string, answer: Prom
     setMember(connection, 'send', (given: unknown): unknown => {
       const answer: unknown = Reflect.apply(send, connection, [given]);
       const later = answeredLater.has(memberOf(memberOf(given, 'request'), 'apiKey'));
-      if (answer instanceof Promise && !later) asked(String(memberOf(connection, 'broker')), answer);
+      if (answer instanceof Promise && !later) asked(textOf(memberOf(connection, 'broker')), answer);
       return answer;
     });
   });

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../../core/reason.ts';
+import { codeTextOf, reasonOf } from '../../../core/reason.ts';
 import { brokenConnection } from '../client/reason.ts';
 
 /** Why a connection to a broker could not be opened, or was lost, and what to look at. */
@@ -7,7 +7,7 @@ export function connectionReason(broker: string, error: unknown): string {
   const said = saidByBroker(cause) ?? reasonOf(cause);
   // The client's own word for a connection that the other side has ended, without a failure behind it.
   const ended = said.startsWith('Connection closed');
-  return brokenConnection(broker, { code: codeOf(cause), ended, said });
+  return brokenConnection(broker, { code: codeTextOf(cause), ended, said });
 }
 
 /** The client wraps what a socket, or a broker, says. */
@@ -28,8 +28,4 @@ function innerOf(error: unknown): unknown {
 function saidByBroker(error: unknown): string | undefined {
   const said: unknown = error instanceof Error ? Reflect.get(error, 'serverErrorMessage') : undefined;
   return typeof said === 'string' ? said : undefined;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

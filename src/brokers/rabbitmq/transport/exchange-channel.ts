@@ -1,5 +1,5 @@
 import type { ConfirmChannel, Message } from 'amqplib';
-import { reasonOf } from '../../../core/reason.ts';
+import { reasonOf, textOf } from '../../../core/reason.ts';
 import type { SendOutcome } from '../../send-by-key.ts';
 import type { OutgoingMessage } from '../../transport.ts';
 import { type Link, silence } from '../client/link.ts';
@@ -172,7 +172,7 @@ export class ExchangeChannel {
   #returned({ fields, properties }: Message): void {
     const replyCode: unknown = Reflect.get(fields, 'replyCode');
     const replyText: unknown = Reflect.get(fields, 'replyText');
-    const why = `${String(replyCode)} ${String(replyText)}: the exchange ${fields.exchange} has no queue for the routing key ${JSON.stringify(fields.routingKey)}.`;
+    const why = `${textOf(replyCode)} ${textOf(replyText)}: the exchange ${fields.exchange} has no queue for the routing key ${JSON.stringify(fields.routingKey)}.`;
     for (const flight of this.#flights) if (flight.id === properties.messageId) flight.returned = why;
   }
 

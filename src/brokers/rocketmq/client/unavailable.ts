@@ -1,4 +1,5 @@
 import { OutboxError, type OutboxErrorCode } from '../../../core/errors.ts';
+import { codeTextOf, reasonOf } from '../../../core/reason.ts';
 import { isTlsFailure } from '../../../core/tls-failure.ts';
 import type { RocketmqConnection } from './connection.ts';
 import { lacksPrivilege, NoAnswer, RefusedRequest } from './failure.ts';
@@ -8,7 +9,7 @@ import { lacksPrivilege, NoAnswer, RefusedRequest } from './failure.ts';
  * `OUTBOX_SERVER_REFUSED` for a wrong user or secret, `OUTBOX_PRIVILEGE_MISSING`, or `OUTBOX_TLS_FAILED`.
  */
 export function serverFailure({ servers }: Pick<RocketmqConnection, 'servers'>, cause: unknown): OutboxError {
-  const said = cause instanceof Error ? cause.message : String(cause);
+  const said = reasonOf(cause);
   const reason = isRemotingTls(cause) ? `TLS (\`brokerTls\`) failed: ${said}` : said;
   return new OutboxError(codeFor(cause), `RocketMQ at ${servers.join(', ')}: ${reason}`, {
     cause,
@@ -27,7 +28,7 @@ function codeFor(cause: unknown): OutboxErrorCode {
 
 /** Node's own error, which name servers and brokers are asked with; gRPC has others. */
 function isRemotingTls(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && isTlsFailure(String(cause.code));
+  return cause instanceof Error && isTlsFailure(codeTextOf(cause));
 }
 
 /** The error if topics are missing. */

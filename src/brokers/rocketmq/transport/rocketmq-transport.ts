@@ -1,3 +1,4 @@
+import { namedReasonOf, reasonOf } from '../../../core/reason.ts';
 import { missingAmong } from '../../capabilities.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import { Rests } from '../../rests.ts';
@@ -134,7 +135,7 @@ class Sender {
     try {
       tag = this.#tagOf(message, topic);
     } catch (error) {
-      return { kind: 'permanent', error: `The option \`tag\` threw: ${String(error)}` };
+      return { kind: 'permanent', error: `The option \`tag\` threw: ${namedReasonOf(error)}` };
     }
     try {
       await sendMessage(this.#proxies, route, topic, message, tag);
@@ -154,5 +155,5 @@ function holdOf(error: unknown): Hold {
   if (error instanceof UnfitTopic) return { scope: 'topic', reason: error.message };
   const outcome = outcomeOf(error, false);
   if (outcome.kind === 'hold') return outcome.hold;
-  return { scope: 'topic', reason: error instanceof Error ? error.message : String(error) };
+  return { scope: 'topic', reason: reasonOf(error) };
 }

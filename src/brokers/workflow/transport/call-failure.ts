@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../core/reason.ts';
 import type { SendOutcome } from '../../send-by-key.ts';
 
 /**
@@ -80,7 +81,7 @@ function statusOf(error: unknown): number | undefined {
 
 /** The server's message, without the text that the client adds. */
 export function callReason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return reasonOf(error);
   const said = 'details' in error && typeof error.details === 'string' ? error.details : '';
   return said === '' ? error.message : said;
 }
