@@ -12,15 +12,14 @@ import {
   clockOff,
   drift,
   messagesLate,
-  poisonForTheBroker,
   poisonForTheGroup,
   relayKilled,
   stuckConsumer,
   temporalAway,
-  unannounced,
 } from '../support/faults/story-faults.ts';
 import { addressPaused, noConsumer } from '../support/faults/story-group-faults.ts';
 import { type Billing, type StoryRelay, type StoryStage, storyStage } from '../support/faults/story-stage.ts';
+import { poisonForTheBroker, unannounced } from '../support/faults/story-topic-faults.ts';
 import { turnNoLeaves } from '../support/fixtures/leaves.ts';
 
 turnNoLeaves();
