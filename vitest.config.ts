@@ -126,6 +126,7 @@ export default defineConfig({
           ...shared,
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
+          setupFiles: ['test/support/no-warnings.ts'],
           sequence: { groupOrder: 0 },
         },
       },
