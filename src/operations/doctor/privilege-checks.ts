@@ -12,19 +12,23 @@ export interface PrivilegeFacts {
 export const privilegeChecks: readonly DoctorCheck<PrivilegeFacts>[] = [
   {
     check: 'relay role',
-    judge({ own: { foreign, owner, owns, role } }) {
-      if (!owns)
-        return problem(
-          `"${role}" does not own the schema outbox: with it neither relay, migrate nor commands work.`,
-          mending.member(role, owner),
-        );
+    judge({ own: { foreign, operates, owner, owns, role, unread } }) {
+      const runner = owns ? role : owner;
       const [first] = foreign;
       if (first !== undefined)
         return problem(
-          `"${role}" does not own ${firstOf(foreign)}: relays cannot keep the history, and migrations fail.`,
+          `"${runner}" does not own ${firstOf(foreign)}: relays cannot keep the history, and migrations fail.`,
           mending.own(first, owner),
         );
-      return fine(`"${role}" may migrate, relay, send and consume.`);
+      if (owns) return fine(`"${role}" may migrate, relay, send and consume.`);
+      if (unread.length > 0)
+        return problem(
+          `"${role}" neither owns the schema outbox nor may read ${firstOf(unread)}: with it neither relay, migrate nor commands work.`,
+          mending.member(role, owner),
+        );
+      return fine(
+        `"${role}" may ${operates ? 'read and operate' : 'read'}; relays and migrate need the rights of "${owner}".`,
+      );
     },
   },
   {

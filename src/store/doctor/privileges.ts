@@ -22,8 +22,12 @@ export interface OwnerFacts {
   readonly owner: string;
   /** It has the rights of the owner of the schema. */
   readonly owns: boolean;
-  /** Tables, views and sequences of the schema whose owner's rights it lacks. */
+  /** Tables, views and sequences of the schema whose owner's rights it lacks; if it does not own the schema, those that the owner lacks. */
   readonly foreign: readonly string[];
+  /** Tables and views of the schema that it may not read. */
+  readonly unread: readonly string[];
+  /** It may pause a transport, so it was meant to operate. */
+  readonly operates: boolean;
 }
 
 /**
@@ -88,7 +92,11 @@ export async function readOwnerFacts(sql: Sql): Promise<OwnerFacts> {
   const [row] = await sql.query<OwnerFacts>(
     `select current_user as role, pg_get_userbyid(n.nspowner) as owner, pg_has_role(n.nspowner, 'usage') as owns,
        array(select c.relname::text from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'S')
-         and not pg_has_role(c.relowner, 'usage') order by 1) as "foreign"
+         and not pg_has_role(case when pg_has_role(n.nspowner, 'usage') then current_user::regrole else n.nspowner end, c.relowner, 'usage')
+         order by 1) as "foreign",
+       array(select c.relname::text from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v')
+         and not c.relispartition and not has_table_privilege(c.oid, 'select') order by 1) as unread,
+       has_table_privilege('outbox.transport', 'update') as operates
      from pg_namespace n where n.nspname = 'outbox'`,
   );
   if (row === undefined) throw new Error('The schema outbox is missing.');

@@ -11,7 +11,7 @@ import {
   createTestDatabase,
   type TestDatabase,
 } from '../../support/fixtures/database.ts';
-import { examined } from '../../support/fixtures/doctor.ts';
+import { checksWith, examined } from '../../support/fixtures/doctor.ts';
 
 import { turnLeaf } from '../../support/fixtures/leaves.ts';
 import { applyRoles, type RoleName, type Roles, roles as roleNames } from '../../support/fixtures/roles.ts';
@@ -166,4 +166,36 @@ test('the file comes before the first migration and after it, and the doctor fin
     state: 'ok',
     message: `May consume: ${own.nameOf('consumer')}.`,
   });
+});
+
+test.each([
+  { role: 'viewer', may: 'read' },
+  { role: 'operator', may: 'read and operate' },
+] as const)(
+  'the doctor of a $role examines everything, and finds no fault with it',
+  async ({ role, may }) => {
+    await roles.apply();
+    const answers = await examined({ database: { url: roles.urlOf(role) } });
+    // The server of the tests keeps nothing for long.
+    const durability = ['fsync', 'full_page_writes', 'synchronous_commit'];
+    expect(checksWith('problem', answers).filter((check) => !durability.includes(check))).toEqual([]);
+    expect(checksWith('unexamined', answers)).toEqual([]);
+    expect(answers.get('relay role')).toMatchObject({
+      state: 'ok',
+      message: `"${roles.nameOf(role)}" may ${may}; relays and migrate need the rights of "${roles.nameOf('owner')}".`,
+    });
+    expect(answers.get('open transactions')).toMatchObject({ state: 'ok' });
+  },
+);
+
+test('a table that does not belong to the owner is found by every role', async () => {
+  await fixture.database.query('create table outbox.stray ()');
+  await fixture.database.query(`grant select on outbox.stray to ${roles.nameOf('viewer')}`);
+  for (const role of ['viewer', 'relay'] as const) {
+    const answers = await examined({ database: { url: roles.urlOf(role) } });
+    expect(answers.get('relay role')).toMatchObject({
+      state: 'problem',
+      message: expect.stringContaining('" does not own stray: relays cannot keep the history'),
+    });
+  }
 });
