@@ -21,6 +21,10 @@ export const errorRules = {
     retryable: false,
     next: 'Complete the other change first, by repeating its command.',
   },
+  OUTBOX_CLIENT_UNFIT: {
+    retryable: false,
+    next: 'Have the client return rows as objects by the names of their columns, and text unchanged; with fromQuery, return the rows of a result.',
+  },
   OUTBOX_COMMAND_INVALID: {
     retryable: false,
     next: 'Add or correct what is named; `temporal-outbox <command> --help` lists arguments and options.',

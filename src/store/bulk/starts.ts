@@ -1,3 +1,4 @@
+import { flagCell, readRows, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /** A bulk operation whose workflow must be started now. */
@@ -17,7 +18,7 @@ const stuckAfterMs = 60_000;
  * if the start fails, undo that with {@link forgetBulkTold}.
  */
 export async function wantedBulks(sql: Sql, group: string | null): Promise<readonly BulkStart[]> {
-  return sql.query<BulkStart>(
+  const rows = await sql.query<object>(
     `with wanted as materialized (
        select b.id, coalesce(b.told_at = '-infinity', false) as replace from outbox.bulk_operation b
        where b.state = 'running' and b.consumer_group is not distinct from $2::text
@@ -29,6 +30,7 @@ export async function wantedBulks(sql: Sql, group: string | null): Promise<reado
      returning b.id::text as id, (select i.id from outbox.installation i) || '/bulk/' || b.id as "workflowId", w.replace`,
     [stuckAfterMs, group],
   );
+  return readRows(rows, { id: textCell, workflowId: textCell, replace: flagCell });
 }
 
 /** Whether a bulk operation on messages that a group keeps is running. */

@@ -1,5 +1,6 @@
 import { layersOf } from '../../core/error-layers.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { flagCell, readRow } from './answers.ts';
 import type { Sql } from './database.ts';
 
 /** Nothing can be written: a standby, or a session that began while its database was read-only. */
@@ -33,10 +34,8 @@ export function saysReadOnly(error: unknown): boolean {
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` if it was read-only
  */
 export async function endIfReadOnly(sql: Sql): Promise<void> {
-  const [row] = await sql.query<{ reads: boolean }>(
-    `select current_setting('transaction_read_only') = 'on' as reads`,
-  );
-  if (row?.reads !== true) return;
+  const rows = await sql.query<object>(`select current_setting('transaction_read_only') = 'on' as reads`);
+  if (!readRow(rows, { reads: flagCell }).reads) return;
   // It ends the connection, so it has no answer. A role may end its own sessions.
   await sql
     .query('select pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid())')

@@ -1,6 +1,7 @@
 import { layersOf } from '../../core/error-layers.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { shared } from '../../core/shared.ts';
+import { checkedRows } from './answers.ts';
 import type { Sql } from './database.ts';
 import { mayDivert, requireOne } from './one-transaction.ts';
 import { schemaMissing } from './schema-missing.ts';
@@ -60,7 +61,7 @@ export function sqlOf(tx: Transaction): Sql {
   }
   const run = async <Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
     try {
-      return await tx.$queryRawUnsafe<readonly Row[]>(text, ...values);
+      return checkedRows(await tx.$queryRawUnsafe<readonly Row[]>(text, ...values));
     } catch (error) {
       throw schemaMissing(error) ?? error;
     }

@@ -1,3 +1,4 @@
+import { readRow, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /**
@@ -10,11 +11,11 @@ import type { Sql } from '../database/database.ts';
  * Only on a primary. Needs no privileges.
  */
 export async function readDatabaseEpoch(sql: Sql): Promise<string> {
-  const [row] = await sql.query<{ readonly epoch: string }>(
+  const rows = await sql.query<object>(
     // The name of the WAL file begins with the timeline and has a new one at once; the last checkpoint has it later.
     `select concat_ws('.', i.id, (select system_identifier from pg_control_system()), d.oid,
        left(pg_walfile_name(pg_current_wal_lsn()), 8)) as epoch
      from outbox.installation i, pg_database d where d.datname = current_database()`,
   );
-  return row?.epoch ?? '';
+  return readRow(rows, { epoch: textCell }).epoch;
 }

@@ -1,3 +1,4 @@
+import { numberCell, orNull, readRows, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /** A failed message without a copy at the dead-letter address. */
@@ -17,6 +18,20 @@ export interface UncopiedMessage {
   readonly attempts: number;
 }
 
+const uncopied = {
+  id: textCell,
+  position: textCell,
+  topic: textCell,
+  address: textCell,
+  partition: numberCell,
+  offset: textCell,
+  wire: textCell,
+  body: orNull(textCell),
+  reason: textCell,
+  error: orNull(textCell),
+  attempts: numberCell,
+};
+
 /**
  * Failed messages that arrived at these addresses and were not copied, in their order.
  *
@@ -29,7 +44,7 @@ export async function readUncopied(
   after: string,
   limit: number,
 ): Promise<readonly UncopiedMessage[]> {
-  return sql.query<UncopiedMessage>(
+  const rows = await sql.query<object>(
     `select message_id as id, p.position::text as position, topic, address, partition, "offset", wire,
        encode(body, 'base64') as body, coalesce(reason, 'error') as reason, last_error as error, attempts
      from outbox.parked p
@@ -38,6 +53,7 @@ export async function readUncopied(
      order by p.position limit $4`,
     [group, addresses, after, limit],
   );
+  return readRows(rows, uncopied);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { numberCell, orNull, readRow, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /** Where the walk through ended messages has arrived. */
@@ -26,19 +27,15 @@ const beginning: EndedCursor = { at: '-infinity', group: '', id: '' };
  */
 export async function dropEnded(sql: Sql, ageMs: number, after: EndedCursor | null): Promise<EndedPage> {
   const { at, group, id } = after ?? beginning;
-  const [row] = await sql.query<{
-    deleted: number;
-    at: string | null;
-    group: string | null;
-    id: string | null;
-  }>(
+  const rows = await sql.query<object>(
     `select d.deleted, d.next_at::text as at, d.next_group as "group", d.next_id as id
      from outbox.limit_idle(), outbox.drop_ended_kept($1::bigint, $2::timestamptz, $3, $4, ${pageMessages}) d`,
     [String(Math.round(ageMs)), at, group, id],
   );
-  if (row === undefined || row.at === null || row.group === null || row.id === null)
-    return { deleted: row?.deleted ?? 0, next: null };
-  return { deleted: row.deleted, next: { at: row.at, group: row.group, id: row.id } };
+  const cursor = { at: orNull(textCell), group: orNull(textCell), id: orNull(textCell) };
+  const { deleted, ...next } = readRow(rows, { deleted: numberCell, ...cursor });
+  if (next.at === null || next.group === null || next.id === null) return { deleted, next: null };
+  return { deleted, next: { at: next.at, group: next.group, id: next.id } };
 }
 
 /** Which failed messages are deleted. */
@@ -59,11 +56,11 @@ export async function dropFailed(
   sql: Sql,
   { group, ageMs, copied }: FailedEnd,
 ): Promise<{ readonly deleted: number; readonly more: boolean }> {
-  const [row] = await sql.query<{ deleted: number }>(
+  const rows = await sql.query<object>(
     `select d as deleted
      from outbox.limit_idle(), outbox.drop_failed_kept($1, $2::bigint, $3::boolean, ${pageMessages}) d`,
     [group, String(Math.round(ageMs)), copied],
   );
-  const deleted = row?.deleted ?? 0;
+  const { deleted } = readRow(rows, { deleted: numberCell });
   return { deleted, more: deleted >= pageMessages };
 }

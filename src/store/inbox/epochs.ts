@@ -1,4 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
+import { choiceCell, flagCell, numberCell, readRow, readRows, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 // Epochs of processed ids. What each step locks, and why that is enough, is documented at its function in the migration.
@@ -29,12 +30,13 @@ export const wholeDatabase = '';
 
 /** All epochs, oldest first. */
 export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
-  return sql.query<Epoch>(
+  const rows = await sql.query<object>(
     `select e.epoch::text as epoch, e.ended_at is null as current,
        (extract(epoch from outbox.clock() - coalesce(e.ended_at, e.begun_at)) * 1000)::float8 as "ageMs",
        e.tries
      from outbox.processed_epoch e order by e.epoch`,
   );
+  return readRows(rows, { epoch: textCell, current: flagCell, ageMs: numberCell, tries: numberCell });
 }
 
 /**
@@ -44,7 +46,7 @@ export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
  * @throws OutboxError `OUTBOX_PRIVILEGE_MISSING` where nobody is known to do it
  */
 export async function mayChangeEpochs(sql: Sql): Promise<boolean> {
-  const [row] = await sql.query<{ role: string; may: boolean; byRelay: boolean }>(
+  const rows = await sql.query<object>(
     `select current_user::text as role,
        has_function_privilege('outbox.roll_processed(bigint, integer, integer)', 'execute')
          and has_function_privilege('outbox.drop_processed(bigint, integer, integer)', 'execute') as may,
@@ -52,9 +54,9 @@ export async function mayChangeEpochs(sql: Sql): Promise<boolean> {
          where g.consumer_group = $1 and g.seen_at > outbox.clock() - interval '1 day') as "byRelay"`,
     [wholeDatabase],
   );
-  if (row === undefined || row.may) return true;
-  if (row.byRelay) return false;
-  const { role } = row;
+  const { role, may, byRelay } = readRow(rows, { role: textCell, may: flagCell, byRelay: flagCell });
+  if (may) return true;
+  if (byRelay) return false;
   throw new OutboxError(
     'OUTBOX_PRIVILEGE_MISSING',
     `The role "${role}" may not execute outbox.roll_processed and outbox.drop_processed: no processed id of this database is deleted.`,
@@ -75,11 +77,11 @@ export async function rollEpoch(
   epochMs: number,
   { patienceMs, pauseMs }: ChangePace,
 ): Promise<'rolled' | 'young' | 'busy'> {
-  const [row] = await sql.query<{ answer: 'rolled' | 'young' | 'busy' }>(
+  const rows = await sql.query<object>(
     'select outbox.roll_processed($1::bigint, $2::integer, $3::integer) as answer',
     [String(epochMs), patienceMs, pauseMs],
   );
-  return row?.answer ?? 'busy';
+  return readRow(rows, { answer: choiceCell('rolled', 'young', 'busy') }).answer;
 }
 
 /** One page of ids that outlast their epoch. */
@@ -90,24 +92,24 @@ export interface CarriedPage {
   readonly busy: boolean;
 }
 
-const nothingCarried: CarriedPage = { carried: 0, complete: false, busy: true };
+const carriedPage = { carried: numberCell, complete: flagCell, busy: flagCell };
 
 /** Carries ids of live messages over to the current epoch; continues where the previous page ended. */
 export async function carryLive(sql: Sql, epoch: string): Promise<CarriedPage> {
-  const [row] = await sql.query<CarriedPage>(
+  const rows = await sql.query<object>(
     `select c.carried, c.complete, c.busy from outbox.carry_live($1::bigint, ${pageMessages}) c`,
     [epoch],
   );
-  return row ?? nothingCarried;
+  return readRow(rows, carriedPage);
 }
 
 /** The same for messages that a consumer keeps. */
 export async function carryKept(sql: Sql, epoch: string): Promise<CarriedPage> {
-  const [row] = await sql.query<CarriedPage>(
+  const rows = await sql.query<object>(
     `select c.carried, c.complete, c.busy from outbox.carry_kept($1::bigint, ${pageMessages}) c`,
     [epoch],
   );
-  return row ?? nothingCarried;
+  return readRow(rows, carriedPage);
 }
 
 /** Drops an epoch whose remaining ids have been carried over. @returns false if transactions were in the way */
@@ -116,9 +118,9 @@ export async function dropEpoch(
   epoch: string,
   { patienceMs, pauseMs }: ChangePace,
 ): Promise<boolean> {
-  const [row] = await sql.query<{ dropped: boolean }>(
+  const rows = await sql.query<object>(
     'select outbox.drop_processed($1::bigint, $2::integer, $3::integer) as dropped',
     [epoch, patienceMs, pauseMs],
   );
-  return row?.dropped ?? false;
+  return readRow(rows, { dropped: flagCell }).dropped;
 }

@@ -1,3 +1,4 @@
+import { numberCell, readRow } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /** What a group keeps. Counting stops at 10,000 of each kind: that number also means more. */
@@ -14,7 +15,7 @@ export interface KeptCounts {
 const maxCounted = 10_000;
 
 export async function countKept(sql: Sql, group: string): Promise<KeptCounts> {
-  const [row] = await sql.query<KeptCounts>(
+  const rows = await sql.query<object>(
     `select
        (select count(*)::integer from (select from outbox.parked_key k join outbox.parked p on p.key_id = k.id
         where k.consumer_group = $1 and p.state = 'parked' limit $2) s) as parked,
@@ -23,5 +24,5 @@ export async function countKept(sql: Sql, group: string): Promise<KeptCounts> {
         where p.consumer_group = $1 and p.state = 'failed' limit $2) s) as failed`,
     [group, maxCounted],
   );
-  return row ?? { parked: 0, parkedKeys: 0, failed: 0 };
+  return readRow(rows, { parked: numberCell, parkedKeys: numberCell, failed: numberCell });
 }

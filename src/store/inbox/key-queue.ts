@@ -1,3 +1,4 @@
+import { numberCell, readRow } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /** Number of messages that are parked for a key, counted up to `most`. */
@@ -8,9 +9,11 @@ export async function countQueue(
   key: string,
   most: number,
 ): Promise<number> {
-  const [row] = await sql.query<{ count: number }>(
-    'select outbox.count_queue($1, $2, $3, $4::integer) as count',
-    [group, topic, key, most],
-  );
-  return row?.count ?? 0;
+  const rows = await sql.query<object>('select outbox.count_queue($1, $2, $3, $4::integer) as count', [
+    group,
+    topic,
+    key,
+    most,
+  ]);
+  return readRow(rows, { count: numberCell }).count;
 }

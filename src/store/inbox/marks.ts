@@ -1,3 +1,4 @@
+import { flagCell, numberCell, readRows, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /** A partition of an address, for one group. */
@@ -45,7 +46,7 @@ export async function markUnlessSuspect(
   { group, address, partition }: MarkedPartition,
   { owner, ids, kills }: Mark,
 ): Promise<readonly Suspect[]> {
-  return sql.query<Suspect>(
+  const rows = await sql.query<object>(
     `with ${quick}, suspect as materialized (
        select given.id, max(case when cardinality(m.ids) = 1 then m.kills + 1 else 1 end) as kills,
          bool_or(cardinality(m.ids) = 1) as alone
@@ -56,6 +57,7 @@ export async function markUnlessSuspect(
      select id, kills, alone from suspect`,
     [group, address, partition, owner, [...ids], kills],
   );
+  return readRows(rows, { id: textCell, kills: numberCell, alone: flagCell });
 }
 
 /** Marks messages as in hand from now on. */

@@ -1,3 +1,12 @@
+import {
+  choiceCell,
+  flagCell,
+  numberCell,
+  orNull,
+  readRow,
+  readRows,
+  textCell,
+} from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 import type { TryRules } from './tries.ts';
 
@@ -29,23 +38,41 @@ const stuckMs = 60_000;
 
 const columns = `k.id::text as "keyId", k.workflow_id as "workflowId", k.topic, k.key, k.told_at::text as "toldAt",
   greatest(0, ceil(extract(epoch from k.next_at - outbox.clock()) * 1000))::float8 as "dueInMs"`;
+const wantedKey = {
+  keyId: textCell,
+  workflowId: textCell,
+  topic: textCell,
+  key: orNull(textCell),
+  dueInMs: numberCell,
+  replace: choiceCell('never', 'if-idle', 'always'),
+  toldAt: orNull(textCell),
+};
+const dueKey = {
+  ...wantedKey,
+  nextAt: textCell,
+  wanted: flagCell,
+  idle: flagCell,
+  lateMs: orNull(numberCell),
+};
 
 /** Keys of a group whose workflow was never started, in the order of their due times. */
 export async function untoldKeys(sql: Sql, group: string, limit: number): Promise<readonly WantedKey[]> {
-  return sql.query<WantedKey>(
+  const rows = await sql.query<object>(
     `select ${columns}, 'never' as replace from outbox.parked_key k
      where k.consumer_group = $1 and k.told_at is null and k.next_at < 'infinity' order by k.next_at limit $2`,
     [group, limit],
   );
+  return readRows(rows, wantedKey);
 }
 
 /** One key of a group that has a workflow, or should have one. */
 export async function anyKey(sql: Sql, group: string): Promise<readonly WantedKey[]> {
-  return sql.query<WantedKey>(
+  const rows = await sql.query<object>(
     `select ${columns}, 'never' as replace from outbox.parked_key k
      where k.consumer_group = $1 and k.next_at < 'infinity' order by k.next_at limit 1`,
     [group],
   );
+  return readRows(rows, wantedKey);
 }
 
 /** A due key that nobody works on. */
@@ -81,7 +108,7 @@ export async function overdueKeys(
   after: KeyCursor | null,
   limit: number,
 ): Promise<DueKeys> {
-  const rows = await sql.query<IdleKey & KeyCursor & { readonly wanted: boolean; readonly idle: boolean }>(
+  const answered = await sql.query<object>(
     `with k as materialized (
        select p.id, p.workflow_id, p.topic, p.key, p.next_at, p.told_at, p.told_at = '-infinity' as asked, p.worker
        from outbox.due_keys($1, $2::timestamptz, $3::uuid, $4) p
@@ -107,6 +134,7 @@ export async function overdueKeys(
       stuckMs,
     ],
   );
+  const rows = readRows(answered, dueKey);
   const last = rows.at(-1);
   return {
     keys: rows.filter(({ wanted }) => wanted),
@@ -117,11 +145,12 @@ export async function overdueKeys(
 
 /** Milliseconds until the next key of a group is due, of those that are not due yet; `null`: none. */
 export async function nextKeyInMs(sql: Sql, group: string): Promise<number | null> {
-  const [row] = await sql.query<{ inMs: number }>(
+  const rows = await sql.query<object>(
     `select ceil(extract(epoch from k.next_at - outbox.clock()) * 1000)::float8 as "inMs" from outbox.parked_key k
      where k.consumer_group = $1 and k.next_at > outbox.clock() and k.next_at < 'infinity' order by k.next_at limit 1`,
     [group],
   );
+  const [row] = readRows(rows, { inMs: numberCell });
   return row?.inMs ?? null;
 }
 
@@ -147,25 +176,30 @@ export async function endDeadTries(
   worker: string,
   { blockKey, maxKills }: TryRules,
 ): Promise<DeadTries> {
-  const [row] = await sql.query<{ others: boolean }>(
+  const asked = await sql.query<object>(
     `select exists (select from outbox.parked_key k
          where k.consumer_group = $1 and k.worker is not null and k.worker <> $2::bigint) as others,
        case when exists (select from outbox.parked_key k where k.consumer_group = $1 and k.worker = $2::bigint)
          then pg_try_advisory_lock_shared($2::bigint) end as shown`,
     [group, worker],
   );
-  if (row?.others !== true) return { keys: [], gaveUp: [], others: false };
-  const dead = await sql.query<{ keyId: string; gaveUp: string | null }>(
+  if (!readRow(asked, { others: flagCell }).others) return { keys: [], gaveUp: [], others: false };
+  const ended = await sql.query<object>(
     `select key_id::text as "keyId", gave_up as "gaveUp" from outbox.end_dead_tries($1, $2::bigint, $3::integer, $4)`,
     [group, worker, maxKills, blockKey],
   );
+  const dead = readRows(ended, { keyId: textCell, gaveUp: orNull(textCell) });
   // A separate statement, to see what the one above has changed.
-  const keys = await sql.query<WantedKey>(
+  const keys = await sql.query<object>(
     `select ${columns}, 'always' as replace from outbox.parked_key k
      where k.id = any($1::uuid[]) and k.next_at < 'infinity'`,
     [dead.map(({ keyId }) => keyId)],
   );
-  return { keys, gaveUp: dead.flatMap(({ gaveUp }) => gaveUp ?? []), others: true };
+  return {
+    keys: readRows(keys, wantedKey),
+    gaveUp: dead.flatMap(({ gaveUp }) => gaveUp ?? []),
+    others: true,
+  };
 }
 
 /**
@@ -191,10 +225,10 @@ export async function countParkedKeys(
   sql: Sql,
   group: string,
 ): Promise<{ readonly parked: number; readonly blocked: number }> {
-  const [row] = await sql.query<{ parked: number; blocked: number }>(
+  const rows = await sql.query<object>(
     `select count(*)::integer as parked, count(*) filter (where next_at = 'infinity')::integer as blocked
      from outbox.parked_key where consumer_group = $1`,
     [group],
   );
-  return row ?? { parked: 0, blocked: 0 };
+  return readRow(rows, { parked: numberCell, blocked: numberCell });
 }

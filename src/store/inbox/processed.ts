@@ -1,3 +1,4 @@
+import { listCell, orNull, readRow, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /**
@@ -16,11 +17,11 @@ export async function markProcessed(
   ids: readonly string[],
   topics: readonly (string | null)[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await sql.query<{ id: string }>(
-    'select id from outbox.mark_processed($1::text, $2::text[], $3::text[]) m (id)',
+  const rows = await sql.query<object>(
+    `select array_to_json(array(select outbox.mark_processed($1::text, $2::text[], $3::text[])))::text as fresh`,
     [group, [...ids], [...topics]],
   );
-  return new Set(rows.map(({ id }) => id));
+  return new Set(readRow(rows, { fresh: listCell(textCell) }).fresh);
 }
 
 /** Those of the ids that are already stored, by committed transactions or by this one. Never waits for a lock. */
@@ -30,18 +31,22 @@ export async function readProcessed(
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   // In a replay these are thousands, and nearly all are stored: one text is the cheapest parameter, and the shorter of the two lists the cheapest answer.
-  const [row] = await sql.query<{ noted: readonly string[] | null; others: readonly string[] | null }>(
-    `select case when f.few then f.noted end as noted,
-       case when not f.few then array(select unnest(f.ids) except all select unnest(f.noted)) end as others
+  const rows = await sql.query<object>(
+    `select case when f.few then array_to_json(f.noted)::text end as noted,
+       case when not f.few then array_to_json(array(select unnest(f.ids) except all select unnest(f.noted)))::text end as others
      from (select a.ids, n.noted, 2 * cardinality(n.noted) < cardinality(a.ids) as few
        from (select array(select json_array_elements_text($2::json)) as ids offset 0) a,
          lateral (select array(select outbox.read_processed($1::text, a.ids)) as noted offset 0) n) f`,
     [group, JSON.stringify(ids)],
   );
-  if (row === undefined || row.others === null) return new Set(row?.noted);
-  const noted = new Set(ids);
-  for (const id of row.others) noted.delete(id);
-  return noted;
+  const { noted, others } = readRow(rows, {
+    noted: orNull(listCell(textCell)),
+    others: orNull(listCell(textCell)),
+  });
+  if (others === null) return new Set(noted);
+  const all = new Set(ids);
+  for (const id of others) all.delete(id);
+  return all;
 }
 
 /** Notes that messages whose ids are stored had expired, and no handler was called, in the transaction that ends them. */

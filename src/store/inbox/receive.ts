@@ -1,3 +1,13 @@
+import {
+  choiceCell,
+  clientUnfit,
+  flagCell,
+  listCell,
+  orNull,
+  readRow,
+  readRows,
+  textCell,
+} from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /** What a message is to its group when it arrives. */
@@ -69,10 +79,10 @@ export async function noteArrivals(
       messages.length > fewMessages ? null : keys(),
       idleMs,
       statementMs,
-    ])) ??
-    (await ask(sql, [group, ids, topics, keys(), idleMs, statementMs])) ??
-    [];
-  return arrivals.length > 0 ? arrivals : messages.map(() => 'new');
+    ])) ?? (await ask(sql, [group, ids, topics, keys(), idleMs, statementMs]));
+  if (arrivals?.length === 0) return messages.map(() => 'new');
+  if (arrivals?.length !== messages.length) throw clientUnfit('returned another number of arrivals');
+  return arrivals;
 }
 
 /** @returns true if it is new, and stored; false: undecided, and nothing was stored */
@@ -82,27 +92,31 @@ async function receiveOne(
   { id, topic }: NewArrival,
   { idleMs, statementMs }: TransactionLimits,
 ): Promise<boolean> {
-  // A row without columns needs no conversion in the client.
-  const rows = await sql.query('select where outbox.receive_one($1, $2, $3, $4, $5)', [
+  const rows = await sql.query<object>('select outbox.receive_one($1, $2, $3, $4, $5)::text as stored', [
     group,
     id,
     topic,
     idleMs,
     statementMs,
   ]);
-  return rows.length > 0;
+  return readRow(rows, storedRow).stored === true;
 }
 
 /** For this many messages, sending their keys costs less than a second query. */
 const fewMessages = 20;
 
-/** @returns `null` if the keys are needed, because the group has parked ones */
+const storedRow = { stored: orNull(flagCell) };
+const arrivalsRow = {
+  arrivals: orNull(listCell(choiceCell<Arrival>('new', 'behind', 'processed', 'kept'))),
+};
+
+/** @returns `null` if the keys are needed, because the group has parked ones; an empty list if all are new */
 async function ask(sql: Sql, values: readonly unknown[]): Promise<readonly Arrival[] | null> {
-  const [row] = await sql.query<{ arrivals: readonly Arrival[] | null }>(
-    `select outbox.receive($1, array(select json_array_elements_text($2::json)), $3::text[], $4::text[], $5::integer, $6::integer) as arrivals`,
+  const rows = await sql.query<object>(
+    `select array_to_json(outbox.receive($1, array(select json_array_elements_text($2::json)), $3::text[], $4::text[], $5::integer, $6::integer))::text as arrivals`,
     values,
   );
-  return row?.arrivals ?? null;
+  return readRow(rows, arrivalsRow).arrivals;
 }
 
 /** Fails if another statement of the transaction has failed; does nothing else. */
@@ -127,10 +141,10 @@ export async function readKept(
   group: string,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await sql.query<{ id: string }>(
+  const rows = await sql.query<object>(
     `select message_id as id from outbox.parked
      where consumer_group = $1 and message_id = any($2::text[]) and state::text in ('parked', 'failed')`,
     [group, ids],
   );
-  return new Set(rows.map(({ id }) => id));
+  return new Set(readRows(rows, { id: textCell }).map(({ id }) => id));
 }

@@ -1,3 +1,12 @@
+import {
+  choiceCell,
+  flagCell,
+  numberCell,
+  orNull,
+  readRow,
+  readRows,
+  textCell,
+} from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 import { storableText } from './park.ts';
 import { defaultLimits, type TransactionLimits } from './receive.ts';
@@ -67,20 +76,25 @@ export type BeginAnswer =
 /** Rules allow at most 100. */
 const moreTriesThanAny = 200;
 
-interface TryRow {
-  readonly kind: 'try' | 'busy' | 'suspect' | 'wait' | 'blocked' | 'more' | 'gone';
-  readonly waitMs: number | null;
-  readonly id: string | null;
-  readonly topic: string;
-  readonly address: string;
-  readonly partition: number;
-  readonly offset: string;
-  readonly wire: string;
-  readonly body: string | null;
-  readonly sentAtMs: number;
-  readonly attempts: number;
-  readonly number: number;
-}
+const endKinds = ['gone', 'more', 'blocked'] as const;
+const failRow = { kind: choiceCell('wait', 'busy', ...endKinds), waitMs: orNull(numberCell) };
+const beginRow = {
+  kind: choiceCell('try', 'suspect', 'wait', 'busy', ...endKinds),
+  waitMs: orNull(numberCell),
+  id: orNull(textCell),
+};
+const tryRow = {
+  id: textCell,
+  topic: textCell,
+  address: textCell,
+  partition: numberCell,
+  offset: textCell,
+  wire: textCell,
+  body: orNull((cell) => Buffer.from(textCell(cell), 'base64')),
+  sentAt: (cell: unknown) => new Date(numberCell(cell)),
+  attempts: numberCell,
+  number: numberCell,
+};
 
 /**
  * Begins a try of the first message of a parked key, if it is due and no other process works on the key. Messages that were
@@ -101,37 +115,21 @@ export async function beginTry(
       : `coalesce((select array(select d::float8 from json_array_elements_text($8::json -> k.topic) d)
            from outbox.parked_key k where k.id = $1::uuid and ($8::json -> k.topic) is not null),
          array_fill($2::float8, array[${moreTriesThanAny}]))`;
-  // Clients differ, or can be configured, in how they parse timestamps.
-  const rows = await sql.query<TryRow>(
+  const answered = await sql.query<object>(
     `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body,
-       floor(extract(epoch from sent_at) * 1000)::float8 as "sentAtMs", attempts, number
+       floor(extract(epoch from sent_at) * 1000)::float8 as "sentAt", attempts, number
      from outbox.begin_try($1::uuid, ${delays}, $3, $4::integer, $5::bigint, $6::integer, $7)`,
     [keyId, topics?.elsewhereMs ?? retryMs, blockKey, maxKills, worker, most, alone].concat(
       topics?.byTopic ?? [],
     ),
   );
-  const [row] = rows;
-  if (row === undefined || row.kind === 'busy') return { kind: 'busy' };
-  if (row.kind === 'suspect') return { kind: 'suspect' };
-  if (row.kind === 'wait') return { kind: 'wait', inMs: row.waitMs ?? 0 };
-  if (row.kind !== 'try') return { kind: row.kind, gaveUp: row.id };
-  return { kind: 'try', message: begunOf(row), others: rows.slice(1).map(begunOf) };
-}
-
-function begunOf({ id, body, ...row }: TryRow): BegunTry {
-  const { address, attempts, number, offset, partition, sentAtMs, topic, wire } = row;
-  return {
-    id: id ?? '',
-    topic,
-    address,
-    partition,
-    offset,
-    wire,
-    body: body === null ? null : Buffer.from(body, 'base64'),
-    sentAt: new Date(sentAtMs),
-    attempts,
-    number,
-  };
+  if (answered.length === 0) return { kind: 'busy' };
+  const { kind, waitMs, id } = readRow(answered, beginRow);
+  if (kind === 'busy' || kind === 'suspect') return { kind };
+  if (kind === 'wait') return { kind, inMs: waitMs ?? 0 };
+  if (kind !== 'try') return { kind, gaveUp: id };
+  const [message, ...others] = readRows(answered, tryRow);
+  return message === undefined ? { kind: 'busy' } : { kind, message, others };
 }
 
 /**
@@ -150,12 +148,12 @@ export async function joinTry(
   worker: string,
   { idleMs, statementMs }: TransactionLimits = defaultLimits,
 ): Promise<boolean> {
-  const [row] = await sql.query<{ joined: boolean }>(
+  const rows = await sql.query<object>(
     `select outbox.join_try($1::uuid, $2, $3::text[], $4::integer, $5::bigint, $6::integer) as joined
      from outbox.limit_transaction($6::integer, $7::integer)`,
     [keyId, group, messages.map(({ id }) => id), messages[0]?.number ?? 0, worker, idleMs, statementMs],
   );
-  return row?.joined === true;
+  return readRow(rows, { joined: flagCell }).joined;
 }
 
 /** Ends a try of these messages in the transaction of its effects. */
@@ -165,11 +163,12 @@ export async function endTry(
   keyId: string,
   ids: readonly string[],
 ): Promise<'gone' | 'more'> {
-  const [row] = await sql.query<{ ended: 'gone' | 'more' }>(
-    'select outbox.end_try($1::uuid, $2, $3::text[]) as ended',
-    [keyId, group, ids],
-  );
-  return row?.ended ?? 'gone';
+  const rows = await sql.query<object>('select outbox.end_try($1::uuid, $2, $3::text[]) as ended', [
+    keyId,
+    group,
+    ids,
+  ]);
+  return readRow(rows, { ended: choiceCell('gone', 'more') }).ended;
 }
 
 export interface FailedTry {
@@ -195,14 +194,13 @@ export async function failTry(
   { message: { id, attempts, number }, reason, error, final }: FailedTry,
   { blockKey, retryMs }: Pick<TryRules, 'blockKey' | 'retryMs'>,
 ): Promise<FailAnswer> {
-  const [row] = await sql.query<Pick<TryRow, 'kind' | 'waitMs'>>(
+  const rows = await sql.query<object>(
     `select kind, wait_ms as "waitMs"
      from outbox.fail_try($1::uuid, $2, $3, $4::integer, $5::integer, $6, $7, $8, $9::float8[], $10)`,
     [keyId, group, id, attempts, number, reason, storableText(error), final, retryMs, blockKey],
   );
-  if (row?.kind === 'wait') return { kind: 'wait', inMs: row.waitMs ?? 0 };
-  if (row?.kind === 'gone' || row?.kind === 'more' || row?.kind === 'blocked') return { kind: row.kind };
-  return { kind: 'busy' };
+  const { kind, waitMs } = readRow(rows, failRow);
+  return kind === 'wait' ? { kind, inMs: waitMs ?? 0 } : { kind };
 }
 
 /**
@@ -219,9 +217,9 @@ export async function returnTry(
   { number }: Pick<BegunTry, 'number'>,
   inMs: number,
 ): Promise<boolean> {
-  const [row] = await sql.query<{ returned: boolean }>(
+  const rows = await sql.query<object>(
     'select outbox.return_try($1::uuid, $2, $3::integer, $4::float8) as returned',
     [keyId, group, number, inMs],
   );
-  return row?.returned === true;
+  return readRow(rows, { returned: flagCell }).returned;
 }

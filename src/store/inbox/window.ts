@@ -1,4 +1,5 @@
 import { rest } from '../../core/rest.ts';
+import { numberCell, orNull, readRow } from '../database/answers.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { dropEnded, dropFailed, type EndedCursor, type FailedEnd } from './ended.ts';
 import { carryKept, carryLive, dropEpoch, mayChangeEpochs, readEpochs, rollEpoch } from './epochs.ts';
@@ -182,14 +183,14 @@ class Keeper {
 
 /** The effective window; `null`: forever. */
 async function readWindow(sql: Sql, leastMs: number): Promise<number | null> {
-  const [row] = await sql.query<{ windowMs: number | null }>(
+  const rows = await sql.query<object>(
     `select case when $1::bigint is null or coalesce(bool_or(g.window_ms is null), false) then null
        else greatest($1::bigint, max(g.window_ms)) end::float8 as "windowMs"
      from outbox.consumer_group g
      where g.window_ms is null or g.seen_at > outbox.clock() - g.window_ms * interval '1 ms'`,
     [bigintOf(leastMs)],
   );
-  return row?.windowMs ?? null;
+  return readRow(rows, { windowMs: orNull(numberCell) }).windowMs;
 }
 
 /** As text, because clients differ in 64-bit numbers. */

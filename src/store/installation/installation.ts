@@ -1,10 +1,6 @@
 import { OutboxError } from '../../core/errors.ts';
+import { flagCell, readRows, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
-
-interface InstallationRow {
-  readonly id: string;
-  readonly same: boolean;
-}
 
 /**
  * A condition on a lane `l`: its snapshot was not taken on this cluster, which has not reached its transactions yet. Never
@@ -29,12 +25,13 @@ export const rowsOfAnotherCluster = `(exists (select from outbox.lane l where ${
  * upgrade): its cursors belong to the transactions of another cluster, and delivering from them could lose or repeat messages.
  */
 export async function readInstallation(sql: Sql): Promise<string> {
-  const [row] = await sql.query<InstallationRow>(
+  const rows = await sql.query<object>(
     `select id, system_identifier = (select system_identifier::text from pg_control_system())
        and database_oid = (select oid from pg_database where datname = current_database())
        and not ${rowsOfAnotherCluster} as same
      from outbox.installation`,
   );
+  const [row] = readRows(rows, { id: textCell, same: flagCell });
   if (row?.same) return row.id;
   throw new OutboxError(
     'OUTBOX_INSTALLATION_MOVED',

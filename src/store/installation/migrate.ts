@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { OutboxError } from '../../core/errors.ts';
+import { flagCell, readRow, readRows, textCell } from '../database/answers.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { packageRoot } from './package-root.ts';
 
@@ -146,10 +147,10 @@ interface AppliedMigration {
 }
 
 async function readApplied(sql: Sql): Promise<readonly AppliedMigration[]> {
-  const [exists] = await sql.query<{ there: boolean }>(
-    `select to_regclass('outbox.migration') is not null as there`,
+  const exists = await sql.query<object>(`select to_regclass('outbox.migration') is not null as there`);
+  if (!readRow(exists, { there: flagCell }).there) return [];
+  const rows = await sql.query<object>(
+    'select name, checksum, compatible from outbox.migration order by name',
   );
-  return exists?.there
-    ? sql.query('select name, checksum, compatible from outbox.migration order by name')
-    : [];
+  return readRows(rows, { name: textCell, checksum: textCell, compatible: flagCell });
 }

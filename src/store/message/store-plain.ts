@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { State } from '../../core/transitions.ts';
+import { orNull, readRow, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 import type { NewMessage, StoreAnswer } from './new-message.ts';
 
@@ -22,6 +23,8 @@ type StoredMany = readonly [
   timed: readonly (readonly [state: State, ownWorkflowId: string | null, dueAtMs: number | null])[] | null,
   unannounced: boolean,
 ];
+
+const storedRow = { stored: orNull(textCell) };
 
 /**
  * Stores messages that cannot be repeats, because they have no ids and refs, and do not expire, by the shortest way, which costs the server half.
@@ -48,15 +51,16 @@ function isPlain({ id, ref, contentType, key, expiresAfterMs, expiresAt }: NewMe
 async function storeOne(sql: Sql, topic: string, message: NewMessage): Promise<StoreAnswer | undefined> {
   const { payload, key, headers, afterMs, at } = message;
   const newId = uuidV7();
-  const [row] = await sql.query<{ stored: string | null }>(
+  const rows = await sql.query<object>(
     `select outbox.store_one($1::text, $2::text, $3::text, $4::text::jsonb, $5::float8, $6::text::timestamptz,
        $7::text::uuid) as stored`,
     [topic, payload, key ?? null, headersOf(headers) || null, afterMs ?? null, at ?? null, newId],
   );
-  if (row === undefined || row.stored === null) return undefined;
-  const [id, workflowId, state, dueAtMs, unannounced = false] = row.stored.startsWith('[')
-    ? (JSON.parse(row.stored) as StoredOne)
-    : ([newId, row.stored, 'ready', null] as const);
+  const { stored } = readRow(rows, storedRow);
+  if (stored === null) return undefined;
+  const [id, workflowId, state, dueAtMs, unannounced = false] = stored.startsWith('[')
+    ? (JSON.parse(stored) as StoredOne)
+    : ([newId, stored, 'ready', null] as const);
   const dueAt = dateOf(dueAtMs);
   return { n: 1, id, workflowId, state, dueAt, duplicate: false, unannounced, refusal: null };
 }
@@ -67,20 +71,21 @@ async function storeMany(
   messages: readonly NewMessage[],
 ): Promise<readonly StoreAnswer[] | undefined> {
   const ids = messages.map(uuidV7);
-  const [row] = await sql.query<{ stored: string | null }>(
+  const rows = await sql.query<object>(
     `select outbox.store_many($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text) as stored`,
     [
       topic,
       ids.join(','),
       messages.map(({ payload }) => payload).join(separator),
-      listOf(messages, ({ key }) => key),
-      listOf(messages, ({ headers }) => headersOf(headers)),
-      listOf(messages, ({ afterMs }) => afterMs?.toString()),
-      listOf(messages, ({ at }) => at),
+      listCell(messages, ({ key }) => key),
+      listCell(messages, ({ headers }) => headersOf(headers)),
+      listCell(messages, ({ afterMs }) => afterMs?.toString()),
+      listCell(messages, ({ at }) => at),
     ],
   );
-  if (row === undefined || row.stored === null) return undefined;
-  const [laneWorkflows, lanes, timed, unannounced] = JSON.parse(row.stored) as StoredMany;
+  const { stored } = readRow(rows, storedRow);
+  if (stored === null) return undefined;
+  const [laneWorkflows, lanes, timed, unannounced] = JSON.parse(stored) as StoredMany;
   const laneOf = lanes.split(',');
   return ids.map((id, index) => {
     const [state, ownWorkflowId, dueAtMs] = timed?.[index] ?? (['ready', null, null] as const);
@@ -98,7 +103,7 @@ async function storeMany(
 }
 
 /** `null` if no message has a value. */
-function listOf(
+function listCell(
   messages: readonly NewMessage[],
   valueOf: (message: NewMessage) => string | undefined,
 ): string | null {

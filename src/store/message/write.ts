@@ -1,4 +1,5 @@
 import type { State } from '../../core/transitions.ts';
+import { choiceCell, jsonCell, numberCell, readRow } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 import type { NewMessage, StoreAnswer, StoreRefusal } from './new-message.ts';
 import { storePlain } from './store-plain.ts';
@@ -23,12 +24,12 @@ export async function storeMessages(
 ): Promise<readonly StoreAnswer[]> {
   const stored = await storePlain(sql, topic, messages);
   if (stored !== undefined) return stored;
-  const [row] = await sql.query<{ answers: string }>(
-    'select outbox.store_as_json($1::text, $2::text::jsonb) as answers',
-    [topic, JSON.stringify(messages)],
-  );
-  if (row === undefined) return [];
-  return (JSON.parse(row.answers) as readonly StoreRow[]).map(
+  const rows = await sql.query<object>('select outbox.store_as_json($1::text, $2::text::jsonb) as answers', [
+    topic,
+    JSON.stringify(messages),
+  ]);
+  const { answers } = readRow(rows, { answers: jsonCell });
+  return (answers as readonly StoreRow[]).map(
     ([n, id, workflowId, state, dueAtMs, duplicate, refusal, unannounced]) => ({
       n,
       id,
@@ -45,30 +46,34 @@ export async function storeMessages(
 /** A message by its id, or by its ref within the topic. */
 export type MessageHandle = { readonly id: string } | { readonly ref: string };
 
+const cancelRow = { answer: choiceCell('canceled', 'too-late', 'unknown') };
+
 /** Cancels a message. Provisional until the transaction commits. */
 export async function cancelMessage(
   sql: Sql,
   topic: string,
   handle: MessageHandle,
 ): Promise<'canceled' | 'too-late' | 'unknown'> {
-  const [row] = await sql.query<{ answer: 'canceled' | 'too-late' | 'unknown' }>(
-    `select outbox.cancel($1::text, $2::text, $3::text::uuid) as answer`,
-    [topic, 'ref' in handle ? handle.ref : null, 'id' in handle ? handle.id : null],
-  );
-  return row?.answer ?? 'unknown';
+  const rows = await sql.query<object>(`select outbox.cancel($1::text, $2::text, $3::text::uuid) as answer`, [
+    topic,
+    'ref' in handle ? handle.ref : null,
+    'id' in handle ? handle.id : null,
+  ]);
+  return readRow(rows, cancelRow).answer;
 }
 
 /** Cancels the messages of a key that are not sent, and certainly not published. Provisional until the transaction commits. @returns how many */
 export async function cancelKey(sql: Sql, topic: string, key: string): Promise<number> {
-  const [row] = await sql.query<{ count: number }>(`select outbox.cancel_key($1::text, $2::text) as count`, [
-    topic,
-    key,
-  ]);
-  return row?.count ?? 0;
+  const rows = await sql.query<object>(`select outbox.cancel_key($1::text, $2::text) as count`, [topic, key]);
+  return readRow(rows, { count: numberCell }).count;
 }
 
 /** What the database says of a new due time. `past-expiry`: the message will have expired by then. */
 export type MoveAnswer = 'rescheduled' | 'too-late' | 'unknown' | 'out-of-range' | 'past-expiry';
+
+const moveRow = {
+  answer: choiceCell<MoveAnswer>('rescheduled', 'too-late', 'unknown', 'out-of-range', 'past-expiry'),
+};
 
 /** Moves the due time of a waiting message. Provisional until the transaction commits. */
 export async function rescheduleMessage(
@@ -77,7 +82,7 @@ export async function rescheduleMessage(
   handle: MessageHandle,
   due: { readonly afterMs?: number; readonly at?: string },
 ): Promise<MoveAnswer> {
-  const [row] = await sql.query<{ answer: MoveAnswer }>(
+  const rows = await sql.query<object>(
     `select outbox.move_due($1::text, $2::text, $3::text::uuid, $4::float8 * interval '1 ms', $5::text::timestamptz) as answer`,
     [
       topic,
@@ -87,7 +92,7 @@ export async function rescheduleMessage(
       due.at ?? null,
     ],
   );
-  return row?.answer ?? 'unknown';
+  return readRow(rows, moveRow).answer;
 }
 
 /** The topic of a message, live or archived, for callers that know only its id. */

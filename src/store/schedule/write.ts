@@ -1,3 +1,4 @@
+import { flagCell, jsonCell, orNull, readRow } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 import type { StoreRefusal } from '../message/new-message.ts';
 
@@ -28,7 +29,7 @@ interface StoredSchedule {
 
 /** Stores a repeating message under its name, if its messages can be stored. The pause of an operator stays, a removal does not. */
 export async function storeSchedule(sql: Sql, rule: ScheduleRule): Promise<StoredSchedule> {
-  const [row] = await sql.query<{ changed: boolean; refusal: string | null }>(
+  const rows = await sql.query<object>(
     `with judged as (
        select outbox.refusal(jsonb_strip_nulls(jsonb_build_object('payload', $3::text, 'key', $4::text, 'headers', $5::text::jsonb, 'ref', $11::text)),
          outbox.policy($2::text), null, outbox.clock()) as refusal
@@ -62,21 +63,22 @@ export async function storeSchedule(sql: Sql, rule: ScheduleRule): Promise<Store
       textOf(rule.expiresAfterMs),
     ],
   );
-  if (row === undefined) throw new Error('The database returned no row for a stored schedule.');
-  return {
-    changed: row.changed,
-    refusal: row.refusal === null ? null : (JSON.parse(row.refusal) as StoreRefusal),
-  };
+  const { changed, refusal } = readRow(rows, { changed: flagCell, refusal: orNull(jsonCell) });
+  return { changed, refusal: refusal as StoreRefusal | null };
 }
 
 /** Removes a repeating message; relays delete its row once Temporal has followed. @returns false if there is none */
 export async function removeSchedule(sql: Sql, name: string): Promise<boolean> {
-  const rows = await sql.query(
-    `update outbox.schedule set removed = true, version = version + 1, updated_at = outbox.clock()
-     where name = $1::text and not removed returning 1 as done`,
+  // Some clients return the result of an UPDATE in another form than that of a SELECT.
+  const rows = await sql.query<object>(
+    `with done as (
+       update outbox.schedule set removed = true, version = version + 1, updated_at = outbox.clock()
+       where name = $1::text and not removed returning 1
+     )
+     select exists (select from done) as removed`,
     [name],
   );
-  return rows.length > 0;
+  return readRow(rows, { removed: flagCell }).removed;
 }
 
 /** As text, because clients disagree about which number is a bigint. */

@@ -24,6 +24,15 @@ export const inboxMutations: readonly Mutation[] = [
     title: 'a handler that throws leaves neither effect nor id and is tried again in place',
   },
   {
+    name: 'misread-arrivals-are-new',
+    promise: effectOnce,
+    file: 'src/store/inbox/receive.ts',
+    find: 'return readRow(rows, arrivalsRow).arrivals;',
+    replace: 'try { return readRow(rows, arrivalsRow).arrivals; } catch { return []; }',
+    test: 'test/integration/inbox/unparsed-results.test.ts',
+    title: 'no message counts as new',
+  },
+  {
     name: 'filter-that-fails-has-seen',
     promise: filter,
     file: 'src/inbox/window/filter-in-epoch.ts',

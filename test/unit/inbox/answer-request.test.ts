@@ -15,9 +15,7 @@ function stage(given: Partial<ReceiveOptions<Transaction>> = {}) {
   const told: unknown[] = [];
   const got: ReceivedRequest[] = [];
   const world = { work: async (): Promise<unknown> => undefined };
-  database.on('outbox.mark_processed', ([, ids]) =>
-    Array.isArray(ids) ? ids.map((id: unknown) => ({ id })) : [],
-  );
+  database.on('outbox.mark_processed', ([, ids]) => [{ fresh: JSON.stringify(ids) }]);
   const options: ReceiveOptions<Transaction> = {
     client: database.client,
     group: 'inventory',
@@ -61,7 +59,7 @@ test('the work gets a message as it was sent, once, in the transaction that note
   expect(database.said('outbox.mark_processed')).toEqual([['inventory', [id], [null]]]);
   expect(told).toEqual([]);
 
-  database.on('outbox.mark_processed', () => []);
+  database.on('outbox.mark_processed', () => [{ fresh: '[]' }]);
   expect(await answered(request()), 'it is a repetition').toEqual([204, '', null]);
   expect(got).toHaveLength(1);
 });
@@ -119,7 +117,7 @@ test('work that swallows the error of a statement has failed', async () => {
   const { answered, database, told } = stage();
   database.on('select', ([first]) => {
     if (first === undefined) throw Object.assign(new Error('aborted'), { code: '25P02' });
-    return [{ id: 'x' }];
+    return [{ fresh: '["x"]' }];
   });
 
   expect(await answered(signed('{}').request())).toEqual([500, 'The work failed.', null]);

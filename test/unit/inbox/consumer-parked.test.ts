@@ -13,6 +13,7 @@ const wanted = {
   topic: 'orders',
   key: 'k',
   dueInMs: 0,
+  replace: 'never',
   toldAt: null,
 };
 

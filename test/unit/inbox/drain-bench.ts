@@ -53,7 +53,7 @@ export function begun(
       },
     }),
     body: Buffer.from(JSON.stringify({ n })).toString('base64'),
-    sentAtMs: 1_000,
+    sentAt: 1_000,
     attempts: 2,
     number: 7,
     ...differs,

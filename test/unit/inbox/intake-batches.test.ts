@@ -44,7 +44,9 @@ test('messages that wait for a batch to fill are neither looked up nor marked, a
 
 test('each message of a transaction gets the outcome that the database gives it', async () => {
   const bench = new IntakeBench({ batchSize: 10 });
-  bench.database.on('outbox.receive(', () => [{ arrivals: ['new', 'behind', 'processed', 'kept'] }]);
+  bench.database.on('outbox.receive(', () => [
+    { arrivals: JSON.stringify(['new', 'behind', 'processed', 'kept']) },
+  ]);
 
   const offered = await bench.offer([1, 2, 3, 4].map((n) => numbered(n)));
 
@@ -75,7 +77,9 @@ test('each message of a transaction gets the outcome that the database gives it'
 test('a repeat in the same transaction is kept if the first one was', async () => {
   const confirm = { group: 'shop', receiptTimeout: ['1m'] } as const;
   const bench = new IntakeBench({ batchSize: 10, topicOptions: { confirm } });
-  bench.database.on('outbox.receive(', () => [{ arrivals: ['behind', 'processed', 'new', 'processed'] }]);
+  bench.database.on('outbox.receive(', () => [
+    { arrivals: JSON.stringify(['behind', 'processed', 'new', 'processed']) },
+  ]);
 
   await bench.offer([numbered(1), numbered(1), numbered(2), numbered(2)]);
 
@@ -219,8 +223,8 @@ test('partitions are rejected, failing and remembered separately, and forgotten 
 
 test('a message that cannot be kept in its transaction is not acknowledged', async () => {
   const bench = new IntakeBench({ batchSize: 2 });
-  bench.database.on('outbox.receive_one(', () => []);
-  bench.database.on('outbox.receive(', () => [{ arrivals: ['behind', 'behind'] }]);
+  bench.database.on('outbox.receive_one(', () => [{ stored: null }]);
+  bench.database.on('outbox.receive(', () => [{ arrivals: JSON.stringify(['behind', 'behind']) }]);
   bench.database.on('outbox.park(', () => {
     throw new Error('away');
   });

@@ -61,8 +61,9 @@ export class IntakeBench {
     const group = 'shop';
     const limitMs = 5_000;
     // Every message is new, unless the test says otherwise.
-    database.on('outbox.receive_one(', () => [{}]);
-    database.on('outbox.receive(', () => [{ arrivals: [] }]);
+    database.on('outbox.receive_one(', () => [{ stored: 'true' }]);
+    database.on('outbox.receive(', () => [{ arrivals: '[]' }]);
+    database.on('outbox.read_processed', () => [{ noted: '[]', others: null }]);
     const report = (event: ConsumerEvent): void => void events.push(event);
     const client = new InboxTransactions(database.client, limitMs);
     const {

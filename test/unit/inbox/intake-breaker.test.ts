@@ -126,7 +126,7 @@ test('a batch of known messages does not take the turn of a probe', async () => 
   onTestFinished(() => void vi.useRealTimers());
   await bench.offer([numbered(1)]);
   vi.advanceTimersByTime(1_001);
-  bench.database.on('outbox.read_processed', () => [{ noted: ['id-1', 'id-2'], others: null }]);
+  bench.database.on('outbox.read_processed', () => [{ noted: '["id-1","id-2"]', others: null }]);
 
   const offered = await bench.offer([1, 2].map((n) => numbered(n)));
 
@@ -163,10 +163,10 @@ test('of a transaction only handled messages count against the failures of its k
       },
     });
     await bench.offer([numbered(1, { key: 'a' })]);
-    bench.database.on('outbox.receive_one(', () => []);
-    bench.database.on('outbox.receive(', () => [{ arrivals: [arrival] }]);
+    bench.database.on('outbox.receive_one(', () => [{ stored: null }]);
+    bench.database.on('outbox.receive(', () => [{ arrivals: JSON.stringify([arrival]) }]);
     await bench.offer([numbered(2, { key: 'a' })]);
-    bench.database.on('outbox.receive_one(', () => [{}]);
+    bench.database.on('outbox.receive_one(', () => [{ stored: 'true' }]);
 
     await bench.offer([numbered(3, { key: 'b' })]);
 

@@ -68,7 +68,7 @@ test('a database that does not answer before anything begins pauses the partitio
   expect(bench.intake.failing()).toMatchObject([{ topic: 'orders', attempts: 2 }]);
   expect(bench.tally.inFlight).toBe(0);
   // What the broker offers no more is forgotten.
-  bench.database.on('outbox.read_processed', () => []);
+  bench.database.on('outbox.read_processed', () => [{ noted: '[]', others: null }]);
   await bench.offer([numbered(5)]);
   expect(bench.intake.failing()).toEqual([]);
 });
@@ -207,8 +207,8 @@ test('old marks are cleared once', async () => {
 
 test('a full queue pauses the partition of its next message, after those before it', async () => {
   const bench = new IntakeBench({ maxQueued: 10 });
-  bench.database.on('outbox.receive_one(', () => []);
-  bench.database.on('outbox.receive(', () => [{ arrivals: ['behind'] }]);
+  bench.database.on('outbox.receive_one(', () => [{ stored: null }]);
+  bench.database.on('outbox.receive(', () => [{ arrivals: JSON.stringify(['behind']) }]);
   let count = 10;
   bench.database.on('outbox.count_queue', () => [{ count }]);
   await bench.offer([numbered(1, { key: 'k' })]);
@@ -242,8 +242,9 @@ test('a handler that catches the error of a statement fails, because its transac
   bench.database.on('select', ([first]) => {
     if (first === undefined)
       throw Object.assign(new Error('current transaction is aborted'), { code: '25P02' });
-    return [{}];
+    return [];
   });
+  bench.database.on('outbox.receive_one(', () => [{ stored: 'true' }]);
 
   const offered = await bench.offer([numbered(1)]);
 
@@ -257,8 +258,10 @@ test('a handler that catches the error of a statement fails, because its transac
 test('a message behind its parked key queues there, whatever its own failure', async () => {
   const bench = new IntakeBench({ handler: () => Promise.reject(permanent(new Error('no'))) });
   let asked = 0;
-  bench.database.on('outbox.receive_one(', () => ((asked += 1) === 1 ? [{}] : []));
-  bench.database.on('outbox.receive(', () => [{ arrivals: ['behind'] }]);
+  bench.database.on('outbox.receive_one(', () =>
+    (asked += 1) === 1 ? [{ stored: 'true' }] : [{ stored: null }],
+  );
+  bench.database.on('outbox.receive(', () => [{ arrivals: JSON.stringify(['behind']) }]);
 
   await bench.offer([numbered(1)]);
 

@@ -68,7 +68,7 @@ test('a message of a topic without a handler is skipped and reported with its of
 
 test('messages known to be handled or kept cost no transaction, and both are reported as duplicates', async () => {
   const bench = new IntakeBench();
-  bench.database.on('outbox.read_processed', () => [{ noted: ['id-1', 'id-2'], others: null }]);
+  bench.database.on('outbox.read_processed', () => [{ noted: '["id-1","id-2"]', others: null }]);
   bench.database.on('select 1 from outbox.parked', () => [{}]);
   bench.database.on('select message_id as id from outbox.parked', () => [{ id: 'id-2' }]);
 
@@ -90,8 +90,8 @@ test('the database is asked for duplicates while there are some, and again from 
   await bench.offer([numbered(3), numbered(4)]);
   expect(asked(), 'there was none').toBe(1);
 
-  bench.database.on('outbox.receive_one(', () => []);
-  bench.database.on('outbox.receive(', () => [{ arrivals: ['processed'] }]);
+  bench.database.on('outbox.receive_one(', () => [{ stored: null }]);
+  bench.database.on('outbox.receive(', () => [{ arrivals: JSON.stringify(['processed']) }]);
   await bench.offer([numbered(5)]);
   expect(bench.tally.counts()).toMatchObject({ handled: 4, duplicates: 1 });
   await bench.offer([numbered(6), numbered(7)]);
@@ -199,20 +199,17 @@ test.each([
 );
 
 test('a message that was kept or handled in between is not kept again', async () => {
-  for (const [arrival, count] of [
-    ['processed', 'duplicate'],
-    ['kept', 'duplicate'],
-  ] as const) {
+  for (const arrival of ['processed', 'kept']) {
     const bench = new IntakeBench({ handler: fails(1) });
     let tries = 0;
-    bench.database.on('outbox.receive_one(', () => ((tries += 1) === 1 ? [{}] : []));
-    bench.database.on('outbox.receive(', () => [{ arrivals: [arrival] }]);
+    bench.database.on('outbox.receive_one(', () => [{ stored: (tries += 1) === 1 ? 'true' : null }]);
+    bench.database.on('outbox.receive(', () => [{ arrivals: JSON.stringify([arrival]) }]);
 
     const offered = await bench.offer([numbered(1)]);
 
     expect(offered.acknowledged).toEqual(['1']);
     expect(bench.parked()).toEqual([]);
-    expect(bench.told(count)).toHaveLength(1);
+    expect(bench.told('duplicate')).toHaveLength(1);
   }
 });
 
@@ -245,8 +242,8 @@ test('receipts are sent before the batch ends, for messages whose topic requires
   const confirm = { group: 'shop', receiptTimeout: ['1m'] } as const;
   const source = '/outbox/01234567-89ab-cdef-0123-456789abcdef';
   const bench = new IntakeBench({ topicOptions: { confirm }, handler: fails(3) });
-  bench.database.on('outbox.receive_one(', ([, id]) => (id === 'id-2' ? [] : [{}]));
-  bench.database.on('outbox.receive(', () => [{ arrivals: ['kept'] }]);
+  bench.database.on('outbox.receive_one(', ([, id]) => [{ stored: id === 'id-2' ? null : 'true' }]);
+  bench.database.on('outbox.receive(', () => [{ arrivals: JSON.stringify(['kept']) }]);
 
   await bench.offer([1, 2, 3].map((n) => numbered(n, { headers: { ce_source: source } })));
 
@@ -277,7 +274,7 @@ test('the filter gets handled messages and nothing else', async () => {
   expect(added).toEqual([['id-1']]);
 
   const many = new IntakeBench({ filter, batchSize: 10 });
-  many.database.on('outbox.receive(', () => [{ arrivals: ['new', 'processed', 'new'] }]);
+  many.database.on('outbox.receive(', () => [{ arrivals: JSON.stringify(['new', 'processed', 'new']) }]);
   await many.offer([numbered(4), numbered(5), numbered(6)]);
   expect(added.slice(1)).toEqual([['id-4', 'id-6']]);
 });

@@ -1,0 +1,105 @@
+import pg from 'pg';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { once } from '../../../src/consumer.ts';
+import { clientOf, fromQuery } from '../../../src/index.ts';
+import type { Sql } from '../../../src/store/database/database.ts';
+import { sqlOf } from '../../../src/store/database/transaction.ts';
+import { readProcessed } from '../../../src/store/inbox/processed.ts';
+import { noteArrivals } from '../../../src/store/inbox/receive.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+
+let made: TestDatabase;
+let pool: pg.Pool;
+
+beforeEach(async () => {
+  made = await createTestDatabase();
+  const types = { getTypeParser: () => (text: unknown) => text };
+  pool = new pg.Pool({ connectionString: made.url, types });
+});
+
+afterEach(async () => {
+  await pool.end();
+  await made.drop();
+});
+
+const arriving = (...ids: readonly string[]) => ids.map((id) => ({ id, topic: 't', key: null }));
+
+test('a client that leaves every value as text gets the same answers about arrivals and processed ids', async () => {
+  const asked = <Result>(question: (sql: Sql) => Promise<Result>) =>
+    clientOf(pool).$transaction((tx) => question(sqlOf(tx)));
+  const arrivals = (...ids: readonly string[]) => asked((sql) => noteArrivals(sql, 'g', arriving(...ids)));
+
+  expect(await arrivals('a', 'b')).toEqual(['new', 'new']);
+  expect(await arrivals('a', 'c')).toEqual(['processed', 'new']);
+  expect(await arrivals('c')).toEqual(['processed']);
+  for (const ids of [
+    ['a', 'b', 'x'],
+    ['a', 'x', 'y', 'z'],
+  ]) {
+    const known = await asked((sql) => readProcessed(sql, 'g', ids));
+    expect(known).toEqual(new Set(ids.filter((id) => 'abc'.includes(id))));
+  }
+});
+
+test('a client that leaves every value as text does work once', async () => {
+  let works = 0;
+  const work = async (): Promise<number> => (works += 1);
+  const twice = () => clientOf(pool).$transaction((tx) => once(tx, 'g', 'a', work));
+
+  expect([await twice(), await twice()]).toEqual([{ duplicate: false, result: 1 }, { duplicate: true }]);
+  expect(works).toBe(1);
+});
+
+/** What a client makes of rows. */
+type Change = (rows: readonly object[]) => readonly unknown[];
+
+test.each<readonly [string, Change]>([
+  ['drops rows', () => []],
+  ['returns numbers', (rows) => [rows.length]],
+  ['leaves out the columns', (rows) => rows.map(() => ({}))],
+  ['returns columns by number', (rows) => rows.map((row) => Object.values<unknown>({ ...row }))],
+  ['parses text of JSON', mapping((value) => JSON.parse(value))],
+  ['quotes texts', mapping((value) => JSON.stringify(value))],
+  ['truncates texts', mapping((value) => value.slice(0, 3))],
+  ['changes texts to upper case', mapping((value) => value.toUpperCase())],
+])('through a client that %s, no message counts as new', async (_, changed) => {
+  await clientOf(pool).$transaction((tx) => noteArrivals(sqlOf(tx), 'g', arriving('abcdef', 'b')));
+  const client = await pool.connect();
+  const tx = fromQuery(async (text, values) => changed((await client.query<object>(text, values)).rows));
+  const within = async (question: (sql: Sql) => Promise<unknown>): Promise<unknown> => {
+    await client.query('begin');
+    const outcome = await question(sqlOf(tx)).catch((error: unknown) => error);
+    await client.query('rollback');
+    return outcome;
+  };
+  let works = 0;
+  const outcomes = [
+    await within((sql) => noteArrivals(sql, 'g', arriving('abcdef', 'c'))),
+    await within((sql) => noteArrivals(sql, 'g', arriving('abcdef'))),
+    await within((sql) => readProcessed(sql, 'g', ['abcdef'])),
+    await within(() => once(tx, 'g', 'abcdef', async () => (works += 1))),
+    await within(() => once(tx, 'g', 'new', async () => (works += 1))),
+  ];
+  client.release();
+
+  // What gets through unchanged is told truly.
+  const right: readonly unknown[] = [
+    ['processed', 'new'],
+    ['processed'],
+    new Set(['abcdef']),
+    { duplicate: true },
+    { duplicate: false, result: 1 },
+  ];
+  const unfit: unknown = expect.objectContaining({ code: 'OUTBOX_CLIENT_UNFIT' });
+  expect(outcomes).toEqual(outcomes.map((outcome, n) => (outcome instanceof Error ? unfit : right[n])));
+  expect(outcomes[0]).toEqual(unfit);
+});
+
+function mapping(change: (value: string) => unknown): Change {
+  return (rows) =>
+    rows.map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [name, typeof value === 'string' ? change(value) : value]),
+      ),
+    );
+}
