@@ -72,7 +72,7 @@ begin
   grant select on outbox.migration, outbox.installation, outbox.lane, outbox.bulk_operation, outbox.processed_epoch
     to outbox_consumer;
   -- To recognize a copy of the database, and to keep the ids of live messages; their payloads are not for it.
-  grant select (id, created_at, position, xid) on outbox.message, outbox.log to outbox_consumer;
+  grant select (id, created_at, position, xid, workflow_id) on outbox.message, outbox.log to outbox_consumer;
   -- A bulk operation on what a group keeps is run by its consumers, which also note what of an epoch they have carried on.
   grant update on outbox.bulk_operation, outbox.processed_epoch to outbox_consumer;
   grant select, insert on outbox.audit to outbox_consumer;

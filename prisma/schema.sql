@@ -1287,7 +1287,9 @@ begin
     return;
   end if;
   with recursive page as materialized (
-    select m.id, m.created_at from outbox.message m
+    -- See src/core/chosen-id.ts. Consumers may read neither headers, which say whether the id was chosen, nor the installation.
+    select m.id, m.created_at, array[m.id::text, '/outbox/' || left(m.workflow_id, 36) || '|' || m.id::text] as inbox_ids
+    from outbox.message m
     where m.id > coalesce(v_old.live_to, '00000000-0000-0000-0000-000000000000') order by m.id limit p_limit
   ), present (name) as (
     (select p.consumer_group from outbox.processed p where p.epoch = p_epoch order by p.consumer_group limit 1)
@@ -1299,7 +1301,7 @@ begin
     select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired, p.ended_at
     from page m cross join present g cross join lateral (
       select * from outbox.processed o
-      where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = m.id::text offset 0) p
+      where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = any(m.inbox_ids) offset 0) p
     where m.created_at < v_old.ended_at + interval '1 day' and g.name is not null
     order by p.consumer_group, p.message_id
     on conflict do nothing
@@ -2904,7 +2906,8 @@ begin
   if due > p_now and expires <= due then
     return (1, null, null, null, null, false, outbox.expiry_refusal(expires, due))::outbox.store_result;
   end if;
-  update only outbox.message t set payload = m ->> 'payload', headers = nullif(m -> 'headers', 'null'), expires_at = expires,
+  update only outbox.message t set payload = m ->> 'payload', expires_at = expires,
+    headers = case when t.headers ? 'outbox-id' then outbox.with_chosen_id(m -> 'headers') else nullif(m -> 'headers', 'null') end,
     content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = due, updated_at = outbox.clock(),
     workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else due end
   where t.id = waiting
@@ -3284,7 +3287,8 @@ begin
   end if;
 
   with input as materialized (
-    select x.n, x.m, x.m ->> 'id' is not null as given, coalesce((x.m ->> 'id')::uuid, outbox.uuid_v7()) as id,
+    select x.n, x.m, x.m ->> 'id' is not null as given,
+      x.m ->> 'id' is not null and x.m -> 'unique' is distinct from 'true' as chosen, coalesce((x.m ->> 'id')::uuid, outbox.uuid_v7()) as id,
       coalesce((x.m ->> 'at')::timestamptz, now_at + (x.m ->> 'afterMs')::float8 * interval '1 ms') as due
     from jsonb_array_elements(p_messages) with ordinality x(m, n)
   ), placed as (
@@ -3293,7 +3297,8 @@ begin
     insert into outbox.message as t (id, topic, lane, key, ref, payload, content_type, headers, state, workflow_id, due_at, workflow_due_at,
       expires_at, first_due_at)
     select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
-      coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
+      coalesce(p.m ->> 'contentType', 'application/json'),
+      case when p.chosen then outbox.with_chosen_id(p.m -> 'headers') else nullif(p.m -> 'headers', 'null') end,
       case when p.waits then 'waiting'::outbox.state else 'ready' end,
       outbox.deliverer(installation, p_topic, p.lane, p.id, p.waits and policy.timer = 'workflow'),
       p.due, case when policy.timer = 'lane' or not p.waits then p.due end,
@@ -3662,6 +3667,13 @@ CREATE OR REPLACE FUNCTION outbox.wire_expired(p_wire text)
  STABLE
 AS $function$ select coalesce(outbox.instant_of(substring(p_wire
   from '[{,]"ce_expirytime":"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]{5,18}(?:[Zz]|[+-][0-9]{2}:[0-9]{2}))"')) <= outbox.clock(), false) $function$;
+
+CREATE OR REPLACE FUNCTION outbox.with_chosen_id(headers jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$ select coalesce(nullif(headers, 'null'::jsonb), '{}'::jsonb) || '{"outbox-id": "chosen"}'::jsonb $function$;
 
 CREATE OR REPLACE FUNCTION outbox.worker_died(p_worker bigint)
  RETURNS boolean

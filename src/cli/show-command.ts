@@ -65,7 +65,7 @@ function fieldsOf(details: MessageDetails, message: Shown, withPayload: boolean)
       message.maybePublished ? 'yes: it may be published and can no longer be canceled' : undefined,
     ],
     ['broker', whereabouts(message, details)],
-    ...keptBy.map(({ group, state }) => ['kept', keptIn(group, state, message.id)] as const),
+    ...keptBy.map(({ group, id, state }) => ['kept', keptIn(group, state, id)] as const),
     ['workflow', message.workflowId],
     ['in its UI', details.workflowUrl],
     ['copy of', message.supersedes],

@@ -1,4 +1,5 @@
 import type { Database } from '../store/database/database.ts';
+import { readInboxIds } from '../store/installation/installation.ts';
 import { lagsOf } from '../store/installation/lags.ts';
 import { readRelays } from '../store/installation/relays.ts';
 import { readSettings } from '../store/installation/settings.ts';
@@ -73,9 +74,10 @@ export async function showMessage(
   { groups = [], logs }: OtherPlaces = {},
 ): Promise<MessageDetails | undefined> {
   const wanted = assertId(id);
+  const inboxIds = await readInboxIds(database, wanted);
   const [own, sides, relays] = await Promise.all([
-    readOwn(database, wanted),
-    readSides(database, groups, wanted),
+    readOwn(database, wanted, inboxIds),
+    readSides(database, groups, inboxIds),
     readRelays(database),
   ]);
   const sent = own !== undefined && ['published', 'confirmed'].includes(own.message.state);
@@ -99,7 +101,7 @@ export async function showMessage(
     why: why ?? endedElsewhere,
     timeline: inOrder(ofGroups),
     workflowUrl: null,
-    keptBy: await readKeepers(database, wanted),
+    keptBy: await readKeepers(database, inboxIds),
     delivery: null,
     attempts: [],
     audit: [],
@@ -114,11 +116,15 @@ const endedElsewhere: Why = {
 type OwnDetails = Omit<MessageDetails, 'message' | 'timeline'> & { readonly message: ShownMessage };
 
 /** What the outbox's database has of the message. */
-async function readOwn(database: Database, id: string): Promise<OwnDetails | undefined> {
+async function readOwn(
+  database: Database,
+  id: string,
+  inboxIds: readonly string[],
+): Promise<OwnDetails | undefined> {
   const [message, facts, keptBy, delivery, attempts, audit, settings] = await Promise.all([
     readStoredMessage(database, id),
     readDeliveryFacts(database, id),
-    readKeepers(database, id),
+    readKeepers(database, inboxIds),
     readDelivery(database, id),
     readAttempts(database, id),
     readAudit(database, id),

@@ -945,6 +945,11 @@ create type outbox.store_result as (
   n bigint, id uuid, workflow_id text, state outbox.state, due_at timestamptz, duplicate boolean, refusal jsonb
 );
 
+-- The headers of a message whose id its sender chose: another installation may choose the same one, so its inbox has to tell them apart.
+create function outbox.with_chosen_id(headers jsonb) returns jsonb language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$ select coalesce(nullif(headers, 'null'::jsonb), '{}'::jsonb) || '{"outbox-id": "chosen"}'::jsonb $$;
+
 -- Headers are texts with names that every transport can carry. Some names are reserved for the outbox; of these only two may be
 -- set: outbox-version, the version of the payload, 1 to 1,000,000 as text, without which it has version 1; and outbox-replay-of, the
 -- id of the message that is sent again.
@@ -1214,7 +1219,8 @@ begin
   if due > p_now and expires <= due then
     return (1, null, null, null, null, false, outbox.expiry_refusal(expires, due))::outbox.store_result;
   end if;
-  update only outbox.message t set payload = m ->> 'payload', headers = nullif(m -> 'headers', 'null'), expires_at = expires,
+  update only outbox.message t set payload = m ->> 'payload', expires_at = expires,
+    headers = case when t.headers ? 'outbox-id' then outbox.with_chosen_id(m -> 'headers') else nullif(m -> 'headers', 'null') end,
     content_type = coalesce(m ->> 'contentType', 'application/json'), due_at = due, updated_at = outbox.clock(),
     workflow_due_at = case when t.workflow_id = outbox.message_workflow_id(t.id) then t.workflow_due_at else due end
   where t.id = waiting
@@ -1439,7 +1445,7 @@ $$;
 
 -- Stores messages, all or none. Refusals are returned as data, because an exception would abort the transaction of the
 -- caller. Messages: [{payload, key?, ref?, id?, headers?, contentType?, afterMs?, at?, expiresAfterMs?, expiresAt?}], in the
--- order of sending; a single one may have replace: true, and with it keepDue: true or atMostMs. `policy`: that of the topic, for callers that have read it.
+-- order of sending; `unique` with an id: no other installation has it. A single one may have replace: true, and with it keepDue: true or atMostMs. `policy`: that of the topic, for callers that have read it.
 create function outbox.store(p_topic text, p_messages jsonb, policy outbox.topic default null) returns setof outbox.store_result language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -1491,7 +1497,8 @@ begin
   end if;
 
   with input as materialized (
-    select x.n, x.m, x.m ->> 'id' is not null as given, coalesce((x.m ->> 'id')::uuid, outbox.uuid_v7()) as id,
+    select x.n, x.m, x.m ->> 'id' is not null as given,
+      x.m ->> 'id' is not null and x.m -> 'unique' is distinct from 'true' as chosen, coalesce((x.m ->> 'id')::uuid, outbox.uuid_v7()) as id,
       coalesce((x.m ->> 'at')::timestamptz, now_at + (x.m ->> 'afterMs')::float8 * interval '1 ms') as due
     from jsonb_array_elements(p_messages) with ordinality x(m, n)
   ), placed as (
@@ -1500,7 +1507,8 @@ begin
     insert into outbox.message as t (id, topic, lane, key, ref, payload, content_type, headers, state, workflow_id, due_at, workflow_due_at,
       expires_at, first_due_at)
     select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
-      coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
+      coalesce(p.m ->> 'contentType', 'application/json'),
+      case when p.chosen then outbox.with_chosen_id(p.m -> 'headers') else nullif(p.m -> 'headers', 'null') end,
       case when p.waits then 'waiting'::outbox.state else 'ready' end,
       outbox.deliverer(installation, p_topic, p.lane, p.id, p.waits and policy.timer = 'workflow'),
       p.due, case when policy.timer = 'lane' or not p.waits then p.due end,
@@ -3344,7 +3352,9 @@ begin
     return;
   end if;
   with recursive page as materialized (
-    select m.id, m.created_at from outbox.message m
+    -- See src/core/chosen-id.ts. Consumers may read neither headers, which say whether the id was chosen, nor the installation.
+    select m.id, m.created_at, array[m.id::text, '/outbox/' || left(m.workflow_id, 36) || '|' || m.id::text] as inbox_ids
+    from outbox.message m
     where m.id > coalesce(v_old.live_to, '00000000-0000-0000-0000-000000000000') order by m.id limit p_limit
   ), present (name) as (
     (select p.consumer_group from outbox.processed p where p.epoch = p_epoch order by p.consumer_group limit 1)
@@ -3356,7 +3366,7 @@ begin
     select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired, p.ended_at
     from page m cross join present g cross join lateral (
       select * from outbox.processed o
-      where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = m.id::text offset 0) p
+      where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = any(m.inbox_ids) offset 0) p
     where m.created_at < v_old.ended_at + interval '1 day' and g.name is not null
     order by p.consumer_group, p.message_id
     on conflict do nothing

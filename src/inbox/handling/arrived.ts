@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../brokers/source.ts';
+import { chosenIdHeader } from '../../core/chosen-id.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { isName } from '../../core/options/name.ts';
 import { storableText } from '../../store/inbox/park.ts';
@@ -58,7 +59,7 @@ export function identify<Tx>(incoming: IncomingMessage, routes: RouteTable<Tx>):
     return new Arrived<Tx>(incoming, {
       id:
         isName(id) && id === storableText(id)
-          ? eventId(id, incoming.header('ce_source'))
+          ? eventId(id, incoming.header('ce_source'), incoming.header(chosenIdHeader) !== undefined)
           : positionId(incoming),
       topic: bounded(incoming.header('ce_type') ?? incoming.address),
       route: { kind: 'refused', error },

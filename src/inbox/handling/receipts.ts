@@ -1,3 +1,4 @@
+import { ownId } from '../../core/chosen-id.ts';
 import { pauseAfter } from '../../core/pause-after.ts';
 import { installationOf, type Receipt, receiptIdLimit } from '../../core/receipt.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
@@ -65,7 +66,7 @@ export class Receipts {
   /** Adds a message if its topic asks this group for receipts. @returns whether it does */
   answer<Tx>({ id, incoming, route }: Arrived<Tx>, state: Receipt['state']): boolean {
     if (route.kind !== 'route' || route.topic.rules.confirm?.group !== this.#input.group) return false;
-    this.add({ id, installation: installationOf(incoming.header('ce_source')), state });
+    this.add({ id: ownId(id), installation: installationOf(incoming.header('ce_source')), state });
     return true;
   }
 

@@ -6,7 +6,10 @@
  * spread lacks these three.
  */
 export interface InboxMessage<Payload> {
-  /** The id it was sent with, or `<topic>:<id>` if the handler has an `id` option; handled once per group and id. */
+  /**
+   * Handled once per group and id. The id that its outbox made for it; `/outbox/<installation>|<id>` if its sender chose the id,
+   * because another installation may choose the same; `<topic>:<id>` if the handler has an `id` option.
+   */
   readonly id: string;
   /** Name of the topic. */
   readonly topic: string;

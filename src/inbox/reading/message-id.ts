@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../brokers/source.ts';
+import { chosenIdHeader } from '../../core/chosen-id.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { isName, longestNameBytes } from '../../core/options/name.ts';
 import { readable } from '../../core/reason.ts';
@@ -30,7 +31,11 @@ export function idReader(topic: string, rule: MessageIdRule | undefined): IdRead
     return (message) => {
       const id = checked(message, message.header('ce_id'), 'header ce_id');
       const source = message.header('ce_source');
-      return eventId(id, source === undefined ? source : utf8(message, source, 'header ce_source'));
+      return eventId(
+        id,
+        source === undefined ? source : utf8(message, source, 'header ce_source'),
+        message.header(chosenIdHeader) !== undefined,
+      );
     };
   }
   const { read, name } = readerOf(topic, rule);
@@ -92,12 +97,14 @@ const plainSource = /^[\x20-\x7b\x7d\x7e]*$/;
 
 /**
  * What distinguishes a CloudEvent from all others. Only source and id together are unique, and the ids of many systems
- * count from 1. Those of an outbox are unique by themselves; and without a source there is nothing to tell apart.
+ * count from 1. Those that an outbox has made are unique by themselves, and without a source there is nothing to tell apart.
  *
- * @returns `<source>|<id>`, or a digest of both where that is too long, or ambiguous; the id alone of an outbox's message
+ * @param chosen the header {@link chosenIdHeader} says that the sender of an outbox chose the id
+ * @returns `<source>|<id>`, or a digest of both where that is too long, or ambiguous; the id alone if an outbox made it
  */
-export function eventId(id: string, source: string | undefined): string {
-  if (source === undefined || source === '' || installationOf(source) !== undefined) return id;
+export function eventId(id: string, source: string | undefined, chosen: boolean): string {
+  if (source === undefined || source === '') return id;
+  if (!chosen && installationOf(source) !== undefined) return id;
   const both = `${source}|${id}`;
   if (plainSource.test(source) && Buffer.byteLength(both) <= longestNameBytes) return both;
   return `sha256:${createHash('sha256')

@@ -37,7 +37,7 @@ function kept(both: BothSides): Why | undefined {
   return {
     code: 'kept-by-group',
     text: `${beginning(both)}, but the group ${group} keeps it, ${row.state}. ${explainKept(row).text}`,
-    next: `temporal-outbox inbox show ${both.id} --group ${group}${where}`,
+    next: `temporal-outbox inbox show ${row.id} --group ${group}${where}`,
   };
 }
 

@@ -22,11 +22,11 @@ const withinMs = 3_000;
 export async function readSides(
   sql: Sql,
   others: readonly OtherGroup[],
-  id: string,
+  ids: readonly string[],
 ): Promise<readonly GroupSide[]> {
   const [here, ...there] = await Promise.all([
-    readTraces(sql, id),
-    ...others.map((other) => readOther(other, id)),
+    readTraces(sql, ids),
+    ...others.map((other) => readOther(other, ids)),
   ]);
   const answered = new Set(there.flatMap((side) => (side.kind === 'answered' ? [side.trace.group] : [])));
   const named = new Set(others.map(({ group }) => group));
@@ -36,9 +36,9 @@ export async function readSides(
   return [...mine, ...there];
 }
 
-async function readOther({ group, read }: OtherGroup, id: string): Promise<GroupSide> {
+async function readOther({ group, read }: OtherGroup, ids: readonly string[]): Promise<GroupSide> {
   const asked = read(async (sql, address): Promise<GroupSide> => {
-    const [trace] = await readTraces(sql, id, group);
+    const [trace] = await readTraces(sql, ids, group);
     if (trace === undefined) throw new Error('no answer');
     return { kind: 'answered', trace, elsewhere: address };
   });

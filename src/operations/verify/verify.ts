@@ -2,6 +2,7 @@ import type { LogReader } from '../../core/delivery-log.ts';
 import type { Duration } from '../../core/duration.ts';
 import type { Database, Sql } from '../../store/database/database.ts';
 import { trustRoleLocally } from '../../store/database/own-names.ts';
+import { readInstallationId } from '../../store/installation/installation.ts';
 import { requireMigrated } from '../../store/installation/migrate.ts';
 import { readTopicPolicies } from '../../store/lane/topic-policies.ts';
 import { verifyAudit } from '../../store/verify/audit.ts';
@@ -126,7 +127,12 @@ async function verifyRows(
     invariants.push(
       resultOf(
         'I4 passed is handled',
-        await verifyPassed(sql, places, await knownIds(inbox, group), durationOf('grace', grace, 60_000)),
+        await verifyPassed(
+          sql,
+          places,
+          await knownIds(inbox, group, await readInstallationId(sql)),
+          durationOf('grace', grace, 60_000),
+        ),
       ),
     );
   const read = new Set(topics.map(({ topic }) => topic));

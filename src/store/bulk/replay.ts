@@ -1,3 +1,4 @@
+import { withoutChosenId } from '../../core/chosen-id.ts';
 import { type Author, type Round, writeAudit } from '../audit/audit.ts';
 import type { Sql } from '../database/database.ts';
 import { filterValues, matchesSql } from '../message/list.ts';
@@ -180,7 +181,7 @@ function copyOf({ id, key, payload, contentType, headers }: Original): NewMessag
     payload,
     ...(key !== null && { key }),
     ...(contentType !== 'application/json' && { contentType }),
-    headers: { ...headers, 'outbox-replay-of': id },
+    headers: { ...withoutChosenId(headers), 'outbox-replay-of': id },
   };
 }
 

@@ -1,3 +1,4 @@
+import { chosenIdHeader } from '../../core/chosen-id.ts';
 import type { KeptState } from '../../core/parked-states.ts';
 import { type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -81,5 +82,7 @@ export async function editKept(
 
 /** Who edits a message wants it handled, also after its expiry. */
 function lasting(headers: Readonly<Record<string, string>> | null | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => name !== 'ce_expirytime'));
+  return Object.fromEntries(
+    Object.entries(headers ?? {}).filter(([name]) => name !== 'ce_expirytime' && name !== chosenIdHeader),
+  );
 }

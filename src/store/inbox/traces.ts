@@ -35,23 +35,30 @@ interface TraceRow {
   readonly at: Date | null;
   readonly effect: 'committed' | 'expired' | 'none';
   readonly endedAt: Date | null;
-  readonly kept: boolean;
-  readonly audited: boolean;
+  /** The id by which the group keeps it. */
+  readonly kept: string | null;
+  /** The id by which operators changed it. */
+  readonly audited: string | null;
 }
 
 /**
  * What groups of this database know of a message.
  *
+ * @param ids by which they may know it
  * @param group only this one, whether the database knows it or not; `undefined`: all that it knows
  */
-export async function readTraces(sql: Sql, id: string, group?: string): Promise<readonly GroupTrace[]> {
+export async function readTraces(
+  sql: Sql,
+  ids: readonly string[],
+  group?: string,
+): Promise<readonly GroupTrace[]> {
   const rows = await sql.query<TraceRow>(
     `with recursive ${keepingGroups}, names as (
        select name from keeping where $2::text is null and name is not null
        union select consumer_group from outbox.consumer_group where $2::text is null and consumer_group <> ''
        union select $2::text where $2::text is not null
      )
-     select n.name as "group", g.consumer_group is not null or k.kept or a.audited or o.epoch is not null as known,
+     select n.name as "group", g.consumer_group is not null or k.kept is not null or a.audited is not null or o.epoch is not null as known,
        g.window_ms::float8 as "windowMs", o.epoch::text as epoch, o.processed_at as at, o.effect,
        case when o.ended_at < 'infinity' then o.ended_at end as "endedAt", k.kept, a.audited
      from names n
@@ -59,29 +66,27 @@ export async function readTraces(sql: Sql, id: string, group?: string): Promise<
        left join lateral (select p.epoch, p.processed_at, p.ended_at,
            case when p.ended_at = 'infinity' then 'none' when p.expired then 'expired' else 'committed' end as effect
          from outbox.processed p
-         where p.consumer_group = n.name and p.message_id = $1 order by p.epoch desc limit 1) o on true
-       cross join lateral (select exists (select from outbox.parked p
-         where p.consumer_group = n.name and p.message_id = $1) as kept) k
-       cross join lateral (select exists (select from outbox.audit e
-         where e.consumer_group = n.name and e.inbox_id = $1) as audited) a
+         where p.consumer_group = n.name and p.message_id = any($1::text[]) order by p.epoch desc limit 1) o on true
+       left join lateral (select p.message_id as kept from outbox.parked p
+         where p.consumer_group = n.name and p.message_id = any($1::text[]) limit 1) k on true
+       left join lateral (select e.inbox_id as audited from outbox.audit e
+         where e.consumer_group = n.name and e.inbox_id = any($1::text[]) limit 1) a on true
      order by 1`,
-    [id, group ?? null],
+    [[...ids], group ?? null],
   );
-  return Promise.all(rows.map((row) => traceOf(sql, id, row)));
+  return Promise.all(rows.map((row) => traceOf(sql, row)));
 }
 
 async function traceOf(
   sql: Sql,
-  id: string,
   { audited, group, kept, known, windowMs, epoch, at, effect, endedAt }: TraceRow,
 ): Promise<GroupTrace> {
-  const name = { group, id };
   return {
     group,
     known,
     windowMs,
     processed: epoch === null || at === null ? null : { epoch, at, effect, endedAt },
-    kept: (kept ? await readKeptMessage(sql, name) : undefined) ?? null,
-    audit: audited ? await readKeptAudit(sql, name) : [],
+    kept: (kept === null ? undefined : await readKeptMessage(sql, { group, id: kept })) ?? null,
+    audit: audited === null ? [] : await readKeptAudit(sql, { group, id: audited }),
   };
 }

@@ -1,3 +1,4 @@
+import { chosenId } from '../../core/chosen-id.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { flagCell, readRows, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
@@ -38,4 +39,16 @@ export async function readInstallation(sql: Sql): Promise<string> {
     'This database is a copy: its rows were written in another cluster, or under another database.',
     { details: { installation: row?.id ?? null } },
   );
+}
+
+/** The id of this installation, also where {@link readInstallation} refuses a copy. */
+export async function readInstallationId(sql: Sql): Promise<string> {
+  const [row] = await sql.query<{ id: string }>('select id from outbox.installation');
+  if (row === undefined) throw new Error('The installation has lost its row.');
+  return row.id;
+}
+
+/** The ids by which inboxes may know a message of this installation. */
+export async function readInboxIds(sql: Sql, id: string): Promise<readonly string[]> {
+  return [id, chosenId(await readInstallationId(sql), id)];
 }

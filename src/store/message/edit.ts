@@ -116,7 +116,7 @@ async function supersede(
      ), copy as (
        insert into outbox.message (id, topic, lane, position, key, ref, payload, content_type, headers, state, workflow_id, supersedes, expires_at)
        select outbox.uuid_v7(), o.topic, o.lane, o.position, o.key, o.ref, coalesce($3::text, o.payload), o.content_type,
-         case when $4::boolean then $5::text::jsonb else o.headers end, 'ready', outbox.lane_workflow_id(o.topic, o.lane), o.id, o.expires_at
+         nullif((case when $4::boolean then $5::text::jsonb else o.headers end) - 'outbox-id', '{}'), 'ready', outbox.lane_workflow_id(o.topic, o.lane), o.id, o.expires_at
        from original o
        returning *
      )

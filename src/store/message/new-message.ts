@@ -7,6 +7,8 @@ export interface NewMessage {
   readonly key?: string;
   readonly ref?: string;
   readonly id?: string;
+  /** With `id`: it was made so that no other installation has it. */
+  readonly unique?: true;
   readonly headers?: Readonly<Record<string, string>>;
   /** Set by SQL callers only. */
   readonly contentType?: string;

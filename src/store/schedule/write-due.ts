@@ -88,7 +88,7 @@ async function storeScheduled(
       payload,
       ...(key !== null && { key }),
       ...(ref !== null && { ref }),
-      ...(id !== undefined && { id }),
+      ...(id !== undefined && { id, unique: true as const }),
       // From the time that it stands for, so that a repeat and what is caught up late expire no later.
       ...(expiresAfterMs !== null && { expiresAt: new Date(at.getTime() + expiresAfterMs).toISOString() }),
       headers: { ...headers, schedule: name, 'scheduled-at': at.toISOString() },

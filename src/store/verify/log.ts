@@ -1,6 +1,7 @@
 import type { LogRange, LogRecord } from '../../core/delivery-log.ts';
 import { uuid } from '../../core/uuid.ts';
 import type { Sql } from '../database/database.ts';
+import { readInstallationId } from '../installation/installation.ts';
 
 // The log is copied into temporary tables of one transaction and compared with the rows by joins, whose memory the database
 // bounds, however long the log is. Afterwards nothing of it is left.
@@ -39,8 +40,7 @@ export async function beginVerification(
      from unnest($1::text[], $2::text[]) as t(topic, address)`,
     [topics.map(({ topic }) => topic), topics.map(({ address }) => address), since],
   );
-  const [row] = await sql.query<{ id: string }>('select id from outbox.installation');
-  return row?.id ?? '';
+  return readInstallationId(sql);
 }
 
 /** Copies records into the temporary table. */

@@ -1,3 +1,4 @@
+import { chosenId, ownId } from '../../core/chosen-id.ts';
 import type { Sql } from '../database/database.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
@@ -82,8 +83,8 @@ async function markHandled(sql: Sql, known: KnownIds): Promise<void> {
   }
 }
 
-/** What the inbox of a group knows, in its database. */
-export async function knownIds(inbox: Sql, group: string): Promise<KnownIds> {
+/** What the inbox of a group knows of the messages of an installation, in the group's database. */
+export async function knownIds(inbox: Sql, group: string, installation: string): Promise<KnownIds> {
   const [row] = await inbox.query<{ windowMs: number | null }>(
     'select window_ms::float8 as "windowMs" from outbox.consumer_group where consumer_group = $1',
     [group],
@@ -95,9 +96,9 @@ export async function knownIds(inbox: Sql, group: string): Promise<KnownIds> {
         `select i.id from unnest($2::text[]) as i(id)
          where exists (select from outbox.processed p where p.consumer_group = $1 and p.message_id = i.id)
            or exists (select from outbox.parked k where k.consumer_group = $1 and k.message_id = i.id)`,
-        [group, [...ids]],
+        [group, ids.flatMap((id) => [id, chosenId(installation, id)])],
       );
-      return rows.map(({ id }) => id);
+      return rows.map(({ id }) => ownId(id));
     },
   };
 }

@@ -25,6 +25,17 @@ test.for([
   expect(idOf(undefined, { headers })).toBe(id);
 });
 
+test('an id that the sender of an outbox chose is told apart from the same one of another outbox', () => {
+  const idFrom = (ce_source: string | undefined, chosen = true) =>
+    idOf(undefined, {
+      headers: { ce_id: 'a', ...(ce_source && { ce_source }), ...(chosen && { 'outbox-id': 'chosen' }) },
+    });
+
+  expect(idFrom(outbox)).toBe(`${outbox}|a`);
+  expect(idFrom(outbox, false)).toBe('a');
+  expect(idFrom(undefined)).toBe('a');
+});
+
 test('however long its source and its id, each event has its own id, the same each time', () => {
   const long = 'x'.repeat(511);
   const events = [

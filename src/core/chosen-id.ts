@@ -1,0 +1,24 @@
+import { installationOf } from './receipt.ts';
+
+/**
+ * Header of a message whose id its sender chose. Generated ids are unique, but services that make theirs of the same order
+ * choose the same one: only together with its installation such an id identifies a message.
+ */
+export const chosenIdHeader = 'outbox-id';
+
+/** How an inbox knows a message of an outbox whose id was chosen; as of any other CloudEvent. */
+export function chosenId(installation: string, id: string): string {
+  return `/outbox/${installation}|${id}`;
+}
+
+/** The id of the message in its outbox: {@link chosenId} without the installation. */
+export function ownId(inboxId: string): string {
+  const at = inboxId.lastIndexOf('|');
+  return at >= 0 && installationOf(inboxId.slice(0, at)) !== undefined ? inboxId.slice(at + 1) : inboxId;
+}
+
+/** For a copy, which has an id of its own. */
+export function withoutChosenId(headers: Readonly<Record<string, string>> | null): Record<string, string> {
+  const { [chosenIdHeader]: _, ...rest } = headers ?? {};
+  return rest;
+}
