@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { chosenIdHeader } from '../../core/chosen-id.ts';
 import type { KeptState } from '../../core/parked-states.ts';
 import { type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
@@ -64,6 +65,7 @@ export async function editKept(
     );
     const { result, details } = changed ?? { result: 'unknown' as const, details: null };
     const found = await readEditableKept(sql, name);
+    const other = headers !== undefined && !isDeepStrictEqual(headers, original?.headers);
     await writeAudit(sql, [
       {
         ...author,
@@ -72,7 +74,7 @@ export async function editKept(
         kept: name,
         topic: found?.topic ?? null,
         result: result === 'handled' ? 'too-late' : result,
-        details: details ?? undefined,
+        details: result === 'edited' ? { ...details, headers: { changed: other } } : (details ?? undefined),
       },
     ]);
     if (result === 'edited') return { kind: 'edited', id: copy };

@@ -121,8 +121,8 @@ async function supersede(
        returning *
      )
      select c.id as "copyId", jsonb_build_object('copy', c.id, 'attempts', o.attempts,
-         'payload', jsonb_build_object('before', outbox.sha256(o.payload), 'after', outbox.sha256(c.payload)),
-         'headers', jsonb_build_object('before', outbox.sha256(o.headers::text), 'after', outbox.sha256(c.headers::text))) as details
+         'payload', jsonb_build_object('changed', c.payload is distinct from o.payload),
+         'headers', jsonb_build_object('changed', c.headers is distinct from o.headers)) as details
      from copy c join original o on o.id = c.supersedes`,
     [
       id,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../../src/index.ts';
@@ -6,8 +5,6 @@ import { operations } from '../../../src/operations.ts';
 import { noteArrivals } from '../../../src/store/inbox/receive.ts';
 import { keptFixture } from '../../support/fixtures/kept-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 test('an edited message is superseded by a copy with a new id in its place, which the handler gets', async (end) => {
   const fixture = await keptFixture(end);
@@ -96,7 +93,7 @@ test('the first message of a parked key can be edited, one behind it cannot', as
   expect(await fixture.drain(behind)).toEqual([id, behind]);
 });
 
-test('the audit of an edit has hashes, never a body', async (end) => {
+test('the audit of an edit says what was changed, by nothing that is made of a body', async (end) => {
   const fixture = await keptFixture(end);
   const id = await fixture.keep('first', { state: 'failed', body: Buffer.from('"secret"') });
   const copy = await fixture.operator.inbox.edit({ group: fixture.group, id }, { ...ada, payload: 'hidden' });
@@ -107,10 +104,10 @@ test('the audit of an edit has hashes, never a body', async (end) => {
       action: 'edit',
       id,
       result: 'edited',
-      details: { copy: copy.id, body: { before: sha256('"secret"'), after: sha256('"hidden"') } },
+      details: { copy: copy.id, body: { changed: true }, headers: { changed: false } },
     },
   ]);
-  expect(JSON.stringify(audit)).not.toMatch(/secret|hidden/);
+  expect(JSON.stringify(audit)).not.toMatch(/secret|hidden|[0-9a-f]{64}/);
 });
 
 test('an edit of a version other than the one read is a conflict, and one of two editors wins', async (end) => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Edit, editMessage } from '../../../src/store/message/edit.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
@@ -21,8 +20,6 @@ afterEach(async () => {
   await operator.close();
   await fixture.drop();
 });
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** A fixture whose failed messages keep their keys. */
 async function holdingFixture(): Promise<void> {
@@ -60,7 +57,7 @@ test('an edit sends a corrected copy in place of the failed message', async () =
   });
 });
 
-test('the audit of an edit has hashes and never a payload', async () => {
+test('the audit of an edit says what was changed, by nothing that is made of a payload', async () => {
   await failAll(fixture, ['secret']);
   const { id: copy } = await operator.edit(fixture.idOf('secret'), { ...ada, payload: 'hidden' });
 
@@ -68,9 +65,10 @@ test('the audit of an edit has hashes and never a payload', async () => {
   expect(entry).toMatchObject({ action: 'edit', result: 'edited', id: fixture.idOf('secret') });
   expect(entry?.details).toMatchObject({
     copy,
-    payload: { before: sha256('"secret"'), after: sha256('"hidden"') },
+    payload: { changed: true },
+    headers: { changed: false },
   });
-  expect(JSON.stringify(entry)).not.toMatch(/secret|hidden/);
+  expect(JSON.stringify(entry)).not.toMatch(/secret|hidden|[0-9a-f]{64}/);
 });
 
 test('the text of an edited payload is stored byte for byte', async () => {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { replayMessages } from '../../../src/store/bulk/replay.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
@@ -47,6 +47,24 @@ async function fillEveryTable(): Promise<readonly string[]> {
   await turnLeaf(fixture.database);
   return [...archived, ...passed, ...(await deliver('current'))];
 }
+
+test('after the expunge of an edited message nothing is left from which its payload could be found by trying', async () => {
+  await failAll(fixture, [canary]);
+  const original = fixture.idOf(canary);
+  const { id: copy } = await operator.edit(original, { ...ada, payload: `${canary} edited` });
+  await fixture.drain();
+
+  await operator.expunge({ ids: [original, copy] }, ada);
+
+  const texts = [canary, `${canary} edited`].map((text) => JSON.stringify(text));
+  const made = ['md5', 'sha1', 'sha256'].flatMap((algorithm) =>
+    texts.flatMap((text) => {
+      const hash = createHash(algorithm).update(text).digest();
+      return [hash.toString('hex'), hash.toString('base64url')];
+    }),
+  );
+  for (const text of [canary, ...made]) expect(await tablesWith(fixture.database, text), text).toEqual([]);
+});
 
 test('expunge removes payload and headers of a message wherever it lies, and leaves the rest of its row', async () => {
   const labels = await fillEveryTable();

@@ -30,6 +30,15 @@ export const expungeMutations: readonly Mutation[] = [
     title: everywhere,
   },
   {
+    name: 'edit-leaves-a-hash-of-the-payload',
+    promise: expunged,
+    file: 'src/store/message/edit.ts',
+    find: `'payload', jsonb_build_object('changed',`,
+    replace: `'payload', jsonb_build_object('before', outbox.sha256(o.payload), 'changed',`,
+    test,
+    title: 'after the expunge of an edited message nothing is left from which its payload could be found by trying',
+  },
+  {
     name: 'expunge-of-what-is-waiting',
     promise: expunged,
     file: 'src/store/message/expunge.ts',
