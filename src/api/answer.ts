@@ -4,7 +4,7 @@ import type {
   ServedOperations,
   StoredAnswer,
 } from '../app/operations/served-operations.ts';
-import { OutboxError } from '../core/errors.ts';
+import { errorRules, OutboxError } from '../core/errors.ts';
 import { textOf } from '../core/reason.ts';
 import { isVersion } from '../operations/edit-content.ts';
 import type { Caller } from './authentication.ts';
@@ -72,9 +72,10 @@ export async function answerOf(
       return { status: 200, body: JSON.stringify(value), unfinished };
     } catch (error) {
       if (error instanceof Denied) denied = error;
-      const { body, status } = problemOf(denied?.told ?? error, requestId);
+      const { body, code, status } = problemOf(denied?.told ?? error, requestId);
       if (status >= 500) throw error;
-      return { status, body };
+      // What passes by itself is no answer to keep for a day.
+      return { status, body, unfinished: errorRules[code].retryable };
     }
   };
   const repeated = repeatable(request, operation, caller, given);

@@ -40,7 +40,7 @@ export const errorRules = {
   },
   OUTBOX_CONFLICT: {
     retryable: false,
-    next: 'Read the message again: its state is not the expected one, or another operator or process is changing it.',
+    next: 'Read the message again: its state is not the expected one, or another operator or process has changed it.',
   },
   OUTBOX_DEAD_LETTER_REFUSED: {
     retryable: true,
@@ -122,6 +122,10 @@ export const errorRules = {
   OUTBOX_MESSAGES_EXPIRED: {
     retryable: false,
     next: 'Have the lost messages sent again, and raise the retention of the topic above the longest downtime of a consumer.',
+  },
+  OUTBOX_MESSAGE_BUSY: {
+    retryable: true,
+    next: 'Repeat it in a moment: a relay, a consumer or another transaction has the message in hand.',
   },
   OUTBOX_MESSAGE_UNKNOWN: {
     retryable: false,

@@ -18,8 +18,8 @@ export interface Edited {
 /**
  * Replaces a failed message by a copy with a new id that takes its place in the order, and is delivered at once.
  *
- * @throws OutboxError `OUTBOX_CONFLICT` if it is not or no longer failed, has another version, or is locked by another
- * transaction; `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
+ * @throws OutboxError `OUTBOX_CONFLICT` if it is not or no longer failed, has expired, or has another version;
+ * `OUTBOX_MESSAGE_BUSY` if another transaction holds it; `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
  * `OUTBOX_OPTION_INVALID`; nothing is changed then
  */
 export async function editFailed(
@@ -33,7 +33,7 @@ export async function editFailed(
   assertEditOptions(options);
   const edit = await editOf(await readEditable(database, original), options, check);
   const answer = await editMessage(database, original, edit, author, options.dryRun ?? false);
-  if (answer.kind !== 'edited') throw errorOf(original, answer, edit.expectedVersion);
+  if (answer.kind !== 'edited') throw errorOf(original, answer);
   if (options.dryRun !== true) await wakeLanes(database, [answer]);
   return { id: answer.id, supersedes: original };
 }
@@ -43,8 +43,8 @@ export async function editFailed(
  * its position and is tried now. Its header `ce_id` is the new id, so an edit gives an id to a message without
  * one; a handler with an `id` option still sees the id that this option reads. The copy does not expire, whatever its original did.
  *
- * @throws OutboxError `OUTBOX_CONFLICT` if it is neither, or no longer, has another version, or is held by another operator;
- * `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
+ * @throws OutboxError `OUTBOX_CONFLICT` if it is neither, or no longer, or has another version; `OUTBOX_MESSAGE_BUSY` if it is being tried,
+ * or another operator holds it; `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
  * `OUTBOX_OPTION_INVALID`; nothing is changed then
  */
 export async function editKeptMessage(
@@ -64,27 +64,23 @@ export async function editKeptMessage(
   return { id: answer.id, supersedes: name.id };
 }
 
-function errorOf(
-  id: string,
-  answer: Exclude<EditAnswer, { kind: 'edited' }>,
-  expected: string | undefined,
-): OutboxError {
+function errorOf(id: string, answer: Exclude<EditAnswer, { kind: 'edited' }>): OutboxError {
   switch (answer.kind) {
     case 'unknown':
       return new OutboxError('OUTBOX_MESSAGE_UNKNOWN', `There is no message ${id}.`, { details: { id } });
     case 'refused':
       return new OutboxError(answer.code, answer.message, { details: { ...answer.details, id } });
     case 'conflict': {
-      const { state, version: current } = answer;
-      const held =
-        expected === undefined || expected === current
-          ? 'it has expired, or another transaction holds it'
-          : `it has the version ${current} now, not the expected one`;
+      const { inHand, state, version: current } = answer;
+      const held = inHand
+        ? 'another transaction holds it'
+        : `it has expired, or its version, ${current} now, is not the expected one`;
       const why =
         state === 'failed'
           ? held
           : `only a failed message can be edited, and it is ${state}: ${whatRemains('edit', state)}`;
-      return new OutboxError('OUTBOX_CONFLICT', `The message ${id} was not edited: ${why}.`, {
+      const code = inHand ? 'OUTBOX_MESSAGE_BUSY' : 'OUTBOX_CONFLICT';
+      return new OutboxError(code, `The message ${id} was not edited: ${why}.`, {
         details: { id, state, version: current },
       });
     }
@@ -108,7 +104,8 @@ function keptErrorOf(
       details: { group, id },
     });
   const is = state === null ? '' : ` It is ${state}.`;
-  return new OutboxError('OUTBOX_CONFLICT', `The message ${id} was not edited: ${reasons[kind]}.${is}`, {
+  const code = kind === 'busy' ? 'OUTBOX_MESSAGE_BUSY' : 'OUTBOX_CONFLICT';
+  return new OutboxError(code, `The message ${id} was not edited: ${reasons[kind]}.${is}`, {
     details: { group, id, state, why: kind },
   });
 }

@@ -55,6 +55,7 @@ export function changes<More extends z.ZodRawShape>({
       summary: `${does} By ids, or the one of a topic and ref.`,
       body: several,
       answer: messageAnswers,
+      unfinished: onlyBusy,
       run: async (call, { body }) => ({
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has been parsed by `several`
         answers: await changeSeen(call, body as Named, (target) => made(call, target, body as AuthoredBody)),
@@ -78,6 +79,15 @@ export function changes<More extends z.ZodRawShape>({
       },
     }),
   ];
+}
+
+/** Nothing was done, and something may be done soon. What was done is not to be done twice, so then the answer counts for all. */
+export function onlyBusy(given: object): boolean {
+  const answers: readonly { readonly result: string }[] =
+    'answers' in given && Array.isArray(given.answers) ? given.answers : [];
+  return (
+    answers.some(({ result }) => result === 'busy') && answers.every(({ result }) => refusals.has(result))
+  );
 }
 
 type Named = z.output<z.ZodObject<typeof namedMessages>>;
@@ -142,7 +152,8 @@ function refused(verb: string, id: string, { result, state }: MessageAnswer<stri
       { details: { id } },
     );
   const why = otherwise[result] ?? `it is ${state}: ${whatRemains(verb, state)}`;
-  return new OutboxError('OUTBOX_CONFLICT', `Nothing was done to the message ${id}, because ${why}.`, {
+  const code = result === 'busy' ? 'OUTBOX_MESSAGE_BUSY' : 'OUTBOX_CONFLICT';
+  return new OutboxError(code, `Nothing was done to the message ${id}, because ${why}.`, {
     details: { id, state, result },
   });
 }

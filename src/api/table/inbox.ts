@@ -8,6 +8,7 @@ import { type Call, type Operation, operation } from '../operation.ts';
 import { keptAnswers, keptDetails, keptList, keptQuery } from '../schemas/inbox.ts';
 import { edit, edited, revealed } from '../schemas/messages.ts';
 import { authored, keptText, meaning, page } from '../schemas/values.ts';
+import { onlyBusy } from './changes.ts';
 
 const byName = z.strictObject({ group: keptText, id: keptText });
 const byGroup = z.strictObject({ group: keptText });
@@ -135,6 +136,7 @@ function keptChange(verb: 'discard' | 'expunge' | 'retry', role: Role): Operatio
     params: byGroup,
     body: named,
     answer: keptAnswers,
+    unfinished: onlyBusy,
     run: (call, { body, path: { group } }) =>
       changeSeenKept<KeptAnswer<string>>(call, group, body.ids, (ids) =>
         call.at.inbox[verb]({ group, ids }, call.author(body)),

@@ -23,12 +23,19 @@ export interface EditableMessage {
   readonly headers: Readonly<Record<string, string>> | null;
   /** Changes with every change of the row. */
   readonly version: string;
+  readonly expired: boolean;
 }
 
 export type EditAnswer =
   | { readonly kind: 'edited'; readonly id: string; readonly topic: string; readonly lane: number }
   /** It is not or no longer failed, past its expiry, not of the expected version, or locked by another transaction. */
-  | { readonly kind: 'conflict'; readonly state: State; readonly version: string }
+  | {
+      readonly kind: 'conflict';
+      readonly state: State;
+      readonly version: string;
+      /** Only because of a transaction that holds it. */
+      readonly inHand: boolean;
+    }
   | { readonly kind: 'unknown' }
   | {
       readonly kind: 'refused';
@@ -43,7 +50,8 @@ export const versionSql = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"
 /** The message, live or archived. */
 export async function readEditable(sql: Sql, id: string): Promise<EditableMessage | undefined> {
   const [row] = await sql.query<EditableMessage>(
-    `select topic, lane, state::text as state, payload, content_type as "contentType", headers, ${versionSql} as version
+    `select topic, lane, state::text as state, payload, content_type as "contentType", headers, ${versionSql} as version,
+       coalesce(expires_at <= outbox.clock(), false) as expired
      from outbox.message_all where id = $1::text::uuid`,
     [id],
   );
@@ -72,8 +80,9 @@ export async function editMessage(
     if (refused?.refusal) return { ...refused.refusal, kind: 'refused' };
     const copy = await supersede(sql, id, edit);
     if (copy === undefined) {
-      const { state, version } = (await readEditable(sql, id)) ?? found;
-      return refuse(sql, { kind: 'conflict', state, version }, found.topic);
+      const { expired, state, version } = (await readEditable(sql, id)) ?? found;
+      const inHand = state === 'failed' && !expired && version === (edit.expectedVersion ?? version);
+      return refuse(sql, { kind: 'conflict', state, version, inHand }, found.topic);
     }
     const { copyId, details } = copy;
     await writeAudit(sql, [

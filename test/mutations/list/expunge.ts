@@ -36,7 +36,8 @@ export const expungeMutations: readonly Mutation[] = [
     find: `'payload', jsonb_build_object('changed',`,
     replace: `'payload', jsonb_build_object('before', outbox.sha256(o.payload), 'changed',`,
     test,
-    title: 'after the expunge of an edited message nothing is left from which its payload could be found by trying',
+    title:
+      'after the expunge of an edited message nothing is left from which its payload could be found by trying',
   },
   {
     name: 'expunge-of-what-is-waiting',

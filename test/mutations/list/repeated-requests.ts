@@ -42,6 +42,15 @@ export const repeatedRequestMutations: readonly Mutation[] = [
     title: 'a repeat with the same key gets the first answer, and changes nothing again',
   },
   {
+    name: 'api-busy-stored',
+    promise: once,
+    file: 'src/api/answer.ts',
+    find: 'unfinished: errorRules[code].retryable',
+    replace: 'unfinished: errorRules[code].retryable && status < 400',
+    test: 'test/integration/api/repeats.test.ts',
+    title: 'a refusal because somebody has the message in hand is not the answer of its key',
+  },
+  {
     name: 'api-body-read-before',
     promise: once,
     file: 'src/api/input.ts',

@@ -163,7 +163,7 @@ export class LaneWorld {
       this.#ids.set(copy, id);
       return true;
     } catch (error) {
-      if (error instanceof OutboxError && error.code === 'OUTBOX_CONFLICT') return false;
+      if (error instanceof OutboxError && /_CONFLICT$|_BUSY$/.test(error.code)) return false;
       throw error;
     }
   }
