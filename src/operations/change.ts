@@ -5,6 +5,7 @@ import {
   type Change,
   changeLocked,
   messagesPerTransaction,
+  type Round,
   transactOrRehearse,
 } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
@@ -115,11 +116,15 @@ async function changePatiently<Answer extends MessageAnswer<string> | KeptAnswer
     let left = ids.slice(start, start + messagesPerTransaction);
     while (left.length > 0) {
       const [asked, last] = [left, performance.now() >= triedUntil];
-      const round = await transactOrRehearse(database, options.dryRun ?? false, (sql) =>
+      // Nobody waits for a message that this change has done while it waits for another one.
+      const undone = (round: Round<Answer>): boolean => database.inOne === true && round.busy.length > 0;
+      const round = await transactOrRehearse(database, options.dryRun === true || undone, (sql) =>
         changeLocked(sql, asked, change, author, last),
       );
-      for (const answer of round.answers) answers.set(answer.id, answer);
-      left = [...round.busy];
+      if (!undone(round)) {
+        for (const answer of round.answers) answers.set(answer.id, answer);
+        left = [...round.busy];
+      }
       if (left.length > 0) await delay(tryAgainMs);
     }
   }

@@ -69,16 +69,20 @@ class Rehearsed extends Error {
 /**
  * Runs `work` in a transaction; a dry run is rolled back at its end, so that it returns what would happen, and changes
  * nothing.
+ *
+ * @param rehearsal whether it is one, or says so of the result
  */
 export async function transactOrRehearse<Result>(
   database: Database,
-  rehearsal: boolean,
+  rehearsal: boolean | ((result: Result) => boolean),
   work: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
-  if (!rehearsal) return database.transaction(work);
+  if (rehearsal === false) return database.transaction(work);
   try {
-    return await database.transaction<never>(async (sql) => {
-      throw new Rehearsed(await work(sql));
+    return await database.transaction(async (sql) => {
+      const result = await work(sql);
+      if (rehearsal === true || rehearsal(result)) throw new Rehearsed(result);
+      return result;
     });
   } catch (error) {
     if (error instanceof Rehearsed) return error.answer as Result;

@@ -20,6 +20,8 @@ export interface Database extends Transactions {
    */
   openSession(channel: string, onNotify: (payload: string) => void): Promise<Session>;
   close(): Promise<void>;
+  /** True: its transactions are parts of one, and a lock that a part leaves lasts until the end of all. @defaultValue false */
+  readonly inOne?: boolean | undefined;
 }
 
 /**

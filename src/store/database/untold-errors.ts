@@ -11,6 +11,7 @@ export function withUntoldErrors(database: Database): Database {
     transaction: (work) => database.transaction((sql) => work(untoldRows(sql))),
     openSession: (channel, onNotify) => database.openSession(channel, onNotify),
     close: () => database.close(),
+    inOne: database.inOne,
   };
 }
 

@@ -12,7 +12,7 @@ export interface OneTransaction {
  * Runs `work` on a database whose statements and transactions are all parts of one transaction: either everything that it did is
  * committed, or nothing. A part that fails, or is rehearsed, is undone alone.
  *
- * For work that waits for nobody: its locks last until the end.
+ * Its locks last until the end, so work that waits undoes first what it has locked: see {@link Database.inOne}.
  */
 export function withinOne<Result>(
   database: Database,
@@ -37,6 +37,7 @@ function partsOf(database: Database, sql: Sql): Database {
     transaction: (work) => turns.take(() => asPart(sql, work)),
     openSession: (channel, onNotify) => database.openSession(channel, onNotify),
     close: async () => undefined,
+    inOne: true,
   };
 }
 

@@ -3,6 +3,7 @@ import { servedOperations } from '../../../src/app/operations/served-operations.
 import { withinOne } from '../../../src/store/database/within-one.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, auditOf } from '../../support/fixtures/operator.ts';
+import { until } from '../../support/fixtures/until.ts';
 
 let lane: LaneFixture;
 beforeEach(async () => {
@@ -48,6 +49,26 @@ test('what fails or is rehearsed is undone alone, and the rest is committed toge
   });
   await expect(broken).rejects.toThrow('had to stop');
   expect(await lane.states('A')).toEqual(['waiting']);
+  await served.close();
+});
+
+test('while a change waits for a message in other hands, it locks none of its others', async () => {
+  const served = servedOperations({ database: { url: lane.url } });
+  const ids = [await lane.send('A', { afterMs: 3_600_000 }), await lane.send('B', { afterMs: 3_600_000 })];
+  const lock = 'select from only outbox.message where id = $1 for update';
+  const [holder, other] = [await lane.begin(), await lane.begin()];
+  await holder.query(lock, [ids[1]]);
+  const changed = served.run('change', (at) => at.cancel({ ids }, ada));
+
+  const waiting = `select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'
+    and query like '%savepoint part'`;
+  await until(async () => (await lane.database.query(waiting)).length > 0);
+  await other.query(`set local lock_timeout = '1s'`);
+  await other.query(lock, [ids[0]]);
+  await other.rollback();
+  await holder.rollback();
+
+  expect((await changed).map(({ id }) => id)).toEqual(ids);
   await served.close();
 });
 

@@ -51,6 +51,15 @@ export const repeatedRequestMutations: readonly Mutation[] = [
     title: 'a refusal because somebody has the message in hand is not the answer of its key',
   },
   {
+    name: 'api-change-locks-while-it-waits',
+    promise: once,
+    file: 'src/store/database/within-one.ts',
+    find: '    inOne: true,\n',
+    replace: '',
+    test: 'test/integration/api/one-transaction.test.ts',
+    title: 'while a change waits for a message in other hands, it locks none of its others',
+  },
+  {
     name: 'api-body-read-before',
     promise: once,
     file: 'src/api/input.ts',
