@@ -22,7 +22,17 @@ export function repeatable(
       'OUTBOX_REQUEST_INVALID',
       'An Idempotency-Key has 1 to 200 visible ASCII characters.',
     );
-  const asked = JSON.stringify([name, given.path, given.query, given.body, request.headers.get('if-match')]);
+  const asked = JSON.stringify([
+    name,
+    given.path,
+    given.query,
+    given.body,
+    request.headers.get('if-match'),
+    // An answer is for those who may have it: names need not be unique, and rights may have changed since.
+    caller.role,
+    caller.payloads,
+    caller.topics?.toSorted(),
+  ]);
   return { actor: caller.name, key, digest: createHash('sha256').update(asked).digest('base64url') };
 }
 

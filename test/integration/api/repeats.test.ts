@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { failAll } from '../../support/fixtures/operator.ts';
-import { type ApiBench, expectProblem, openApi } from './api-bench.ts';
+import { type ApiBench, adam, expectProblem, olga, openApi } from './api-bench.ts';
 
 let bench: ApiBench;
 beforeEach(async () => {
@@ -42,4 +42,31 @@ test('a refusal because somebody has the message in hand is not the answer of it
   expect(repeated.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect(repeated[1]?.body).toMatchObject({ answers: [{ result: 'canceled' }, { result: 'canceled' }] });
   expect((await ask()).map(({ text }) => text)).toEqual(repeated.map(({ text }) => text));
+});
+
+test.for([
+  ['limited to another topic', { topics: ['refunds'] }],
+  ['of another role', { role: 'admin' }],
+  ['without the right to payloads', { payloads: false }],
+] as const)('the answer to a caller is not told to one of its name %s', async ([, rights]) => {
+  const id = await bench.lane.send('A', later);
+  const ask = { body: { after: '2h' }, headers: { 'idempotency-key': 'k' } };
+  const path = `/messages/${id}/reschedule`;
+  expect((await bench.post(path, ask)).status).toBe(200);
+  expect((await bench.post(path, { ...ask, as: { ...olga } })).status).toBe(200);
+
+  const other = await bench.post(path, { ...ask, as: { ...olga, ...rights } });
+
+  expectProblem(other, 422, 'OUTBOX_REQUEST_REPEATED');
+  const asAdmin = await bench.post('/pause', { ...ask, body: { topic: 'orders', timeout: 0 }, as: adam });
+  expect(asAdmin.status, 'the keys of other names are other keys').toBe(200);
+});
+
+test('the order in which the topics of a caller are named is not a part of its request', async () => {
+  const id = await bench.lane.send('A', later);
+  const ask = (topics: readonly string[]) =>
+    bench.post(`/messages/${id}/cancel`, { as: { ...olga, topics }, headers: { 'idempotency-key': 'k' } });
+  const first = await ask(['orders', 'refunds']);
+  expect(first.status).toBe(200);
+  expect((await ask(['refunds', 'orders'])).text).toBe(first.text);
 });
