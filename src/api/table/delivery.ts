@@ -131,7 +131,7 @@ export const deliveryRoutes: readonly Operation[] = [
     summary: `${asSentence(operationTexts.verify)} Looks back an hour, at most a week.`,
     role: 'admin',
     allTopics: true,
-    way: 'wait',
+    way: 'long',
     body: z.strictObject({
       since: meaning(z.exactOptional(givenTime), optionTexts.since, timeForm),
       grace: meaning(z.exactOptional(span), optionTexts.grace, spanForm),
@@ -157,7 +157,7 @@ export const deliveryRoutes: readonly Operation[] = [
     summary: asSentence(operationTexts.adopt),
     role: 'admin',
     allTopics: true,
-    way: 'wait',
+    way: 'long',
     once: true,
     body: z.strictObject({
       newInstallation: meaning(z.exactOptional(z.boolean()), optionTexts.newInstallation),

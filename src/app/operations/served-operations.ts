@@ -5,7 +5,7 @@ import { type AuditEntry, writeAudit } from '../../store/audit/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { untoldRows, withUntoldErrors } from '../../store/database/untold-errors.ts';
 import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
-import { withinOne } from '../../store/database/within-one.ts';
+import { withinOne, withLimits } from '../../store/database/within-one.ts';
 import type { MessageFilter } from '../../store/message/list.ts';
 import { readKeptTopicsOf, readTopicsOf } from '../../store/message/topics-of.ts';
 import {
@@ -39,8 +39,9 @@ export interface RequestOperations extends Omit<Operations, 'close'> {
  * - `read`: one transaction, in which the server refuses every write.
  * - `change`: one transaction, with everything that belongs to it.
  * - `wait`: as many as it needs, because it waits for relays. What it does may be repeated.
+ * - `long`: the same, for statements that may take as long as the tables are large.
  */
-export type RequestWay = 'read' | 'change' | 'wait';
+export type RequestWay = 'read' | 'change' | 'wait' | 'long';
 
 /** What a reader may be told. */
 export interface Sight {
@@ -79,10 +80,10 @@ export interface ServedOperations {
 }
 
 /** The server ends statements that take longer. A bulk operation counts for ten seconds. */
-const statementMs = { read: 5_000, change: 15_000 } as const;
+const usualMs = { read: 5_000, change: 15_000 };
 
 /** Opens them; connections are opened when first needed. */
-export function servedOperations(config: OperationsConfig): ServedOperations {
+export function servedOperations(config: OperationsConfig, statementMs = usualMs): ServedOperations {
   let opened: OperatorDatabase | undefined;
   const on = <Result>(work: (database: Database) => Promise<Result>): Promise<Result> => {
     opened ??= operatorDatabase(addressOf(config));
@@ -92,8 +93,13 @@ export function servedOperations(config: OperationsConfig): ServedOperations {
   };
   const within = <Result>(way: RequestWay, work: (at: Database) => Promise<Result>): Promise<Result> =>
     on((database) =>
-      way === 'wait'
-        ? work(database)
+      way === 'wait' || way === 'long'
+        ? work(
+            withLimits(database, {
+              lockMs: statementMs.change,
+              ...(way === 'wait' && { statementMs: statementMs.change }),
+            }),
+          )
         : withinOne(database, { readOnly: way === 'read', statementMs: statementMs[way] }, work),
     );
   return {
@@ -140,9 +146,10 @@ function firstAnswer(earlier: EarlierRequest): StoredAnswer | undefined {
   );
 }
 
-/** The server has canceled a statement at its limit. */
+/** The server has canceled a statement at its limit, or at that of its locks. */
 function tookTooLong(error: unknown): OutboxError | undefined {
-  if (!(error instanceof Error && 'code' in error && error.code === '57014')) return undefined;
+  if (!(error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '55P03')))
+    return undefined;
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'A statement took too long and was ended.', {
     cause: error,
   });

@@ -69,6 +69,15 @@ export const repeatedRequestMutations: readonly Mutation[] = [
     title: 'while a change waits for a message in other hands, it locks none of its others',
   },
   {
+    name: 'api-waits-without-a-limit',
+    promise: 'No request waits for a lock for ever',
+    file: 'src/store/database/within-one.ts',
+    find: '      await sql.query(limits);\n',
+    replace: '',
+    test: 'test/integration/api/statement-limits.test.ts',
+    title: 'a pause',
+  },
+  {
     name: 'api-body-read-before',
     promise: once,
     file: 'src/api/input.ts',
