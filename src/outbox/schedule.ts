@@ -1,8 +1,8 @@
-import { isCron } from '../core/cron.ts';
+import { readCron } from '../core/cron.ts';
 import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { optionTable, readOption } from '../core/options/option-table.ts';
-import type { Reader } from '../core/options/reader.ts';
+import { misfit, type Reader } from '../core/options/reader.ts';
 import { duration, matching, oneOf, optional, unchecked, value, where } from '../core/options/values.ts';
 import { assertTopic, type Topic } from '../core/topic.ts';
 import { partOf } from '../store/database/pending-writes.ts';
@@ -15,7 +15,8 @@ import { prepare } from './prepare.ts';
 export interface CronOptions {
   /**
    * Five fields: minute, hour, day of the month, month, day of the week, with `*`, lists, ranges, steps and English names such as
-   * `MON`. Not both days restricted: cron programs disagree about what that means.
+   * `MON`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. Not both days restricted: cron programs disagree about what
+   * that means. A line that never occurs is refused.
    */
   readonly cron: string;
   /**
@@ -74,13 +75,18 @@ export type UnscheduleAnswer = 'removed' | 'unknown';
 const textOnly = (wanted: string, test: (text: string) => boolean): Reader<string> =>
   value(wanted, (given) => (typeof given === 'string' && test(given) ? given : undefined));
 
+/** Reads a line as it is stored. */
+const cronLine: Reader<string> = {
+  wanted: 'a cron line',
+  read(given, option) {
+    const read = typeof given === 'string' ? readCron(given) : { fault: 'must be a text' };
+    if ('fault' in read) throw misfit(option, read.fault, given);
+    return read.line;
+  },
+};
+
 const scheduleOptions = optionTable('schedule', {
-  cron: optional(
-    textOnly(
-      "a cron line of five fields, such as '30 6 * * MON-FRI', with '*' for one of the days at least",
-      isCron,
-    ),
-  ),
+  cron: optional(cronLine),
   timeZone: optional(textOnly("'UTC' or an IANA time zone such as 'Europe/Berlin'", isTimeZone)),
   every: optional(
     where(duration('1s', '365 days'), 'must be whole seconds', (everyMs) => everyMs % 1_000 === 0),

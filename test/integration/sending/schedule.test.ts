@@ -253,6 +253,7 @@ test.for([
   ['an hour that does not exist', { cron: '0 24 * * *' }, 'cron'],
   ['both days restricted', { cron: '0 6 1 * MON' }, 'cron'],
   ['a step of 0', { cron: '*/0 * * * *' }, 'cron'],
+  ['a line that never occurs', { cron: '0 0 31 2 *' }, 'cron'],
   ['a range that runs backwards', { cron: '0 6-4 * * *' }, 'cron'],
   ['an unknown zone', { cron: '0 6 * * *', timeZone: 'Europe/Atlantis' }, 'timeZone'],
   ['an offset as zone', { cron: '0 6 * * *', timeZone: '+01:00' }, 'timeZone'],
@@ -271,6 +272,19 @@ test.for([
     await schedule(tx, 'b', reports, { n: 1 }, secondly);
   });
   expect(await rows()).toMatchObject([{ name: 'b' }]);
+});
+
+test('a cron line is stored with a space between its fields, and a name as its fields', async () => {
+  const put = (cron: string) => commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { cron }));
+  const stored = async () => (await made.database.query('select cron from outbox.schedule'))[0];
+
+  expect(await put('0  6 * * 7')).toBe('scheduled');
+  expect(await stored()).toEqual({ cron: '0 6 * * 7' });
+  expect(await put('@daily')).toBe('scheduled');
+  expect(await put('0 0 * * *')).toBe('unchanged');
+  await expect(put('0 24 * * *')).rejects.toThrow(
+    'The option "cron" of schedule must have as hour \'*\', values of 0-23,',
+  );
 });
 
 test('a name, key, header or payload that cannot be stored is refused when it is scheduled', async () => {

@@ -1,7 +1,7 @@
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { expect, test, vi } from 'vitest';
 import { operations } from '../../../src/app/operations/operations.ts';
-import { isCron } from '../../../src/core/cron.ts';
+import { readCron } from '../../../src/core/cron.ts';
 import { schedule, unschedule } from '../../../src/outbox/schedule.ts';
 import { createRepeater, messageScheduleId } from '../../../src/temporal/relay/repeater.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
@@ -217,9 +217,10 @@ test('the server takes every kind of cron line that is not refused, and what is 
     '05 6 * JAN-jun/2,DEC *',
     '0 0 * * SUN,1-5',
     '59 23 * 12 6',
+    '0 0 * * 5-7',
   ];
   for (const cron of lines) {
-    expect(isCron(cron)).toBe(true);
+    expect(readCron(cron)).toMatchObject({ line: cron });
     expect((await repeater.follow({ ...wanted, cron })).length).toBeGreaterThan(0);
     const { info } = await scheduleOf(stage, 'lines').describe();
     await repeater.follow({ ...wanted, cron });

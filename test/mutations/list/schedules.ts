@@ -114,4 +114,13 @@ export const scheduleMutations: readonly Mutation[] = [
     test: 'test/integration/temporal/repeating.test.ts',
     title: 'what differs in Temporal is repaired',
   },
+  {
+    name: 'cron-line-that-never-occurs',
+    promise,
+    file: 'src/core/cron.ts',
+    find: 'first <= (daysOfMonths[month - 1] ?? 0)',
+    replace: 'first <= month + 31',
+    test: 'test/unit/core/cron.test.ts',
+    title: 'the line "0 0 31 2 *" never occurs',
+  },
 ];
