@@ -122,7 +122,9 @@ test('an edit of a version other than the one read is a conflict, and one of two
   );
 
   expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-  expect(ends.find((one) => one.status === 'rejected')?.reason).toMatchObject({ code: expect.stringMatching(/^OUTBOX_(?:CONFLICT|MESSAGE_BUSY)$/) });
+  expect(ends.find((one) => one.status === 'rejected')?.reason).toMatchObject({
+    code: expect.stringMatching(/^OUTBOX_(?:CONFLICT|MESSAGE_BUSY)$/),
+  });
   const other = await fixture.keep('other', { key: null, state: 'failed' });
   await expect(
     inbox.edit({ group, id: other }, { ...ada, payload: 1, expectedVersion }),

@@ -91,7 +91,9 @@ test('when two operators edit the same version one succeeds, and the conflict of
   );
 
   expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-  expect(ends.find((end) => end.status === 'rejected')?.reason).toMatchObject({ code: expect.stringMatching(/^OUTBOX_(?:CONFLICT|MESSAGE_BUSY)$/) });
+  expect(ends.find((end) => end.status === 'rejected')?.reason).toMatchObject({
+    code: expect.stringMatching(/^OUTBOX_(?:CONFLICT|MESSAGE_BUSY)$/),
+  });
   expect((await auditOf(fixture)).map(({ result }) => result).toSorted()).toEqual(['conflict', 'edited']);
   await fixture.drain();
   expect(fixture.broker.log).toHaveLength(1);

@@ -277,11 +277,9 @@ test.for([
 test('a cron line is stored with a space between its fields, and a name as its fields', async () => {
   const put = (cron: string) => commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { cron }));
   const stored = async () => (await made.database.query('select cron from outbox.schedule'))[0];
-
   expect(await put('0  6 * * 7')).toBe('scheduled');
   expect(await stored()).toEqual({ cron: '0 6 * * 7' });
-  expect(await put('@daily')).toBe('scheduled');
-  expect(await put('0 0 * * *')).toBe('unchanged');
+  expect([await put('@daily'), await put('0 0 * * *')]).toEqual(['scheduled', 'unchanged']);
   await expect(put('0 24 * * *')).rejects.toThrow(
     'The option "cron" of schedule must have as hour \'*\', values of 0-23,',
   );

@@ -121,6 +121,6 @@ export const scheduleMutations: readonly Mutation[] = [
     find: 'first <= (daysOfMonths[month - 1] ?? 0)',
     replace: 'first <= month + 31',
     test: 'test/unit/core/cron.test.ts',
-    title: 'the line "0 0 31 2 *" never occurs',
+    title: 'never occurs',
   },
 ];
