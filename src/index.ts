@@ -49,9 +49,10 @@ export {
   clientOf,
   type PoolClient,
   type PoolTransactionClient,
-  type PoolTransactionOptions,
 } from './store/database/pool-client.ts';
 export type { ConnectionPool, PoolConnection } from './store/database/pool-connection.ts';
-export type { IsolationLevel } from './store/database/pool-transaction.ts';
+export type { IsolationLevel, PoolTransactionOptions } from './store/database/pool-transaction.ts';
+export { type Prisma8Client, prisma8 } from './store/database/prisma8.ts';
+export type { Prisma8, Prisma8Queryable } from './store/database/prisma8-parts.ts';
 export { fromQuery, type Transaction } from './store/database/transaction.ts';
 export type { FailedMessage } from './store/message/unnotified.ts';

@@ -54,10 +54,11 @@ export type { OnStalled, StalledGroup } from './relay/on-stalled.ts';
 export type {
   PoolClient,
   PoolTransactionClient,
-  PoolTransactionOptions,
 } from './store/database/pool-client.ts';
 export type { ConnectionPool, PoolConnection } from './store/database/pool-connection.ts';
-export type { IsolationLevel } from './store/database/pool-transaction.ts';
+export type { IsolationLevel, PoolTransactionOptions } from './store/database/pool-transaction.ts';
+export type { Prisma8Client } from './store/database/prisma8.ts';
+export type { Prisma8, Prisma8Queryable } from './store/database/prisma8-parts.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
 export type { FailedMessage } from './store/message/unnotified.ts';

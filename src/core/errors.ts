@@ -22,10 +22,7 @@ export const errorRules = {
     retryable: false,
     next: 'Complete the other change first, by repeating its command.',
   },
-  OUTBOX_CLIENT_UNFIT: {
-    retryable: false,
-    next: 'Have the client return rows as objects by the names of their columns, and text unchanged; with fromQuery, return the rows of a result.',
-  },
+  OUTBOX_CLIENT_UNFIT: { retryable: false, next: 'Return rows as objects by column, and texts unchanged.' },
   OUTBOX_COMMAND_INVALID: {
     retryable: false,
     next: 'Add or correct what is named; `temporal-outbox <command> --help` lists arguments and options.',
@@ -120,7 +117,7 @@ export const errorRules = {
   },
   OUTBOX_NOT_IN_TRANSACTION: {
     retryable: false,
-    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with fromQuery, open one first; with clientOf, wait for every statement. Of a client with an extension of queries, pass the one without it.',
+    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with Prisma 8, that of `transaction(prisma8(db), …)`; with fromQuery, open one first; with clientOf, wait for every statement. Of a client with an extension of queries, pass the one without it.',
   },
   OUTBOX_OPTION_INVALID: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages.' },

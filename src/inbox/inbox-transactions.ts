@@ -2,6 +2,7 @@ import { OutboxError } from '../core/errors.ts';
 import { endIfReadOnly, saysReadOnly } from '../store/database/bad-session.ts';
 import type { Sql, Transactions } from '../store/database/database.ts';
 import { connectionsOf, isPoolClient } from '../store/database/pool-client.ts';
+import { isPrisma8Client } from '../store/database/prisma8.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { limitIdle, shortestIdleMs, type TransactionLimits } from '../store/inbox/receive.ts';
 import type { TransactionClient } from './transaction-client.ts';
@@ -49,7 +50,7 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   /** @param timeoutMs @defaultValue the client's */
   constructor(client: TransactionClient<Tx>, timeoutMs: number | undefined) {
     this.#client = client;
-    this.checksCommits = isPoolClient(client);
+    this.checksCommits = isPoolClient(client) || isPrisma8Client(client);
     this.#timeoutMs = timeoutMs ?? limitOf(client) ?? usualLimitMs;
     // A transaction that may take longer may also be idle for longer.
     this.limits = { idleMs: Math.max(shortestIdleMs, this.#timeoutMs), statementMs: this.#timeoutMs };

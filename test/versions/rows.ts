@@ -1,4 +1,4 @@
-import { nodes, postgres, prisma, typescript } from './table.ts';
+import { candidates, nodes, postgres, prisma, typescript } from './table.ts';
 
 /** Something that is run on one version. */
 export interface Suite {
@@ -82,7 +82,7 @@ const sql = vitest('sql', 'integration', sqlFiles);
 /** The titles are those of `test.each` in these files. */
 const compiled = (line: string): Suite => vitest('package', 'package', ['service'], `TypeScript ${line}`);
 const sent = (line: string): Suite =>
-  vitest('package', 'package', ['prisma-clients'], `with Prisma ${line.split('.')[0] ?? ''},`);
+  vitest('package', 'package', ['prisma-clients', 'prisma-8'], `with Prisma ${line.split('.')[0] ?? ''},`);
 
 /** All rows, in the order of the table. A choice that names nothing has none. */
 export function rows({ only, ci = false }: Choice = {}): readonly Row[] {
@@ -96,7 +96,7 @@ export function rows({ only, ci = false }: Choice = {}): readonly Row[] {
   const others: readonly Row[] = [
     ...postgres.map(({ name, packageVersion }) => row('postgres', name, packageVersion, sql)),
     ...typescript.map(({ name, version }) => row('typescript', name, version, compiled(name))),
-    ...prisma.map(({ name, version }) => row('prisma', name, version, sent(name))),
+    ...[...prisma, ...candidates].map(({ name, version }) => row('prisma', name, version, sent(name))),
   ];
   const all = ci ? ofNode : [...ofNode, ...others];
   return only === undefined ? all : all.filter((one) => isMeant(one, only));

@@ -50,6 +50,9 @@ export const prisma: readonly NeighborLine[] = [
   { name: '7', version: '7.10.0' },
 ];
 
+/** Another client than the versions before it, behind `prisma8`. */
+export const candidates: readonly NeighborLine[] = [{ name: '8', version: '8.0.0-rc.13' }];
+
 /** What package.json says of Node: the lines above from their first releases, and what comes after the last. */
 export function engines(): string {
   return nodes.map(({ first }, n) => `${n === nodes.length - 1 ? '>=' : '^'}${first}`).join(' || ');
@@ -84,6 +87,12 @@ function versionTable(): string {
       named(prisma),
       'sending with plain and extended clients, and those with replicas',
       exact(prisma.map(({ version }) => version)),
+    ],
+    [
+      'Prisma',
+      named(candidates),
+      'sending and consuming with `prisma8`',
+      exact(candidates.map(({ version }) => `${version} of @prisma/orm-postgres`)),
     ],
   ];
   const head = ['', 'versions', 'what is run on each', 'exactly'];

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
+import { isPrisma8, isPrisma8Transaction } from './prisma8-parts.ts';
 
 /**
  * Judges a client where it is given, because it is used much later.
@@ -18,13 +19,18 @@ export function assertPool(given: unknown): void {
   if (['connect', 'query', 'on'].every((method) => has(given, method)) && !has(given, 'release')) return;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    `clientOf takes a Pool of pg, or one like it; a Prisma client is a client already.`,
+    isPrisma8(given)
+      ? 'clientOf takes a Pool of pg, or one like it; wrap a client of Prisma 8 with prisma8(db).'
+      : 'clientOf takes a Pool of pg, or one like it; a Prisma client is a client already.',
     { details: { option: 'pool' } },
   );
 }
 
 function whatIs(given: unknown): string {
   if (given === undefined || given === null) return `${given}: pass a Prisma client, or clientOf(pool)`;
+  if (isPrisma8(given)) return 'a client of Prisma 8: wrap it, as prisma8(db)';
+  if (isPrisma8Transaction(given))
+    return 'a transaction of Prisma 8: pass prisma8(db), made of the client that opened it';
   if (has(given, '$queryRawUnsafe')) return 'a transaction: pass the client that opened it';
   if (has(given, 'connect') && has(given, 'query')) return 'a pool: wrap it, as clientOf(pool)';
   return 'neither a Prisma client nor made by clientOf(pool)';

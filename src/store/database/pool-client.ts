@@ -1,22 +1,13 @@
 import { shared } from '../../core/shared.ts';
 import { assertPool } from './client.ts';
 import { type ConnectionPool, outlive, type PoolConnection } from './pool-connection.ts';
-import { type IsolationLevel, PoolTransaction } from './pool-transaction.ts';
+import {
+  PoolTransaction,
+  type PoolTransactionOptions,
+  usualMaxWaitMs,
+  usualTimeoutMs,
+} from './pool-transaction.ts';
 import type { Transaction } from './transaction.ts';
-
-/** Prisma's defaults. */
-const usualMaxWaitMs = 2_000;
-const usualTimeoutMs = 5_000;
-
-/** Options of one transaction of a {@link PoolClient}. */
-export interface PoolTransactionOptions {
-  /** Milliseconds that it may wait for a connection, and then again for `begin`. @defaultValue 2,000 */
-  readonly maxWait?: number;
-  /** Milliseconds that its work may take before it is rolled back. @defaultValue 5,000 */
-  readonly timeout?: number;
-  /** Isolation level. @defaultValue the database's default */
-  readonly isolationLevel?: IsolationLevel;
-}
 
 /** An open transaction on a pooled connection, for your own statements and for `send`, `cancel`, `once` and others. */
 export interface PoolTransactionClient<Connection extends PoolConnection> extends Transaction {

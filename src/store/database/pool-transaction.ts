@@ -3,14 +3,28 @@ import { OutboxError } from '../../core/errors.ts';
 import { LentConnection } from './lent-connection.ts';
 import type { ConnectionPool, PoolConnection } from './pool-connection.ts';
 
+/** Prisma's defaults. */
+export const usualMaxWaitMs = 2_000;
+export const usualTimeoutMs = 5_000;
+
 /** Isolation levels, with Prisma's names. */
 export type IsolationLevel = 'ReadUncommitted' | 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
 
-const begins: Readonly<Record<IsolationLevel, string>> = {
-  ReadUncommitted: 'begin isolation level read uncommitted',
-  ReadCommitted: 'begin isolation level read committed',
-  RepeatableRead: 'begin isolation level repeatable read',
-  Serializable: 'begin isolation level serializable',
+/** Options of one transaction of a client of `clientOf` or `prisma8`. */
+export interface PoolTransactionOptions {
+  /** Milliseconds that it may wait for a connection, and then again for `begin`. @defaultValue 2,000 */
+  readonly maxWait?: number;
+  /** Milliseconds that its work may take before it is rolled back. @defaultValue 5,000 */
+  readonly timeout?: number;
+  /** Isolation level. @defaultValue the database's default */
+  readonly isolationLevel?: IsolationLevel;
+}
+
+const levels: Readonly<Record<IsolationLevel, string>> = {
+  ReadUncommitted: 'isolation level read uncommitted',
+  ReadCommitted: 'isolation level read committed',
+  RepeatableRead: 'isolation level repeatable read',
+  Serializable: 'isolation level serializable',
 };
 
 /** The server ends a statement at the timeout of its transaction; the answer may arrive this much later. */
@@ -53,7 +67,7 @@ export class PoolTransaction<Connection extends PoolConnection> {
     pool: ConnectionPool<Connection>,
     { isolationLevel, maxWaitMs, timeoutMs }: BeginOptions,
   ): Promise<PoolTransaction<Connection>> {
-    const begin = beginOf(isolationLevel);
+    const begin = isolationLevel === undefined ? 'begin' : `begin ${levelOf(isolationLevel)}`;
     const lent = await LentConnection.of(pool, maxWaitMs);
     try {
       await lent.run(begin, maxWaitMs, `no transaction has begun within ${maxWaitMs} ms`);
@@ -138,14 +152,14 @@ function isPromise(answer: unknown): answer is Promise<unknown> {
   return typeof answer === 'object' && answer !== null && 'then' in answer;
 }
 
-function beginOf(level: IsolationLevel | undefined): string {
-  if (level === undefined) return 'begin';
-  const known: Readonly<Record<string, string>> = begins;
-  const begin = known[level];
-  if (begin !== undefined) return begin;
+/** As SQL. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function levelOf(level: IsolationLevel): string {
+  const known: Readonly<Record<string, string>> = levels;
+  const words = known[level];
+  if (words !== undefined) return words;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    `The option "isolationLevel" is not one of ${Object.keys(begins).join(', ')}.`,
+    `The option "isolationLevel" is not one of ${Object.keys(levels).join(', ')}.`,
     { details: { option: 'isolationLevel' } },
   );
 }
@@ -157,7 +171,7 @@ function over(): OutboxError {
   );
 }
 
-function tooLong(timeoutMs: number): OutboxError {
+export function tooLong(timeoutMs: number): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ROLLED_BACK',
     `The transaction has reached its timeout of ${timeoutMs} ms and is rolled back.`,
@@ -165,9 +179,10 @@ function tooLong(timeoutMs: number): OutboxError {
   );
 }
 
-function failedBefore(): OutboxError {
+export function failedBefore(cause?: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ROLLED_BACK',
     'A statement of the transaction failed, so PostgreSQL rolled it back instead of committing it.',
+    { cause },
   );
 }

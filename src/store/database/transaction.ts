@@ -4,6 +4,7 @@ import { shared } from '../../core/shared.ts';
 import { checkedRows } from './answers.ts';
 import type { Sql } from './database.ts';
 import { mayDivert, requireOne } from './one-transaction.ts';
+import { isPrisma8, isPrisma8Transaction } from './prisma8-parts.ts';
 import { schemaMissing } from './schema-missing.ts';
 
 /**
@@ -57,7 +58,7 @@ export function sqlOf(tx: Transaction): Sql {
   const candidate: { readonly $connect?: unknown; readonly $queryRawUnsafe?: unknown } | null | undefined =
     tx;
   if (typeof candidate?.$queryRawUnsafe !== 'function' || candidate.$connect !== undefined) {
-    throw notInTransaction();
+    throw prisma8Unwrapped(tx) ?? notInTransaction();
   }
   const run = async <Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
     try {
@@ -117,6 +118,17 @@ async function requireOpen(tx: Transaction): Promise<void> {
 /** Clients wrap the server's error. */
 function saysNoTransaction(error: unknown): boolean {
   return layersOf(error).some(({ code }) => code === '25P01');
+}
+
+/** Both are objects of Prisma 8, which the library cannot ask. */
+function prisma8Unwrapped(given: unknown): OutboxError | undefined {
+  const isClient = isPrisma8(given);
+  if (!isClient && !isPrisma8Transaction(given)) return undefined;
+  const what = isClient ? 'client' : 'transaction';
+  return new OutboxError(
+    'OUTBOX_NOT_IN_TRANSACTION',
+    `The first argument is a ${what} of Prisma 8: open the transaction with transaction(prisma8(db), async (tx) => …), and pass its tx.`,
+  );
 }
 
 function notInTransaction(cause?: unknown): OutboxError {

@@ -5,7 +5,15 @@ import { pinned, supported } from '../../../dev/servers/providers/pinned-version
 import { compareVersions, inRange, parseVersion } from '../../../dev/servers/providers/version-range.ts';
 import { tellsFailures } from '../../../src/inbox/handling/failed-operations.ts';
 import { rows } from '../../versions/rows.ts';
-import { engines, nodes, postgres, prisma, typescript, withVersionTable } from '../../versions/table.ts';
+import {
+  candidates,
+  engines,
+  nodes,
+  postgres,
+  prisma,
+  typescript,
+  withVersionTable,
+} from '../../versions/table.ts';
 import { projectRoot } from './project-files.ts';
 
 interface Manifest {
@@ -67,6 +75,9 @@ test('the versions of TypeScript and Prisma are those that the projects of test/
       (name) => manifest(`test/package/projects/${name}`).dependencies?.['@prisma/client'],
     ),
   );
+  expect(candidates.map(({ version: exact }) => exact)).toEqual([
+    manifest('test/package/projects/prisma-8').dependencies?.['@prisma/orm-postgres'],
+  ]);
   expect(manifest('.').peerDependencies?.['@prisma/client']).toBe('^6.19.0 || ^7.0.0');
 });
 
@@ -94,6 +105,8 @@ test('every suite finds the files and tests that it names', () => {
   const sending = read('test/package/prisma-clients.test.ts');
   expect(sending).toContain('with Prisma $version,');
   for (const { name } of prisma) expect(sending).toContain(`version: ${name.split('.')[0]},`);
+  for (const { name } of candidates)
+    expect(read(`test/package/prisma-${name}.test.ts`)).toContain(`with Prisma ${name},`);
 });
 
 test.each([
@@ -102,7 +115,8 @@ test.each([
   ['node:22.12', 1],
   ['node:2', 0],
   ['postgres:15', 1],
-  ['prisma', 2],
+  ['prisma', 3],
+  ['prisma:8', 1],
   ['perl', 0],
 ])('`--only %s` chooses %i versions', (only, count) => {
   expect(rows({ only })).toHaveLength(count);
