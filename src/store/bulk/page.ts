@@ -1,6 +1,7 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import { type Author, messagesPerTransaction } from '../audit/audit.ts';
+import { jsonCell, numberCell, readRow, readRows } from '../database/answers.ts';
 import type { Sql, Transactions } from '../database/database.ts';
 import type { PageCursor } from '../message/list.ts';
 import type { BulkCounts, BulkScope, BulkStanding, BulkState } from './bulk.ts';
@@ -150,27 +151,30 @@ export async function recordPageFailure(
   id: string,
   error: string,
   most: number,
-): Promise<{ readonly state: BulkState; readonly counts: BulkCounts } | undefined> {
-  const [row] = await sql.query<{ readonly state: BulkState; readonly counts: BulkCounts }>(
+): Promise<{ readonly state: BulkState } | undefined> {
+  const [row] = await sql.query<{ readonly state: BulkState }>(
     `update outbox.bulk_operation b set failures = b.failures + 1, last_error = $2::text, updated_at = now(),
        state = case when b.state = 'running' and b.failures + 1 >= $3::integer then 'failed' else b.state end
-     where b.id = $1::uuid returning b.state, b.counts`,
+     where b.id = $1::uuid returning b.state`,
     [id, error, most],
   );
   return row;
 }
 
 async function lockBulk(sql: Sql, id: string): Promise<LockedBulk | undefined> {
-  const [row] = await sql.query<LockedBulk>(
-    `select b.id::text as id, b.consumer_group as "group", b.action, b.arguments, b.filter, b.rate_per_second as "ratePerSecond", b.state, b.counts, b.walked,
+  // The consumers of a group run its operations on their own clients, so the row is one text.
+  const rows = await sql.query<object>(
+    `select to_json(x)::text as bulk from (
+     select b.id::text as id, b.consumer_group as "group", b.action, b.arguments, b.filter, b.rate_per_second as "ratePerSecond", b.state, b.counts, b.walked,
        json_build_object('actor', b.actor, 'reason', b.reason, 'bulkId', b.id) as author, b.selected_until::text as "selectedUntil",
        json_build_object('position', b.walked_position::text, 'id', b.walked_id) as cursor, b.pending as "pendingIds",
        coalesce(b.pending_since < clock_timestamp() - $2::float8 * interval '1 ms', false) as "patienceOver",
        greatest(0, ceil(extract(epoch from (${nextPageAt}) - clock_timestamp()) * 1000))::float8 as "waitMs"
-     from outbox.bulk_operation b where b.id = $1::uuid for update`,
+     from outbox.bulk_operation b where b.id = $1::uuid for update) x`,
     [id, patienceMs],
   );
-  return row;
+  const [row] = readRows(rows, { bulk: jsonCell });
+  return row?.bulk as LockedBulk | undefined;
 }
 
 /** The next messages of the walk; after its end, or if too many are pending, those that others had locked. */
@@ -235,7 +239,7 @@ async function moveOn(
   const counts = add(bulk.counts, answers);
   const done = bulk.state === 'running' && walked && pending.length === 0;
   const locked = pending.length > 0 && (walked || pending.length >= maxPending);
-  const [row] = await sql.query<{ readonly waitMs: number }>(
+  const rows = await sql.query<object>(
     `update outbox.bulk_operation b set walked_position = $2::bigint, walked_id = $3::text, walked = $4::boolean,
        pending = $5::text[], counts = $6::text::jsonb, pending_since = case when $7::boolean then least(b.pending_since, clock_timestamp()) end,
        next_page_at = greatest(${nextPageAt}, clock_timestamp() - interval '1 second')
@@ -261,7 +265,7 @@ async function moveOn(
     kind: done ? 'done' : 'more',
     counts,
     answered: answers.length,
-    waitMs: row?.waitMs ?? 0,
+    waitMs: readRow(rows, { waitMs: numberCell }).waitMs,
     locked,
     lanes: lanesOf(answers),
   };

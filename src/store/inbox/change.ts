@@ -1,5 +1,6 @@
 import type { KeptState } from '../../core/parked-states.ts';
 import type { Change } from '../audit/audit.ts';
+import { jsonCell, orNull, readRows, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 import type { Expunged } from '../message/expunge.ts';
 
@@ -90,8 +91,9 @@ export function keptChange<Result extends string>(
 export const retryKept: KeptChange<KeptRetried> = {
   action: 'retry',
   apply: (sql, group, ids, condition) =>
-    sql.query<KeptChanged<KeptRetried>>(
-      'select r.id, r.result, r.details from outbox.retry_kept_in_order($1, $2::text[], $3::text[], $4::text) r',
+    answered(
+      sql,
+      'select r.id, r.result, r.details::text as details from outbox.retry_kept_in_order($1, $2::text[], $3::text[], $4::text) r',
       [group, [...ids], ...conditionValues(condition)],
     ),
 };
@@ -103,8 +105,9 @@ export const retryKept: KeptChange<KeptRetried> = {
 export const discardKept: KeptChange<'discarded'> = {
   action: 'discard',
   apply: (sql, group, ids, condition) =>
-    sql.query<KeptChanged<'discarded'>>(
-      `select x.id, c.result, c.details from unnest($2::text[]) with ordinality x (id, n)
+    answered(
+      sql,
+      `select x.id, c.result, c.details::text as details from unnest($2::text[]) with ordinality x (id, n)
          cross join lateral outbox.discard_kept($1, x.id, $3::text[], $4::text) c order by x.n`,
       [group, [...ids], ...conditionValues(condition)],
     ),
@@ -117,12 +120,24 @@ export const discardKept: KeptChange<'discarded'> = {
 export const expungeKept: KeptChange<Expunged> = {
   action: 'expunge',
   apply: (sql, group, ids) =>
-    sql.query<KeptChanged<Expunged>>(
-      `select x.id, c.result, c.details from unnest($2::text[]) with ordinality x (id, n)
+    answered(
+      sql,
+      `select x.id, c.result, c.details::text as details from unnest($2::text[]) with ordinality x (id, n)
          cross join lateral outbox.expunge_kept($1, x.id) c order by x.n`,
       [group, [...ids]],
     ),
 };
+
+const changedRow = { id: textCell, result: textCell, details: orNull(jsonCell) };
+
+async function answered<Result extends string>(
+  sql: Sql,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly KeptChanged<Result>[]> {
+  const rows = readRows(await sql.query<object>(text, values), changedRow);
+  return rows as readonly KeptChanged<Result>[];
+}
 
 /** The last two parameters of `outbox.retry_kept_in_order` and `outbox.discard_kept`. */
 function conditionValues({ states, reason }: KeptCondition): readonly unknown[] {
