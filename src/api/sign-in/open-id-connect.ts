@@ -11,6 +11,7 @@ import { personOf, rightsOf } from './granted.ts';
 import { type OpenIdConnectOptions, openIdConnectOptions } from './open-id-connect-options.ts';
 import { Provider } from './provider.ts';
 import { callerOf, digestOf } from './rights.ts';
+import { SpentBeginnings } from './spent-beginnings.ts';
 
 /**
  * Proves people by a sign-in at a provider of OpenID Connect: authorization code with PKCE, state and nonce. It needs
@@ -37,6 +38,7 @@ class SignIn {
   readonly #provider: Provider;
   readonly #sessions: ReturnType<typeof apiSessions>;
   readonly #providerName: () => string;
+  readonly #spent = new SpentBeginnings();
 
   constructor(given: OpenIdConnectOptions) {
     const options = openIdConnectOptions.read(given);
@@ -115,10 +117,10 @@ class SignIn {
     const sealed = cookieOf(request, beginningCookie);
     const secret = this.#options.session.secret();
     const begun = sealed === undefined ? undefined : openBeginning(sealed, secret, this.#providerName());
-    if (begun !== undefined) return begun;
+    if (begun !== undefined && this.#spent.spend(begun.state)) return begun;
     throw new OutboxError(
       'OUTBOX_REQUEST_UNPROVED',
-      'This sign-in was not begun by this browser within ten minutes; begin it again.',
+      'This sign-in was not begun by this browser within ten minutes, or has been used; begin it again.',
     );
   }
 

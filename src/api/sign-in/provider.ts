@@ -18,6 +18,8 @@ export interface ProviderSettings {
 
 /** Seconds for each request to the provider. */
 const timeout = 5;
+/** What the provider publishes is forgotten at most this often, because anybody can make a sign-in fail. */
+const forgottenEveryMs = 60_000;
 /** Seconds by which its clock may differ. */
 const clockDifference = 30;
 
@@ -25,6 +27,7 @@ const clockDifference = 30;
 export class Provider {
   readonly #settings: ProviderSettings;
   #asked: Promise<OpenIdClient.Configuration> | undefined;
+  #forgottenAt = Number.NEGATIVE_INFINITY;
 
   constructor(settings: ProviderSettings) {
     this.#settings = settings;
@@ -76,8 +79,7 @@ export class Provider {
       if (Object.hasOwn(claims, claim) || told === undefined) return claims;
       return { ...(await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
     } catch (error) {
-      // The secret may have been renewed meanwhile.
-      this.#asked = undefined;
+      this.#forget();
       throw signInFailure(error);
     }
   }
@@ -91,6 +93,14 @@ export class Provider {
     return client.buildEndSessionUrl(configuration, {
       ...(back !== undefined && { post_logout_redirect_uri: back }),
     }).href;
+  }
+
+  /** The secret may have been renewed meanwhile. */
+  #forget(): void {
+    const now = performance.now();
+    if (now - this.#forgottenAt < forgottenEveryMs) return;
+    this.#forgottenAt = now;
+    this.#asked = undefined;
   }
 
   #configuration(): Promise<OpenIdClient.Configuration> {

@@ -10,6 +10,15 @@ const byUsers = 'test/integration/api/sign-in/basic-users.test.ts';
 /** Proving callers of the HTTP API. */
 export const signInMutations: readonly Mutation[] = [
   {
+    name: 'a-beginning-used-again',
+    promise,
+    file: 'src/api/sign-in/open-id-connect.ts',
+    find: '&& this.#spent.spend(begun.state)',
+    replace: '&& this.#spent.spend(begun.state) !== undefined',
+    test: byRefusal,
+    title: 'who fails again and again asks the provider once for each beginning',
+  },
+  {
     name: 'sign-in-signature-not-checked',
     promise,
     file: 'src/api/sign-in/provider.ts',

@@ -23,6 +23,8 @@ export interface ForgingProvider {
   readonly key: KeyObject;
   /** The nonce that it was asked for. */
   nonce: string;
+  /** How often each of its paths was asked. */
+  readonly asked: Map<string, number>;
   stop(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ export async function startForgingProvider(): Promise<ForgingProvider> {
     key,
     forge: (right) => right,
     nonce: '',
+    asked: new Map(),
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -71,6 +74,7 @@ export async function startForgingProvider(): Promise<ForgingProvider> {
     return `${text}.${by(text)}`;
   };
   server.on('request', ({ url = '' }, response) => {
+    started.asked.set(url, (started.asked.get(url) ?? 0) + 1);
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(answers[url]?.() ?? {}));
   });

@@ -203,3 +203,19 @@ test('an answer of another provider is refused', async () => {
   back.searchParams.set('iss', 'https://evil.test');
   await expectRefused(browser, `${back.pathname}${back.search}`);
 });
+
+test('who fails again and again asks the provider once for each beginning, and for what it publishes hardly ever', async () => {
+  const browser = browserOf(forging);
+  forging.forge = claims({ exp: now() - 3_600 });
+  forging.asked.clear();
+  const path = await forgedReturn(browser);
+  const cookies = new Map(browser.cookies);
+  for (let round = 0; round < 5; round += 1) {
+    for (const [name, value] of cookies) browser.cookies.set(name, value);
+    await expectRefused(browser, path);
+  }
+  for (let round = 0; round < 5; round += 1) await expectRefused(browser, await forgedReturn(browser));
+
+  expect(forging.asked.get('/token')).toBe(6);
+  expect(forging.asked.get('/.well-known/openid-configuration')).toBeLessThanOrEqual(2);
+});
