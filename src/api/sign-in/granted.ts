@@ -21,6 +21,11 @@ export function personOf(claims: Claims, roles: RolesOfClaim, nameClaim: string)
   return { name, grants: Object.keys(roles.values).filter((value) => told.has(value)) };
 }
 
+/** Whether these claims say who the person is and what it may do: some providers put a part of that into userinfo. */
+export function saysAll(claims: Claims, { claim }: RolesOfClaim, nameClaim: string): boolean {
+  return Object.hasOwn(claims, claim) && claimOf(claims, nameClaim) !== undefined;
+}
+
 /** The rights of the first value in the configuration that the person has: they are not mixed. */
 export function rightsOf(
   grants: readonly string[],

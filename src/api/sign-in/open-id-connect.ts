@@ -7,7 +7,7 @@ import { problemOf, problemType } from '../problem.ts';
 import { requireSameOrigin } from '../same-origin.ts';
 import { type Beginning, beginningSeconds, openBeginning, sealBeginning } from './beginning.ts';
 import { beginningCookie, cookie, cookieOf, sessionCookie } from './cookies.ts';
-import { personOf, rightsOf } from './granted.ts';
+import { personOf, rightsOf, saysAll } from './granted.ts';
 import { type OpenIdConnectOptions, openIdConnectOptions } from './open-id-connect-options.ts';
 import { Provider } from './provider.ts';
 import { callerOf, digestOf } from './rights.ts';
@@ -95,9 +95,11 @@ class SignIn {
 
   async #finish(request: Request): Promise<Response> {
     try {
-      const claim = this.#options.roles.claim;
-      const claims = await this.#provider.finish(new URL(request.url).search, this.#begun(request), claim);
-      const person = personOf(claims, this.#options.roles, this.#options.nameClaim);
+      const { nameClaim, roles } = this.#options;
+      const claims = await this.#provider.finish(new URL(request.url).search, this.#begun(request), (told) =>
+        saysAll(told, roles, nameClaim),
+      );
+      const person = personOf(claims, roles, nameClaim);
       if (person === undefined || person.grants.length === 0) {
         if (person !== undefined) await this.#sessions.noteDenied(person.name);
         throw new OutboxError('OUTBOX_REQUEST_DENIED', 'You have signed in, but you have no rights here.');

@@ -57,10 +57,14 @@ export class Provider {
    * What the provider says about the person who comes back with this code, once everything about it has been checked.
    *
    * @param search of the address that the browser was led to
-   * @param claim asked for by another request if the ID token lacks it
+   * @param enough whether the claims of the ID token are; the others are asked for by another request
    * @throws OutboxError `OUTBOX_REQUEST_UNPROVED`, `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_SERVER_REFUSED`
    */
-  async finish(search: string, { nonce, state, verifier }: Beginning, claim: string): Promise<Claims> {
+  async finish(
+    search: string,
+    { nonce, state, verifier }: Beginning,
+    enough: (claims: Claims) => boolean,
+  ): Promise<Claims> {
     const client = await load();
     const configuration = await this.#configuration();
     const url = new URL(this.#settings.redirectUrl());
@@ -76,7 +80,7 @@ export class Provider {
       if (claims === undefined)
         throw new OutboxError('OUTBOX_REQUEST_UNPROVED', 'The provider proves nobody.');
       const told = configuration.serverMetadata().userinfo_endpoint;
-      if (Object.hasOwn(claims, claim) || told === undefined) return claims;
+      if (enough(claims) || told === undefined) return claims;
       return { ...(await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
     } catch (error) {
       this.#forget();

@@ -10,6 +10,15 @@ const byUsers = 'test/integration/api/sign-in/basic-users.test.ts';
 /** Proving callers of the HTTP API. */
 export const signInMutations: readonly Mutation[] = [
   {
+    name: 'a-name-beside-the-token-unasked',
+    promise,
+    file: 'src/api/sign-in/granted.ts',
+    find: 'return Object.hasOwn(claims, claim) &&',
+    replace: 'return Object.hasOwn(claims, claim) ||',
+    test: byRefusal,
+    title: 'a name that the provider tells beside the ID token is the name of the person',
+  },
+  {
     name: 'a-beginning-used-again',
     promise,
     file: 'src/api/sign-in/open-id-connect.ts',

@@ -23,6 +23,8 @@ export interface ForgingProvider {
   readonly key: KeyObject;
   /** The nonce that it was asked for. */
   nonce: string;
+  /** What it says of the person beside the ID token; `undefined`: nothing. */
+  userinfo: object | undefined;
   /** How often each of its paths was asked. */
   readonly asked: Map<string, number>;
   stop(): Promise<void>;
@@ -45,6 +47,7 @@ export async function startForgingProvider(): Promise<ForgingProvider> {
     key,
     forge: (right) => right,
     nonce: '',
+    userinfo: undefined,
     asked: new Map(),
     async stop() {
       server.closeAllConnections();
@@ -57,10 +60,12 @@ export async function startForgingProvider(): Promise<ForgingProvider> {
       authorization_endpoint: `${issuer}/auth`,
       token_endpoint: `${issuer}/token`,
       jwks_uri: `${issuer}/jwks`,
+      ...(started.userinfo !== undefined && { userinfo_endpoint: `${issuer}/userinfo` }),
       // A provider that would offer everything.
       id_token_signing_alg_values_supported: ['RS256', 'PS256', 'HS256', 'none'],
     }),
     '/jwks': () => ({ keys: [{ kty, n, e, kid: 'one', use: 'sig' }] }),
+    '/userinfo': () => started.userinfo ?? {},
     '/token': () => ({
       access_token: 'token',
       token_type: 'Bearer',

@@ -64,6 +64,23 @@ test('the token that is forged below would be accepted', async () => {
   expect(await browser.who()).toMatchObject({ name: 'u-1', role: 'admin' });
 });
 
+test('a name that the provider tells beside the ID token is the name of the person, also in the audit', async () => {
+  forging.userinfo = {
+    sub: 'u-1',
+    email: 'ada@example.com',
+    email_verified: true,
+    groups: ['outbox-orders'],
+  };
+  const browser = browserOf(forging);
+  expect((await browser.go(await forgedReturn(browser))).status).toBe(200);
+  forging.userinfo = undefined;
+
+  // What the signed token says counts first.
+  expect(await browser.who()).toMatchObject({ name: 'ada@example.com', role: 'admin' });
+  const [entry] = await made.database.query('select actor from outbox.audit order by id desc limit 1');
+  expect(entry).toEqual({ actor: 'ada@example.com' });
+});
+
 const claims =
   (changed: Readonly<Record<string, unknown>>) =>
   (right: Forgery): Forgery => ({ ...right, claims: { ...right.claims, ...changed } });
