@@ -25,11 +25,13 @@ export class Scope {
   }
 
   /**
+   * @param topic `null`: what is of no single topic; `undefined`: there is no such thing, which is not to be in the audit
    * @param unknown the error for what does not exist, which is told for what is of another topic
-   * @throws Denied
+   * @throws Denied, OutboxError
    */
   require(topic: string | null | undefined, unknown: OutboxError): void {
-    if (!this.sees(topic)) throw new Denied('topic', unknown, topic ?? null);
+    if (topic === undefined && this.limited) throw unknown;
+    if (!this.sees(topic)) throw new Denied('topic', unknown, topic);
   }
 
   /** @throws Denied for callers that are limited: what is asked for is of all topics */

@@ -105,7 +105,17 @@ async function changeSeen(
     if (topic === undefined || ref === undefined)
       throw new OutboxError('OUTBOX_REQUEST_INVALID', 'Name messages by "ids", or by "topic" and "ref".');
     // For an unknown ref there is no answer, and so for those of another topic.
-    const answers = scope.sees(topic) ? await change({ topic, ref }) : [];
+    const seen = scope.sees(topic);
+    if (!seen)
+      await at.note({
+        ...author({}),
+        action: 'request',
+        messageId: null,
+        topic,
+        result: 'denied',
+        details: { ref },
+      });
+    const answers = seen ? await change({ topic, ref }) : [];
     if (answers.length === 0) await assertNamesKnown(call, { topic });
     return answers;
   }

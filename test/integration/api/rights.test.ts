@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Caller } from '../../../src/api/authentication.ts';
 import { mayAct } from '../../../src/api/caller.ts';
 import { streamTable } from '../../../src/api/live/streams.ts';
@@ -84,4 +84,33 @@ test('what the table does not name is not there, and not even that is told to no
   expectProblem(await bench.get('/openapi.json', { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
   for (const { path } of streamTable)
     expectProblem(await bench.get(path, { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
+});
+
+test('the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist', async () => {
+  const bench = await openApi();
+  onTestFinished(() => bench.drop());
+  const id = await bench.lane.send('A', { ref: 'r', afterMs: 3_600_000 });
+  const unknown = '00000000-0000-4000-8000-000000000000';
+  const denied = async (): Promise<number> => {
+    const rows = await bench.lane.database.query("select from outbox.audit where result = 'denied'");
+    return rows.length;
+  };
+  const counted: number[] = [];
+  const as = rita;
+  for (const ask of [
+    () => bench.post('/messages/cancel', { as, body: { topic: 'orders', ref: 'r' } }),
+    () => bench.post('/messages/cancel', { as, body: { ids: [id] } }),
+    () => bench.get(`/messages/${id}`, { as }),
+    () => bench.post(`/messages/${id}/cancel`, { as }),
+    () => bench.post('/messages/cancel', { as, body: { ids: [unknown] } }),
+    () => bench.get(`/messages/${unknown}`, { as }),
+    () => bench.post(`/messages/${unknown}/cancel`, { as }),
+    () => bench.get(`/groups/g/kept/${unknown}`, { as }),
+    () => bench.post('/schedules/none/pause', { as }),
+  ]) {
+    const told = await ask();
+    expect([200, 404]).toContain(told.status);
+    counted.push(await denied());
+  }
+  expect(counted).toEqual([1, 2, 3, 4, 4, 4, 4, 4, 4]);
 });

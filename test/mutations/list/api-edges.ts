@@ -5,6 +5,16 @@ const rights = 'The HTTP API shows and does nothing without a right';
 /** What callers of the HTTP API can do to others, and are told of them. */
 export const apiEdgeMutations: readonly Mutation[] = [
   {
+    name: 'audit-denies-what-there-is-not',
+    promise: rights,
+    file: 'src/api/scope.ts',
+    find: 'if (topic === undefined && this.limited) throw unknown;',
+    replace: '',
+    test: 'test/integration/api/rights.test.ts',
+    title:
+      'the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist',
+  },
+  {
     name: 'look-locks-its-key',
     promise: rights,
     file: 'src/store/inbox/show.ts',
