@@ -10,8 +10,7 @@ import { Denied } from './denied.ts';
 export function requireSameOrigin(request: Request): void {
   const site = request.headers.get('sec-fetch-site');
   const origin = request.headers.get('origin');
-  if (site === null ? origin !== null && hostOf(origin) === hostAsked(request) : site === 'same-origin')
-    return;
+  if (site === null ? origin !== null && isOwn(origin, request) : site === 'same-origin') return;
   throw new Denied(
     'cross-site',
     new OutboxError('OUTBOX_REQUEST_CROSS_SITE', 'The change does not come from a page of this address.'),
@@ -23,6 +22,12 @@ export function hostAsked(request: Request): string {
   return (request.headers.get('host') ?? new URL(request.url).host).toLowerCase();
 }
 
-function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
+/**
+ * A page in the clear of the same host may be of somebody on the line. A server behind a proxy that speaks TLS does not see the scheme
+ * that the browser has used, so one in TLS is its own whatever this server speaks.
+ */
+function isOwn(origin: string, request: Request): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { host, protocol } = new URL(origin);
+  return host === hostAsked(request) && (protocol === 'https:' || protocol === new URL(request.url).protocol);
 }
