@@ -13,6 +13,7 @@ import {
   time,
   timeForm,
   topicName,
+  wholeFrom,
   words,
 } from './values.ts';
 
@@ -60,11 +61,7 @@ export const listedMessage = component('ListedMessage', z.object(listed));
 /** Conditions of what is followed, as query parameters. */
 export const tailQuery = z.strictObject({
   ...messageQuery,
-  last: meaning(
-    z.exactOptional(z.coerce.number().int().min(0).max(200)),
-    optionTexts.last,
-    '0 if not given.',
-  ),
+  last: meaning(z.exactOptional(wholeFrom(0)), optionTexts.last, '0 if not given.'),
 });
 
 /** A message that is new or has changed. */

@@ -90,13 +90,16 @@ export const authored = {
   dryRun: meaning(z.exactOptional(z.boolean()), optionTexts.dryRun),
 };
 
+/** A whole number of a query, in digits: `0x10` and `1e2` would be numbers, too. */
+export const wholeFrom = (least: number) =>
+  z.preprocess(
+    (given) => (typeof given === 'string' && !/^\d+$/.test(given) ? Number.NaN : given),
+    z.coerce.number().int().min(least).max(200),
+  );
+
 /** Query parameters of a page. */
 export const page = {
-  limit: meaning(
-    z.exactOptional(z.coerce.number().int().min(1).max(200)),
-    optionTexts.limit,
-    '50 if not given.',
-  ),
+  limit: meaning(z.exactOptional(wholeFrom(1)), optionTexts.limit, '50 if not given.'),
   after: meaning(z.exactOptional(z.string().max(3_000)), optionTexts.nextPage, 'Its `next`.'),
 };
 
