@@ -43,7 +43,7 @@ export function unknownIn(given: object, names: readonly string[], option: Optio
     .map((name) => ({
       path: within(option, name).path,
       what: 'is unknown',
-      instead: `use one of ${names.join(', ')}`,
+      instead: `use one of ${[...new Set(names)].join(', ')}`,
     }));
 }
 
