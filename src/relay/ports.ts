@@ -3,7 +3,7 @@ import type { BulkStart } from '../store/bulk/starts.ts';
 import type { PlaceAnswer } from '../store/installation/twin.ts';
 import type { LaneStart, MessageStart } from '../store/lane/starts.ts';
 import type { MessageChange } from '../store/message/change.ts';
-import type { WantedSchedule } from '../store/schedule/follow.ts';
+import type { MissedTimes, WantedSchedule } from '../store/schedule/follow.ts';
 
 /**
  * What the relay needs from a workflow engine. Starts are idempotent by workflow id, so any number of relays may start the
@@ -65,8 +65,14 @@ export type AskPlace = (question: string, signal: AbortSignal) => Promise<PlaceA
 
 /** What repeats messages: it asks a relay to write the message of each schedule at its times. Calls are idempotent. */
 export interface Repeater {
-  /** Creates the schedule, or changes what differs. @returns its next times, in order */
-  follow(schedule: WantedSchedule): Promise<readonly Date[]>;
+  /** The next times of the schedule, in order; `undefined`: it does not exist, or differs. */
+  nextTimes(schedule: WantedSchedule): Promise<readonly Date[] | undefined>;
+  /**
+   * Creates the schedule, or changes what differs, and repeats the times that it missed, unless it is paused.
+   *
+   * @returns its next times, in order
+   */
+  follow(schedule: WantedSchedule, missed: MissedTimes): Promise<readonly Date[]>;
   /** Deletes the schedule, if it exists. */
   drop(name: string): Promise<void>;
 }

@@ -4,6 +4,7 @@ import type { Database } from '../store/database/database.ts';
 import {
   forgetRemoved,
   noteFollowed,
+  noteUnfollowed,
   readSchedulesToFollow,
   type ScheduleRow,
 } from '../store/schedule/follow.ts';
@@ -52,10 +53,11 @@ export function createSchedules(input: SchedulesInput): Schedules {
 }
 
 async function keepFollowed(
-  { database, repeater, report }: SchedulesInput,
+  input: SchedulesInput,
   compareEveryMs: number,
   signal: AbortSignal,
 ): Promise<void> {
+  const { database, repeater, report } = input;
   let comparedAt = Number.NEGATIVE_INFINITY;
   const look = (): Promise<void> => {
     const all = performance.now() - comparedAt >= compareEveryMs;
@@ -76,8 +78,12 @@ async function keepFollowed(
   async function follow(row: ScheduleRow): Promise<void> {
     if (row.removed) {
       await repeater.drop(row.name);
-      await forgetRemoved(database, row);
-    } else await noteFollowed(database, row, await repeater.follow(row));
+      return forgetRemoved(database, row);
+    }
+    const next = await repeater.nextTimes(row);
+    if (next !== undefined && row.followed) return noteFollowed(database, row, next);
+    if (await noteUnfollowed(database, row))
+      await noteFollowed(database, row, await repeater.follow(row, row));
   }
 
   function tell(error: unknown): void {

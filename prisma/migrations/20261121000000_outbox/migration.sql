@@ -2541,7 +2541,7 @@ $$;
 
 -- A message that is written again and again: at the times of `cron` in its zone, or at multiples of `every_ms` since 1970. Senders and
 -- operators write these rows; relays bring Temporal's schedules into line with them. A time comes from Temporal, and this row
--- decides whether it writes a message.
+-- decides whether it writes a message: if it is one of its rule, from when that holds on.
 create table outbox.schedule (
   name             text collate "C" primary key,
   topic            text collate "C" not null,
@@ -2563,6 +2563,10 @@ create table outbox.schedule (
   -- Raised by every change that Temporal has to follow, and the version that it has followed; null: none, or it is unknown.
   version          bigint not null default 1,
   followed_version bigint,
+  -- When Temporal was last seen to have what it is to have; null: never. It makes up for what it misses from then on itself.
+  followed_at      timestamptz,
+  -- Since when the rule holds: its creation or change, or the end of a pause. Earlier times write nothing.
+  holds_since      timestamptz not null default outbox.clock(),
   -- Times of `cron` that Temporal has told, in order.
   next_at          timestamptz[] not null default '{}',
   -- The time of the last message, its id, and why the last time wrote none, if it was refused.

@@ -60,7 +60,7 @@ export async function adoptDatabase(
     const installation = newInstallation ? await renameInstallation(sql, id) : id;
     await renewLog(sql);
     const waiting = await forgetAllTold(sql);
-    await forgetFollowed(sql);
+    await forgetFollowed(sql, newInstallation);
     await writeIdentity(sql);
     await writeAudit(sql, [
       { actor, action: 'adopt', messageId: null, result: 'done', details: { installation, settled, ready } },
@@ -171,9 +171,12 @@ async function forgetAllTold(sql: Sql): Promise<number> {
   );
 }
 
-/** Nor whether it has the schedules of this installation. */
-async function forgetFollowed(sql: Sql): Promise<void> {
-  await sql.query('update outbox.schedule set followed_version = null');
+/** Nor whether it has the schedules of this installation. Those of a new one begin now: the times before are the original's. */
+async function forgetFollowed(sql: Sql, isNew: boolean): Promise<void> {
+  await sql.query(
+    'update outbox.schedule set followed_version = null, holds_since = case when $1::boolean then outbox.clock() else holds_since end',
+    [isNew],
+  );
 }
 
 /**

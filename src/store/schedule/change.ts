@@ -12,7 +12,8 @@ export async function setSchedulePaused(
   );
   if (row === undefined || row.paused === paused) return row && false;
   await sql.query(
-    `update outbox.schedule set paused = $2::boolean, version = version + 1, updated_at = outbox.clock() where name = $1::text`,
+    `update outbox.schedule set paused = $2::boolean, holds_since = case when $2::boolean then holds_since else outbox.clock() end,
+       version = version + 1, updated_at = outbox.clock() where name = $1::text`,
     [name, paused],
   );
   return true;

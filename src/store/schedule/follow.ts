@@ -10,13 +10,24 @@ export interface WantedSchedule {
   readonly paused: boolean;
 }
 
-/** A row for Temporal to follow. */
-export interface ScheduleRow extends WantedSchedule {
-  readonly version: string;
-  readonly removed: boolean;
+/** What a Temporal that does not have the schedule as it is to be may have missed. */
+export interface MissedTimes {
+  /** Runs may have been lost with it that had begun a little before it was last seen to have the schedule. */
+  readonly missedFrom: Date;
+  readonly readAt: Date;
 }
 
-const followed = `name, cron, every_ms::float8 as "everyMs", time_zone as "timeZone", catch_up_ms::float8 as "catchUpMs", paused, removed, version`;
+/** A row for Temporal to follow. */
+export interface ScheduleRow extends WantedSchedule, MissedTimes {
+  readonly version: string;
+  readonly removed: boolean;
+  /** Whether Temporal has had this version. */
+  readonly followed: boolean;
+}
+
+const followed = `followed_version is not distinct from version as followed, outbox.clock() as "readAt",
+  greatest(holds_since, followed_at - interval '1 minute', outbox.clock() - outbox.exact(catch_up_ms * interval '1 ms')) as "missedFrom",
+  name, cron, every_ms::float8 as "everyMs", time_zone as "timeZone", catch_up_ms::float8 as "catchUpMs", paused, removed, version`;
 
 /** Schedules that Temporal has not followed since their last change, or all. */
 export async function readSchedulesToFollow(
@@ -50,14 +61,30 @@ export async function readSchedulesToCompare(
 /** Notes that Temporal has followed this version, and the next times that it tells. */
 export async function noteFollowed(
   sql: Sql,
-  { name, version }: Pick<ScheduleRow, 'name' | 'version'>,
+  { name, version, readAt }: ScheduleRow,
   nextAt: readonly Date[],
 ): Promise<void> {
   await sql.query(
-    `update outbox.schedule set followed_version = version, next_at = $3::text[]::timestamptz[]
+    `update outbox.schedule set followed_version = version, followed_at = $4::text::timestamptz, next_at = $3::text[]::timestamptz[]
      where name = $1::text and version = $2::bigint`,
-    [name, version, nextAt.map((at) => at.toISOString())],
+    [name, version, nextAt.map((at) => at.toISOString()), readAt.toISOString()],
   );
+}
+
+/**
+ * Before Temporal's schedule is repaired: if the process dies between that and the missed times, another one goes on.
+ *
+ * @returns false if the row has changed
+ */
+export async function noteUnfollowed(
+  sql: Sql,
+  { name, version }: Pick<ScheduleRow, 'name' | 'version'>,
+): Promise<boolean> {
+  const rows = await sql.query(
+    `update outbox.schedule set followed_version = null where name = $1::text and version = $2::bigint returning 1 as done`,
+    [name, version],
+  );
+  return rows.length > 0;
 }
 
 /** Deletes the row of a removed schedule that Temporal no longer has. */

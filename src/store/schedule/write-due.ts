@@ -1,12 +1,14 @@
+import { cronTimes } from '../../core/cron.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { StoreAnswer } from '../message/new-message.ts';
 import { storeMessages } from '../message/write.ts';
 
 /**
  * What a time of a schedule did. `written`, also if it had been before; `busy`: the previous message is still to be sent;
- * `late`: later than the schedule catches up; `paused`; `unknown`: it was removed; `refused`: see the schedule's last error.
+ * `late`: later than the schedule catches up; `paused`; `off-rule`: no time of its rule, or earlier than that holds; `unknown`: it was
+ * removed; `refused`: see the schedule's last error.
  */
-export type DueAnswer = 'written' | 'busy' | 'late' | 'paused' | 'unknown' | 'refused';
+export type DueAnswer = 'written' | 'busy' | 'late' | 'paused' | 'off-rule' | 'unknown' | 'refused';
 
 /** What the messages of a schedule are made of. */
 interface Template {
@@ -19,6 +21,11 @@ interface Template {
 }
 
 interface DueRow extends Template {
+  readonly cron: string | null;
+  readonly everyMs: number | null;
+  readonly timeZone: string;
+  readonly early: boolean;
+  readonly told: boolean;
   readonly id: string;
   readonly removed: boolean;
   readonly paused: boolean;
@@ -35,6 +42,7 @@ export async function writeDue(database: Database, name: string, at: Date): Prom
     const due = await lockDue(sql, name, at);
     if (due === undefined || due.removed) return 'unknown';
     if (due.paused) return 'paused';
+    if (due.early || !isOfRule(due, at)) return 'off-rule';
     if (due.late) return 'late';
     if (due.busy) return 'busy';
     const answer = await storeScheduled(sql, name, due, at, due.id);
@@ -52,6 +60,15 @@ export async function writeDue(database: Database, name: string, at: Date): Prom
   });
 }
 
+/**
+ * Temporal may still have a former rule. A time that it has told since it has this one is always right: its time zones may be of
+ * another year than those of this process.
+ */
+function isOfRule({ cron, everyMs, timeZone, told }: DueRow, at: Date): boolean {
+  if (cron !== null) return told || cronTimes(cron, timeZone)(at);
+  return everyMs !== null && at.getTime() % everyMs === 0;
+}
+
 /** Locks the row first: its previous message was then written by a transaction that this statement sees. */
 async function lockDue(sql: Sql, name: string, at: Date): Promise<DueRow | undefined> {
   await sql.query('select from outbox.schedule where name = $1::text for no key update', [name]);
@@ -63,6 +80,8 @@ async function lockDue(sql: Sql, name: string, at: Date): Promise<DueRow | undef
        select c.id from previous p join only outbox.message c on c.supersedes = p.id
      )
      select s.topic, s.payload, s.key, s.ref, s.expires_after_ms::float8 as "expiresAfterMs", s.headers, s.removed, s.paused, d.id,
+       s.cron, s.every_ms::float8 as "everyMs", s.time_zone as "timeZone", $2::text::timestamptz = any (s.next_at) as told,
+       $2::text::timestamptz < s.holds_since as early,
        outbox.clock() > $2::text::timestamptz + outbox.exact(s.catch_up_ms * interval '1 ms') as late,
        s.overlap = 'skip' and s.last_message_id is distinct from d.id and exists (select from previous p
          join outbox.message_view v on v.id = p.id where v.state in ('waiting', 'ready', 'blocked', 'retrying')) as busy

@@ -40,6 +40,8 @@ export async function storeSchedule(sql: Sql, rule: ScheduleRule): Promise<Store
        on conflict (name) do update set topic = excluded.topic, payload = excluded.payload, key = excluded.key, headers = excluded.headers,
          cron = excluded.cron, every_ms = excluded.every_ms, time_zone = excluded.time_zone, overlap = excluded.overlap,
          catch_up_ms = excluded.catch_up_ms, ref = excluded.ref, expires_after_ms = excluded.expires_after_ms, removed = false, paused = s.paused and not s.removed, next_at = '{}', last_error = null,
+         holds_since = case when s.removed or (s.cron, s.every_ms, s.time_zone) is distinct from (excluded.cron, excluded.every_ms, excluded.time_zone)
+           then outbox.clock() else s.holds_since end,
          version = s.version + 1, updated_at = outbox.clock()
        where s.removed
          or (s.topic, s.payload, s.key, s.headers, s.cron, s.every_ms, s.time_zone, s.overlap, s.catch_up_ms, s.ref, s.expires_after_ms) is distinct from

@@ -1,4 +1,9 @@
-import { type Client, type ScheduleDescription, ScheduleOverlapPolicy } from '@temporalio/client';
+import {
+  type Client,
+  type ScheduleDescription,
+  type ScheduleHandle,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
 import type * as workflows from '../../../workflows/index.ts';
 import type { ScheduleDifference } from '../../core/schedule-difference.ts';
 import type { Repeater } from '../../relay/ports.ts';
@@ -22,18 +27,37 @@ export function messageScheduleId(installation: string, name: string): string {
 export function createRepeater(client: Client, installation: string): Repeater {
   const idOf = (name: string): string => messageScheduleId(installation, name);
   return {
-    async follow(wanted) {
+    async nextTimes(wanted) {
+      const found = await describeSchedule(client, idOf(wanted.name));
+      if (found === undefined || !isAsWanted(found, wanted, optionsOf(installation, wanted)))
+        return undefined;
+      return found.info.nextActionTimes;
+    },
+    async follow(wanted, missed) {
       const scheduleId = idOf(wanted.name);
       const handle = client.schedule.getHandle(scheduleId);
       const made = optionsOf(installation, wanted);
       const found = await describeSchedule(client, scheduleId);
-      if (found !== undefined && isAsWanted(found, wanted, made)) return found.info.nextActionTimes;
       if (found === undefined) await createSchedule(client, { scheduleId, ...made });
-      else await handle.update(() => made);
-      return (await handle.describe()).info.nextActionTimes;
+      else if (!isAsWanted(found, wanted, made)) await handle.update(() => made);
+      const { info } = await handle.describe();
+      if (!wanted.paused) await repeat(handle, missed, info);
+      return info.nextActionTimes;
     },
     drop: (name) => deleteSchedule(client, idOf(name)),
   };
+}
+
+/** The server acts by itself from the creation or last change of a schedule on, by its own clock. Rows drop what is no time of theirs. */
+async function repeat(
+  handle: ScheduleHandle,
+  { missedFrom, readAt }: Parameters<Repeater['follow']>[1],
+  { createdAt, lastUpdatedAt }: ScheduleDescription['info'],
+): Promise<void> {
+  const end = new Date(Math.max(readAt.getTime(), (lastUpdatedAt ?? createdAt).getTime()));
+  // Older servers leave out a time that is the start.
+  const start = new Date(missedFrom.getTime() - 1_000);
+  if (start < end) await handle.backfill({ start, end, overlap: ScheduleOverlapPolicy.ALLOW_ALL });
 }
 
 /**

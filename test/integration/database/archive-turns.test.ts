@@ -101,7 +101,7 @@ test('a relay reports a round that ran out of time, but not one that was stopped
       database: at.fixture.database,
       census: { list: unused, open: unused } as never,
       askPlace: unused,
-      repeater: { follow: unused, drop: unused },
+      repeater: { nextTimes: unused, follow: unused, drop: unused },
       retention: resolveRetention(),
       withdraw: unused,
       tellingOf: [],

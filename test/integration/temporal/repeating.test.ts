@@ -12,6 +12,9 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const ticks = numbered('ticks');
 
+/** Nothing was missed. */
+const nothing = { missedFrom: new Date('2999-01-01'), readAt: new Date(0) };
+
 const scheduleOf = (stage: Stage, name: string) =>
   stage.temporal.schedule.getHandle(messageScheduleId(stage.installation, name));
 
@@ -128,10 +131,10 @@ test('a schedule by its distance that is as wanted in Temporal is not changed', 
     catchUpMs: 60_000,
     paused: false,
   };
-  for (let n = 0; n < 2; n += 1) await repeater.follow(wanted);
+  for (let n = 0; n < 2; n += 1) await repeater.follow(wanted, nothing);
   expect((await scheduleOf(stage, 'calm').describe()).info.lastUpdatedAt).toBeUndefined();
 
-  await repeater.follow({ ...wanted, paused: true });
+  await repeater.follow({ ...wanted, paused: true }, nothing);
   expect((await scheduleOf(stage, 'calm').describe()).info.lastUpdatedAt).toBeInstanceOf(Date);
 });
 
@@ -169,14 +172,14 @@ test('in Berlin a local time that a clock change skips does not occur, and one t
   };
   /** The times of the line in its first year, as the clock shows them. */
   const shown = async (cron: string): Promise<readonly string[]> => {
-    const next = await repeater.follow({ ...rest, cron });
+    const next = await repeater.follow({ ...rest, cron }, nothing);
     return next
       .filter((at) => at.getUTCFullYear() === next[0]?.getUTCFullYear())
       .map((at) => berlin.format(at));
   };
   const at = (time: string, month: number, without?: number) =>
     [25, 26, 27, 28, 29, 30, 31].filter((day) => day !== without).map((day) => `${month}/${day}, ${time}`);
-  const [next] = await repeater.follow({ ...rest, cron: '30 2 25-31 3 *' });
+  const [next] = await repeater.follow({ ...rest, cron: '30 2 25-31 3 *' }, nothing);
   const year = next?.getUTCFullYear() ?? 0;
 
   expect(await shown('30 2 25-31 3 *')).toEqual(at('02:30', 3, lastSunday(year, 3)));
@@ -184,7 +187,7 @@ test('in Berlin a local time that a clock change skips does not occur, and one t
   expect(await shown('30 2 25-31 10 *')).toEqual(at('02:30', 10));
   // Ten hours of the day that has 25: none is there twice, so one of them is left out.
   const day = lastSunday(
-    (await repeater.follow({ ...rest, cron: '30 2 25-31 10 *' }))[0]?.getUTCFullYear() ?? 0,
+    (await repeater.follow({ ...rest, cron: '30 2 25-31 10 *' }, nothing))[0]?.getUTCFullYear() ?? 0,
     10,
   );
   expect(await shown(`30 * ${day} 10 *`)).toEqual(
@@ -221,9 +224,9 @@ test('the server takes every kind of cron line that is not refused, and what is 
   ];
   for (const cron of lines) {
     expect(readCron(cron)).toMatchObject({ line: cron });
-    expect((await repeater.follow({ ...wanted, cron })).length).toBeGreaterThan(0);
+    expect((await repeater.follow({ ...wanted, cron }, nothing)).length).toBeGreaterThan(0);
     const { info } = await scheduleOf(stage, 'lines').describe();
-    await repeater.follow({ ...wanted, cron });
+    await repeater.follow({ ...wanted, cron }, nothing);
     expect((await scheduleOf(stage, 'lines').describe()).info.lastUpdatedAt).toEqual(info.lastUpdatedAt);
   }
 });

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { operations } from '../../../src/app/operations/operations.ts';
+import { type ScheduleOptions, schedule, topic } from '../../../src/index.ts';
+import { fromQuery, type Transaction } from '../../../src/store/database/transaction.ts';
+import { writeDue } from '../../../src/store/schedule/write-due.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+
+let made: TestDatabase;
+beforeAll(async () => {
+  made = await createTestDatabase();
+});
+afterAll(() => made.drop());
+beforeEach(async () => {
+  await made.database.query('truncate outbox.schedule, outbox.message cascade');
+});
+
+const reports = topic('reports', z.object({ n: z.number() }));
+const secondly = { every: '1s' } as const;
+
+const commit = <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> =>
+  made.database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values))));
+
+const rows = () => made.database.query<{ name: string }>('select name from outbox.schedule order by name');
+
+/** The rules of all schedules have held for a day. */
+const hold = () =>
+  made.database.query(`update outbox.schedule set holds_since = outbox.clock() - interval '1 day'`);
+
+/** Seconds ago, as a time of a schedule. */
+const ago = (seconds: number): Date => new Date(Math.floor(Date.now() / 1_000 - seconds) * 1_000);
+
+test('a time writes a message if it is one of the rule of the row, from when that holds on', async () => {
+  const minute = (back: number): Date => new Date((Math.floor(Date.now() / 60_000) - back) * 60_000);
+  const answers = (...times: readonly Date[]) =>
+    Promise.all(times.map((at) => writeDue(made.database, 'a', at)));
+  const put = (options: ScheduleOptions) =>
+    commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...options, catchUp: '365 days' }));
+
+  await put({ every: '5s' });
+  expect(await answers(minute(1))).toEqual(['off-rule']);
+  await hold();
+  expect(await answers(minute(1), new Date(minute(1).getTime() + 1_000))).toEqual(['written', 'off-rule']);
+  // Another content is no other rule.
+  await put({ every: '5s', key: 'k' });
+  expect(await answers(minute(2))).toEqual(['written']);
+
+  await put({ cron: '* * * * *' });
+  expect(await answers(minute(3))).toEqual(['off-rule']);
+  await hold();
+  expect(await answers(minute(3), new Date(minute(3).getTime() + 5_000))).toEqual(['written', 'off-rule']);
+  const noon = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 43_200_000);
+  await put({ cron: '0 17 * * *', timeZone: 'Asia/Jakarta' });
+  await made.database.query(`update outbox.schedule set holds_since = '2000-01-01'`);
+  const hours = [-7, -2, 0].map((hour) => new Date(noon.getTime() + hour * 3_600_000));
+  expect(await answers(...hours)).toEqual(['off-rule', 'written', 'off-rule']);
+  // What Temporal has told of this rule, by other time zones.
+  await made.database.query('update outbox.schedule set next_at = array[$1::timestamptz]', [noon]);
+  expect(await answers(noon)).toEqual(['written']);
+});
+
+test('what is resumed writes no time from before that, and what is paused none', async () => {
+  await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, secondly));
+  await hold();
+  const at = operations({ database: { url: made.url } });
+  await at.schedules.pause('a', { actor: 'ada' });
+  expect(await writeDue(made.database, 'a', ago(2))).toBe('paused');
+  await at.schedules.resume('a', { actor: 'ada' });
+  await at.close();
+
+  expect(await writeDue(made.database, 'a', ago(2))).toBe('off-rule');
+  const next = new Date(Math.ceil((Date.now() + 1) / 1_000) * 1_000);
+  expect(await writeDue(made.database, 'a', next)).toBe('written');
+});
+
+test.for([
+  ['neither cron nor every', {}, 'cron'],
+  ['both', { cron: '0 6 * * *', every: '1h' }, 'every'],
+  ['a cron line of six fields', { cron: '0 0 6 * * *' }, 'cron'],
+  ['an hour that does not exist', { cron: '0 24 * * *' }, 'cron'],
+  ['both days restricted', { cron: '0 6 1 * MON' }, 'cron'],
+  ['a step of 0', { cron: '*/0 * * * *' }, 'cron'],
+  ['a line that never occurs', { cron: '0 0 31 2 *' }, 'cron'],
+  ['a range that runs backwards', { cron: '0 6-4 * * *' }, 'cron'],
+  ['an unknown zone', { cron: '0 6 * * *', timeZone: 'Europe/Atlantis' }, 'timeZone'],
+  ['an offset as zone', { cron: '0 6 * * *', timeZone: '+01:00' }, 'timeZone'],
+  ['a zone with every', { every: '1h', timeZone: 'Europe/Berlin' }, 'timeZone'],
+  ['less than a second', { every: 500 }, 'every'],
+  ['a fraction of a second', { every: 1_500 }, 'every'],
+  ['an unknown overlap', { every: '1h', overlap: 'queue' }, 'overlap'],
+  ['too short a catch-up', { every: '1h', catchUp: '1s' }, 'catchUp'],
+  ['an option that does not exist', { every: '1h', timezone: 'UTC' }, 'timezone'],
+] as const)('%s is refused, and the transaction stays usable', async ([, options, option]) => {
+  await commit(async (tx) => {
+    await expect(schedule(tx, 'a', reports, { n: 1 }, options as never)).rejects.toMatchObject({
+      code: 'OUTBOX_OPTION_INVALID',
+      details: { option },
+    });
+    await schedule(tx, 'b', reports, { n: 1 }, secondly);
+  });
+  expect(await rows()).toMatchObject([{ name: 'b' }]);
+});
+
+test('a cron line is stored with a space between its fields, and a name as its fields', async () => {
+  const put = (cron: string) => commit((tx) => schedule(tx, 'a', reports, { n: 1 }, { cron }));
+  const stored = async () => (await made.database.query('select cron from outbox.schedule'))[0];
+
+  expect(await put('0  6 * * 7')).toBe('scheduled');
+  expect(await stored()).toEqual({ cron: '0 6 * * 7' });
+  expect(await put('@daily')).toBe('scheduled');
+  expect(await put('0 0 * * *')).toBe('unchanged');
+  await expect(put('0 24 * * *')).rejects.toThrow(
+    'The option "cron" of schedule must have as hour \'*\', values of 0-23,',
+  );
+});
+
+test('a name, key, header or payload that cannot be stored is refused when it is scheduled', async () => {
+  const refused = (code: string, name: string, payload: unknown, more: object) =>
+    expect(
+      commit((tx) => schedule(tx, name, reports, payload as never, { ...secondly, ...more })),
+    ).rejects.toMatchObject({ code });
+
+  await refused('OUTBOX_OPTION_INVALID', 'a b', { n: 1 }, {});
+  await refused('OUTBOX_KEY_INVALID', 'a', { n: 1 }, { key: '' });
+  await refused('OUTBOX_REF_INVALID', 'a', { n: 1 }, { ref: '' });
+  await refused('OUTBOX_HEADER_INVALID', 'a', { n: 1 }, { headers: { 'outbox-x': '1' } });
+  await refused('OUTBOX_PAYLOAD_INVALID', 'a', { n: 'one' }, {});
+  expect(await rows()).toEqual([]);
+});
