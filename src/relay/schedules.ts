@@ -2,6 +2,7 @@ import { OutboxError } from '../core/errors.ts';
 import { keepLooking } from '../core/keep-looking.ts';
 import type { Database } from '../store/database/database.ts';
 import {
+  followAgain,
   forgetRemoved,
   noteFollowed,
   noteUnfollowed,
@@ -30,12 +31,12 @@ export interface SchedulesInput {
 const lookEveryMs = 1_000;
 
 export function createSchedules(input: SchedulesInput): Schedules {
-  const { database, repeater, report } = input;
+  const { database, report } = input;
   return {
     async write(name, at) {
       const answer = await writeDue(database, name, at);
       // Its row is gone, as in a database that was restored: nothing else would find it.
-      if (answer === 'unknown') await repeater.drop(name);
+      if (answer === 'unknown') await drop(input, name);
       if (answer === 'refused') report({ type: 'error', during: 'schedules', error: refused(name) });
       return answer;
     },
@@ -50,6 +51,12 @@ export function createSchedules(input: SchedulesInput): Schedules {
       };
     },
   };
+}
+
+/** A schedule of the same name may have been put, and followed by another relay, since its row was read. */
+async function drop({ database, repeater }: SchedulesInput, name: string): Promise<void> {
+  await repeater.drop(name);
+  await followAgain(database, name);
 }
 
 async function keepFollowed(
@@ -77,7 +84,7 @@ async function keepFollowed(
 
   async function follow(row: ScheduleRow): Promise<void> {
     if (row.removed) {
-      await repeater.drop(row.name);
+      await drop(input, row.name);
       return forgetRemoved(database, row);
     }
     const next = await repeater.nextTimes(row);

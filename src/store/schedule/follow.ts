@@ -87,6 +87,15 @@ export async function noteUnfollowed(
   return rows.length > 0;
 }
 
+/** Has relays follow a schedule again, also one that does so now: Temporal may no longer have it. */
+export async function followAgain(sql: Sql, name: string): Promise<void> {
+  await sql.query(
+    `update outbox.schedule set version = version + 1, followed_version = null, updated_at = outbox.clock()
+     where name = $1::text and not removed`,
+    [name],
+  );
+}
+
 /** Deletes the row of a removed schedule that Temporal no longer has. */
 export async function forgetRemoved(
   sql: Sql,

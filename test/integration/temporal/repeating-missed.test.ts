@@ -2,7 +2,8 @@ import { expect, type TestContext, test, vi } from 'vitest';
 import { startTemporal } from '../../../dev/servers/index.ts';
 import { operations } from '../../../src/app/operations/operations.ts';
 import { schedule } from '../../../src/outbox/schedule.ts';
-import { messageScheduleId } from '../../../src/temporal/relay/repeater.ts';
+import { createSchedules } from '../../../src/relay/schedules.ts';
+import { createRepeater, messageScheduleId } from '../../../src/temporal/relay/repeater.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -106,4 +107,41 @@ test('the times that pass while Temporal lacks a schedule, or has it paused, are
   const times = async () => (await timesOf(stage, 'beat')).filter((time) => time <= last);
   const [first = 0] = await times();
   await expect.poll(times, { timeout: 30_000 }).toEqual(each(first, last));
+});
+
+test('a schedule that is removed and put again while a relay drops the former one is in Temporal at once', async (context) => {
+  const stage = await openStage(context, { topics: [ticks] });
+  const repeater = createRepeater(stage.temporal, stage.installation);
+  const relayOf = (mine: typeof repeater) =>
+    createSchedules({ database: stage.database, repeater: mine, report: () => undefined });
+  context.onTestFinished(() => repeater.drop('beat'));
+  const other = relayOf(repeater).keepFollowed(3_600_000);
+  context.onTestFinished(() => other.stop());
+  let drops = 0;
+  const slow = relayOf({
+    ...repeater,
+    async drop(name) {
+      // Between the answer about the removed row and the drop.
+      await put(stage, 'beat', '1h');
+      await until(() => allFollowed(stage));
+      drops += 1;
+      await repeater.drop(name);
+    },
+  });
+
+  expect(await slow.write('beat', new Date())).toBe('unknown');
+
+  expect(drops).toBe(1);
+  const isThere = () =>
+    repeater
+      .nextTimes({
+        name: 'beat',
+        cron: null,
+        everyMs: 3_600_000,
+        timeZone: 'UTC',
+        catchUpMs: 3_600_000,
+        paused: false,
+      })
+      .then((next) => next !== undefined);
+  await expect.poll(isThere, { timeout: 20_000 }).toBe(true);
 });

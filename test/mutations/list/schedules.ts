@@ -142,6 +142,15 @@ export const scheduleMutations: readonly Mutation[] = [
     title: 'the times that pass while Temporal lacks a schedule',
   },
   {
+    name: 'schedule-dropped-by-a-late-relay',
+    promise,
+    file: 'src/relay/schedules.ts',
+    find: '  await followAgain(database, name);\n',
+    replace: '',
+    test: 'test/integration/temporal/repeating-missed.test.ts',
+    title: 'a schedule that is removed and put again while a relay drops the former one',
+  },
+  {
     name: 'schedule-of-a-copy-repeats-the-original',
     promise,
     file: 'src/store/installation/adopt.ts',
