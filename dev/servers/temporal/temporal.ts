@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Connection } from '@temporalio/client';
+import { Connection, isGrpcServiceError } from '@temporalio/client';
 import type { LocalContext } from '../local-context.ts';
 import type { LocalNode, LocalOptions, ServerSource } from '../local-options.ts';
 import { openContext } from '../open-context.ts';
@@ -9,6 +9,7 @@ import { progressStep } from '../process/progress-step.ts';
 import type { ServerCommand } from '../process/server-command.ts';
 import { startServer } from '../process/server-process.ts';
 import { startOnFreePorts } from '../process/start-on-free-ports.ts';
+import { watchAnswers } from '../process/watch-answers.ts';
 import { containerCommand, dockerCandidate, keptVolumeOf, pullImage } from '../providers/docker.ts';
 import { requireListener, splitAddress } from '../providers/given-address.ts';
 import { dockerImages } from '../providers/pinned-versions.ts';
@@ -104,7 +105,22 @@ async function startBy(
     }),
   );
   const { cliPath } = launcher;
-  const server = { address, uiUrl, namespace: 'default', node, stop: () => node.end() };
+  const watch = watchAnswers({
+    name: 'Temporal',
+    logFile: node.logFile,
+    examine: () => errorOf(address, 'default'),
+    restart: async () => {
+      await node.stop();
+      await node.start();
+    },
+    tell: context.tell,
+    died: context.died,
+  });
+  const stop = async (): Promise<void> => {
+    await watch.stop();
+    await node.end();
+  };
+  const server = { address, uiUrl, namespace: 'default', node, stop };
   return cliPath === undefined ? server : { ...server, cliPath };
 }
 
@@ -155,6 +171,27 @@ function devServer(ip: string, port: number, uiPort: number, file: string): read
     ...searchAttributes.map((name) => `--search-attribute=${name}=Keyword`),
     '--log-level=warn',
   ];
+}
+
+/** gRPC's codes of a server that is away, or too slow. */
+const noAnswer: ReadonlySet<number> = new Set([1, 4, 14]);
+
+/**
+ * The error with which Temporal answers a question to its database. A call that was interrupted may leave the only connection of a dev
+ * server broken: it then answers nothing else until it is restarted.
+ */
+export async function errorOf(address: string, namespace: string): Promise<string | undefined> {
+  const connection = Connection.lazy({ address, connectTimeout: 2_000 });
+  try {
+    await connection.withDeadline(Date.now() + 4_000, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
+    return undefined;
+  } catch (error) {
+    return isGrpcServiceError(error) && !noAnswer.has(error.code) ? error.details : undefined;
+  } finally {
+    await connection.close();
+  }
 }
 
 /** Succeeds when workflows can be started with the search attributes, and the UI answers. */

@@ -16,6 +16,15 @@ export const developmentMutations: readonly Mutation[] = [
     built: true,
   },
   {
+    name: 'broken-server-not-restarted',
+    promise: ownServers,
+    file: 'dev/servers/process/watch-answers.ts',
+    find: 'error === undefined ? 0 : errors + 1',
+    replace: 'error === undefined ? 0 : 1',
+    test: 'test/unit/dev/watch-answers.test.ts',
+    title: 'a server that answers with an error three times in a row is restarted',
+  },
+  {
     name: 'dead-server-not-reported',
     promise: ownServers,
     file: 'dev/servers/process/server-process.ts',

@@ -1,0 +1,40 @@
+import { Connection } from '@temporalio/client';
+import { expect, test, vi } from 'vitest';
+import { startTemporal } from '../../../dev/servers/index.ts';
+import { errorOf } from '../../../dev/servers/temporal/temporal.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+// A server starts in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 240_000 });
+
+test('a Temporal that answers with errors is restarted, and one that is stopped or frozen is left alone', async (context) => {
+  const told: string[] = [];
+  const server = await startTemporal({
+    env: { ...process.env, TEMPORAL_ADDRESS: '' },
+    progress: (line) => told.push(line),
+  });
+  context.onTestFinished(() => server.stop());
+  const { node, address } = server;
+  if (node === undefined) throw new Error('This test breaks the server, so it has to be one of its own.');
+  expect(await errorOf(address, 'default')).toBeUndefined();
+  expect(await errorOf(address, 'none')).toContain('none');
+  process.kill(node.pid ?? 0, 'SIGSTOP');
+  expect(await errorOf(address, 'default')).toBeUndefined();
+  process.kill(node.pid ?? 0, 'SIGCONT');
+  await node.stop('SIGKILL');
+  expect(await errorOf(address, 'default')).toBeUndefined();
+  await node.start();
+  const { pid } = node;
+
+  const connection = await Connection.connect({ address });
+  context.onTestFinished(() => connection.close());
+  // Its namespace is what every call asks for, and a start makes it.
+  await connection.operatorService.deleteNamespace({ namespace: 'default' });
+
+  await until(() => told.includes('Temporal: answers again'), 120_000);
+  expect(told.filter((line) => line.includes('is restarted'))).toEqual([
+    expect.stringMatching(/answers every call with ".+" and is restarted \(1 of 3\)$/),
+  ]);
+  expect(node.pid).not.toBe(pid);
+  expect(await errorOf(address, 'default')).toBeUndefined();
+});
