@@ -3,10 +3,16 @@ import { stripVTControlCharacters } from 'node:util';
 import { requireConfigFile } from '../../src/cli/load-config.ts';
 import { exitCodes, type Output } from '../../src/cli/output.ts';
 import { requirePackages } from '../../src/core/packages.ts';
-import { type Environment, freePort, keptData, type ServerAddresses, withServers } from '../servers/index.ts';
+import {
+  type Environment,
+  freePort,
+  keptData,
+  type ServerAddresses,
+  type ServerChoice,
+  withServers,
+} from '../servers/index.ts';
 import { consumerProgram } from './consumer-program.ts';
 import { type KeptFlags, keptOptions } from './kept-flags.ts';
-import { optionalNames } from './servers-command.ts';
 import { type SideProcess, startGuard, startSideProcess } from './side-process.ts';
 
 /** What `temporal-outbox dev` is to do. */
@@ -15,8 +21,7 @@ export interface DevRequest {
   readonly config: string;
   /** The program of the consumer; `undefined`: none is run. */
   readonly consumer: string | undefined;
-  /** Names of servers beside PostgreSQL, Temporal and Kafka. */
-  readonly also: readonly string[];
+  readonly choice: ServerChoice;
   readonly kept: KeptFlags;
   readonly signal: AbortSignal;
 }
@@ -33,11 +38,10 @@ export async function devCommand(request: DevRequest, output: Output): Promise<n
   const { consumer, env, signal } = request;
   requireConfigFile(request.config);
   const program = consumer === undefined ? undefined : consumerProgram(consumer);
-  const also = optionalNames(request.also);
   const kept = await keptOptions(request.kept);
   try {
     return await withServers(
-      { ...kept, env, also, signal, progress: (line) => output.trouble(line) },
+      { ...kept, ...request.choice, env, signal, progress: (line) => output.trouble(line) },
       async ({ temporal }, addresses, lost) => {
         tellAddresses(addresses, temporal.uiUrl, output);
         output.line(`Their data is kept in ${keptData(env, kept.keep)}.`);

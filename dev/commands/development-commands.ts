@@ -3,15 +3,15 @@ import { configOf } from '../../src/cli/operator-flags.ts';
 import { exitCodes, run } from '../../src/cli/output.ts';
 import { addCommand, type CommonFlags, stopSignal, withConfig } from '../../src/cli/register.ts';
 import { requirePackages } from '../../src/core/packages.ts';
+import type { ServerChoice } from '../servers/index.ts';
 import type { KeptFlags } from './kept-flags.ts';
+import type { ChoiceFlags } from './server-choice.ts';
 
 interface DemoFlags extends CommonFlags {
   readonly keep?: boolean;
 }
 
-interface StartFlags extends CommonFlags, KeptFlags {
-  readonly with?: readonly string[];
-}
+interface StartFlags extends CommonFlags, KeptFlags, ChoiceFlags {}
 
 interface ServersFlags extends StartFlags {
   readonly reset?: boolean;
@@ -67,8 +67,18 @@ function registerInit(root: Command): void {
 function withStarted(command: Command): Command {
   return command
     .option('--with <names>', 'more servers: redis, rabbitmq, rocketmq, separated by commas', listed)
+    .option('--without <names>', 'leave out kafka, for programs that do not use it', listed)
     .option('--name <name>', 'keep their data under this name (default: the project of this folder)')
     .option('--ports <ports>', 'as kafka=9093,postgres=5433 (default: the usual ones, or free ones)', listed);
+}
+
+/** Which servers to start. The checks that they are ready need the clients of Temporal and Kafka. */
+async function startable(flags: ChoiceFlags): Promise<ServerChoice> {
+  requirePackages('temporal');
+  const { choiceOf } = await import('./server-choice.ts');
+  const choice = choiceOf(flags);
+  if (choice.withoutKafka !== true) requirePackages('kafka');
+  return choice;
 }
 
 function registerServers(root: Command): void {
@@ -81,12 +91,11 @@ function registerServers(root: Command): void {
   )
     .option('--reset', 'delete the data of these servers, which must not run, and start nothing')
     .action(
-      run<ServersFlags>(async ({ with: also = [], reset = false, ...kept }, output, command) => {
-        // The readiness checks of the servers use these clients.
-        for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
+      run<ServersFlags>(async ({ reset = false, ...flags }, output, command) => {
+        const choice = await startable(flags);
         const { serversCommand } = await import('./servers-command.ts');
         const signal = stopSignal();
-        return serversCommand({ env: process.env, also, kept, reset, command, signal }, output);
+        return serversCommand({ env: process.env, choice, kept: flags, reset, command, signal }, output);
       }),
     );
 }
@@ -102,13 +111,13 @@ function registerDev(root: Command): void {
     ).option('--consumer <file>', 'the program of your consumer, started again when its files change'),
   ).action(
     run<DevFlags>(async (flags, output) => {
-      for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
+      const choice = await startable(flags);
       const { devCommand } = await import('./dev-command.ts');
-      const { consumer, with: also = [] } = flags;
+      const { consumer } = flags;
       const signal = stopSignal();
       // A second Ctrl-C must not leave processes behind.
       signal.addEventListener('abort', () => process.on('SIGINT', () => process.exit(exitCodes.failed)));
-      const request = { env: process.env, config: configOf(flags), consumer, also, kept: flags, signal };
+      const request = { env: process.env, config: configOf(flags), consumer, choice, kept: flags, signal };
       return devCommand(request, output);
     }),
   );

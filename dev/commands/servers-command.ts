@@ -6,12 +6,11 @@ import {
   deleteKept,
   type Environment,
   keptData,
-  type LocalServers,
-  type OptionalServer,
-  optionalServers,
   projectName,
   runServers,
   type ServerAddresses,
+  type ServerChoice,
+  type StartedServers,
   withServers,
 } from '../servers/index.ts';
 import { givenPorts, type KeptFlags, keptOptions } from './kept-flags.ts';
@@ -19,8 +18,7 @@ import { givenPorts, type KeptFlags, keptOptions } from './kept-flags.ts';
 /** What `temporal-outbox servers` is to do. */
 export interface ServersRequest {
   readonly env: Environment;
-  /** Names of servers beside PostgreSQL, Temporal and Kafka. */
-  readonly also: readonly string[];
+  readonly choice: ServerChoice;
   readonly kept: KeptFlags;
   /** Deletes what is kept under the name, and starts nothing. */
   readonly reset: boolean;
@@ -37,7 +35,7 @@ export async function serversCommand(request: ServersRequest, output: Output): P
   const { command, env, kept, reset, signal } = request;
   const options = {
     env,
-    also: optionalNames(request.also),
+    ...request.choice,
     progress: (line: string) => output.trouble(line),
     signal,
   };
@@ -63,31 +61,16 @@ export async function serversCommand(request: ServersRequest, output: Output): P
   return exitCodes.ok;
 }
 
-function answerOf({ kafka, postgres, temporal }: LocalServers, addresses: ServerAddresses) {
+function answerOf({ kafka, postgres, temporal }: StartedServers, addresses: ServerAddresses) {
   return {
     ok: true,
     databaseUrl: postgres.url,
     temporalAddress: temporal.address,
     temporalNamespace: temporal.namespace,
     temporalUiUrl: temporal.uiUrl,
-    kafkaBrokers: kafka.brokers,
+    ...(kafka === undefined ? {} : { kafkaBrokers: kafka.brokers }),
     env: addresses,
   };
-}
-
-/** The names of `--with`. @throws OutboxError `OUTBOX_OPTION_INVALID` */
-export function optionalNames(names: readonly string[]): readonly OptionalServer[] {
-  return names.map(checkedName);
-}
-
-function checkedName(name: string): OptionalServer {
-  const known = optionalServers.find((one) => one === name);
-  if (known !== undefined) return known;
-  throw new OutboxError(
-    'OUTBOX_OPTION_INVALID',
-    `--with knows ${optionalServers.join(', ')}, and not "${name}".`,
-    { details: { option: 'with', value: name } },
-  );
 }
 
 /** Runs the command until it ends. A signal is passed on to it, and the servers outlive it. */

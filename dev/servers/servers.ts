@@ -2,19 +2,28 @@ import { OutboxError } from '../../src/core/errors.ts';
 import { keptData } from './kept-servers.ts';
 import type { DeadServer, LocalOptions, ReportProgress } from './local-options.ts';
 import { type OptionalServer, startOptional } from './optional-servers.ts';
-import { type LocalServers, startTogether } from './start-together.ts';
+import { type LocalServers, type NeededServers, startTogether, startWithoutKafka } from './start-together.ts';
 
 /** Environment variables that say where the servers are. */
 export type ServerAddresses = Readonly<Record<string, string>>;
 
-export interface RunServersOptions extends LocalOptions {
-  readonly keep: string;
+/** Which servers are started. */
+export interface ServerChoice {
   /** Servers beside PostgreSQL, Temporal and Kafka. @defaultValue none */
   readonly also?: readonly OptionalServer[];
+  /** Whether Kafka is left out, whose client is then not needed. @defaultValue false */
+  readonly withoutKafka?: boolean;
+}
+
+/** What has been started. */
+export type StartedServers = NeededServers & Partial<LocalServers>;
+
+export interface RunServersOptions extends LocalOptions, ServerChoice {
+  readonly keep: string;
   /** Receives the addresses as lines to paste into a shell. */
   readonly print: ReportProgress;
   /** Called once, when all servers answer. */
-  readonly started?: (servers: LocalServers, addresses: ServerAddresses) => void;
+  readonly started?: (servers: StartedServers, addresses: ServerAddresses) => void;
   /** Stops the servers. */
   readonly signal: AbortSignal;
 }
@@ -46,12 +55,12 @@ export async function runServers(options: RunServersOptions): Promise<void> {
  * `OUTBOX_SERVER_UNAVAILABLE` when a server has ended by itself
  */
 export async function withServers<T>(
-  { also = [], ...options }: LocalOptions & { readonly also?: readonly OptionalServer[] },
-  work: (servers: LocalServers, addresses: ServerAddresses, lost: AbortSignal) => Promise<T>,
+  { also = [], withoutKafka = false, ...options }: LocalOptions & ServerChoice,
+  work: (servers: StartedServers, addresses: ServerAddresses, lost: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const lost = new AbortController();
   const watched = { ...options, died: (dead: DeadServer) => lost.abort(death(dead)) };
-  const servers = await startTogether(watched);
+  const servers: StartedServers = await (withoutKafka ? startWithoutKafka : startTogether)(watched);
   const running: { stop(): Promise<void> }[] = [servers];
   try {
     const { kafka, postgres, temporal } = servers;
@@ -59,7 +68,7 @@ export async function withServers<T>(
       DATABASE_URL: postgres.url,
       TEMPORAL_ADDRESS: temporal.address,
       TEMPORAL_NAMESPACE: temporal.namespace,
-      KAFKA_BROKERS: kafka.brokers.join(','),
+      ...(kafka === undefined ? {} : { KAFKA_BROKERS: kafka.brokers.join(',') }),
     };
     for (const name of also) {
       const server = await startOptional(name, watched);

@@ -1,5 +1,3 @@
-import { Kafka, logLevel } from 'kafkajs';
-import { withoutIdleTimers } from '../../../src/brokers/kafka/client/idle-timers.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
 import type { LocalContext } from '../local-context.ts';
 import type { LocalNode, LocalOptions, ServerSource } from '../local-options.ts';
@@ -124,7 +122,8 @@ async function startBrokers(
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGKILL',
       readyWithinMs,
-      probe: () => probe(address, node.nodeId),
+      // Loaded here, so that servers without Kafka need no client of it.
+      probe: async () => (await import('./kafka-probe.ts')).probe(address, node.nodeId),
     });
   };
   const ports = nodes.map(({ port }) => port).join(', ');
@@ -165,24 +164,4 @@ async function endBrokers(nodes: readonly ServerProcess[]): Promise<void> {
   const [controller, ...others] = nodes;
   await Promise.all(others.map((node) => node.end()));
   await controller?.end();
-}
-
-/** Succeeds when this broker answers and is a member of its cluster. */
-async function probe(address: string, nodeId: number): Promise<void> {
-  const client = new Kafka({
-    brokers: [address],
-    logLevel: logLevel.NOTHING,
-    connectionTimeout: 2_000,
-    requestTimeout: 3_000,
-    retry: { retries: 0 },
-  });
-  const admin = withoutIdleTimers(client).admin();
-  try {
-    await admin.connect();
-    const { brokers } = await admin.describeCluster();
-    if (!brokers.some((broker) => broker.nodeId === nodeId))
-      throw new Error(`Broker ${nodeId} has not joined yet.`);
-  } finally {
-    await admin.disconnect();
-  }
 }

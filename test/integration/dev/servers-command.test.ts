@@ -37,6 +37,19 @@ test.each([
   expect(stderr).not.toContain('starting');
 });
 
+test('servers --without kafka starts none, and does not look for the one of KAFKA_BROKERS', async () => {
+  const nobody = { ...given, KAFKA_BROKERS: '127.0.0.1:1' };
+  const program = ['--', 'node', '-p', 'process.env.TEMPORAL_ADDRESS'];
+
+  const looked = await runCli(['servers', ...program], nobody);
+  const without = await runCli(['servers', '--without', 'kafka', ...program], nobody);
+  const unknown = await runCli(['servers', '--without', 'temporal', ...program], nobody);
+
+  expect(looked).toMatchObject({ code: 3, stdout: '' });
+  expect(without).toEqual({ code: 0, stdout: `${given.TEMPORAL_ADDRESS}\n`, stderr: '' });
+  expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('--without knows kafka') });
+});
+
 test('servers names the command that cannot be run', async () => {
   const { code, stderr } = await runCli(['servers', '--', 'no-such-program-at-all'], given);
 
