@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { timeSkippingServer } from '../../dev/servers/index.ts';
+import { writeSchemaEngine } from '../support/processes/schema-engine.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -35,15 +36,7 @@ export async function setup(project: Project): Promise<() => Promise<void>> {
       cwd: examples,
     },
   );
-  project.provide('schemaEngine', await schemaEngine(folder));
+  project.provide('schemaEngine', await writeSchemaEngine(folder));
   project.provide('timeSkippingServer', await timeSkippingServer({ env: process.env }));
   return () => rm(folder, { recursive: true, force: true });
-}
-
-async function schemaEngine(folder: string): Promise<string> {
-  const file = path.join(folder, 'schema-engine');
-  const program = path.join(root, 'dist/test/support/processes/schema-engine-main.js');
-  await writeFile(file, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
-  await chmod(file, 0o755);
-  return file;
 }

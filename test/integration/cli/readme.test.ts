@@ -1,47 +1,45 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { createEmptyDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
-import { PrismaProject } from '../../support/fixtures/prisma-project.ts';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { createEmptyDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { ReadmeProject } from '../../support/processes/readme-project.ts';
+import { ReadmeProject, type Started } from '../../support/processes/readme-project.ts';
 
-let database: TestDatabase;
-let project: ReadmeProject;
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-  project = await ReadmeProject.create({
-    DATABASE_URL: database.url,
-    TEMPORAL_ADDRESS: inject('temporalAddress'),
-  });
+test('the program of README runs in an empty folder by the lines of README, and shows the delayed message', {
+  timeout: 300_000,
+}, async () => {
+  const empty = await createEmptyDatabase();
+  onTestFinished(() => empty.drop());
+  const project = await ReadmeProject.create();
+  onTestFinished(() => project.remove());
+  project.env = { DATABASE_URL: empty.url, TEMPORAL_ADDRESS: inject('temporalAddress') };
+  let printed = () => '';
+
+  for (const { ownTerminal, text } of project.commands) {
+    const [, names] = /^npm install (?:--save-dev )?(?<names>.+)$/.exec(text) ?? [];
+    if (names !== undefined) {
+      await project.install(names.split(' '));
+      continue;
+    }
+    const started = project.start(text);
+    printed = started.said;
+    if (ownTerminal) {
+      await shown(started, /Temporal UI/);
+      const lines = [...started.said().matchAll(/^export (?<name>\w+)='(?<value>.*)'$/gm)];
+      project.env = Object.fromEntries(lines.map(([, name, value]) => [name, value]));
+      expect(project.env).toMatchObject({ DATABASE_URL: empty.url });
+    } else if (text.startsWith('npx tsx')) await shown(started, /order \S+ was canceled/);
+    else expect(await started.exited, `${text}: ${started.said()}`).toBe(0);
+  }
+
+  const orders = await empty.database.query<{ id: string; status: string }>('select id, status from "Order"');
+  expect(orders).toEqual([{ id: expect.any(String), status: 'CANCELED' }]);
+  const [id] = orders.map((order) => order.id);
+  expect(printed()).toBe(`order ${id} was placed\norder ${id} was canceled; Ctrl-C ends this\n`);
 });
-afterAll(async () => {
-  await project.remove();
-  await database.drop();
-});
 
-test('the program of README compiles and does what README says', { timeout: 180_000 }, async () => {
-  expect(await project.build()).toBe('');
-  const script = project.blocks.find(({ text }) => text.includes('npx prisma'));
-  const lines = (script?.text ?? '').split('\n').flatMap((line) => line.replace(/ +#.*/, '') || []);
-  expect(lines.slice(1, 3)).toEqual([
-    'npx temporal-outbox servers',
-    'npx prisma generate && npx prisma db push',
-  ]);
-  const schema = { path: 'schema.prisma', content: project.schema };
-  expect(await new PrismaProject(database.url, [schema]).dbPush()).toMatchObject({ unexecutable: [] });
-  const [migrate = '', run = ''] = lines.slice(3);
-  const migrated = project.start(migrate);
-  expect(await migrated.exited, migrated.said()).toBe(0);
-
-  const program = project.start(run);
-  const orders = () =>
-    database.database.query<{ id: string; status: string }>('select id, status from "Order"');
-  await until(async () => {
-    const [order] = await orders();
-    return order?.status === 'CANCELED' && program.said().includes(`order ${order.id} was placed`);
-  }, 60_000).catch((cause: unknown) => {
-    throw new Error(`Not everything was handled.\n${program.said()}`, { cause });
-  });
-
-  expect(await orders()).toHaveLength(1);
-  expect(program.said()).toMatch(/^order \S+ was placed\n$/);
-});
+/** A failure says what the program has said. */
+async function shown({ exited, said }: Started, text: RegExp): Promise<void> {
+  let over = false;
+  void exited.then(() => (over = true));
+  await until(() => over || text.test(said()), 120_000).catch(() => undefined);
+  expect(said()).toMatch(text);
+}

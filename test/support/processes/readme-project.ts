@@ -1,14 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { until } from '../fixtures/until.ts';
+import { writeSchemaEngine } from './schema-engine.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const installed = (...names: readonly string[]) => path.join(root, 'node_modules', ...names);
+/** What is built, but not published. */
+const unpublished = new Set(['dist/bench', 'dist/test'].map((part) => path.join(root, part)));
 
-/** A fenced code block of a document. */
+/** A fenced code block of README. */
 interface Block {
   readonly language: string;
   /** The name in its first line, `// name: what it is`; `undefined` without such a line. */
@@ -16,7 +20,12 @@ interface Block {
   readonly text: string;
 }
 
-/** What README leaves to the project: the compiler options, and the output folder of Prisma's client. */
+interface Manifest {
+  readonly bin?: string | Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+/** With these the program is compiled before it runs: `tsx` does not look at types. */
 const tsconfig = {
   compilerOptions: {
     target: 'es2023',
@@ -26,17 +35,8 @@ const tsconfig = {
     types: ['node'],
     outDir: 'built',
   },
-  include: ['*.ts', 'generated'],
+  include: ['first.ts', 'generated'],
 };
-const prismaHead = `generator client {
-  provider     = "prisma-client"
-  output       = "./generated"
-  moduleFormat = "esm"
-}
-datasource db {
-  provider = "postgresql"
-}
-`;
 
 /** A program that was started by a command of README. */
 export interface Started {
@@ -45,89 +45,69 @@ export interface Started {
   readonly exited: Promise<number | null>;
 }
 
-/** A project with the files of README, whose install commands have installed the packages of this repository. */
+/** The folder of a reader of README. It has the packages that README installs, and no others. */
 export class ReadmeProject {
-  readonly folder: string;
-  readonly blocks: readonly Block[];
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #folder: string;
+  readonly #blocks: readonly Block[];
   readonly #children: ChildProcess[] = [];
+  readonly #engine: string;
+  /** Variables of the commands that are started from now on. */
+  env: Readonly<Record<string, string>> = {};
 
-  private constructor(folder: string, blocks: readonly Block[], env: Readonly<Record<string, string>>) {
-    this.folder = folder;
-    this.blocks = blocks;
-    this.#env = env;
+  private constructor(folder: string, blocks: readonly Block[], engine: string) {
+    this.#folder = folder;
+    this.#blocks = blocks;
+    this.#engine = engine;
   }
 
-  static async create(env: Readonly<Record<string, string>>): Promise<ReadmeProject> {
+  /** An empty folder, but for the files that README shows. */
+  static async create(): Promise<ReadmeProject> {
     const readme = await readFile(path.join(root, 'README.md'), 'utf8');
-    const folder = await mkdtemp(path.join(tmpdir(), 'outbox-readme-'));
-    const project = new ReadmeProject(folder, blocksOf(readme), env);
-    await mkdir(path.join(folder, 'node_modules'));
-    const packages = [...readme.matchAll(/npm install (?<names>[\w@/. -]+)/g)].flatMap(
-      ({ groups }) => groups?.['names']?.trim().split(/ +/) ?? [],
-    );
-    // What is installed here is of the versions that README names: a test compares them.
-    const names = packages.map((wanted) => wanted.replace(/(?<=.)@[\d.]+$/, ''));
-    await Promise.all([...names, '@types/node'].map((name) => project.#link(name)));
-    // As npm makes it, unless README says otherwise.
-    const [, type = 'commonjs'] = /`"type": "(\w+)"`/.exec(readme) ?? [];
-    await project.#write('package.json', JSON.stringify({ type }));
-    await project.#write('tsconfig.json', JSON.stringify(tsconfig));
-    for (const { name, text } of project.blocks) if (name !== undefined) await project.#write(name, text);
-    await project.#write('schema.prisma', project.schema);
+    const temporary = await mkdtemp(path.join(tmpdir(), 'outbox-readme-'));
+    const folder = path.join(temporary, 'first');
+    await mkdir(folder);
+    const project = new ReadmeProject(folder, blocksOf(readme), await writeSchemaEngine(temporary));
+    for (const { name, text } of project.#blocks)
+      if (name !== undefined) await writeFile(path.join(folder, name), text);
     return project;
   }
 
-  /** Prisma's schema, with the usual parts of any project. */
-  get schema(): string {
-    return prismaHead + this.text('schema.prisma');
+  /** The commands of README, without their comments; those of a terminal of its own run on. */
+  get commands(): readonly { readonly text: string; readonly ownTerminal: boolean }[] {
+    const script = this.#blocks.find(({ language, text }) => language === 'sh' && text.includes('npx tsx'));
+    return (script?.text ?? '')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ +# /))
+      .map(([text = '', comment = '']) => ({
+        text,
+        ownTerminal: comment.startsWith('in a terminal of its own'),
+      }));
   }
 
-  text(name: string): string {
-    return this.blocks.find((block) => block.name === name)?.text ?? '';
+  /** Does what `npm install` does, with packages of this repository: a test compares their versions with those of README. */
+  async install(names: readonly string[]): Promise<void> {
+    for (const wanted of names) {
+      const name = wanted.replace(/(?<=.)@[\d.]+$/, '');
+      // What runs the program instead is the compiler.
+      if (name !== 'tsx') await (name === 'temporal-outbox' ? this.#copyOutbox() : this.#link(name));
+    }
   }
 
-  /** Generates Prisma's client and compiles. Returns the output of the compiler, which should be empty. */
-  async build(): Promise<string> {
-    // Generating needs no schema engine, but would download one.
-    const env = { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: '1' };
-    const generate = [
-      installed('prisma/build/index.js'),
-      'generate',
-      '--no-hints',
-      '--schema',
-      'schema.prisma',
-    ];
-    const generated = this.#start(process.execPath, generate, env);
-    if ((await generated.exited) !== 0) return generated.said();
-    const compiled = this.#start(process.execPath, [installed('typescript/bin/tsc'), '-p', '.']);
-    await compiled.exited;
-    return compiled.said();
-  }
-
-  /**
-   * Runs a command of README: for `npx tsx`, the compiled file; for `npx temporal-outbox`, the built command of this
-   * repository.
-   */
+  /** Starts a command of README in a shell; for `npx tsx`, the compiler and then the compiled file. */
   start(command: string): Started {
-    const [program, ...args] = command
-      .replace(/^npx tsx (?<name>\w+)\.ts$/, 'node built/$<name>.js')
-      .replace(/^npx temporal-outbox /, `node ${path.join(root, 'dist/bin/temporal-outbox.js')} `)
-      .split(' ');
-    if (program !== 'node') throw new Error(`The test does not know how to run "${command}".`);
-    return this.#start(process.execPath, args);
-  }
-
-  async remove(): Promise<void> {
-    for (const child of this.#children) child.kill('SIGKILL');
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
-  }
-
-  #start(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
-    const child = spawn(program, args, {
-      cwd: this.folder,
+    const own = command.replace(/^npx tsx (?<name>\w+)\.ts$/, 'npx tsc -p . && exec node built/$<name>.js');
+    const child = spawn('sh', ['-c', own], {
+      cwd: this.#folder,
+      detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...this.#env, ...env },
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        PRISMA_SCHEMA_ENGINE_BINARY: this.#engine,
+        PRISMA_HIDE_UPDATE_MESSAGE: '1',
+        ...this.env,
+      },
     });
     this.#children.push(child);
     let said = '';
@@ -137,14 +117,49 @@ export class ReadmeProject {
     return { said: () => said, exited };
   }
 
-  async #link(name: string): Promise<void> {
-    const target = path.join(this.folder, 'node_modules', name);
-    await mkdir(path.dirname(target), { recursive: true });
-    await symlink(name === 'temporal-outbox' ? root : installed(name), target);
+  async remove(): Promise<void> {
+    for (const child of this.#children) {
+      const over = () => child.exitCode !== null || child.signalCode !== null;
+      if (over() || child.pid === undefined) continue;
+      process.kill(-child.pid, 'SIGKILL');
+      await until(over, 10_000);
+    }
+    await rm(path.dirname(this.#folder), { recursive: true, force: true, maxRetries: 5 });
   }
 
-  async #write(name: string, text: string): Promise<void> {
-    await writeFile(path.join(this.folder, name), text);
+  async #copyOutbox(): Promise<void> {
+    const target = this.#module('temporal-outbox');
+    for (const part of ['package.json', 'prisma', 'dist'])
+      await cp(path.join(root, part), path.join(target, part), {
+        recursive: true,
+        filter: (source) => !unpublished.has(source),
+      });
+    const { dependencies } = await this.#addPrograms('temporal-outbox');
+    for (const name of Object.keys(dependencies)) await this.#link(name);
+    await writeFile(path.join(this.#folder, 'tsconfig.json'), JSON.stringify(tsconfig));
+  }
+
+  async #link(name: string): Promise<void> {
+    const target = this.#module(name);
+    await mkdir(path.dirname(target), { recursive: true });
+    await symlink(installed(name), target);
+    await this.#addPrograms(name);
+  }
+
+  /** Links the programs of a package, for `npx`. */
+  async #addPrograms(name: string): Promise<Manifest> {
+    const manifest: Manifest = JSON.parse(
+      await readFile(path.join(this.#module(name), 'package.json'), 'utf8'),
+    );
+    const { bin = {} } = manifest;
+    await mkdir(this.#module('.bin'), { recursive: true });
+    for (const [program, file] of Object.entries(typeof bin === 'string' ? { [name]: bin } : bin))
+      await symlink(path.join(this.#module(name), file), path.join(this.#module('.bin'), program));
+    return manifest;
+  }
+
+  #module(name: string): string {
+    return path.join(this.#folder, 'node_modules', name);
   }
 }
 
