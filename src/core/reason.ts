@@ -1,33 +1,68 @@
-/** Of the errors of an AggregateError, which may contain itself. */
-const deepest = 3;
-const most = 10;
+import { withCauses } from './cause.ts';
+import { causesOf } from './causes.ts';
+
+/** Of an AggregateError, and of all that wrap each other. */
+const mostErrors = 10;
+const mostTold = 30;
 
 /** What is said of a value whose text cannot be read. */
 const untold = 'a value without a text';
 
+/** A user and a password in a URL that a text quotes. */
+const userOfUrl = /:\/\/[^\s/?#]*@/g;
+
 /**
- * The text of any thrown value. Of an error without one: those of the addresses that Node has tried, or its name.
+ * The text of any thrown value, with those of its causes: clients say "fetch failed" of a server that is away, and the cause says
+ * which. Of an error without a text: those of the addresses that Node has tried, or its name. No user and password of a URL.
  *
  * It never throws: a value may have no prototype, or getters that throw, and recording a failure must not fail.
  */
 export function reasonOf(thrown: unknown): string {
-  return told(() => reasonWithin(thrown, deepest));
+  return told(() => reasonWithin(thrown, new Set()));
 }
 
-function reasonWithin(thrown: unknown, depth: number): string {
-  if (thrown instanceof AggregateError && depth > 0) {
-    const errors = thrown.errors.slice(0, most);
-    return [...new Set(errors.map((one) => told(() => reasonWithin(one, depth - 1))))].join('; ');
-  }
+/** The same without the causes. */
+export function ownReasonOf(thrown: unknown): string {
+  return told(() => ownWithin(thrown, new Set()));
+}
+
+/** The same as {@link reasonOf} with the name of the error before it, for operators. It never throws either. */
+export function namedReasonOf(thrown: unknown): string {
+  return told(() => {
+    if (!(thrown instanceof Error)) return reasonWithin(thrown, new Set());
+    const seen = new Set<unknown>([thrown]);
+    const errors = errorsIn(thrown, seen);
+    const own = textOf(thrown.message);
+    const said = own === '' || errors === '' ? own + errors : `${own}: ${errors}`;
+    return `${textOf(thrown.name)}: ${withItsCauses(thrown, said, seen)}`;
+  });
+}
+
+/** @param seen errors that have been told: they may wrap each other, or themselves */
+function reasonWithin(thrown: unknown, seen: Set<unknown>): string {
+  return withItsCauses(thrown, ownWithin(thrown, seen), seen);
+}
+
+function ownWithin(thrown: unknown, seen: Set<unknown>): string {
+  seen.add(thrown);
   if (!(thrown instanceof Error)) return textOf(thrown);
+  const errors = errorsIn(thrown, seen);
+  if (errors !== '') return errors;
   return textOf(thrown.message === '' ? thrown.name : thrown.message);
 }
 
-/** The same with the name of the error before it, for operators. It never throws either. */
-export function namedReasonOf(thrown: unknown): string {
-  return told(() =>
-    thrown instanceof Error ? `${textOf(thrown.name)}: ${textOf(thrown.message)}` : textOf(thrown),
-  );
+/** Those of the addresses that Node has tried, for example. */
+function errorsIn(thrown: Error, seen: Set<unknown>): string {
+  if (!(thrown instanceof AggregateError)) return '';
+  const texts = new Set<string>();
+  for (const one of thrown.errors.slice(0, mostErrors))
+    if (!seen.has(one) && seen.size < mostTold) texts.add(told(() => reasonWithin(one, seen)));
+  return [...texts].join('; ');
+}
+
+function withItsCauses(thrown: unknown, said: string, seen: Set<unknown>): string {
+  const causes = causesOf(thrown, said, seen, (cause) => told(() => ownWithin(cause, seen)));
+  return withCauses(said, causes).replaceAll(userOfUrl, '://');
 }
 
 /** `String` of any value, also of one for which that throws. */

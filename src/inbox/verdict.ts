@@ -1,6 +1,6 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import { reasonOf } from '../core/reason.ts';
+import { ownReasonOf } from '../core/reason.ts';
 import { brand } from '../core/shared.ts';
 
 /** A handler's decision about its own failure. */
@@ -16,7 +16,7 @@ const verdicts = brand<Verdict>('verdict');
 /** An error with a verdict. It wraps the original error as its cause and repeats its message. */
 class JudgedError extends Error {
   constructor(name: string, verdict: Verdict, error: unknown) {
-    super(reasonOf(error), { cause: error });
+    super(ownReasonOf(error), { cause: error });
     this.name = name;
     verdicts.put(this, verdict);
   }

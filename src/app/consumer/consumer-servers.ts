@@ -1,6 +1,8 @@
 import type { Source } from '../../brokers/source.ts';
+import { causeIn } from '../../core/cause.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { patiently } from '../../core/patience.ts';
+import { reasonOf } from '../../core/reason.ts';
 import type { ConsumerReport } from '../../inbox/consumer-event.ts';
 import { faultOf } from '../../inbox/handling/infrastructure-faults.ts';
 import type { TransactionClient } from '../../inbox/transaction-client.ts';
@@ -85,7 +87,7 @@ function clientFailure(error: unknown): OutboxError | undefined {
     ? 'OUTBOX_SERVER_REFUSED'
     : (faultOf(error) === 'away' || codes.some((one) => socket.test(one))) && 'OUTBOX_SERVER_UNAVAILABLE';
   if (code === false) return undefined;
-  const said = error.message.trim().split('\n').at(-1) ?? '';
+  const said = causeIn(reasonOf(error));
   return new OutboxError(code, `The consumer's client cannot use PostgreSQL: ${said.replace(/\.$/, '')}.`, {
     details: { server: 'PostgreSQL' },
     cause: error,

@@ -2,6 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const lastWord = 'A handler has the last word about its message';
 const anything = 'A handler may throw anything, and its message is kept';
+const caused = 'An error is told with its causes';
 const topicDelays = 'The retry delays of a topic apply wherever its messages are tried';
 const givenUp = "A handler's signal fires when its transaction is given up";
 const middlewares = 'Middlewares wrap every transaction of handlers';
@@ -56,6 +57,15 @@ export const handlerMutations: readonly Mutation[] = [
     replace: 'if (faultOf(unkept) !== undefined || cause) throw unkept;',
     test: 'test/integration/inbox/thrown-values.test.ts',
     title: 'a message whose error the database refuses to store is kept without it',
+  },
+  {
+    name: 'causes-of-causes-untold',
+    promise: caused,
+    file: 'src/core/causes.ts',
+    find: '    current = causeOf(current);',
+    replace: '    current = undefined;',
+    test: 'test/unit/core/causes.test.ts',
+    title: 'the text of an error of',
   },
   {
     name: 'permanent-tried-quickly',

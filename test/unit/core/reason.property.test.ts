@@ -22,8 +22,22 @@ function revoked(): object {
   return proxy;
 }
 
+function inRing(): AggregateError {
+  const error = selfContained();
+  error.cause = new Error('x', { cause: new AggregateError([error, error.errors], 'y', { cause: error }) });
+  return error;
+}
+
+function wrapped(make: () => unknown): Error {
+  const inner = make();
+  const error = new Error('outer', {
+    cause: new AggregateError([inner, new Error('x', { cause: inner })], 'many'),
+  });
+  return error;
+}
+
 /** Made within the property: the library of properties cannot hold every proxy. */
-const hostile: fc.Arbitrary<() => unknown> = fc.oneof(
+const plain: fc.Arbitrary<() => unknown> = fc.oneof(
   fc
     .anything({ withNullPrototype: true, withBigInt: true, withSparseArray: true })
     .map((value) => () => value),
@@ -37,13 +51,20 @@ const hostile: fc.Arbitrary<() => unknown> = fc.oneof(
     () => Object.defineProperty(new Error('x'), 'name', { value: Object.create(null) }),
     () => Object.defineProperty(new Error('x'), 'message', { value: Symbol('x') }),
     () => Object.defineProperty(new Error('x'), 'cause', { get: throwing }),
+    () => Object.defineProperty(new Error('x'), 'cause', { get: selfContained }),
     () => new AggregateError([Object.create(null), new Error('x')], 'all failed'),
     selfContained,
+    inRing,
     revoked,
     () => Symbol('x'),
     () => new Proxy(new Error('x'), { get: throwing }),
     () => new Proxy({}, { getPrototypeOf: throwing }),
   ),
+);
+
+const hostile = fc.oneof(
+  plain,
+  plain.map((make) => () => wrapped(make)),
 );
 
 test('anything that is thrown has a text, a fault or none, and may be judged', () => {
@@ -52,6 +73,8 @@ test('anything that is thrown has a text, a fault or none, and may be judged', (
       const thrown = make();
       expect(typeof reasonOf(thrown)).toBe('string');
       expect(typeof namedReasonOf(thrown)).toBe('string');
+      expect(namedReasonOf(wrapped(make))).toMatch(/^Error: outer: /);
+      expect(reasonOf(wrapped(make)).length).toBeLessThan(1_000);
       expect(() => readable(thrown) instanceof Error).not.toThrow();
       expect(typeof errorText(thrown)).toBe('string');
       expect(typeof errorText(permanent(thrown))).toBe('string');

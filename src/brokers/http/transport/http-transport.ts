@@ -66,7 +66,7 @@ export class HttpTransport implements Transport {
     try {
       send = this.#sender(batch.address);
     } catch (error) {
-      return nothingSent(batch, asError(error).message);
+      return nothingSent(batch, reasonOf(error));
     }
     return sendByKey(batch, this.#settings.concurrency, send);
   }

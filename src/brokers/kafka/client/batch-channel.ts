@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LogRecord } from '../../../core/delivery-log.ts';
 import { OutboxError } from '../../../core/errors.ts';
+import { reasonOf } from '../../../core/reason.ts';
 import { rest } from '../../../core/rest.ts';
 
 /** A read that gets no batch for this long counts as failed. */
@@ -73,6 +74,6 @@ export class BatchChannel {
 
 /** The error of a broker that does not answer. */
 export function logUnavailable(message: string, cause?: unknown): OutboxError {
-  const reason = cause instanceof Error ? `: ${cause.message}` : '';
+  const reason = cause === undefined ? '' : `: ${reasonOf(cause).replace(/\.$/, '')}`;
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `${message}${reason}.`, { cause });
 }

@@ -1,5 +1,5 @@
 import { OutboxError } from '../../../core/errors.ts';
-import { reasonOf } from '../../../core/reason.ts';
+import { ownReasonOf } from '../../../core/reason.ts';
 import { rest } from '../../../core/rest.ts';
 import type { RocketmqConnection } from './connection.ts';
 import { type RemotingAnswer, RemotingLink, type RemotingQuestion } from './remoting-link.ts';
@@ -139,7 +139,7 @@ async function mastersOf(
         return masters;
       } catch (error) {
         if (error instanceof OutboxError && error.code !== 'OUTBOX_SERVER_UNAVAILABLE') throw error;
-        const reason = reasonOf(error instanceof OutboxError ? error.cause : error);
+        const reason = ownReasonOf(error instanceof OutboxError ? error.cause : error);
         reasons.push(reason.includes(server) ? reason : `${server}: ${reason}`);
         return [];
       }

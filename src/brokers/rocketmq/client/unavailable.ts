@@ -1,5 +1,5 @@
 import { OutboxError, type OutboxErrorCode } from '../../../core/errors.ts';
-import { codeTextOf, reasonOf } from '../../../core/reason.ts';
+import { codeTextOf, ownReasonOf } from '../../../core/reason.ts';
 import { isTlsFailure } from '../../../core/tls-failure.ts';
 import type { RocketmqConnection } from './connection.ts';
 import { lacksPrivilege, NoAnswer, RefusedRequest } from './failure.ts';
@@ -9,7 +9,7 @@ import { lacksPrivilege, NoAnswer, RefusedRequest } from './failure.ts';
  * `OUTBOX_SERVER_REFUSED` for a wrong user or secret, `OUTBOX_PRIVILEGE_MISSING`, or `OUTBOX_TLS_FAILED`.
  */
 export function serverFailure({ servers }: Pick<RocketmqConnection, 'servers'>, cause: unknown): OutboxError {
-  const said = reasonOf(cause);
+  const said = ownReasonOf(cause);
   const reason = isRemotingTls(cause) ? `TLS (\`brokerTls\`) failed: ${said}` : said;
   return new OutboxError(codeFor(cause), `RocketMQ at ${servers.join(', ')}: ${reason}`, {
     cause,

@@ -1,4 +1,4 @@
-import { namedReasonOf, reasonOf } from '../../../core/reason.ts';
+import { namedReasonOf, ownReasonOf } from '../../../core/reason.ts';
 import { missingAmong } from '../../capabilities.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import { Rests } from '../../rests.ts';
@@ -155,5 +155,5 @@ function holdOf(error: unknown): Hold {
   if (error instanceof UnfitTopic) return { scope: 'topic', reason: error.message };
   const outcome = outcomeOf(error, false);
   if (outcome.kind === 'hold') return outcome.hold;
-  return { scope: 'topic', reason: reasonOf(error) };
+  return { scope: 'topic', reason: ownReasonOf(error) };
 }

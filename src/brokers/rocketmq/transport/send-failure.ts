@@ -1,4 +1,4 @@
-import { reasonOf } from '../../../core/reason.ts';
+import { ownReasonOf } from '../../../core/reason.ts';
 import type { SendOutcome } from '../../send-by-key.ts';
 import { lacksPrivilege, NoAnswer, RefusedRequest } from '../client/failure.ts';
 
@@ -69,7 +69,7 @@ const brokerAway: readonly (readonly [RegExp, Meaning])[] = [
 
 /** The outcome of a failed send. `written` is false if nothing was sent. */
 export function outcomeOf(error: unknown, written: boolean): SendOutcome {
-  const reason = reasonOf(error);
+  const reason = ownReasonOf(error);
   const meaning = meaningOf(error, written);
   if (meaning.kind !== 'hold') return { kind: meaning.kind, error: reason };
   return { kind: 'hold', hold: { scope: meaning.scope, reason }, onWire: written && meaning.stored };

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../../core/errors.ts';
+import { reasonOf } from '../../../core/reason.ts';
 import type { TemporalAddress } from './temporal-address.ts';
 
 /** gRPC status codes that are not about the request itself: cancelled, deadline, exhausted, aborted, unavailable. */
@@ -18,10 +19,7 @@ export function temporalFailure(
   const grpc = isGrpcError(inner) ? inner : undefined;
   if (grpc === undefined && !ofService) return undefined;
   const away = grpc === undefined || passing.has(grpc.code);
-  const said = [error, grpc]
-    .flatMap((each) => (each instanceof Error ? [each.message.replace(/\.$/, '')] : []))
-    .filter((text, index, all) => all.indexOf(text) === index)
-    .join(': ');
+  const said = reasonOf(error).replace(/\.$/, '');
   const server = `${address} (namespace "${namespace}")`;
   return new OutboxError(
     away ? 'OUTBOX_SERVER_UNAVAILABLE' : 'OUTBOX_SERVER_REFUSED',

@@ -81,7 +81,6 @@ function statusOf(error: unknown): number | undefined {
 
 /** The server's message, without the text that the client adds. */
 export function callReason(error: unknown): string {
-  if (!(error instanceof Error)) return reasonOf(error);
-  const said = 'details' in error && typeof error.details === 'string' ? error.details : '';
-  return said === '' ? error.message : said;
+  const said = error instanceof Error && 'details' in error ? error.details : '';
+  return typeof said === 'string' && said !== '' ? said : reasonOf(error);
 }

@@ -227,7 +227,11 @@ test('after a lost connection the chunk may be stored, and the rest is not sent'
 test.each([
   ['none', undefined, { scope: 'transport', reason: 'No connection within 1000 ms.' }],
   ['a refusal', 'WRONGPASS invalid', { scope: 'transport', reason: 'WRONGPASS invalid' }],
-  ['an unclear refusal', 'ERR of a proxy', { scope: 'transport', reason: 'No connection within 1000 ms.' }],
+  [
+    'an unclear refusal',
+    'ERR of a proxy',
+    { scope: 'transport', reason: 'No connection within 1000 ms: ERR of a proxy' },
+  ],
 ])('without a connection nothing is stored; its cause: %s', async (_cause, refusal, hold) => {
   const cause = refusal === undefined ? undefined : new (redisClient().ErrorReply)(refusal);
   const done = await published(several(2), {
