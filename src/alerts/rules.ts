@@ -210,9 +210,15 @@ export const alertRules = {
     measures: "difference between the clocks of a relay's host and of the database",
     unit: 'time',
     normal: 2_000,
-    measure: ({ clockOffsetMs }) => whole(Math.abs(clockOffsetMs)),
-    says: (figure) => `the clocks of relay and database differ by ${figure}`,
-    next: doctor,
+    measure: ({ clocks }) =>
+      clocks.map(({ aheadMs, host }) => ({
+        subject: about('host', host),
+        figure: Math.abs(aheadMs),
+        because: aheadMs > 0 ? 'it is ahead' : 'it is behind',
+      })),
+    says: (figure, subject) =>
+      `the clock of ${subject}, where a relay runs, is off the database's by ${figure}`,
+    next: (subject) => `temporal-outbox doctor # on ${nameIn(subject)}`,
   },
   serverAway: {
     measures: 'how long Temporal or a broker has not answered some relay',

@@ -101,12 +101,25 @@ function reachable(url: string, { relays, servers }: Status): readonly (readonly
     ['PostgreSQL', `answers at ${address}, database ${database}`],
     ['Relays', living.length === 0 ? 'none is running: nothing is delivered' : runningInWords(living)],
     ...(gone === undefined ? [] : [['', gone] as const]),
+    ...clocksInWords(living).map((line) => ['', line] as const),
     ...(living.length === 0 ? [['Temporal', 'unknown: no relay runs'] as const] : []),
     ...servers.flatMap((server) => [
       [clip(server.server, nameWidth - 1), serverInWords(server)] as const,
       ...(server.server === 'Temporal' && server.error !== null ? [['', withoutTemporal] as const] : []),
     ]),
   ];
+}
+
+/** Clocks that differ less do no harm. */
+const clockToleranceMs = 2_000;
+
+function clocksInWords(living: Status['relays']): readonly string[] {
+  return living
+    .filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > clockToleranceMs)
+    .map(({ clockOffsetMs, host }) => {
+      const by = `${age(Math.abs(clockOffsetMs))} ${clockOffsetMs > 0 ? 'ahead of' : 'behind'}`;
+      return `Clock of ${clip(host, 24)}: ${by} the database's`;
+    });
 }
 
 /** What an outage of it means: less than one fears. */

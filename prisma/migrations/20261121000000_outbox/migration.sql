@@ -91,7 +91,7 @@ create table outbox.relay (
   lags       jsonb not null,
   -- [{"server": "kafka", "address": …, "whose": "server" or "client", "until": ISO time}, …]: when certificates expire.
   certificates jsonb not null default '[]',
-  -- The database's clock minus that of the host, in milliseconds.
+  -- How far the clock of the host is ahead of the database's, in milliseconds.
   clock_offset_ms float8 not null
 );
 

@@ -35,7 +35,7 @@ const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
     { value: receiptsOverdue.reduce((sum, { messages }) => sum + messages, 0) },
   ],
   archiveBehind: ({ archive }) => [{ value: seconds(archive.behindMs) }],
-  clockOffset: ({ clockOffsetMs }) => [{ value: seconds(-clockOffsetMs) }],
+  clockOffset: ({ clocks: [most] }) => [{ value: seconds(most?.aheadMs ?? 0) }],
   // The first that expires of each server comes first.
   certificate: ({ certificates }) =>
     [...new Map(certificates.toReversed().map(({ leftMs, server }) => [server, leftMs]))].map(

@@ -46,9 +46,9 @@ export async function readServerClock(sql: Sql): Promise<number> {
   return row?.now ?? Number.NaN;
 }
 
-/** The clock of the server minus that of this host, in milliseconds; exact to half of the time of a query. */
+/** How far the clock of this host is ahead of the server's, in milliseconds; exact to half of the time of a query. */
 export async function readClockOffset(sql: Sql): Promise<number> {
   const before = Date.now();
   const server = await readServerClock(sql);
-  return server - (before + Date.now()) / 2;
+  return (before + Date.now()) / 2 - server;
 }

@@ -117,11 +117,15 @@ export interface Figures {
   readonly certificates: readonly CertificateLeft[];
   /** Number of living relays. */
   readonly relays: number;
-  /**
-   * The database's clock minus that of the living relay that differs most, in milliseconds; exact to half of the time of a query.
-   * 0: no relay lives.
-   */
-  readonly clockOffsetMs: number;
+  /** Of each host with living relays, the one that differs most first. */
+  readonly clocks: readonly HostClock[];
+}
+
+/** The clock of a host of relays. */
+interface HostClock {
+  readonly host: string;
+  /** How far it is ahead of the database's, in milliseconds; exact to half of the time of a query. */
+  readonly aheadMs: number;
 }
 
 /** The figures that some relay has read last. */

@@ -59,7 +59,7 @@ export async function readFigures(
     servers: await readServers(sql, living),
     certificates: await readCertificates(sql),
     relays: living.length,
-    clockOffsetMs: offsetOf(living),
+    clocks: clocksOf(living),
   };
 }
 
@@ -140,9 +140,9 @@ async function readServers(sql: Sql, living: Parameters<typeof serversOf>[0]): P
   });
 }
 
-function offsetOf(living: readonly RelayStatus[]): number {
-  const [most = 0] = living
-    .map(({ clockOffsetMs }) => clockOffsetMs)
-    .toSorted((a, b) => Math.abs(b) - Math.abs(a));
-  return most;
+function clocksOf(living: readonly RelayStatus[]): Figures['clocks'] {
+  const all = living
+    .map(({ clockOffsetMs, host }) => ({ host, aheadMs: clockOffsetMs }))
+    .toSorted((a, b) => Math.abs(b.aheadMs) - Math.abs(a.aheadMs));
+  return all.filter(({ host }, at) => all.findIndex((one) => one.host === host) === at);
 }

@@ -41,7 +41,7 @@ export interface RelayStatus {
   readonly servers: readonly ServerView[];
   /** Lags of the consumer groups of this database, as it sees them. */
   readonly lags: readonly GroupLag[];
-  /** The database's clock minus that of its host, in milliseconds; exact to half of the time of a query. */
+  /** How far the clock of its host is ahead of the database's, in milliseconds; exact to half of the time of a query. */
   readonly clockOffsetMs: number;
 }
 

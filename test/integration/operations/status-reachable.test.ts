@@ -16,7 +16,7 @@ import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 vi.setConfig({ testTimeout: 240_000 });
 
 /** A relay's row, as it would write it. */
-async function say(fixture: LaneFixture, id: string, error: string | null): Promise<void> {
+async function say(fixture: LaneFixture, id: string, error: string | null, clockOffsetMs = 0): Promise<void> {
   await writeRelay(fixture.database, {
     id,
     host: 'a-host-whose-name-is-longer-than-anybody-wants-to-read-it',
@@ -26,9 +26,22 @@ async function say(fixture: LaneFixture, id: string, error: string | null): Prom
       { server: 'kafka', address: 'kafka.example:9092', error: null },
     ],
     lags: [{ group: 'billing', topic: 'orders', messages: 12 }],
-    clockOffsetMs: 0,
+    clockOffsetMs,
   });
 }
+
+test('status names the relay whose clock is off, and no other', async ({ onTestFinished }) => {
+  const fixture = await laneFixture();
+  onTestFinished(() => fixture.drop());
+  await say(fixture, randomUUID(), null, -300_000);
+  await say(fixture, randomUUID(), null, 1_000);
+
+  const { stdout } = await written((output) => statusCommand({ database: fixture.url }, output));
+
+  const told = stdout.split('\n').filter((line) => line.includes('Clock of'));
+  expect(told).toEqual([expect.stringMatching(/^ +Clock of a-host-.*: 5\.0 min behind the database's$/)]);
+  expect(told[0]?.length).toBeLessThanOrEqual(80);
+});
 
 test('status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet', async ({
   onTestFinished,

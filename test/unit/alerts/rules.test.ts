@@ -177,12 +177,17 @@ const cases: Readonly<
     told: ['', 'the archive is 2 days behind (at most 1 day); 3 leaves wait', 'temporal-outbox doctor'],
   },
   clock: {
-    at: { clockOffsetMs: -2_000 },
-    beyond: { clockOffsetMs: -3_000 },
+    at: { clocks: [{ host: 'web-1', aheadMs: -2_000 }] },
+    beyond: {
+      clocks: [
+        { host: 'web-1', aheadMs: -3_000 },
+        { host: 'web-2', aheadMs: 1_000 },
+      ],
+    },
     told: [
-      '',
-      'the clocks of relay and database differ by 3 seconds (at most 2 seconds)',
-      'temporal-outbox doctor',
+      'host web-1',
+      "the clock of host web-1, where a relay runs, is off the database's by 3 seconds (at most 2 seconds); it is behind",
+      'temporal-outbox doctor # on web-1',
     ],
   },
   serverAway: {

@@ -60,7 +60,10 @@ const figures: Figures = {
     { server: 'kafka', address: 'a:1', whose: 'server', leftMs: 9_000 },
   ],
   relays: 2,
-  clockOffsetMs: 1_500,
+  clocks: [
+    { host: 'web-1', aheadMs: -1_500 },
+    { host: 'web-2', aheadMs: 1_000 },
+  ],
 };
 
 function metered() {
