@@ -1514,7 +1514,10 @@ begin
       p.due, case when policy.timer = 'lane' or not p.waits then p.due end,
       case when p.m ? 'expiresAt' or p.m ? 'expiresAfterMs' then outbox.expiry_of(p.m, now_at) end,
       case when p.waits and p.m ? 'ref' then p.due end
-    from placed p order by p.n
+    from placed p
+    -- What is known to be in the log is not stored beside it, not even until it is taken back: a relay that takes it out would wait.
+    where not (p.given and (exists (select from outbox.log l where l.id = p.id) or exists (select from outbox.log_passed l where l.id = p.id)))
+    order by p.n
     on conflict do nothing
     returning t.id, t.workflow_id, t.state, t.due_at
   )

@@ -107,6 +107,24 @@ test('a message of the log, which holds no content type, is shown as JSON wherev
   expect(await shown()).toEqual(json);
 });
 
+test('a transaction that repeats an id of the log holds up nothing that takes it out', async () => {
+  const { fixture } = at;
+  const id = await fixture.send('one', { key: 'k' });
+  const repeating = await fixture.begin();
+  const taking = await fixture.begin();
+  try {
+    expect(await fixture.send('one', { key: 'k', id }, repeating)).toBe(id);
+    await taking.query("set local lock_timeout = '1s'");
+
+    await takeOut(taking, [id]);
+  } finally {
+    await taking.commit();
+    await repeating.commit();
+  }
+
+  expect(await leafOf(fixture.database, id)).toBe('message');
+});
+
 test('an id that a message of the log has is a repeat, or refused, in every leaf', async () => {
   const { fixture } = at;
   const id = await fixture.send('first');
