@@ -16,16 +16,21 @@ function helpOf(path: string): string {
   return `Help: ${path} --help`;
 }
 
-/** The default command of a group would take a misspelt one for an argument too many. */
+/**
+ * The default command of a group would take a misspelt one for an argument too many, and a `--help` behind it would show the help of
+ * the group, as if there were such a command.
+ */
 function refuseUnknownCommands(group: Command, path: string): void {
-  group.hook('preSubcommand', ({ args: [word = '-'] }) => {
+  const refuse = ([word = '-']: readonly string[]): void => {
     const names = group.commands.map((one) => one.name());
-    if (word.startsWith('-') || names.includes(word)) return;
+    if (word.startsWith('-') || ['help', ...names].includes(word)) return;
     const without = new Command(group.name())
       .exitOverride()
       .configureOutput(group.configureOutput())
       .showHelpAfterError(helpOf(path));
     for (const name of names) without.command(name);
     without.parse([word], { from: 'user' });
-  });
+  };
+  group.hook('preSubcommand', ({ args }) => refuse(args));
+  group.on('beforeHelp', () => refuse(group.args));
 }

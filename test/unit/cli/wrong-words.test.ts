@@ -22,19 +22,41 @@ async function refused(line: string): Promise<readonly string[]> {
   return [code, ...printed.trimEnd().split('\n')];
 }
 
-test.each([
+const unknownCommands: readonly (readonly [line: string, ...told: readonly string[]])[] = [
   ['lst', "error: unknown command 'lst'", '(Did you mean list?)', 'Help: temporal-outbox --help'],
   ['serves', "error: unknown command 'serves'", '(Did you mean servers?)', 'Help: temporal-outbox --help'],
   ['xyzzy', "error: unknown command 'xyzzy'", 'Help: temporal-outbox --help'],
-  ...['inbox', 'bulk', 'schedules', 'alerts'].map((group) => [
-    `${group} lst`,
-    "error: unknown command 'lst'",
-    '(Did you mean list?)',
-    `Help: temporal-outbox ${group} --help`,
-  ]),
-])('%s is no command: the nearest one and the help are named', async (line, ...told) => {
-  expect(await refused(line)).toEqual(['commander.unknownCommand', ...told]);
+  ...['inbox', 'bulk', 'schedules', 'alerts'].map(
+    (group) =>
+      [
+        `${group} lst`,
+        "error: unknown command 'lst'",
+        '(Did you mean list?)',
+        `Help: temporal-outbox ${group} --help`,
+      ] as const,
+  ),
+];
+
+test.each(unknownCommands)(
+  '%s is no command: the nearest one and the help are named',
+  async (line, ...told) => {
+    expect(await refused(line)).toEqual(['commander.unknownCommand', ...told]);
+  },
+);
+
+test.each(unknownCommands)('nor does %s have help, which would be that of others', async (line, ...told) => {
+  expect(await refused(`${line} --help`)).toEqual(['commander.unknownCommand', ...told]);
+  expect(await refused(`${line} -h`)).toEqual(['commander.unknownCommand', ...told]);
 });
+
+test.each(['--help', 'help', 'list --help', 'help list', 'inbox --help', 'inbox list --help', 'inbox help'])(
+  '%s shows help',
+  async (line) => {
+    const [code, usage] = await refused(line);
+    expect(code).toMatch(/^commander\.help/);
+    expect(usage).toMatch(/^standard output: Usage: temporal-outbox /);
+  },
+);
 
 test.each([
   [
