@@ -662,6 +662,8 @@ create table outbox.schedule (
   removed boolean not null default false,
   version bigint not null default 1,
   followed_version bigint,
+  followed_at timestamp with time zone,
+  holds_since timestamp with time zone not null default outbox.clock(),
   next_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
   last_at timestamp with time zone,
   last_message_id uuid,
