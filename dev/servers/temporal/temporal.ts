@@ -176,19 +176,25 @@ function devServer(ip: string, port: number, uiPort: number, file: string): read
 /** gRPC's codes of a server that is away, or too slow. */
 const noAnswer: ReadonlySet<number> = new Set([1, 4, 14]);
 
+/** What Temporal says of its database has the code of a server that is away. */
+const databaseFailed = /operation failed/;
+
 /**
  * The error with which Temporal answers a question to its database. A call that was interrupted may leave the only connection of a dev
  * server broken: it then answers nothing else until it is restarted.
  */
 export async function errorOf(address: string, namespace: string): Promise<string | undefined> {
-  const connection = Connection.lazy({ address, connectTimeout: 2_000 });
+  // Without repeats, of which only the deadline would be told.
+  const connection = Connection.lazy({ address, connectTimeout: 2_000, interceptors: [] });
   try {
     await connection.withDeadline(Date.now() + 4_000, () =>
       connection.workflowService.describeNamespace({ namespace }),
     );
     return undefined;
   } catch (error) {
-    return isGrpcServiceError(error) && !noAnswer.has(error.code) ? error.details : undefined;
+    if (!isGrpcServiceError(error)) return undefined;
+    const answered = !noAnswer.has(error.code) || databaseFailed.test(error.details);
+    return answered ? error.details : undefined;
   } finally {
     await connection.close();
   }

@@ -1,3 +1,4 @@
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { Connection } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
 import { startTemporal } from '../../../dev/servers/index.ts';
@@ -37,4 +38,36 @@ test('a Temporal that answers with errors is restarted, and one that is stopped 
   ]);
   expect(node.pid).not.toBe(pid);
   expect(await errorOf(address, 'default')).toBeUndefined();
+});
+
+test('an interrupted query of its database is an answer of Temporal, although it has the code of a server that is away', async (context) => {
+  const bytes = (value: Buffer): Buffer => value;
+  const server = new Server();
+  context.onTestFinished(() => server.forceShutdown());
+  server.addService(
+    {
+      describeNamespace: {
+        path: '/temporal.api.workflowservice.v1.WorkflowService/DescribeNamespace',
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: bytes,
+        requestDeserialize: bytes,
+        responseSerialize: bytes,
+        responseDeserialize: bytes,
+      },
+    },
+    {
+      describeNamespace: (_call: unknown, answer: (error: object) => void) =>
+        answer({ code: status.UNAVAILABLE, details: 'GetNamespace operation failed. Error interrupted (9)' }),
+    },
+  );
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+
+  expect(await errorOf(`127.0.0.1:${port}`, 'default')).toBe(
+    'GetNamespace operation failed. Error interrupted (9)',
+  );
 });
