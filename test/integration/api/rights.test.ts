@@ -87,28 +87,28 @@ test('what the table does not name is not there, and not even that is told to no
 });
 
 test('the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist', async () => {
-  const bench = await openApi();
-  onTestFinished(() => bench.drop());
-  const id = await bench.lane.send('A', { ref: 'r', afterMs: 3_600_000 });
+  const own = await openApi();
+  onTestFinished(() => own.drop());
+  const id = await own.lane.send('A', { ref: 'r', afterMs: 3_600_000 });
   const unknown = '00000000-0000-4000-8000-000000000000';
   const denied = async (): Promise<number> => {
-    const rows = await bench.lane.database.query("select from outbox.audit where result = 'denied'");
+    const rows = await own.lane.database.query("select from outbox.audit where result = 'denied'");
     return rows.length;
   };
   const counted: number[] = [];
   const as = rita;
-  for (const ask of [
-    () => bench.post('/messages/cancel', { as, body: { topic: 'orders', ref: 'r' } }),
-    () => bench.post('/messages/cancel', { as, body: { ids: [id] } }),
-    () => bench.get(`/messages/${id}`, { as }),
-    () => bench.post(`/messages/${id}/cancel`, { as }),
-    () => bench.post('/messages/cancel', { as, body: { ids: [unknown] } }),
-    () => bench.get(`/messages/${unknown}`, { as }),
-    () => bench.post(`/messages/${unknown}/cancel`, { as }),
-    () => bench.get(`/groups/g/kept/${unknown}`, { as }),
-    () => bench.post('/schedules/none/pause', { as }),
+  for (const request of [
+    () => own.post('/messages/cancel', { as, body: { topic: 'orders', ref: 'r' } }),
+    () => own.post('/messages/cancel', { as, body: { ids: [id] } }),
+    () => own.get(`/messages/${id}`, { as }),
+    () => own.post(`/messages/${id}/cancel`, { as }),
+    () => own.post('/messages/cancel', { as, body: { ids: [unknown] } }),
+    () => own.get(`/messages/${unknown}`, { as }),
+    () => own.post(`/messages/${unknown}/cancel`, { as }),
+    () => own.get(`/groups/g/kept/${unknown}`, { as }),
+    () => own.post('/schedules/none/pause', { as }),
   ]) {
-    const told = await ask();
+    const told = await request();
     expect([200, 404]).toContain(told.status);
     counted.push(await denied());
   }
