@@ -10,13 +10,18 @@ export function connectionReason(broker: string, error: unknown): string {
   return brokenConnection(broker, { code: codeTextOf(cause), ended, said });
 }
 
+/** A cause may lead back to its error. */
+const mostLayers = 10;
+
 /** The client wraps what a socket, or a broker, says. */
 function innermost(error: unknown): unknown {
-  for (let current = error; ; ) {
+  let current = error;
+  for (let layer = 0; layer < mostLayers; layer += 1) {
     const inner = innerOf(current);
-    if (inner === undefined) return current;
+    if (inner === undefined) break;
     current = inner;
   }
+  return current;
 }
 
 function innerOf(error: unknown): unknown {
