@@ -162,7 +162,7 @@ test('a message that is being tried is busy for every operation and is left unch
     await Promise.all([inbox.retry(of(fixture, head), ada), inbox.discard(of(fixture, behind), ada)]),
   ).toMatchObject([[{ result: 'busy', state: 'parked' }], [{ result: 'busy', state: 'parked' }]]);
   await expect(inbox.edit({ group: fixture.group, id: head }, { ...ada, payload: 1 })).rejects.toMatchObject({
-    code: 'OUTBOX_CONFLICT',
+    code: 'OUTBOX_MESSAGE_BUSY',
     details: { why: 'busy' },
   });
   handler.open();
