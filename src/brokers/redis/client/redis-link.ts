@@ -132,7 +132,7 @@ export class RedisLink {
       if (!(cause instanceof ConnectionTimeoutError)) throw new NoConnection(reasonOf(cause), { cause });
       // A server without TLS waits for more input after the client's handshake.
       const word = client.options.socket?.tls === true ? ' It may not speak TLS.' : '';
-      throw new NoConnection(`No connection within ${ms} ms.${word}`, { cause });
+      throw new NoConnection(`No connection within ${ms} ms.${word}`);
     }
   }
 
