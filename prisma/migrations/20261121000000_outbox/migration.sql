@@ -3360,7 +3360,7 @@ begin
   end if;
   with recursive page as materialized (
     -- See src/core/chosen-id.ts. Consumers may read neither headers, which say whether the id was chosen, nor the installation.
-    select m.id, m.created_at, array[m.id::text, '/outbox/' || left(m.workflow_id, 36) || '|' || m.id::text] as inbox_ids
+    select m.id, m.created_at, '/outbox/' || left(m.workflow_id, 36) || '|' || m.id::text as chosen_id
     from outbox.message m
     where m.id > coalesce(v_old.live_to, '00000000-0000-0000-0000-000000000000') order by m.id limit p_limit
   ), present (name) as (
@@ -3368,13 +3368,21 @@ begin
     union all
     select (select p.consumer_group from outbox.processed p where p.epoch = p_epoch and p.consumer_group > g.name
       order by p.consumer_group limit 1) from present g where g.name is not null
+  ), chosen as materialized (
+    -- Most groups have none, and need no second lookup for each message. No other text lies between these two.
+    select g.name, exists (select from outbox.processed p where p.epoch = p_epoch and p.consumer_group = g.name
+      and p.message_id > '/outbox/' and p.message_id < '/outbox0') as chosen
+    from present g where g.name is not null
   ), kept as (
     insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired, ended_at)
     select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at, p.expired, p.ended_at
-    from page m cross join present g cross join lateral (
+    from page m cross join chosen c cross join lateral (
       select * from outbox.processed o
-      where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = any(m.inbox_ids) offset 0) p
-    where m.created_at < v_old.ended_at + interval '1 day' and g.name is not null
+      where o.epoch = p_epoch and o.consumer_group = c.name and o.message_id = m.id::text
+      union all
+      select * from outbox.processed o
+      where c.chosen and o.epoch = p_epoch and o.consumer_group = c.name and o.message_id = m.chosen_id offset 0) p
+    where m.created_at < v_old.ended_at + interval '1 day'
     order by p.consumer_group, p.message_id
     on conflict do nothing
     returning 1
