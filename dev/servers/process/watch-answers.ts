@@ -7,7 +7,7 @@ export interface WatchedServer {
   /** Display name, such as `Temporal`. */
   readonly name: string;
   readonly logFile: string;
-  /** Asks the server once. @returns its error; `undefined`: it is well, or does not answer, as while it is stopped */
+  /** Asks the server once. @returns its error; `undefined`: it is well, or does not answer, as while it is stopped. What it throws says nothing. */
   readonly examine: () => Promise<string | undefined>;
   readonly restart: () => Promise<void>;
   readonly tell: ReportProgress;
@@ -37,7 +37,7 @@ async function watch(server: WatchedServer, signal: AbortSignal): Promise<void> 
     // A watch keeps no process alive.
     await delay(everyMs, undefined, { ref: false, signal }).catch(() => undefined);
     if (signal.aborted) return;
-    const error = await examine();
+    const error = await examine().catch(() => undefined);
     errors = error === undefined ? 0 : errors + 1;
     if (signal.aborted || errors < errorsInARow) continue;
     if (restarts === mostRestarts)

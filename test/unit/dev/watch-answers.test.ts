@@ -4,7 +4,7 @@ import { until } from '../../support/fixtures/until.ts';
 
 /** A server that answers in turn as scripted, and then as at last. */
 function scripted(
-  answers: readonly (string | undefined)[],
+  answers: readonly (string | Error | undefined)[],
   restart = (): Promise<void> => Promise.resolve(),
 ) {
   const told: string[] = [];
@@ -16,7 +16,8 @@ function scripted(
     logFile: '/log',
     examine: () => {
       asked += 1;
-      return Promise.resolve(answers[Math.min(asked, answers.length) - 1]);
+      const answer = answers[Math.min(asked, answers.length) - 1];
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
     restart: () => {
       restarts += 1;
@@ -64,4 +65,12 @@ test('a server that does not start again counts as dead', async () => {
   await server.watch.stop();
 
   expect(server.died).toEqual(['when it was restarted: no answer']);
+});
+
+test('a question that fails says nothing of the server', async () => {
+  const server = scripted(['interrupted', 'interrupted', new Error('not asked')]);
+  await until(() => server.asked() > 10);
+  await server.watch.stop();
+
+  expect(server.restarts()).toBe(0);
 });
