@@ -5,7 +5,8 @@ import { type AuditEntry, writeAudit } from '../../store/audit/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { untoldRows, withUntoldErrors } from '../../store/database/untold-errors.ts';
 import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
-import { withinOne, withLimits } from '../../store/database/within-one.ts';
+import { withLimits } from '../../store/database/with-limits.ts';
+import { withinOne } from '../../store/database/within-one.ts';
 import type { MessageFilter } from '../../store/message/list.ts';
 import { readKeptTopicsOf, readTopicsOf } from '../../store/message/topics-of.ts';
 import {

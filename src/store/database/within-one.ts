@@ -30,30 +30,6 @@ export function withinOne<Result>(
   });
 }
 
-/** How long statements may take, in milliseconds. */
-export interface ServerLimits {
-  /** The server ends a statement that takes longer. Absent: it may take as long as it needs, but for its locks. */
-  readonly statementMs?: number;
-  /** The server ends a statement that waits longer for a lock. */
-  readonly lockMs: number;
-}
-
-/** The same database, in which each statement outside of a transaction, and each of one, has these limits. */
-export function withLimits(database: Database, { lockMs, statementMs }: ServerLimits): Database {
-  const limits = `set local lock_timeout = ${lockMs}${statementMs === undefined ? '' : `; set local statement_timeout = ${statementMs}`}`;
-  const limited = <Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> =>
-    database.transaction(async (sql) => {
-      await sql.query(limits);
-      return work(sql);
-    });
-  return {
-    query: (text, values) => limited((sql) => sql.query(text, values)),
-    transaction: limited,
-    openSession: (channel, onNotify) => database.openSession(channel, onNotify),
-    close: async () => undefined,
-  };
-}
-
 function partsOf(database: Database, sql: Sql): Database {
   const turns = new Turns();
   return {

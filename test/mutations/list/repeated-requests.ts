@@ -71,7 +71,7 @@ export const repeatedRequestMutations: readonly Mutation[] = [
   {
     name: 'api-waits-without-a-limit',
     promise: 'No request waits for a lock for ever',
-    file: 'src/store/database/within-one.ts',
+    file: 'src/store/database/with-limits.ts',
     find: '      await sql.query(limits);\n',
     replace: '',
     test: 'test/integration/api/statement-limits.test.ts',
