@@ -1,5 +1,5 @@
 import { withCauses } from './cause.ts';
-import { causesOf } from './causes.ts';
+import { causesOf } from './cause-chain.ts';
 
 /** Of an AggregateError, and of all that wrap each other. */
 const mostErrors = 10;

@@ -61,10 +61,10 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'causes-of-causes-untold',
     promise: caused,
-    file: 'src/core/causes.ts',
+    file: 'src/core/cause-chain.ts',
     find: '    current = causeOf(current);',
     replace: '    current = undefined;',
-    test: 'test/unit/core/causes.test.ts',
+    test: 'test/unit/core/cause-chain.test.ts',
     title: 'the text of an error of',
   },
   {
