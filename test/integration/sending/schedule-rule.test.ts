@@ -2,9 +2,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { operations } from '../../../src/app/operations/operations.ts';
 import { type ScheduleOptions, schedule, topic } from '../../../src/index.ts';
-import { fromQuery, type Transaction } from '../../../src/store/database/transaction.ts';
 import { writeDue } from '../../../src/store/schedule/write-due.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+import { holdForADay, secondsAgo } from '../../support/fixtures/schedule-times.ts';
+import { byPg, type RunTransaction } from '../../support/fixtures/transaction-ways.ts';
 
 let made: TestDatabase;
 beforeAll(async () => {
@@ -18,17 +19,9 @@ beforeEach(async () => {
 const reports = topic('reports', z.object({ n: z.number() }));
 const secondly = { every: '1s' } as const;
 
-const commit = <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> =>
-  made.database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values))));
+const commit: RunTransaction = (work) => byPg(made.database)(work);
 
 const rows = () => made.database.query<{ name: string }>('select name from outbox.schedule order by name');
-
-/** The rules of all schedules have held for a day. */
-const hold = () =>
-  made.database.query(`update outbox.schedule set holds_since = outbox.clock() - interval '1 day'`);
-
-/** Seconds ago, as a time of a schedule. */
-const ago = (seconds: number): Date => new Date(Math.floor(Date.now() / 1_000 - seconds) * 1_000);
 
 test('a time writes a message if it is one of the rule of the row, from when that holds on', async () => {
   const minute = (back: number): Date => new Date((Math.floor(Date.now() / 60_000) - back) * 60_000);
@@ -39,7 +32,7 @@ test('a time writes a message if it is one of the rule of the row, from when tha
 
   await put({ every: '5s' });
   expect(await answers(minute(1))).toEqual(['off-rule']);
-  await hold();
+  await holdForADay(made.database);
   expect(await answers(minute(1), new Date(minute(1).getTime() + 1_000))).toEqual(['written', 'off-rule']);
   // Another content is no other rule.
   await put({ every: '5s', key: 'k' });
@@ -47,7 +40,7 @@ test('a time writes a message if it is one of the rule of the row, from when tha
 
   await put({ cron: '* * * * *' });
   expect(await answers(minute(3))).toEqual(['off-rule']);
-  await hold();
+  await holdForADay(made.database);
   expect(await answers(minute(3), new Date(minute(3).getTime() + 5_000))).toEqual(['written', 'off-rule']);
   const noon = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 43_200_000);
   await put({ cron: '0 17 * * *', timeZone: 'Asia/Jakarta' });
@@ -61,14 +54,14 @@ test('a time writes a message if it is one of the rule of the row, from when tha
 
 test('what is resumed writes no time from before that, and what is paused none', async () => {
   await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, secondly));
-  await hold();
+  await holdForADay(made.database);
   const at = operations({ database: { url: made.url } });
   await at.schedules.pause('a', { actor: 'ada' });
-  expect(await writeDue(made.database, 'a', ago(2))).toBe('paused');
+  expect(await writeDue(made.database, 'a', secondsAgo(2))).toBe('paused');
   await at.schedules.resume('a', { actor: 'ada' });
   await at.close();
 
-  expect(await writeDue(made.database, 'a', ago(2))).toBe('off-rule');
+  expect(await writeDue(made.database, 'a', secondsAgo(2))).toBe('off-rule');
   const next = new Date(Math.ceil((Date.now() + 1) / 1_000) * 1_000);
   expect(await writeDue(made.database, 'a', next)).toBe('written');
 });

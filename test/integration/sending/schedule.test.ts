@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { operations } from '../../../src/app/operations/operations.ts';
 import type { Duration } from '../../../src/core/duration.ts';
 import { cancel, schedule, send, topic, unschedule } from '../../../src/index.ts';
-import { fromQuery, type Transaction } from '../../../src/store/database/transaction.ts';
+import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { writeDue } from '../../../src/store/schedule/write-due.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+import { holdForADay, secondsAgo } from '../../support/fixtures/schedule-times.ts';
+import { byPg, type RunTransaction } from '../../support/fixtures/transaction-ways.ts';
 
 let made: TestDatabase;
 beforeAll(async () => {
@@ -19,17 +21,12 @@ beforeEach(async () => {
 const reports = topic('reports', z.object({ n: z.number() }));
 const secondly = { every: '1s' } as const;
 
-const commit = <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> =>
-  made.database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values))));
-
-/** The rules of all schedules have held for a day. */
-const hold = () =>
-  made.database.query(`update outbox.schedule set holds_since = outbox.clock() - interval '1 day'`);
+const commit: RunTransaction = (work) => byPg(made.database)(work);
 
 /** Commits a change of a schedule whose rule has held for a day. */
 async function held<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
   const result = await commit(work);
-  await hold();
+  await holdForADay(made.database);
   return result;
 }
 
@@ -42,9 +39,6 @@ const written = () =>
   made.database.query<{ id: string; payload: string }>(
     'select id, payload, key, headers, state from outbox.message order by position',
   );
-
-/** Seconds ago, as a time of a schedule. */
-const ago = (seconds: number): Date => new Date(Math.floor(Date.now() / 1_000 - seconds) * 1_000);
 
 test('a transaction that rolls back schedules and removes nothing', async () => {
   const failing = async (work: (tx: Transaction) => Promise<unknown>): Promise<void> => {
@@ -62,7 +56,7 @@ test('a transaction that rolls back schedules and removes nothing', async () => 
   await held((tx) => schedule(tx, 'a', reports, { n: 1 }, secondly));
   await failing((tx) => unschedule(tx, 'a'));
   expect(await rows()).toMatchObject([{ name: 'a', removed: false }]);
-  expect(await writeDue(made.database, 'a', ago(1))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(1))).toBe('written');
 });
 
 test('the same schedule again changes nothing, another one replaces it, and a removed one comes back', async () => {
@@ -73,7 +67,7 @@ test('the same schedule again changes nothing, another one replaces it, and a re
 
   expect(await commit((tx) => unschedule(tx, 'a'))).toBe('removed');
   expect(await commit((tx) => unschedule(tx, 'a'))).toBe('unknown');
-  expect(await writeDue(made.database, 'a', ago(1))).toBe('unknown');
+  expect(await writeDue(made.database, 'a', secondsAgo(1))).toBe('unknown');
   expect(await put(2)).toBe('scheduled');
   expect(await rows()).toMatchObject([{ removed: false }]);
 });
@@ -81,7 +75,7 @@ test('the same schedule again changes nothing, another one replaces it, and a re
 test('a time writes one message, also when it is tried again, at once, or after a change of the schedule', async () => {
   const options = { ...secondly, key: 'k', headers: { tenant: 'blue' } };
   await held((tx) => schedule(tx, 'a', reports, { n: 1 }, options));
-  const at = ago(2);
+  const at = secondsAgo(2);
 
   const answers = await Promise.all([1, 2, 3].map(() => writeDue(made.database, 'a', at)));
   await held((tx) => schedule(tx, 'a', reports, { n: 2 }, options));
@@ -96,16 +90,16 @@ test('a time writes one message, also when it is tried again, at once, or after 
       state: 'ready',
     },
   ]);
-  expect(await writeDue(made.database, 'a', ago(1))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(1))).toBe('written');
   expect((await written()).map(({ payload }) => payload)).toEqual(['{"n":1}', '{"n":2}']);
 });
 
 test('a time that is later than the schedule catches up writes nothing, and one within writes its message', async () => {
   await held((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, catchUp: '10m' }));
 
-  expect(await writeDue(made.database, 'a', ago(601))).toBe('late');
+  expect(await writeDue(made.database, 'a', secondsAgo(601))).toBe('late');
   expect(await written()).toEqual([]);
-  expect(await writeDue(made.database, 'a', ago(590))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(590))).toBe('written');
 });
 
 test('each message expires so long after the time that it stands for, and a change of that is a change', async () => {
@@ -130,7 +124,7 @@ test('each message expires so long after the time that it stands for, and a chan
     'unchanged',
     'scheduled',
   ]);
-  const at = ago(600);
+  const at = secondsAgo(600);
 
   expect(await writeDue(made.database, 'a', at)).toBe('written');
   expect(await expiries()).toEqual([new Date(at.getTime() + 1_200_000)]);
@@ -144,7 +138,7 @@ test('each message expires so long after the time that it stands for, and a chan
   expect(ranForMs).toBeLessThan(1_200_000 + 60_000);
 
   expect(await put(undefined)).toBe('scheduled');
-  expect(await writeDue(made.database, 'a', ago(1))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(1))).toBe('written');
   expect((await expiries())[2]).toBeNull();
   const wrong = commit((tx) =>
     // @ts-expect-error -- plain JavaScript may pass it
@@ -158,20 +152,20 @@ test('with overlap skip a time writes nothing while the previous message is to b
     held((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, overlap }));
   await put('skip');
 
-  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
-  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
-  expect(await writeDue(made.database, 'a', ago(8))).toBe('busy');
+  expect(await writeDue(made.database, 'a', secondsAgo(9))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(9))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(8))).toBe('busy');
   await put('allow');
-  expect(await writeDue(made.database, 'a', ago(7))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(7))).toBe('written');
   await put('skip');
   await made.database.query(`update outbox.message set state = 'failed' where state = 'ready'`);
-  expect(await writeDue(made.database, 'a', ago(6))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(6))).toBe('written');
   expect(await written()).toHaveLength(3);
 });
 
 test('with overlap skip a time writes nothing while the edited copy of the previous message is to be sent', async () => {
   await held((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, overlap: 'skip' }));
-  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(9))).toBe('written');
   const at = operations({ database: { url: made.url } });
   const author = { actor: 'ada', reason: 'a typing error' };
   for (let n = 2; n <= 3; n += 1) {
@@ -182,9 +176,9 @@ test('with overlap skip a time writes nothing while the edited copy of the previ
   }
   await at.close();
 
-  expect(await writeDue(made.database, 'a', ago(8))).toBe('busy');
+  expect(await writeDue(made.database, 'a', secondsAgo(8))).toBe('busy');
   await made.database.query(`update outbox.message set state = 'failed' where state = 'ready'`);
-  expect(await writeDue(made.database, 'a', ago(7))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(7))).toBe('written');
 });
 
 test('a repeat that is tried again is found and canceled by the ref of its schedule, and the next one is written', async () => {
@@ -197,8 +191,8 @@ test('a repeat that is tried again is found and canceled by the ref of its sched
   ]);
   // A waiting message of the same ref is another one, and holds up none.
   const other = await commit((tx) => send(tx, reports, { n: 2 }, { ref: 'monthly', after: '1h' }));
-  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
-  expect(await writeDue(made.database, 'a', ago(8))).toBe('busy');
+  expect(await writeDue(made.database, 'a', secondsAgo(9))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(8))).toBe('busy');
   await made.database.query(
     `update outbox.message set state = 'retrying', due_at = now() + '1 hour', attempts = 1 where state = 'ready'`,
   );
@@ -208,12 +202,12 @@ test('a repeat that is tried again is found and canceled by the ref of its sched
   expect((await byRef()).messages.map(({ state }) => state).toSorted()).toEqual(['retrying', 'waiting']);
   expect(await commit((tx) => cancel(tx, reports, 'monthly'))).toBe('canceled');
   expect((await byRef()).messages.find(({ id }) => id === other.id)).toMatchObject({ state: 'canceled' });
-  expect(await writeDue(made.database, 'a', ago(8))).toBe('busy');
+  expect(await writeDue(made.database, 'a', secondsAgo(8))).toBe('busy');
   const [repeat] = await at.cancel({ topic: 'reports', ref: 'monthly' }, { actor: 'ada' });
   expect(repeat).toMatchObject({ result: 'canceled' });
   expect(repeat?.id).not.toBe(other.id);
   await at.close();
-  expect(await writeDue(made.database, 'a', ago(7))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(7))).toBe('written');
 });
 
 test('operators list, pause, resume, run and remove a schedule without Temporal, and the audit has it', async () => {
@@ -232,13 +226,13 @@ test('operators list, pause, resume, run and remove a schedule without Temporal,
   expect(listed?.nextAt.map((next) => next.getTime() % 1_000)).toEqual([0, 0, 0]);
 
   expect(await at.schedules.pause('a', { ...by, dryRun: true })).toEqual({ changed: true });
-  expect(await writeDue(made.database, 'a', ago(9))).toBe('written');
+  expect(await writeDue(made.database, 'a', secondsAgo(9))).toBe('written');
   expect(await at.schedules.pause('a', by)).toEqual({ changed: true });
   expect(await at.schedules.pause('a', by)).toEqual({ changed: false });
-  expect(await writeDue(made.database, 'a', ago(8))).toBe('paused');
+  expect(await writeDue(made.database, 'a', secondsAgo(8))).toBe('paused');
   // A service that starts again does not end the pause.
   await held((tx) => schedule(tx, 'a', reports, { n: 2 }, secondly));
-  expect(await writeDue(made.database, 'a', ago(7))).toBe('paused');
+  expect(await writeDue(made.database, 'a', secondsAgo(7))).toBe('paused');
   const { messageId } = await at.schedules.run('a', by);
   expect(await at.schedules.resume('a', by)).toEqual({ changed: true });
   expect(await at.schedules.list()).toMatchObject([{ lastMessageId: messageId, paused: false }]);
