@@ -6,7 +6,8 @@ import { orderPlaced } from './topics.ts';
 /** Stores each message once, in the transaction that stores its id, and acknowledges it after the commit. */
 export const startWarehouse = (prisma: PrismaClient) =>
   consumer(prisma, { config, group: 'warehouse', logger: false })
-    .on(orderPlaced, (tx, { id, payload }) => pick(tx, id, payload.orderId))
+    // The id that the sender chose; `id` has its installation, too.
+    .on(orderPlaced, (tx, { headers, payload }) => pick(tx, headers['ce_id'] ?? '', payload.orderId))
     .start();
 
 /** What the warehouse does with a message. Also used by the way by hand, which differs only around it. */
