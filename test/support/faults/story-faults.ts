@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Pool } from 'pg';
 import { expect } from 'vitest';
 import { send, sendBatch, transaction } from '../../../src/index.ts';
@@ -206,7 +207,7 @@ export function clockOff(relays: readonly StoryRelay[]): StoryFault {
   };
   return {
     name: 'the clock is off',
-    tells: ['clock'],
+    tells: [`clock host ${hostname()}`],
     prometheus: ['OutboxClockOff'],
     begin: turn,
     end: turn,
