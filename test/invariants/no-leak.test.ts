@@ -36,7 +36,8 @@ async function usedElsewhere(
   stage: Stage,
 ): Promise<{ connections: number; locks: number; workflows: number }> {
   const [row] = await stage.database.query<{ connections: number; locks: number }>(
-    `select (select count(*) from pg_stat_activity where datname = current_database())::integer as connections,
+    `select (select count(*) from pg_stat_activity
+         where datname = current_database() and backend_type = 'client backend')::integer as connections,
        (select count(*) from pg_locks l join pg_database d on d.oid = l.database
          where d.datname = current_database() and pid <> pg_backend_pid() and locktype <> 'advisory')::integer as locks`,
   );
