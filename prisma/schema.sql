@@ -303,6 +303,8 @@ create table outbox.lane (
   n integer not null,
   cursor bigint not null default 0,
   snapshot pg_snapshot,
+  late_cursor bigint,
+  late_snapshot pg_snapshot,
   owner uuid,
   alive_until timestamp with time zone,
   incarnation timestamp with time zone,
@@ -855,7 +857,7 @@ create view outbox.message_view as
     m.content_type,
     m.headers,
         CASE
-            WHEN ((m.state = 'ready'::outbox.state) AND (m."position" <= l.cursor) AND pg_visible_in_snapshot(m.xid, l.snapshot)) THEN 'published'::outbox.state
+            WHEN ((m.state = 'ready'::outbox.state) AND outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m."position", m.xid)) THEN 'published'::outbox.state
             ELSE m.state
         END AS state,
     m.workflow_id,
@@ -887,7 +889,7 @@ UNION ALL
     'application/json'::text AS content_type,
     m.headers,
         CASE
-            WHEN ((m."position" <= l.cursor) AND pg_visible_in_snapshot(m.xid, l.snapshot)) THEN 'published'::outbox.state
+            WHEN outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m."position", m.xid) THEN 'published'::outbox.state
             ELSE m.state
         END AS state,
     outbox.lane_workflow_id(m.topic, m.lane) AS workflow_id,
@@ -1067,7 +1069,7 @@ begin
   return next answer;
 end $function$;
 
-CREATE OR REPLACE FUNCTION outbox.blocked(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_failed_blocks boolean)
+CREATE OR REPLACE FUNCTION outbox.blocked(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_other_cursor bigint, p_other_snapshot pg_snapshot, p_failed_blocks boolean)
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  STABLE
@@ -1083,7 +1085,7 @@ begin
              and o.state in ('retrying', 'blocked') order by o.position limit 1),
           case when p_failed_blocks then (select o.position from only outbox.message o where o.topic = p_topic and o.lane = p_lane
              and o.key = p.key and o.state = 'failed' order by o.position limit 1) end) end as blocker
-      from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) p where p.key is not null
+      from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_other_cursor, p_other_snapshot) p where p.key is not null
     ) f
   ) k where k.blocker < k.position or false and exists (select from outbox.log);
 end
@@ -1326,30 +1328,33 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.claimable(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
+CREATE OR REPLACE FUNCTION outbox.claimable(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_other_cursor bigint, p_other_snapshot pg_snapshot)
  RETURNS TABLE(id uuid, "position" bigint, xid xid8, key text, payload text, content_type text, headers jsonb, workflow_id text, attempts integer, created_at timestamp with time zone, expires_at timestamp with time zone, sent boolean, due_at timestamp with time zone)
  LANGUAGE sql
  STABLE
 AS $function$
-  select l.*, null::timestamptz, false, null::timestamptz from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot) l
+  select l.*, null::timestamptz, false, null::timestamptz from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_other_cursor, p_other_snapshot) l
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position > 0 and m.position > p_cursor
+     and (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot))
    order by m.position limit p_limit)
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
+     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot)
+     and (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot)))
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
      select * from only outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
-       and r.position + 0 <= p_cursor offset 0) m)
+       and r.position + 0 <= p_cursor offset 0) m
+   where (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot)))
   order by position limit p_limit
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.claimable_in_log(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
+CREATE OR REPLACE FUNCTION outbox.claimable_in_log(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_other_cursor bigint, p_other_snapshot pg_snapshot)
  RETURNS TABLE(id uuid, "position" bigint, xid xid8, key text, payload text, content_type text, headers jsonb, workflow_id text, attempts integer, created_at timestamp with time zone)
  LANGUAGE sql
  STABLE
@@ -1357,16 +1362,19 @@ AS $function$
   (select m.id, m.position, m.xid, m.key, m.payload, 'application/json'::text as content_type, m.headers, m.workflow_id, m.attempts, m.created_at
    from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position > 0 and m.position > p_cursor
+     and (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot))
    order by m.position limit p_limit)
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, 'application/json'::text as content_type, m.headers, m.workflow_id, m.attempts, m.created_at
    from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
+     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot)
+     and (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot)))
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, 'application/json'::text as content_type, m.headers, m.workflow_id, m.attempts, m.created_at
    from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
      select * from outbox.log r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
-       and r.position + 0 <= p_cursor offset 0) m)
+       and r.position + 0 <= p_cursor offset 0) m
+   where (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot)))
   order by position limit p_limit
 $function$;
 
@@ -1937,6 +1945,8 @@ CREATE OR REPLACE FUNCTION outbox.has_work(p_lane outbox.lane)
 AS $function$
 begin
   return p_lane.untold_from is not null
+    -- It sends late messages by batches, and has not ended that.
+    or p_lane.late_cursor is not null
     or (select m.id from outbox.log m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position > 0 and m.position > p_lane.cursor order by m.position limit 1) is not null
     -- An order and a limit instead of exists: the planner estimates a third of the table and would scan it.
@@ -2016,6 +2026,15 @@ AS $function$
   select m.state::text = 'waiting' or not p_waiting and m.state::text in ('retrying', 'blocked') and not m.maybe_published
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.is_passed(p_cursor bigint, p_snapshot pg_snapshot, p_late_cursor bigint, p_late_snapshot pg_snapshot, p_position bigint, p_xid xid8)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select p_position <= p_cursor and coalesce(pg_visible_in_snapshot(p_xid, p_snapshot), false)
+    or coalesce(p_position <= p_late_cursor and pg_visible_in_snapshot(p_xid, p_late_snapshot), false)
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.is_paused(p_topic text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2047,13 +2066,16 @@ begin
     where p.consumer_group = p_group and p.message_id = any(p_ids) and p.key_id = p_id and p.state = 'parked');
 end $function$;
 
-CREATE OR REPLACE FUNCTION outbox.lane_may_pass(l outbox.lane, p_cursor bigint, p_snapshot pg_snapshot)
+CREATE OR REPLACE FUNCTION outbox.lane_may_pass(l outbox.lane, p_cursor bigint, p_snapshot pg_snapshot, p_late_cursor bigint, p_late_snapshot pg_snapshot)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE
+ STABLE
 AS $function$
   select l.cursor < p_cursor or l.cursor = p_cursor and (l.snapshot is null
-    or pg_snapshot_xmin(l.snapshot) <= pg_snapshot_xmin(p_snapshot) and pg_snapshot_xmax(l.snapshot) <= pg_snapshot_xmax(p_snapshot))
+    or (pg_snapshot_xmin(coalesce(l.late_snapshot, l.snapshot)), pg_snapshot_xmax(coalesce(l.late_snapshot, l.snapshot)),
+        -length(coalesce(l.late_snapshot, l.snapshot)::text), coalesce(l.late_cursor, l.cursor))
+      <= (pg_snapshot_xmin(coalesce(p_late_snapshot, p_snapshot)), pg_snapshot_xmax(coalesce(p_late_snapshot, p_snapshot)),
+        -length(coalesce(p_late_snapshot, p_snapshot)::text), coalesce(p_late_cursor, p_cursor)))
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.lane_of(key text, id uuid, lanes integer)
@@ -2114,6 +2136,46 @@ begin
     cross join lateral (select m.position from %1$s m where m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.position > 0
       order by m.position desc limit 1) last
   $query$, p_leaf);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.late_are_dense(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_late_cursor bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return ((
+    select count(*) >= p_limit from (
+      select from (
+        select m.position, m.xid from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+          and m.position > 0 and m.position > p_late_cursor
+        order by m.position limit p_limit * 32) w
+      where not outbox.is_passed(p_cursor, p_snapshot, null::bigint, null::pg_snapshot, w.position, w.xid) limit p_limit) f
+  ) or (
+    select count(*) < p_limit * 32 from (
+      select from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+        and m.position > 0 and m.position > p_late_cursor
+      order by m.position limit p_limit * 32) f
+  )) and ((
+    select count(*) >= p_limit from (
+      select from (
+        select m.position, m.xid from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+          and m.position > 0 and m.position > p_late_cursor
+        order by m.position limit p_limit * 32) w
+      where not outbox.is_passed(p_cursor, p_snapshot, null::bigint, null::pg_snapshot, w.position, w.xid) limit p_limit) f
+  ) or (
+    select count(*) < p_limit * 32 from (
+      select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+        and m.position > 0 and m.position > p_late_cursor
+      order by m.position limit p_limit * 32) f
+  ));
 end
 $function$;
 
@@ -2465,7 +2527,7 @@ CREATE OR REPLACE FUNCTION outbox.parked_workflow_id(p_group text, p_id uuid)
  STABLE
 AS $function$ select (select i.id from outbox.installation i)::text || '/parked/' || p_group || '/' || p_id::text $function$;
 
-CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uuid, p_ctid tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms double precision, p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean)
+CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uuid, p_ctid tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms double precision, p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean, p_late_cursor bigint, p_late_snapshot pg_snapshot)
  RETURNS tid
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -2476,15 +2538,17 @@ declare
   row_ctid tid;
 begin
   update outbox.lane l
-  set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+  set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
+    alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
   where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-    and outbox.lane_may_pass(l, p_cursor, p_snapshot)
+    and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)
   returning l.ctid into row_ctid;
   if row_ctid is null then
     update outbox.lane l
-    set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+    set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
+    alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-      and outbox.lane_may_pass(l, p_cursor, p_snapshot)
+      and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)
     returning l.ctid into row_ctid;
   end if;
   if row_ctid is not null and p_batch is not null then
@@ -3716,9 +3780,9 @@ declare
         and right(u.workflow_id, 45) = '/message/' || u.id::text as own_workflow,
       coalesce(pg_visible_in_snapshot(u.xid, p_suspect), false) as suspect,
       case when u.key is not null and (select b.any from blocking b)
-        then u.id in (select outbox.blocked(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_failed_blocks)) else false end as blocked
+        then u.id in (select outbox.blocked(p_topic, p_lane, p_limit, p_cursor, p_snapshot, %2$s, p_failed_blocks)) else false end as blocked
     from (select c.*, octet_length(c.payload) + coalesce(octet_length(c.headers::text), 0) as size
-      from outbox.%s(p_topic, p_lane, p_limit, p_cursor, p_snapshot) c offset 0) u
+      from outbox.%1$s(p_topic, p_lane, p_limit, p_cursor, p_snapshot, %2$s) c offset 0) u
     window w as (order by u.position rows unbounded preceding)
   )
   select pg_current_snapshot()::text, true, false,
@@ -3733,9 +3797,9 @@ declare
     case when count(b.key) > 0 then json_agg(b.key) filter (where b.before < p_bytes) end::text,
     case when count(b.headers) > 0 then json_agg(b.headers) filter (where b.before < p_bytes) end::text,
     (json_agg(json_build_object('n', b.n - 1, 'contentType', b.content_type, 'attempts', b.attempts,
-        'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked%s))
+        'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked%3$s))
       filter (where b.before < p_bytes
-        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked%s)))::text,
+        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked%4$s)))::text,
     (select (t.rate_messages + t.lanes - 1) / t.lanes from outbox.topic t where t.name = p_topic),
     date_part('epoch', outbox.clock()) * 1000
   from batch b
@@ -3744,7 +3808,7 @@ begin
   execute format($function$
 create or replace function outbox.claim(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint,
-  p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid
+  p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid, p_late_cursor bigint, p_late_snapshot pg_snapshot
 ) returns table (
   snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, ids text, positions text, created text, lengths text,
   payloads text, keys text, headers text, others text, share integer, at float8
@@ -3766,7 +3830,7 @@ begin
   end if;
   select exists (select from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
       or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)),
-    outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
+    p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
   into owned, exceptions;
   paused := outbox.is_paused(p_topic);
   if not owned or paused then
@@ -3776,16 +3840,19 @@ begin
     return next;
     return;
   end if;
+  if p_late_cursor is not null and outbox.late_are_dense(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_late_cursor) then
+    select p_cursor, p_snapshot, p_late_cursor, p_late_snapshot into p_late_cursor, p_late_snapshot, p_cursor, p_snapshot;
+  end if;
   if exceptions then
     return query %s;
   else
     return query %s;
   end if;
 end $body$
-$function$, format(batch, 'claimable', $others$, 'expiresAt', floor(extract(epoch from b.expires_at) * 1000),
+$function$, format(batch, 'claimable', 'p_late_cursor, p_late_snapshot', $others$, 'expiresAt', floor(extract(epoch from b.expires_at) * 1000),
         'expiresInMs', case when not b.sent then ceil(extract(epoch from b.expires_at - outbox.clock()) * 1000) end,
         'dueAt', floor(extract(epoch from b.due_at) * 1000), 'resent', b.sent$others$,
-      ' or b.expires_at is not null or b.due_at is not null or b.sent'), format(batch, 'claimable_in_log', '', ''));
+      ' or b.expires_at is not null or b.due_at is not null or b.sent'), format(batch, 'claimable_in_log', 'null, null', '', ''));
 end
 $functionx$;
 

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import type { Transport } from '../../src/brokers/transport.ts';
 import type { Lane } from '../../src/core/lane.ts';
-import { type LaneProgress, planSettlement } from '../../src/relay/plan-settlement.ts';
+import type { LaneProgress } from '../../src/relay/lane-progress.ts';
+import { planSettlement } from '../../src/relay/plan-settlement.ts';
 import { publishBatch } from '../../src/relay/publish-batch.ts';
 import { defaultBatchLimits } from '../../src/relay/timings.ts';
 import type { Database } from '../../src/store/database/database.ts';
@@ -58,6 +59,7 @@ async function deliver(
       owner,
       cursor: progress.cursor,
       snapshot: progress.snapshot,
+      late: progress.late,
       limit: defaultBatchLimits.messages,
       bytes: defaultBatchLimits.bytes,
       failedBlocks: false,

@@ -10,6 +10,9 @@ export interface BatchDelays {
   readonly latenessMs: readonly number[];
 }
 
+/** The same, and how long the transport took. */
+export type BatchTimes = BatchDelays & { readonly publishMs: number };
+
 /** Most messages of a batch that are measured: each costs its reader a tenth of what it costs to send. */
 export const measuredOfBatch = 16;
 

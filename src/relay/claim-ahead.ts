@@ -1,6 +1,12 @@
 import type { Claim } from '../store/lane/claim.ts';
 import type { Settlement } from '../store/lane/settle.ts';
-import type { LaneProgress } from './plan-settlement.ts';
+import { isSameProgress, type LaneProgress } from './lane-progress.ts';
+
+/** A claim, and when it began. */
+export interface TimedClaim {
+  readonly claimed: Claim;
+  readonly claimedAt: number;
+}
 
 /**
  * The claim of the next batch, made before the batch in front of it is settled: while that is on the wire, so that neither
@@ -27,5 +33,5 @@ export function allPublished(settled: Settlement | undefined): settled is Settle
 
 /** True if the lane passed its batch without exceptions, and is where the claim begins. */
 export function mayFollow({ from }: ClaimAhead, settled: Settlement | undefined): boolean {
-  return allPublished(settled) && settled.cursor === from.cursor && settled.snapshot === from.snapshot;
+  return allPublished(settled) && isSameProgress(settled, from);
 }

@@ -9,25 +9,20 @@ import { isFailure, type Settlement } from '../store/lane/settle.ts';
 import { isPaused } from '../store/lane/topics.ts';
 import { releaseBlocked } from '../store/message/release-blocked.ts';
 import { answeredInTime } from './answered-in-time.ts';
-import { type BatchDelays, measureBatch } from './batch-delays.ts';
-import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
+import { type BatchTimes, measureBatch } from './batch-delays.ts';
+import { allPublished, type ClaimAhead, mayFollow, type TimedClaim } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { tellExpired } from './expiry.ts';
 import { sitOutHold } from './hold.ts';
 import type { LaneLease } from './lane-lease.ts';
+import { type LaneProgress, progressOf, progressPast } from './lane-progress.ts';
 import { OwnHold } from './own-hold.ts';
 import { pinnedPartitions } from './pinned-partitions.ts';
-import { type LaneProgress, type PlanInput, planSettlement, progressPast } from './plan-settlement.ts';
+import { type BatchOutcomes, planSettlement } from './plan-settlement.ts';
 import { isSent, publishBatch } from './publish-batch.ts';
 import { RateGate } from './rate-gate.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
 import { tellFailures } from './tell-failures.ts';
-
-/** A claim, and when it began. */
-interface TimedClaim {
-  readonly claimed: Claim;
-  readonly claimedAt: number;
-}
 
 /** One turn of a lane, from its acquisition on. */
 export class Drain {
@@ -62,7 +57,7 @@ export class Drain {
     this.#rate = new RateGate(input, lease, { deadline, stop: this.#stop });
     this.#ownHold = new OwnHold(input, lease, at);
     this.#failedBlocks = input.route.rules.exhausted === 'block-key';
-    this.#at = { cursor: at.cursor, snapshot: at.snapshot };
+    this.#at = progressOf(at);
     this.#suspect = at.suspect;
     this.#suspectMarked = !at.lapsed;
     this.#untold = at.untold;
@@ -100,8 +95,6 @@ export class Drain {
       const released = this.#freed;
       const { claimed, claimedAt } = (await this.#takeAhead()) ?? (await this.#claimPatiently());
       this.#freed = claimed.freed;
-      // What is left after a release of all is locked.
-      const releasable = claimed.freed && (!released || this.#releasedTo !== '');
       if (!claimed.owned || !this.#suspectMarked) this.#lease.lose();
       else if (claimed.paused) return 'paused';
       else if (claimed.messages.length > 0) {
@@ -111,12 +104,18 @@ export class Drain {
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
         if (allowed === undefined || !this.#caughtUp) continue;
         this.#input.caughtUp?.(claimed.snapshot);
-      } else if (releasable) continue;
+      } else if (await this.#mayHaveMore(claimed, released)) continue;
       else if (performance.now() >= quietAt) return 'quiet';
       else if (!claimed.freed) this.#input.caughtUp?.(claimed.snapshot);
       await wake.wait(Math.min(quietAt - performance.now(), timings.checkIntervalMs), this.#stop);
     }
     return 'more';
+  }
+
+  /** Behind an empty claim. What is left after a release of all is locked. */
+  async #mayHaveMore(claimed: Claim, released: boolean): Promise<boolean> {
+    if (this.#at.late !== undefined) return this.#write(this.#plan(claimed, []));
+    return claimed.freed && (!released || this.#releasedTo !== '');
   }
 
   /**
@@ -249,32 +248,32 @@ export class Drain {
     if (this.#untold) this.#untold = !(await tellFailures(this.#input, this.#lease.owner));
   }
 
-  /** @returns what was written, if anything was */
-  async #settle(
-    claimed: Claim,
-    outcomes: PlanInput['outcomes'],
-    took: BatchDelays & { readonly publishMs: number },
-  ): Promise<Settlement | undefined> {
-    const { lane, route, report } = this.#input;
-    const settlement = planSettlement({
-      owner: this.#lease.owner,
-      batchId: randomUUID(),
-      progress: this.#at,
-      claim: claimed,
-      outcomes,
-      rules: route.rules,
-    });
-    if (settlement === undefined) return undefined;
+  #plan(claimed: Claim, outcomes: BatchOutcomes): Settlement | undefined {
+    const batch = { batchId: randomUUID(), claim: claimed, outcomes, rules: this.#input.route.rules };
+    return planSettlement({ owner: this.#lease.owner, progress: this.#at, ...batch });
+  }
+
+  /** @returns false if nothing is written: there is nothing to write, or the lane has another owner */
+  async #write(settlement: Settlement | undefined): Promise<boolean> {
+    if (settlement === undefined) return false;
     const startedAt = performance.now();
     const limits = { deadline: this.#deadline, stop: this.#stop };
     if (!(await settlePatiently(this.#input, this.#lease, settlement, limits))) {
       this.#lease.lose();
-      return undefined;
+      return false;
     }
     this.#lease.prolonged(startedAt);
-    this.#at = settlement;
+    this.#at = progressOf(settlement);
     this.#freed ||= settlement.changes.some((change) => change.to === 'blocked');
     this.#untold ||= settlement.changes.some(isFailure);
+    return true;
+  }
+
+  /** @returns what was written, if anything was */
+  async #settle(claimed: Claim, outcomes: BatchOutcomes, took: BatchTimes): Promise<Settlement | undefined> {
+    const { lane, route, report } = this.#input;
+    const settlement = this.#plan(claimed, outcomes);
+    if (!(await this.#write(settlement)) || settlement === undefined) return undefined;
     passCrashPoint('relay:settled');
     report({
       type: 'batch-settled',

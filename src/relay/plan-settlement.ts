@@ -2,15 +2,11 @@ import type { TopicRules } from '../core/topic.ts';
 import type { Claim } from '../store/lane/claim.ts';
 import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
 import type { PartitionRanges, SettledChange, Settlement } from '../store/lane/settle.ts';
+import { type LaneProgress, progressOf, progressPast } from './lane-progress.ts';
 import type { Outcome } from './publish-batch.ts';
 
-/** How far a lane has come. */
-export interface LaneProgress {
-  readonly cursor: string;
-  readonly snapshot: string | null;
-}
-
-type Outcomes = readonly (Outcome | undefined)[];
+/** By the index of the message in its claim. */
+export type BatchOutcomes = readonly (Outcome | undefined)[];
 
 export interface PlanInput {
   readonly owner: string;
@@ -18,20 +14,21 @@ export interface PlanInput {
   readonly progress: LaneProgress;
   readonly claim: Claim;
   /** By the index of the message in the claim; `undefined` or absent: it was not handed to the transport. */
-  readonly outcomes: Outcomes;
+  readonly outcomes: BatchOutcomes;
   readonly rules: Pick<TopicRules, 'retryMs' | 'confirm'>;
 }
 
 /**
  * What to write to the lane and the rows after a batch was published; `undefined` if nothing.
  *
- * The cursor never moves back. If a truncated batch ends at or below it, late rows are still unread: cursor and snapshot
- * stay, so that the next claim reads those rows, and acknowledged messages are marked on their rows. Acknowledged messages
- * of a topic that asks for receipts are always marked on their rows.
+ * Acknowledged messages are marked on their rows if the lane stays where it is ({@link progressPast}), and always in a topic that asks for
+ * receipts.
  */
 export function planSettlement(input: PlanInput): Settlement | undefined {
   const { claim, progress, owner, batchId, outcomes, rules } = input;
-  if (claim.messages.length === 0) return undefined;
+  const { messages, truncated } = claim;
+  // What was left of the late rows is gone: withdrawn, or moved to another lane.
+  if (messages.length === 0 && (truncated || progress.late === undefined)) return undefined;
   const untouched = nothingLeft(claim.messages, outcomes);
   const next = untouched ? undefined : progressPast(claim, progress);
   const stored = next === undefined || rules.confirm !== undefined;
@@ -47,7 +44,7 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
   const batch = batchOf(batchId, claim.messages, outcomes);
   return {
     owner,
-    ...(next ?? progress),
+    ...progressOf(next ?? progress),
     changes,
     claimSnapshot: claim.snapshot,
     // Behind a backlog the wait for a disk costs nothing, because the next batch is claimed during it, and a crash would repeat
@@ -57,18 +54,8 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
   };
 }
 
-/** How far a lane is when it has passed the batch of a claim; `undefined` if it stays where it is. */
-export function progressPast(
-  { messages, truncated, snapshot }: Claim,
-  { cursor }: LaneProgress,
-): LaneProgress | undefined {
-  const last = messages.at(-1)?.position;
-  if (last === undefined || (truncated && BigInt(last) <= BigInt(cursor))) return undefined;
-  return { cursor: greater(cursor, last), snapshot };
-}
-
 /** True if a hold kept back all of the batch that could be sent. A batch whose messages all wait for their keys is done: they become blocked. */
-function nothingLeft(messages: readonly ClaimedMessage[], outcomes: Outcomes): boolean {
+function nothingLeft(messages: readonly ClaimedMessage[], outcomes: BatchOutcomes): boolean {
   const isDeferred = (index: number): boolean => outcomes[index]?.kind === 'deferred';
   const isExpired = (index: number): boolean => outcomes[index]?.kind === 'expired';
   return (
@@ -127,7 +114,11 @@ function numbered(offset: string | null): string | null {
   return offset !== null && /^\d+$/.test(offset) ? offset : null;
 }
 
-function batchOf(id: string, messages: readonly ClaimedMessage[], outcomes: Outcomes): Settlement['batch'] {
+function batchOf(
+  id: string,
+  messages: readonly ClaimedMessage[],
+  outcomes: BatchOutcomes,
+): Settlement['batch'] {
   const partitions: Record<number, { first: string; count: number }> = {};
   let count = 0;
   let first: string | undefined;
@@ -152,8 +143,4 @@ function batchOf(id: string, messages: readonly ClaimedMessage[], outcomes: Outc
     count,
     partitions: partitions satisfies PartitionRanges,
   };
-}
-
-function greater(a: string, b: string): string {
-  return BigInt(a) >= BigInt(b) ? a : b;
 }

@@ -16,15 +16,15 @@ export const accepted: readonly Accepted[] = [
     why: 'An empty map has no address either: the size is asked first because that is faster.',
   },
   {
-    path: 'src/relay/plan-settlement.ts',
+    path: 'src/relay/lane-progress.ts',
     before: 'return BigInt(a) >= BigInt(b) ? a : b;',
     after: 'return BigInt(a) > BigInt(b) ? a : b;',
     why: 'Of two equal positions either is the greater one.',
   },
   {
-    path: 'src/relay/plan-settlement.ts',
-    before: 'return { cursor: greater(cursor, last), snapshot };',
-    after: 'return { cursor: greater(last, cursor), snapshot };',
+    path: 'src/relay/lane-progress.ts',
+    before: 'return { cursor: greater(at.cursor, last ?? at.cursor), snapshot };',
+    after: 'return { cursor: greater(last ?? at.cursor, at.cursor), snapshot };',
     why: 'The greater of two is the same in either order.',
   },
   {

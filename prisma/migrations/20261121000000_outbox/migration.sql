@@ -729,12 +729,15 @@ revoke execute on function outbox.note_freed() from public;
 -- Lanes
 -- =====================================================================================================================
 
--- The owner and the progress of a lane. `cursor` and `snapshot` together determine exactly which ready rows are published.
+-- The owner and the progress of a lane. `cursor` and `snapshot` together determine exactly which ready rows are published; while a lane
+-- sends more late rows than one batch has, `late_cursor` and `late_snapshot` say which of them are, too: see outbox.is_passed.
 create table outbox.lane (
   topic        text collate "C" not null,
   n            integer not null,
   cursor       bigint not null default 0,
   snapshot     pg_snapshot,
+  late_cursor   bigint,
+  late_snapshot pg_snapshot,
   owner        uuid,
   alive_until  timestamptz,
   -- The incarnation of the server in which the owner took the lane.
@@ -809,12 +812,31 @@ $$;
 create function outbox.lane_owned(l outbox.lane, p_owner uuid) returns boolean language sql stable
 as $$ select l.owner = p_owner and l.incarnation = outbox.incarnation() $$;
 
+-- True if a lane that is there has passed a ready row of this position and transaction: it is published.
+--
+-- A row at or below the cursor that the snapshot cannot see is late: its transaction was committed after a later row had been claimed. If
+-- there are more than one batch, the lane passes them in the order of positions: those up to the late cursor that the snapshot of the last
+-- claim could see.
+create function outbox.is_passed(
+  p_cursor bigint, p_snapshot pg_snapshot, p_late_cursor bigint, p_late_snapshot pg_snapshot, p_position bigint, p_xid xid8
+) returns boolean language sql immutable
+as $$
+  select p_position <= p_cursor and coalesce(pg_visible_in_snapshot(p_xid, p_snapshot), false)
+    or coalesce(p_position <= p_late_cursor and pg_visible_in_snapshot(p_xid, p_late_snapshot), false)
+$$;
+
 -- True unless the lane has passed more than this: then it comes from a copy of an earlier settle of its owner, which the network has
--- delivered late.
-create function outbox.lane_may_pass(l outbox.lane, p_cursor bigint, p_snapshot pg_snapshot) returns boolean language sql immutable
+-- delivered late. What was claimed later is passed up to a higher position, or by a later snapshot: of two snapshots of one server the later
+-- one has the higher limits or, with the same ones, fewer running transactions.
+create function outbox.lane_may_pass(
+  l outbox.lane, p_cursor bigint, p_snapshot pg_snapshot, p_late_cursor bigint, p_late_snapshot pg_snapshot
+) returns boolean language sql stable
 as $$
   select l.cursor < p_cursor or l.cursor = p_cursor and (l.snapshot is null
-    or pg_snapshot_xmin(l.snapshot) <= pg_snapshot_xmin(p_snapshot) and pg_snapshot_xmax(l.snapshot) <= pg_snapshot_xmax(p_snapshot))
+    or (pg_snapshot_xmin(coalesce(l.late_snapshot, l.snapshot)), pg_snapshot_xmax(coalesce(l.late_snapshot, l.snapshot)),
+        -length(coalesce(l.late_snapshot, l.snapshot)::text), coalesce(l.late_cursor, l.cursor))
+      <= (pg_snapshot_xmin(coalesce(p_late_snapshot, p_snapshot)), pg_snapshot_xmax(coalesce(p_late_snapshot, p_snapshot)),
+        -length(coalesce(p_late_snapshot, p_snapshot)::text), coalesce(p_late_cursor, p_cursor)))
 $$;
 
 -- True while the lane has an owner; the lane of a dead owner is free.
@@ -879,7 +901,7 @@ create index message_history_position on outbox.message_history (topic, position
 -- two. The leaves of log_passed would be looked up before those of log, and one that is passed in between be found in neither.
 create view outbox.message_view as
 select m.id, m.topic, m.lane, m.position, m.key, m.ref, m.payload, m.content_type, m.headers,
-  case when m.state = 'ready' and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
+  case when m.state = 'ready' and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)
     then 'published'::outbox.state else m.state end as state,
   m.workflow_id, m.due_at, m.workflow_due_at, m.attempts, m.sends, m.last_error, m.maybe_published,
   m.partition, m."offset", m.confirm_by, m.created_at, m.updated_at, m.published_at, m.supersedes, m.expires_at,
@@ -887,7 +909,8 @@ select m.id, m.topic, m.lane, m.position, m.key, m.ref, m.payload, m.content_typ
 from only outbox.message m left join outbox.lane l on l.topic = m.topic and l.n = m.lane
 union all
 select m.id, m.topic, m.lane, m.position, m.key, null::text collate "C", m.payload, 'application/json'::text, m.headers,
-  case when m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot) then 'published'::outbox.state else m.state end,
+  case when outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)
+    then 'published'::outbox.state else m.state end,
   outbox.lane_workflow_id(m.topic, m.lane), null::timestamptz, null::timestamptz, 0, 0, null::text, m.maybe_published,
   null::integer, null::bigint, null::timestamptz, m.created_at, m.updated_at, m.published_at, null::uuid, null::timestamptz,
   m.expunged_at
@@ -1767,10 +1790,15 @@ $$;
 -- The first `p_limit` messages of a lane in the log that its cursor and snapshot have not passed, with what is needed to send them.
 -- Inlined into its callers.
 --
+-- While a lane has two cursors, either can be given first, and the other is what the answer leaves out: from the lower one, this walks
+-- from there by position; from the higher one, it reads all late rows.
+--
 -- Why three branches and `position + 0`: an OR, or a late branch that walks the position index, costs 40 to 90 ms per
 -- claim at a million rows instead of half a millisecond. Why the transactions that were running are joined one by one: as
 -- `= any(…)` they become a filter over the whole lane while the table has not been analyzed yet.
-create function outbox.claimable_in_log(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
+create function outbox.claimable_in_log(
+  p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_other_cursor bigint, p_other_snapshot pg_snapshot
+)
 returns table (
   id uuid, "position" bigint, xid xid8, key text, payload text, content_type text, headers jsonb, workflow_id text, attempts integer,
   created_at timestamptz
@@ -1779,41 +1807,49 @@ as $$
   (select m.id, m.position, m.xid, m.key, m.payload, 'application/json'::text as content_type, m.headers, m.workflow_id, m.attempts, m.created_at
    from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position > 0 and m.position > p_cursor
+     and (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot))
    order by m.position limit p_limit)
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, 'application/json'::text as content_type, m.headers, m.workflow_id, m.attempts, m.created_at
    from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
+     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot)
+     and (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot)))
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, 'application/json'::text as content_type, m.headers, m.workflow_id, m.attempts, m.created_at
    from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
      select * from outbox.log r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
-       and r.position + 0 <= p_cursor offset 0) m)
+       and r.position + 0 <= p_cursor offset 0) m
+   where (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot)))
   order by position limit p_limit
 $$;
 
 -- The same of all messages.
-create function outbox.claimable(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
+create function outbox.claimable(
+  p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_other_cursor bigint, p_other_snapshot pg_snapshot
+)
 returns table (
   id uuid, "position" bigint, xid xid8, key text, payload text, content_type text, headers jsonb, workflow_id text, attempts integer,
   created_at timestamptz, expires_at timestamptz, sent boolean, due_at timestamptz
 ) language sql stable
 as $$
-  select l.*, null::timestamptz, false, null::timestamptz from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot) l
+  select l.*, null::timestamptz, false, null::timestamptz from outbox.claimable_in_log(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_other_cursor, p_other_snapshot) l
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
      and m.position > 0 and m.position > p_cursor
+     and (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot))
    order by m.position limit p_limit)
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
+     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot)
+     and (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot)))
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at, m.expires_at, m.published_at is not null, m.due_at
    from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
      select * from only outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
-       and r.position + 0 <= p_cursor offset 0) m)
+       and r.position + 0 <= p_cursor offset 0) m
+   where (p_other_cursor is null or m.position > p_other_cursor or not pg_visible_in_snapshot(m.xid, p_other_snapshot)))
   order by position limit p_limit
 $$;
 
@@ -1842,12 +1878,54 @@ begin
 end
 $$;
 
+-- True if a walk by position from the late cursor of a lane finds its next messages soon. Else there are so few late ones between so many
+-- others that it costs less to read all late ones and to sort them.
+create function outbox.late_are_dense(
+  p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_late_cursor bigint
+) returns boolean language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+begin
+  return ((
+    select count(*) >= p_limit from (
+      select from (
+        select m.position, m.xid from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+          and m.position > 0 and m.position > p_late_cursor
+        order by m.position limit p_limit * 32) w
+      where not outbox.is_passed(p_cursor, p_snapshot, null::bigint, null::pg_snapshot, w.position, w.xid) limit p_limit) f
+  ) or (
+    select count(*) < p_limit * 32 from (
+      select from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+        and m.position > 0 and m.position > p_late_cursor
+      order by m.position limit p_limit * 32) f
+  )) and ((
+    select count(*) >= p_limit from (
+      select from (
+        select m.position, m.xid from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+          and m.position > 0 and m.position > p_late_cursor
+        order by m.position limit p_limit * 32) w
+      where not outbox.is_passed(p_cursor, p_snapshot, null::bigint, null::pg_snapshot, w.position, w.xid) limit p_limit) f
+  ) or (
+    select count(*) < p_limit * 32 from (
+      select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+        and m.position > 0 and m.position > p_late_cursor
+      order by m.position limit p_limit * 32) f
+  ));
+end
+$$;
+
 -- The claimable messages that are behind a blocking message of their key. Called by claims where any message blocks.
 --
 -- Why each key is searched once: a thousand messages of one key may be leaving `blocked`, while an old snapshot keeps the hundred
 -- thousand before them in the index.
 create function outbox.blocked(
-  p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_failed_blocks boolean
+  p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_other_cursor bigint,
+  p_other_snapshot pg_snapshot, p_failed_blocks boolean
 ) returns setof uuid language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1861,7 +1939,7 @@ begin
              and o.state in ('retrying', 'blocked') order by o.position limit 1),
           case when p_failed_blocks then (select o.position from only outbox.message o where o.topic = p_topic and o.lane = p_lane
              and o.key = p.key and o.state = 'failed' order by o.position limit 1) end) end as blocker
-      from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) p where p.key is not null
+      from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_other_cursor, p_other_snapshot) p where p.key is not null
     ) f
   ) k where k.blocker < k.position or false and exists (select from outbox.log);
 end
@@ -1904,9 +1982,9 @@ declare
         and right(u.workflow_id, 45) = '/message/' || u.id::text as own_workflow,
       coalesce(pg_visible_in_snapshot(u.xid, p_suspect), false) as suspect,
       case when u.key is not null and (select b.any from blocking b)
-        then u.id in (select outbox.blocked(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_failed_blocks)) else false end as blocked
+        then u.id in (select outbox.blocked(p_topic, p_lane, p_limit, p_cursor, p_snapshot, %2$s, p_failed_blocks)) else false end as blocked
     from (select c.*, octet_length(c.payload) + coalesce(octet_length(c.headers::text), 0) as size
-      from outbox.%s(p_topic, p_lane, p_limit, p_cursor, p_snapshot) c offset 0) u
+      from outbox.%1$s(p_topic, p_lane, p_limit, p_cursor, p_snapshot, %2$s) c offset 0) u
     window w as (order by u.position rows unbounded preceding)
   )
   select pg_current_snapshot()::text, true, false,
@@ -1921,9 +1999,9 @@ declare
     case when count(b.key) > 0 then json_agg(b.key) filter (where b.before < p_bytes) end::text,
     case when count(b.headers) > 0 then json_agg(b.headers) filter (where b.before < p_bytes) end::text,
     (json_agg(json_build_object('n', b.n - 1, 'contentType', b.content_type, 'attempts', b.attempts,
-        'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked%s))
+        'workflowId', case when b.own_workflow then b.workflow_id end, 'suspect', b.suspect, 'blocked', b.blocked%3$s))
       filter (where b.before < p_bytes
-        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked%s)))::text,
+        and (b.content_type <> 'application/json' or b.attempts > 0 or b.own_workflow or b.suspect or b.blocked%4$s)))::text,
     (select (t.rate_messages + t.lanes - 1) / t.lanes from outbox.topic t where t.name = p_topic),
     date_part('epoch', outbox.clock()) * 1000
   from batch b
@@ -1932,7 +2010,7 @@ begin
   execute format($function$
 create or replace function outbox.claim(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint,
-  p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid
+  p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid, p_late_cursor bigint, p_late_snapshot pg_snapshot
 ) returns table (
   snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, ids text, positions text, created text, lengths text,
   payloads text, keys text, headers text, others text, share integer, at float8
@@ -1954,7 +2032,7 @@ begin
   end if;
   select exists (select from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
       or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)),
-    outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
+    p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
   into owned, exceptions;
   paused := outbox.is_paused(p_topic);
   if not owned or paused then
@@ -1964,16 +2042,19 @@ begin
     return next;
     return;
   end if;
+  if p_late_cursor is not null and outbox.late_are_dense(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_late_cursor) then
+    select p_cursor, p_snapshot, p_late_cursor, p_late_snapshot into p_late_cursor, p_late_snapshot, p_cursor, p_snapshot;
+  end if;
   if exceptions then
     return query %s;
   else
     return query %s;
   end if;
 end $body$
-$function$, format(batch, 'claimable', $others$, 'expiresAt', floor(extract(epoch from b.expires_at) * 1000),
+$function$, format(batch, 'claimable', 'p_late_cursor, p_late_snapshot', $others$, 'expiresAt', floor(extract(epoch from b.expires_at) * 1000),
         'expiresInMs', case when not b.sent then ceil(extract(epoch from b.expires_at - outbox.clock()) * 1000) end,
         'dueAt', floor(extract(epoch from b.due_at) * 1000), 'resent', b.sent$others$,
-      ' or b.expires_at is not null or b.due_at is not null or b.sent'), format(batch, 'claimable_in_log', '', ''));
+      ' or b.expires_at is not null or b.due_at is not null or b.sent'), format(batch, 'claimable_in_log', 'null, null', '', ''));
 end
 $write$;
 select outbox.write_claim();
@@ -1986,7 +2067,8 @@ select outbox.write_claim();
 -- Why a function: planning these statements takes three times as long as to run them.
 create function outbox.pass(
   p_topic text, p_lane integer, p_owner uuid, p_ctid tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms float8,
-  p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean
+  p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean,
+  p_late_cursor bigint, p_late_snapshot pg_snapshot
 ) returns tid language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -1996,15 +2078,17 @@ declare
   row_ctid tid;
 begin
   update outbox.lane l
-  set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+  set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
+    alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
   where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-    and outbox.lane_may_pass(l, p_cursor, p_snapshot)
+    and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)
   returning l.ctid into row_ctid;
   if row_ctid is null then
     update outbox.lane l
-    set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+    set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
+    alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-      and outbox.lane_may_pass(l, p_cursor, p_snapshot)
+      and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)
     returning l.ctid into row_ctid;
   end if;
   if row_ctid is not null and p_batch is not null then
@@ -2433,6 +2517,8 @@ set jit = off
 as $$
 begin
   return p_lane.untold_from is not null
+    -- It sends late messages by batches, and has not ended that.
+    or p_lane.late_cursor is not null
     or (select m.id from outbox.log m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position > 0 and m.position > p_lane.cursor order by m.position limit 1) is not null
     -- An order and a limit instead of exists: the planner estimates a third of the table and would scan it.

@@ -7,7 +7,8 @@ const passedColumns = `m.position, m.id, m.topic, 'published'::outbox.state as s
   m.headers ->> 'outbox-replay-of' as replay_of, m.expunged_at`;
 const storedColumns = passedColumns.replace(`'published'::outbox.state as state`, 'm.state');
 
-const isPassed = 'm.position <= s.cursor and pg_visible_in_snapshot(m.xid, s.snapshot)';
+const isPassed =
+  'm.position <= s.cursor and outbox.is_passed(s.cursor, s.snapshot, s.late_cursor, s.late_snapshot, m.position, m.xid)';
 const afterCursor = 'm.position > 0 and m.position >= $12 and (m.position, m.id) > ($12, $13)';
 const order = 'order by m.position, m.id limit (select rows from quota)';
 
@@ -35,14 +36,14 @@ const lanesIn = (name: string, table: string): string => `${name} (lane) as (
 const pageSql = `
   with recursive ${lanesIn('live', 'outbox.message')}, ${lanesIn('archived', 'outbox.log_history')}, sources as materialized (
     select row_number() over () as source, s.* from (
-      select 'live' as part, l.lane, null::outbox.state as state, n.cursor, n.snapshot
+      select 'live' as part, l.lane, null::outbox.state as state, n.cursor, n.snapshot, n.late_cursor, n.late_snapshot
       from live l left join outbox.lane n on n.topic = $2 and n.n = l.lane where 'published' = any($3::text[])
       union all
-      select 'archived', a.lane, null, null, null from archived a where 'published' = any($3::text[])
+      select 'archived', a.lane, null, null, null, null, null from archived a where 'published' = any($3::text[])
       union all
-      select 'beside', null, x.state::outbox.state, null, null from unnest($3::text[]) x (state)
+      select 'beside', null, x.state::outbox.state, null, null, null, null from unnest($3::text[]) x (state)
       union all
-      select 'history', null, null, null, null
+      select 'history', null, null, null, null, null, null
     ) s
   ), quota as materialized (
     select greatest($14::bigint, $15::bigint / greatest(1, (select count(*) from sources))) as rows

@@ -62,10 +62,11 @@ const pageSql = `
       order by m.topic, m.lane limit 1) n
   ), sources as materialized (
     select row_number() over () as source, s.* from (
-      select t.topic, null::integer as lane, x.state::outbox.state as state, null::text as part, null::bigint as cursor, null::pg_snapshot as snapshot
+      select t.topic, null::integer as lane, x.state::outbox.state as state, null::text as part, null::bigint as cursor, null::pg_snapshot as snapshot,
+        null::bigint as late_cursor, null::pg_snapshot as late_snapshot
       from topics t cross join unnest($3::text[]) x (state) where x.state <> 'ready'
       union all
-      select n.topic, n.lane, null, p.part, case when l.snapshot is null then 0 else l.cursor end, l.snapshot
+      select n.topic, n.lane, null, p.part, case when l.snapshot is null then 0 else l.cursor end, l.snapshot, l.late_cursor, l.late_snapshot
       from lanes n left join outbox.lane l on l.topic = n.topic and l.n = n.lane
       cross join unnest(array['beyond', 'later', 'running']) p (part)
       where p.part = 'beyond' or l.snapshot is not null
@@ -88,12 +89,14 @@ const pageSql = `
       (select ${walkedColumns} from outbox.message m
        where s.part = 'later' and s.cursor > $12 and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
          and m.xid >= pg_snapshot_xmax(s.snapshot) and m.position + 0 <= s.cursor and (m.position, m.id) > ($12, $13)
+         and not outbox.is_passed(s.cursor, s.snapshot, s.late_cursor, s.late_snapshot, m.position, m.xid)
        order by m.position, m.id limit (select rows from quota))
       union all
       (select m.* from pg_snapshot_xip(s.snapshot) running (xid) cross join lateral (
          select ${walkedColumns} from outbox.message m
          where m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.xid = running.xid
-           and m.position + 0 <= s.cursor and (m.position, m.id) > ($12, $13) offset 0) m
+           and m.position + 0 <= s.cursor and (m.position, m.id) > ($12, $13)
+           and not outbox.is_passed(s.cursor, s.snapshot, s.late_cursor, s.late_snapshot, m.position, m.xid) offset 0) m
        where s.part = 'running' and s.cursor > $12
        order by m.position, m.id limit (select rows from quota))
     ) w

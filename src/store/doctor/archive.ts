@@ -21,7 +21,7 @@ export async function readArchiveFacts(sql: Sql, archiveAfterMs: number): Promis
      from outbox.lane l cross join lateral (
        select m.position, m.updated_at from only outbox.message m
        where m.topic = l.topic and m.lane = l.n and m.state = 'ready' and m.position > 0 and m.position <= l.cursor
-         and pg_visible_in_snapshot(m.xid, l.snapshot)
+         and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)
        order by m.position limit 1) m
      left join lateral (
        select b.published_at from outbox.batch b

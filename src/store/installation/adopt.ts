@@ -91,7 +91,7 @@ async function readAdoptable(sql: Sql): Promise<Adoptable> {
 }
 
 const isPassed = `l.topic = m.topic and l.n = m.lane and m.state = 'ready'
-       and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)`;
+       and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)`;
 
 /**
  * Moves passed messages out of the log: there a message is ready, and published by its lane alone, which starts over. Like outbox.take_out,
@@ -144,7 +144,7 @@ async function renewOthers(sql: Sql): Promise<void> {
 
 async function restartLanes(sql: Sql): Promise<void> {
   await sql.query(
-    `update outbox.lane set cursor = 0, snapshot = null, suspect = null, owner = null, alive_until = null,
+    `update outbox.lane set cursor = 0, snapshot = null, late_cursor = null, late_snapshot = null, suspect = null, owner = null, alive_until = null,
        session = null, incarnation = null, wanted_since = null, started_at = null, hold = null`,
   );
 }

@@ -2,6 +2,7 @@ import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
 import { type ClaimedMessage, type ClaimRow, readClaimed } from './claimed-messages.ts';
 import { ctidOf } from './lane-row.ts';
+import type { LateProgress } from './lease.ts';
 
 export interface Claim {
   /** Snapshot of the claim; the next claim reads rows that are not visible in it. */
@@ -27,6 +28,7 @@ export interface ClaimRequest {
   readonly cursor: string;
   /** The snapshot that belongs to the cursor; `null` only before the first claim. */
   readonly snapshot: string | null;
+  readonly late?: LateProgress | undefined;
   readonly limit: number;
   /** Limit of the total size of payloads and headers; a larger single message is claimed alone. */
   readonly bytes: number;
@@ -39,11 +41,11 @@ export interface ClaimRequest {
 /** The statement is a function, `outbox.claim`, so that its plan is cached. */
 export const claimSql = `
   select snapshot, owned, paused, truncated, freed, ids, positions, created, lengths, payloads, keys, headers, others, share, at
-  from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+  from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
 
 /** Reads the next messages of a lane that the owner has not published yet. Writes nothing. */
 export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promise<Claim> {
-  const { limit, cursor, snapshot, owner, bytes, failedBlocks, suspect } = request;
+  const { limit, cursor, snapshot, late, owner, bytes, failedBlocks, suspect } = request;
   const values = [
     lane.topic,
     lane.lane,
@@ -55,6 +57,8 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
     failedBlocks,
     suspect,
     ctidOf(lane),
+    late?.cursor ?? null,
+    late?.snapshot ?? null,
   ];
   const [row] = await sql.query<ClaimRow & Omit<Claim, 'messages'>>(claimSql, values, 'repeated');
   if (row === undefined) throw new Error('A claim answers one row.');

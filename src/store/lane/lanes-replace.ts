@@ -100,11 +100,13 @@ const lateOfLane = (table: Table): string =>
      where m.id in (
          select r.id from outbox.lane l join ${table} r on r.topic = l.topic and r.lane = l.n and r.state = 'ready'
            and r.position + 0 <= l.cursor and r.xid >= pg_snapshot_xmax(l.snapshot)
+           and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid)
          where l.topic = $1 and l.n = $4
          union all
          select r.id from outbox.lane l cross join lateral pg_snapshot_xip(l.snapshot) running (xid)
            cross join lateral (select * from ${table} s where s.topic = l.topic and s.lane = l.n and s.state = 'ready'
-             and s.xid = running.xid and s.position + 0 <= l.cursor offset 0) r
+             and s.xid = running.xid and s.position + 0 <= l.cursor
+             and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, s.position, s.xid) offset 0) r
          where l.topic = $1 and l.n = $4)
        and ${misplaced} and m.lane = $4 and m.state::text = 'ready'
      limit $3 for update skip locked`,

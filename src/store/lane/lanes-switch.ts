@@ -116,7 +116,7 @@ export async function endLanesChange(database: Database, change: TopicChange, by
          or exists (
            select from outbox.lane l join outbox.message m on m.topic = l.topic and m.lane = l.n and m.state = 'ready'
              and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmin(l.snapshot)
-             and not pg_visible_in_snapshot(m.xid, l.snapshot)
+             and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)
            where l.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2))
          or exists (
            select from only outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)

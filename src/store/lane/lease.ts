@@ -11,11 +11,20 @@ export const leaseMs = 10_000;
 /** Milliseconds since the hold of the lane `l` began; 0 without one. */
 const heldMs = `greatest(0, extract(epoch from clock_timestamp() - (l.hold ->> 'since')::timestamptz) * 1000)::float8`;
 
+/** How far a lane is with late rows that are more than one batch. */
+export interface LateProgress {
+  /** Position up to which they are published, as far as `snapshot` saw them. */
+  readonly cursor: string;
+  readonly snapshot: string;
+}
+
 /** A lane as its new owner finds it. */
 export interface AcquiredLane {
   /** Position up to which ready rows are published, as far as `snapshot` saw them. */
   readonly cursor: string;
   readonly snapshot: string | null;
+  /** @defaultValue there are none */
+  readonly late?: LateProgress | undefined;
   /** Rows visible in this snapshot may have been published by an owner that died. */
   readonly suspect: string | null;
   /** True if the previous owner has not freed the lane, or a failover may have lost the record of an owner. */
@@ -47,7 +56,7 @@ export async function acquireLane(
   owner: string,
   { session, standIn = false }: Ownership = {},
 ): Promise<AcquiredLane | undefined> {
-  const [row] = await sql.query<AcquiredLane>(
+  const [row] = await sql.query<Omit<AcquiredLane, 'late'> & { readonly late: LateProgress | null }>(
     `with before as materialized (
        select l.owner, l.incarnation, outbox.lane_taken(l) as taken from outbox.lane l
        where topic = $1 and n = $2 for update skip locked
@@ -59,12 +68,13 @@ export async function acquireLane(
      from before b
      where l.topic = $1 and l.n = $2 and (b.owner = $3 or not b.taken)
      returning l.cursor, l.snapshot::text, l.suspect::text,
+       case when l.late_cursor is not null then json_build_object('cursor', l.late_cursor::text, 'snapshot', l.late_snapshot::text) end as late,
        -- Also after a restart: a failover may have lost the record of a later owner.
        (b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed,
        l.untold_from is not null as untold, l.hold, ${heldMs} as "heldMs"`,
     [topic, lane, owner, leaseMs, session ?? null, standIn],
   );
-  return row;
+  return row && { ...row, late: row.late ?? undefined };
 }
 
 /** Renews the lease, and ties the lane to this session. @returns false if the lane has another owner now */

@@ -4,7 +4,7 @@ import type { Database, Sql } from '../database/database.ts';
 import { noteBlocked } from '../message/release-blocked.ts';
 import { takeOut } from '../message/take-out.ts';
 import { ctidOf, noteCtid } from './lane-row.ts';
-import { leaseMs } from './lease.ts';
+import { type LateProgress, leaseMs } from './lease.ts';
 
 /** What a settle writes to one row; rows without a change are published by being passed. */
 export interface SettledChange {
@@ -40,6 +40,7 @@ export interface Settlement {
   /** The new cursor and the snapshot that belongs to it. Never below the old cursor. */
   readonly cursor: string;
   readonly snapshot: string | null;
+  readonly late?: LateProgress | undefined;
   readonly changes: readonly SettledChange[];
   /** Snapshot of the claim that read the messages of the changes. */
   readonly claimSnapshot: string;
@@ -86,9 +87,9 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
 }
 
 async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise<boolean> {
-  const { batch, owner, cursor, durable, snapshot } = settlement;
+  const { batch, owner, cursor, durable, late, snapshot } = settlement;
   const [row] = await sql.query<{ ctid: string | null }>(
-    'select outbox.pass($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)::text as ctid',
+    'select outbox.pass($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)::text as ctid',
     [
       lane.topic,
       lane.lane,
@@ -103,6 +104,8 @@ async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise
       batch?.count ?? null,
       JSON.stringify(batch?.partitions ?? {}),
       durable,
+      late?.cursor ?? null,
+      late?.snapshot ?? null,
     ],
     'repeated',
   );

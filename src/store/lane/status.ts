@@ -47,11 +47,12 @@ const unpublished = `
   (select * from (
      select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready'
        and r.xid >= pg_snapshot_xmax(l.snapshot) order by r.xid limit $1) r
-   where r.position + 0 <= l.cursor)
+   where r.position + 0 <= l.cursor and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid))
   union all
   (select s.* from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
      select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.xid = running.xid
-       and r.position + 0 <= l.cursor offset 0) s limit $1)`;
+       and r.position + 0 <= l.cursor
+       and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid) offset 0) s limit $1)`;
 
 /**
  * The lanes of all topics, those with the oldest due message first.
@@ -65,7 +66,7 @@ export async function readStatus(sql: Sql, countingTo = countLimit): Promise<rea
        union all
        select (select min(m.topic) from outbox.message m where m.state = 'ready' and m.topic > t.topic) from topics t where t.topic is not null
      ), lanes as (
-       select l.topic, l.n as lane, l.cursor, l.snapshot, l.hold, outbox.lane_taken(l) as owned,
+       select l.topic, l.n as lane, l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, l.hold, outbox.lane_taken(l) as owned,
          l.untold_from is not null as untold,
          outbox.lane_workflow_id(l.topic, l.n) as workflow_id
        from outbox.lane l

@@ -201,7 +201,7 @@ const liveSql = `
     order by d.position desc, d.id desc limit 1
   ), seen as (
     select w.id, w.topic, w.lane, w.position, w.key, w.ref, w.workflow_id, w.due_at, w.attempts, w.last_error, w.created_at,
-      w.updated_at, case when w.state = 'ready' and w.position <= l.cursor and pg_visible_in_snapshot(w.xid, l.snapshot)
+      w.updated_at, case when w.state = 'ready' and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, w.position, w.xid)
         then 'published'::outbox.state else w.state end as state
     from walked w left join outbox.lane l on l.topic = w.topic and l.n = w.lane
   )`;

@@ -39,7 +39,7 @@ export async function readDelivery(sql: Sql, id: string): Promise<ShownDelivery 
          (select m.position from outbox.message m join outbox.lane l on l.topic = m.topic and l.n = m.lane
           where m.topic = b.topic and m.lane = b.lane and m.state = 'ready' and m.position > 0
             and m.position between b.first_position and b.last_position
-            and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
+            and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)
           order by m.position limit b.count + 1)
          union all
          (select m.position from only outbox.message m

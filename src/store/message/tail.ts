@@ -65,8 +65,8 @@ const lookSql = `
       select ${walkedColumns} from outbox.message m where m.id = followed.id offset 0) r
   ), seen as (
     select r.id, r.topic, r.lane, r.position, r.key, r.ref, r.workflow_id, r.due_at, r.attempts, r.last_error, r.created_at,
-      r.updated_at, null::timestamptz as archived_at, case when r.state = 'ready' and r.position <= l.cursor
-        and pg_visible_in_snapshot(r.xid, l.snapshot) then 'published'::outbox.state else r.state end as state
+      r.updated_at, null::timestamptz as archived_at, case when r.state = 'ready' and outbox.is_passed(l.cursor, l.snapshot,
+        l.late_cursor, l.late_snapshot, r.position, r.xid) then 'published'::outbox.state else r.state end as state
     from read r left join outbox.lane l on l.topic = r.topic and l.n = r.lane
   )
   select pg_current_snapshot()::text as snapshot, (outbox.clock() - make_interval(secs => $16))::text as since,

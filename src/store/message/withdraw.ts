@@ -102,7 +102,7 @@ async function cancelReady(
      from outbox.lane l
      where m.id = any($1::uuid[]) and m.state::text = 'ready' and not m.maybe_published
        and l.topic = m.topic and l.n = m.lane and l.owner = $2
-       and not (m.position <= l.cursor and coalesce(pg_visible_in_snapshot(m.xid, l.snapshot), false))
+       and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)
        and not coalesce(pg_visible_in_snapshot(m.xid, l.suspect), false)
      returning m.id, 'canceled' as result`,
     [rows.map(({ id }) => id), owner],

@@ -109,7 +109,7 @@ export async function archivePassed(
        select m.ctid from only outbox.message m
          join outbox.lane l on l.topic = m.topic and l.n = m.lane
        where m.ctid = any(array(select ctid from page)) and m.topic = $1 and m.lane = $2 and m.state::text = 'ready'
-         and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
+         and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)
          and (m.position <= $5 or l.suspect is null or not pg_visible_in_snapshot(m.xid, l.suspect))
          and m.updated_at <= outbox.clock() - $6 * interval '1 ms'
        for update of m skip locked

@@ -29,7 +29,7 @@ export async function beginVerification(
        id uuid, given_id text, ours boolean, type text collate "C", key text collate "C", hash text) on commit drop`,
   );
   await sql.query(
-    'create temporary table verify_lane on commit drop as select topic, n, cursor, snapshot from outbox.lane',
+    'create temporary table verify_lane on commit drop as select topic, n, cursor, snapshot, late_cursor, late_snapshot from outbox.lane',
   );
   // Rows that were created after `since` are checked; from then on the log is complete.
   await sql.query(

@@ -4,7 +4,7 @@ import { countRows, type Finding, findViolations } from './finding.ts';
 /** Published before the log was opened: passed by its lane, or according to its row, or in the history. */
 const published = `
   select m.id, m.topic, m.key, m.created_at from outbox.message m join verify_lane l on l.topic = m.topic and l.n = m.lane
-  where m.state = 'ready' and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
+  where m.state = 'ready' and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)
   union all
   select m.id, m.topic, m.key, m.created_at from outbox.message m
   where m.state in ('published', 'confirmed') and coalesce(m.published_at, m.updated_at) <= outbox.clock()

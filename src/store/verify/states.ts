@@ -27,7 +27,7 @@ const contradictions: readonly (readonly [condition: string, what: string])[] = 
   ],
   [
     `not starts_with(m.workflow_id, (select id::text from outbox.installation)) and m.state in ('waiting', 'ready', 'blocked', 'retrying')
-      and not (m.state = 'ready' and coalesce(m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot), false))`,
+      and not (m.state = 'ready' and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid))`,
     'Its workflow belongs to another installation.',
   ],
   [
@@ -37,7 +37,7 @@ const contradictions: readonly (readonly [condition: string, what: string])[] = 
   [
     `m.state in ('waiting', 'ready', 'blocked', 'retrying') and m.key is not null and t.name is not null and c.topic is null
       and m.lane <> outbox.lane_of(m.key, m.id, t.lanes)
-      and not (m.state = 'ready' and coalesce(m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot), false))`,
+      and not (m.state = 'ready' and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid))`,
     'It does not lie in the lane of its key.',
   ],
   [

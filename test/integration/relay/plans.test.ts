@@ -166,7 +166,7 @@ test('the search for blocked messages reads the same indexes', async () => {
   const nodes = await functionPlanNodes(
     fixture.database,
     'blocked',
-    [topic, String(lane), String(limit), cursor, snapshot, 'true'],
+    [topic, String(lane), String(limit), cursor, snapshot, null, null, 'true'],
     'claim',
   );
 

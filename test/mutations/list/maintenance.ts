@@ -22,7 +22,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     name: 'archive-of-what-is-not-passed',
     promise: archive,
     file: 'src/store/retention/archive.ts',
-    find: 'and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)',
+    find: 'and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)',
     replace: 'and m.position <= l.cursor',
     test: 'test/integration/database/archive.test.ts',
     title: 'messages that wait, retry, are blocked or not passed stay, whatever their age',

@@ -111,17 +111,17 @@ export const settleMutations: readonly Mutation[] = [
   {
     name: 'truncated-batch-moves-the-cursor',
     promise: 'No loss (I1)',
-    file: 'src/relay/plan-settlement.ts',
-    find: 'if (last === undefined || (truncated && BigInt(last) <= BigInt(cursor))) return undefined;',
-    replace: 'if (last === undefined) return undefined;',
+    file: 'src/relay/lane-progress.ts',
+    find: '!truncated || BigInt(last) > BigInt(at.cursor)',
+    replace: 'truncated || true',
     test: 'test/unit/relay/plan-settlement.test.ts',
   },
   {
     name: 'snapshot-stays',
     promise: 'Duplicates are bounded (I11)',
     file: 'src/relay/plan-settlement.ts',
-    find: '...(next ?? progress),',
-    replace: '...(next ?? progress),\n    snapshot: progress.snapshot ?? claim.snapshot,',
+    find: '...progressOf(next ?? progress),',
+    replace: '...progressOf(next ?? progress),\n    snapshot: progress.snapshot ?? claim.snapshot,',
     test: 'test/unit/relay/plan-settlement.test.ts',
   },
   {
@@ -137,8 +137,8 @@ export const settleMutations: readonly Mutation[] = [
     name: 'failure-rests-its-lane',
     promise: 'One bad message, key or topic slows no other (I15)',
     file: 'src/relay/drain.ts',
-    find: 'this.#at = settlement;',
-    replace: `this.#at = settlement;
+    find: 'this.#at = progressOf(settlement);',
+    replace: `this.#at = progressOf(settlement);
     if (settlement.changes.some((change) => change.to === 'retrying')) await rest(600, this.#stop);`,
     test: 'test/invariants/isolation.test.ts',
     title:
@@ -262,5 +262,32 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/integration/relay/settle-repeated.test.ts',
     title:
       'a copy of a settle that arrives after the next one takes nothing back; what is passed was committed late: ',
+  },
+  {
+    name: 'late-cursor-moves-back',
+    promise: 'Duplicates are bounded (I11)',
+    file: 'src/relay/lane-progress.ts',
+    find: 'if (at.late !== undefined && BigInt(last) < BigInt(at.late.cursor)) return undefined;',
+    replace: '',
+    test: 'test/unit/relay/plan-settlement.test.ts',
+    title:
+      'a truncated batch that ends below the late cursor moves nothing and stores the published messages',
+  },
+  {
+    name: 'late-messages-count-as-passed-unsent',
+    promise: 'No loss (I1)',
+    file: 'outbox.is_passed()',
+    find: 'coalesce(p_position <= p_late_cursor and pg_visible_in_snapshot(p_xid, p_late_snapshot), false)',
+    replace: 'coalesce(pg_visible_in_snapshot(p_xid, p_late_snapshot), false)',
+    test: 'test/integration/relay/late-many.test.ts',
+    title: 'half of a large late transaction is published, for operators and the next owner, and no more',
+  },
+  {
+    name: 'late-cursor-with-its-first-snapshot',
+    promise: 'Duplicates are bounded (I11)',
+    file: 'src/relay/lane-progress.ts',
+    find: 'late: { cursor: last, snapshot } };',
+    replace: 'late: { cursor: last, snapshot: at.late?.snapshot ?? snapshot } };',
+    test: 'test/unit/relay/plan-settlement.test.ts',
   },
 ];

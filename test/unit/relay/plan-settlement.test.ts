@@ -155,12 +155,40 @@ test('a message whose workflow waits for the outcome has its offset in its row',
   ]);
 });
 
-test('a truncated batch that ends at or below the cursor keeps cursor and snapshot and stores the published messages', () => {
+const late = { cursor: '6', snapshot: '850:850:' };
+
+test('a truncated batch that ends at or below the cursor keeps cursor and snapshot, and moves the late cursor', () => {
+  const batch = [claimedMessage(4), claimedMessage(10)];
+  const outcomes = [acknowledged(5), acknowledged(6)];
+  const moved = {
+    cursor: '10',
+    snapshot: '800:800:',
+    late: { cursor: '10', snapshot: '900:900:' },
+    changes: [],
+  };
+  expect(plan(batch, outcomes, { truncated: true })).toMatchObject(moved);
+  const progress = { cursor: '10', snapshot: '800:800:', late };
+  expect(plan(batch, outcomes, { truncated: true, progress })).toMatchObject(moved);
+});
+
+test('what is left of late messages ends with a batch that is complete, or an empty one', () => {
+  const progress = { cursor: '10', snapshot: '800:800:', late };
+  const ended = plan([claimedMessage(7)], [acknowledged(5)], { progress });
+  expect(ended).toMatchObject({ cursor: '10', snapshot: '900:900:', changes: [] });
+  expect(ended).not.toHaveProperty('late');
+  const empty = plan([], [], { progress });
+  expect(empty).toMatchObject({ cursor: '10', snapshot: '900:900:', changes: [] });
+  expect(empty).not.toHaveProperty('late');
+});
+
+test('a truncated batch that ends below the late cursor moves nothing and stores the published messages', () => {
+  const progress = { cursor: '20', snapshot: '800:800:', late: { cursor: '15', snapshot: '850:850:' } };
   const settlement = plan([claimedMessage(4), claimedMessage(10)], [acknowledged(5), acknowledged(6)], {
     truncated: true,
+    progress,
   });
 
-  expect(settlement).toMatchObject({ cursor: '10', snapshot: '800:800:' });
+  expect(settlement).toMatchObject(progress);
   expect(settlement?.changes).toEqual([
     { id: 'id-4', to: 'published', partition: 0, offset: '5' },
     { id: 'id-10', to: 'published', partition: 0, offset: '6' },

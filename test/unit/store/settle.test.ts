@@ -43,8 +43,22 @@ test('a settle without exceptions is one statement, which returns where the row 
   expect(await settled({ batch, durable: true, snapshot: null })).toBe(true);
   const lane = ['orders', 3, 'me'];
   expect(database.valuesOf(pass)).toEqual([
-    [...lane, null, '9', '7:7:', 10_000, null, null, null, null, '{}', false],
-    [...lane, '(0,4)', '9', null, 10_000, 'b', '4', '8', 5, '{"0":{"first":"3","count":5}}', true],
+    [...lane, null, '9', '7:7:', 10_000, null, null, null, null, '{}', false, null, null],
+    [
+      ...lane,
+      '(0,4)',
+      '9',
+      null,
+      10_000,
+      'b',
+      '4',
+      '8',
+      5,
+      '{"0":{"first":"3","count":5}}',
+      true,
+      null,
+      null,
+    ],
   ]);
   expect(database.asked.map(({ part, inTransaction }) => [part, inTransaction])).toEqual([
     [pass, false],

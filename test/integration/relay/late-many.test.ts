@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, test } from 'vitest';
+import type { Sql } from '../../../src/store/database/database.ts';
+import { claim } from '../../../src/store/lane/claim.ts';
+import { acquireLane } from '../../../src/store/lane/lease.ts';
+import { readStatus } from '../../../src/store/lane/status.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import type { OpenTransaction } from '../../support/fixtures/open-transaction.ts';
+
+let fixture: LaneFixture;
+afterEach(() => fixture.drop());
+
+const rows = 3_000;
+const batch = { messages: 100 };
+
+/** Messages of a transaction that commits once the lane has passed a later one. */
+async function lateMessages(sql: Pick<OpenTransaction, 'query'>): Promise<void> {
+  await sql.query(
+    `insert into outbox.log_1 (id, topic, lane, key, payload)
+     select gen_random_uuid(), 'orders', 0, 'k' || g % 7, '"' || g || '"' from generate_series(1, $1::integer) g`,
+    [rows],
+  );
+}
+
+/** A lane that has sent the first batches of a large late transaction. */
+async function halfSent(batches: number): Promise<void> {
+  fixture = await laneFixture();
+  const late = await fixture.begin();
+  await lateMessages(late);
+  await fixture.send('early');
+  await fixture.drain();
+  await late.commit();
+  const stop = new AbortController();
+  fixture.broker.after = () => {
+    if (fixture.broker.log.length >= 1 + batches * batch.messages) stop.abort();
+  };
+  await fixture.drain({ batch, signal: stop.signal });
+  fixture.broker.after = () => undefined;
+}
+
+const besideTheLog = async (): Promise<number> => {
+  const [row] = await fixture.database.query<{ n: number }>(
+    'select count(*)::integer as n from only outbox.message',
+  );
+  return row?.n ?? 0;
+};
+
+test('a large late transaction is sent in order, once, by batches that write no rows; later messages follow', async () => {
+  await halfSent(3);
+  const { cursor } = await fixture.laneRow();
+  await fixture.send('new', { key: 'k0' });
+
+  await fixture.drain({ batch });
+
+  const sent = Array.from({ length: rows }, (_, n) => String(n + 1));
+  expect(fixture.broker.labels).toEqual(['early', ...sent, 'new']);
+  expect(await besideTheLog()).toBe(0);
+  expect(BigInt((await fixture.laneRow()).cursor)).toBeGreaterThan(BigInt(cursor));
+});
+
+test('half of a large late transaction is published, for operators and the next owner, and no more', async () => {
+  await halfSent(3);
+  const sent = fixture.broker.log.length;
+  const published = await fixture.database.query<{ id: string }>(
+    `select id from outbox.message_all where state = 'published'`,
+  );
+  expect(published.map(({ id }) => id).toSorted()).toEqual(fixture.broker.log.map(({ id }) => id).toSorted());
+  const [lane] = await readStatus(fixture.database);
+  expect(lane).toMatchObject({ ready: rows + 1 - sent, hasWork: true });
+  const [wanted] = await fixture.database.query<{ work: boolean }>(
+    'select outbox.has_work(l) as work from outbox.lane l',
+  );
+  expect(wanted?.work).toBe(true);
+});
+
+/** Rows of the log that this connection has read, since it last told the statistics. */
+async function rowsRead(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ rows: number }>(
+    `select idx_tup_fetch::integer as rows from pg_stat_xact_user_tables where relname = 'log_1'`,
+  );
+  return row?.rows ?? 0;
+}
+
+test('a claim amid a large late transaction reads a batch of it', async () => {
+  await halfSent(3);
+  const owner = randomUUID();
+  const at = await acquireLane(fixture.database, fixture.lane, owner);
+  if (at === undefined) throw new Error('The lane is taken.');
+  const { cursor, snapshot, late } = at;
+  const limits = { limit: batch.messages, bytes: 1_000_000, failedBlocks: false, suspect: null };
+  const read = await fixture.database.transaction(async (sql) => {
+    const before = await rowsRead(sql);
+    const claimed = await claim(sql, fixture.lane, { owner, cursor, snapshot, late, ...limits });
+    expect(claimed.messages).toHaveLength(batch.messages);
+    return (await rowsRead(sql)) - before;
+  });
+
+  // The walk is tried first. All that are left would be 2,700.
+  expect(read).toBeGreaterThanOrEqual(batch.messages);
+  expect(read).toBeLessThanOrEqual(3 * batch.messages);
+});
+
+test('what is left of late messages when all others of them are gone ends with the next claim', async () => {
+  await halfSent(3);
+  await fixture.database.query(`delete from outbox.log m using outbox.lane l
+    where not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)`);
+  await fixture.drain({ batch });
+  const [lane] = await fixture.database.query<{ late: string | null; work: boolean }>(
+    'select late_cursor as late, outbox.has_work(l) as work from outbox.lane l',
+  );
+  expect(lane).toEqual({ late: null, work: false });
+  await fixture.send('new');
+  await fixture.drain({ batch });
+  expect(fixture.broker.labels.at(-1)).toBe('new');
+});
+
+/** Numbers from 0 to 1 that a seed repeats. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return state / 4_294_967_296;
+  };
+}
+
+test.each([1, 2, 3, 4, 5, 6])(
+  'late transactions whose commits, stops and retries meet lose, double and reorder nothing: seed %i',
+  async (seed) => {
+    fixture = await laneFixture();
+    const random = randomOf(seed);
+    const writers = await Promise.all(Array.from({ length: 5 }, () => fixture.begin()));
+    const labels: string[] = [];
+    const send = async (writer: number, sql?: OpenTransaction): Promise<void> => {
+      const key = `k${Math.floor(random() * 4)}`;
+      const label = `${writer}/${key}/${labels.length}`;
+      labels.push(label);
+      // Some lie beside the log.
+      const ref = random() < 0.2 ? { ref: label } : {};
+      await fixture.send(label, { key, ...ref }, sql);
+    };
+    for (let n = 0; n < 200; n += 1) {
+      const writer = Math.floor(random() * 6);
+      await send(writer, writers[writer]);
+    }
+    const open = new Set(writers);
+    const commitOne = async (): Promise<void> => {
+      const [writer] = [...open].toSorted(() => random() - 0.5);
+      if (writer === undefined) return;
+      open.delete(writer);
+      await writer.commit();
+    };
+    const refused = new Set<string>();
+    fixture.broker.judge = ({ id }) => {
+      if (random() > 0.04 || refused.has(id)) return 'store';
+      refused.add(id);
+      return 'reject';
+    };
+    await fixture.drain({ batch: { messages: 7 } });
+    for (let turn = 0; turn < 60; turn += 1) {
+      const stop = new AbortController();
+      fixture.broker.before = async () => {
+        if (random() < 0.2) await commitOne();
+        if (random() < 0.2) await send(5);
+      };
+      fixture.broker.after = () => (random() < 0.2 ? stop.abort() : undefined);
+      await fixture.drain({ batch: { messages: 3 + Math.floor(random() * 8) }, signal: stop.signal });
+      if (random() < 0.3) await commitOne();
+      const retrying = await fixture.database.query<{ payload: string }>(
+        `select payload from outbox.message where state = 'retrying'`,
+      );
+      for (const { payload } of retrying)
+        if (random() < 0.6) await fixture.release(String(JSON.parse(payload)));
+    }
+    while (open.size > 0) await commitOne();
+    fixture.broker.judge = () => 'store';
+    fixture.broker.before = () => undefined;
+    fixture.broker.after = () => undefined;
+    for (const { payload } of await fixture.database.query<{ payload: string }>(
+      `select payload from outbox.message where state = 'retrying'`,
+    ))
+      await fixture.release(String(JSON.parse(payload)));
+    await fixture.drain({ batch: { messages: 9 } });
+
+    expect(fixture.broker.labels.toSorted()).toEqual(labels.toSorted());
+    expect(
+      await fixture.database.query(`select id from outbox.message_all where state <> 'published'`),
+    ).toEqual([]);
+    const keyed = (label: string): string => label.slice(0, label.lastIndexOf('/'));
+    for (const group of new Set(labels.map(keyed))) {
+      const sent = fixture.broker.labels.filter((label) => keyed(label) === group);
+      expect(sent).toEqual(labels.filter((label) => keyed(label) === group));
+    }
+  },
+);
