@@ -12,6 +12,9 @@ import { until } from '../../support/fixtures/until.ts';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const main = path.join(root, 'dist/bin/temporal-outbox.js');
+/** Programs of a project read its own file of variables, which those of this process would win over. */
+const given = new Set(['DATABASE_URL', 'TEMPORAL_ADDRESS', 'KAFKA_BROKERS']);
+const plainEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !given.has(name)));
 const packages = [
   'temporal-outbox',
   '@prisma/client',
@@ -52,7 +55,7 @@ async function scratch(files: Readonly<Record<string, string>>): Promise<Scratch
     folder,
     read: (file) => readFile(path.join(folder, file), 'utf8'),
     async node(args, input = '') {
-      const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath };
+      const env = { ...plainEnv, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath };
       const child = spawn(process.execPath, args, { cwd: folder, env });
       child.stdin.end(input);
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
@@ -90,7 +93,9 @@ test('init shows the files that it would write, and writes only when confirmed',
   const { code, stdout } = await project.node([main, 'init'], 'y\n');
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: expect.stringContaining('Wrote topics.js, outbox.config.js, consume.js, package.json.'),
+    stdout: expect.stringContaining(
+      'Wrote topics.js, outbox.config.js, consume.js, package.json.',
+    ),
   });
 });
 
@@ -221,7 +226,7 @@ test('the JavaScript files of init handle a message, and commands find them with
   expect(migrated, migrated.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining(topic) });
   const said = { text: '' };
   for (const args of [[main, 'relay'], ['src/consume.js']]) {
-    const child = spawn(process.execPath, args, { cwd: project.folder });
+    const child = spawn(process.execPath, args, { cwd: project.folder, env: plainEnv });
     onTestFinished(async () => {
       child.kill('SIGTERM');
       await until(() => child.exitCode !== null || child.signalCode !== null);
@@ -231,7 +236,8 @@ test('the JavaScript files of init handle a message, and commands find them with
   }
   const sent = `select outbox.send('${topic}', '{"id":"first"}')`;
   const client = `const { Client } = require('pg'); const c = new Client('${url}'); c.connect().then(() => c.query(\`${sent}\`)).then(() => c.end())`;
-  expect(await project.node(['-e', client])).toMatchObject({ code: 0 });
+  const stored = await project.node(['-e', client]);
+  expect(stored, stored.stderr).toMatchObject({ code: 0 });
 
   await until(() => said.text.includes(`${topic}: {"id":"first"}`), 60_000).catch((cause: unknown) => {
     throw new Error(said.text, { cause });
