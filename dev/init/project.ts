@@ -27,7 +27,7 @@ export interface Project {
   readonly modules: 'esm' | 'commonjs';
   /** Ending of relative imports, as the compiler and Node want it. */
   readonly importEnding: '.js' | '.ts' | '';
-  /** Folder of the sources: `src`, or empty if the project has none. */
+  /** Folder of the sources: `src`, or empty if the project keeps them beside package.json. */
   readonly sources: '' | 'src';
   readonly database: ProjectDatabase;
   /** Name of the variable with the address of the database. */
@@ -75,7 +75,7 @@ export function projectIn(folder: ReadFolder, fallbackName: string): Project {
     language: typescript ? 'typescript' : 'javascript',
     modules,
     importEnding: importEndingOf(typescript, modules, folder.text('tsconfig.json') ?? ''),
-    sources: folder.names('src').length > 0 ? 'src' : '',
+    sources: sourcesOf(here, folder.text('tsconfig.json') ?? ''),
     database: databaseIn(prisma, versions),
     urlVariable: prisma?.urlVariable ?? 'DATABASE_URL',
     dotenv: here.has('.env') || packages.has('dotenv'),
@@ -113,6 +113,17 @@ function databaseIn(
       ? 'package.json names neither @prisma/client nor pg.'
       : `The outbox needs PostgreSQL, and Prisma's schema has ${provider}.`,
   );
+}
+
+/** `src`, as in the guides, also in a project that has no sources yet; not where they are beside package.json. */
+function sourcesOf(here: ReadonlySet<string>, tsconfig: string): Project['sources'] {
+  if (here.has('src') || /"rootDir"\s*:\s*"(?:\.\/)?src\/?"/.test(tsconfig)) return 'src';
+  return [...here].some(isModule) ? '' : 'src';
+}
+
+/** Not a setting of a tool, nor a file of types alone. */
+function isModule(name: string): boolean {
+  return /^[^.].*\.[cm]?[jt]sx?$/.test(name) && !/\.(?:config|d)\.[cm]?[jt]s$/.test(name);
 }
 
 /** Node wants an ending in ES modules; compilers accept `.ts` only where they are told to. */

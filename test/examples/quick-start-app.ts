@@ -85,7 +85,6 @@ export class QuickStartApp {
     await app.install(packages[kind]);
     await app.write('tsconfig.json', JSON.stringify(tsconfig));
     await app.write('prisma.config.ts', prismaConfig);
-    await app.write('src/index.ts', 'export {};\n');
     if (kind === 'In NestJS') for (const file of Object.entries(nestFiles)) await app.write(...file);
     return app;
   }

@@ -27,7 +27,11 @@ test.each(kinds)(
       KAFKA_BROKERS: inject('kafkaBrokers'),
     };
     const startedAt = performance.now();
-    for (const [file, text] of files) await app.write(file, text);
+    // The sources are written in step 5: `init` meets a project without any.
+    const write = async (source: boolean) => {
+      for (const [file, text] of files) if (file.startsWith('src/') === source) await app.write(file, text);
+    };
+    await write(false);
     let sent = '';
     let handledMs = Infinity;
 
@@ -48,7 +52,11 @@ test.each(kinds)(
         const { ended, said } = app.start(text, 'y\n');
         expect(await ended, `${text}: ${said()}`).toBe(0);
         // The page has installed everything that `init` requires.
-        if (text.includes(' init ')) expect(said()).not.toContain('npm install');
+        if (text.includes(' init ')) {
+          expect(said()).not.toContain('npm install');
+          expect(said()).toContain('Wrote src/topics.ts, src/outbox.config.ts, src/consume.ts, ');
+          await write(true);
+        }
         if (text.includes('open-account')) sent = said();
       }
       const [, id] = /opened (?<id>[0-9a-f-]{36})/.exec(sent) ?? [];

@@ -81,20 +81,20 @@ test('init shows the files that it would write, and writes only when confirmed',
 
   for (const answer of ['', 'n\n']) {
     const { code, stderr, stdout } = await project.node([main, 'init'], answer);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('topics.js, new:') });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('src/topics.js, new:') });
     expect(stdout).toContain("topic('order-placed', z.object({ id: z.string() }))");
     expect(stderr).toContain('Nothing was written.');
   }
   const shown = await project.node([main, 'init', '--json']);
   expect(JSON.parse(shown.stdout)).toMatchObject({ ok: true, written: null });
   expect(await project.read('package.json')).toBe(manifest(pg));
-  await expect(project.read('topics.js')).rejects.toThrow('ENOENT');
+  await expect(project.read('src/topics.js')).rejects.toThrow('ENOENT');
 
   const { code, stdout } = await project.node([main, 'init'], 'y\n');
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: expect.stringContaining(
-      'Wrote topics.js, outbox.config.js, consume.js, package.json.',
+      'Wrote src/topics.js, src/outbox.config.js, src/consume.js, package.json.',
     ),
   });
 });

@@ -65,7 +65,14 @@ test.each<readonly [string, Files, object]>([
     { importEnding: '.ts' },
   ],
   ['a folder of sources', { ...manifest(pg), 'src/main.ts': '' }, { sources: 'src', name: 'shop' }],
-  ['a file of variables', { ...manifest(pg), '.env': '' }, { dotenv: true, sources: '' }],
+  ['no sources yet', { ...manifest(pg), 'prisma.config.ts': '', '.mocharc.cjs': '' }, { sources: 'src' }],
+  ['sources beside package.json', { ...manifest(pg), 'main.js': '', ...tsconfig() }, { sources: '' }],
+  [
+    'the folder that the compiler reads',
+    { ...manifest(pg), 'gulpfile.js': '', ...tsconfig({ rootDir: './src' }) },
+    { sources: 'src' },
+  ],
+  ['a file of variables', { ...manifest(pg), '.env': '' }, { dotenv: true }],
   ['pg', manifest(pg), { database: { kind: 'pg' }, urlVariable: 'DATABASE_URL' }],
 ])('init finds %s', (_, files, expected) => {
   expect(found(files)).toMatchObject(expected);
@@ -178,7 +185,7 @@ describe('the files of init', () => {
   });
 
   test('of CommonJS in JavaScript use require and pass a pool to the consumer', () => {
-    const plan = planned({ ...manifest(pg), '.env': '' });
+    const plan = planned({ ...manifest(pg), '.env': '', 'main.js': '' });
 
     expect(plan.files.map(({ path }) => path)).toEqual(['topics.js', 'outbox.config.js', 'consume.js']);
     for (const { text } of plan.files) expect(text).not.toMatch(/^(?:import|export) /m);
@@ -191,8 +198,8 @@ describe('the files of init', () => {
   test('of JavaScript with a client in TypeScript import that file as it is and run with tsx', () => {
     const plan = planned({ ...manifest(prisma7, { type: 'module' }), 'prisma/schema.prisma': generated });
 
-    expect(textOf(plan, 'consume.js')).toContain(`from './src/generated/prisma/client.ts'`);
-    expect(plan.scripts).toContainEqual({ name: 'outbox:consume', command: 'tsx consume.js' });
+    expect(textOf(plan, 'consume.js')).toContain(`from './generated/prisma/client.ts'`);
+    expect(plan.scripts).toContainEqual({ name: 'outbox:consume', command: 'tsx src/consume.js' });
   });
 
   test('omit the adapter where Prisma 6 has an engine of its own', () => {
