@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { OutboxError } from '../../../src/core/errors.ts';
 import type { Environment } from '../local-options.ts';
 
@@ -36,12 +38,12 @@ export function runCommand(file: string, args: readonly string[], options: Comma
       ...(timeoutInMs === undefined ? {} : { timeout: timeoutInMs, killSignal: 'SIGKILL' }),
     });
     let output = '';
-    const take = (chunk: string) => {
-      output = (output + chunk).slice(-keptCharacters);
-      for (const line of chunk.split('\n')) if (line.trim() !== '') options.onLine?.(line.trim());
-    };
-    child.stdout.setEncoding('utf8').on('data', take);
-    child.stderr.setEncoding('utf8').on('data', take);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        output = (output + chunk).slice(-keptCharacters);
+      });
+      tellLines(stream, options.onLine);
+    }
     child.once('error', (error) => {
       // The reason of the caller's signal is more useful than a report that the command was terminated.
       const aborted: unknown = signal?.aborted ? signal.reason : undefined;
@@ -55,6 +57,14 @@ export function runCommand(file: string, args: readonly string[], options: Comma
       if (code === 0) resolve(output);
       else reject(commandFailed(file, args, `ended with ${killedBy ?? code}.\n${lastLines(output, 15)}`));
     });
+  });
+}
+
+/** A line may come in several parts. */
+function tellLines(stream: Readable, onLine: CommandOptions['onLine']): void {
+  if (onLine === undefined) return;
+  createInterface({ input: stream }).on('line', (line) => {
+    if (line.trim() !== '') onLine(line.trim());
   });
 }
 

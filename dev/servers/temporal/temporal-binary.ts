@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LocalContext } from '../local-context.ts';
-import { progressStep } from '../process/progress-step.ts';
 import { runCommand } from '../process/run-command.ts';
 import { findOnPath } from '../providers/find-program.ts';
 import { installOnce } from '../providers/install-once.ts';
@@ -9,6 +8,7 @@ import { pinned, supported } from '../providers/pinned-versions.ts';
 import { describeVersionMismatch } from '../providers/program-version.ts';
 import type { Candidate } from '../providers/source-order.ts';
 import { describeRange, inRange, parseVersion } from '../providers/version-range.ts';
+import { buildTemporal } from './temporal-build.ts';
 
 /** The `temporal` program on PATH, if the server inside it is supported. */
 export async function temporalOnPath(context: LocalContext): Promise<Candidate<string>> {
@@ -39,21 +39,6 @@ export async function temporalFromRegistry(context: LocalContext): Promise<Candi
     await installOnce(context, name, (folder) => buildTemporal(context, go.found, folder));
   }
   return { found: join(installed, 'temporal') };
-}
-
-async function buildTemporal(context: LocalContext, go: string, folder: string): Promise<void> {
-  const module = 'github.com/temporalio/cli';
-  // Stripping symbols makes the program a third smaller; the version is otherwise set only in release builds.
-  const linker = `-s -w -X ${module}/temporalcli.Version=${pinned.temporalCli}`;
-  const args = ['install', '-v', `-ldflags=${linker}`, `${module}/cmd/temporal@v${pinned.temporalCli}`];
-  await progressStep(context.tell, 'Temporal: building it with Go, about 3 minutes on 2 cores', (onLine) =>
-    runCommand(go, args, {
-      env: { ...context.env, GOBIN: folder },
-      cwd: folder,
-      signal: context.signal,
-      onLine,
-    }),
-  );
 }
 
 async function goProgram(context: LocalContext): Promise<Candidate<string>> {
