@@ -228,7 +228,7 @@ test('under systemd the unit runs a relay of the application, which has no right
   const text = readFileSync(podman.sandbox.at('deploy', unit), 'utf8');
   const systemd = await startSystemd(podman, {
     unit,
-    text: text.replace('--health 8080', `--health ${health}`).replace(':9464', `:${metrics}`),
+    text: text.replace(':8080', `:${health}`).replace(':9464', `:${metrics}`),
     environment: servers(roles.urlOf('relay')),
     image: shop,
   });

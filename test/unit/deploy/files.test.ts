@@ -182,7 +182,8 @@ test('systemd gives a relay 30 s to stop, and it is nobody who may write nothing
   for (const line of ['TimeoutStopSec=30', 'DynamicUser=yes', 'ProtectSystem=strict', 'NoNewPrivileges=yes'])
     expect(unit.split('\n')).toContain(line);
   const start = /^ExecStart=.*temporal-outbox\.js (?<words>.*)$/m.exec(unit)?.groups?.['words'];
-  expect(start?.split(' ')).toEqual([...relayArguments, '127.0.0.1:9464']);
+  const onThisHost = (word: string): string => (/^\d+$/.test(word) ? `127.0.0.1:${word}` : word);
+  expect(start?.split(' ')).toEqual([...relayArguments.map(onThisHost), '127.0.0.1:9464']);
   // Debian has it, containers may not.
   const analyze = '/usr/bin/systemd-analyze';
   if (!existsSync(analyze)) return;
