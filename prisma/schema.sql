@@ -3698,8 +3698,8 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.want_lanes(p_topics text[], p_orphans boolean, p_stuck interval, p_soon interval, p_soon_limit integer)
- RETURNS TABLE(topic text, lane integer, replace boolean)
+CREATE OR REPLACE FUNCTION outbox.want_lanes(p_topics text[], p_orphans boolean, p_stuck interval, p_soon interval, p_soon_limit integer, p_quiet_topics text[], p_quiet_lanes integer[])
+ RETURNS TABLE(topic text, lane integer, replace boolean, quiet boolean)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -3717,24 +3717,40 @@ begin
       where m.state in ('waiting', 'retrying') and m.due_at > outbox.clock() and m.due_at < outbox.clock() + p_soon
       order by m.due_at, m.position limit p_soon_limit) s
     group by s.topic, s.lane
-  ), wanted as materialized (
-    select l.topic, l.n,
-      case when l.wanted_since is null then l.owner is not null else l.wanted_since < clock_timestamp() - p_stuck end as replace
+  ), known as materialized (
+    select k.topic, k.n from unnest(p_quiet_topics, p_quiet_lanes) k (topic, n)
+  ), freed as materialized (
+    select distinct f.topic, f.lane from outbox.freed_key f
+  ), asked as materialized (
+    select l.ctid, (l.topic, l.n) in (select s.topic, s.lane from soon s) or l.hold is not null or outbox.has_work(l) as work, l.topic, l.n
     from outbox.lane l
     where l.topic = any(p_topics) and (not p_orphans or l.owner is not null) and not outbox.lane_taken(l)
       -- A time far in the future was written before the clock was set back.
       and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
+      and ((l.topic, l.n) not in (select k.topic, k.n from known k)
+        or l.owner is not null or l.wanted_since is not null or l.hold is not null or l.untold_from is not null
+        or (l.topic, l.n) in (select s.topic, s.lane from soon s) or (l.topic, l.n) in (select f.topic, f.lane from freed f))
+  ), wanted as materialized (
+    select l.topic, l.n,
+      case when l.wanted_since is null then l.owner is not null else l.wanted_since < clock_timestamp() - p_stuck end as replace
+    -- By place, because of the dead versions that an old snapshot keeps.
+    from asked a join outbox.lane l on l.ctid = a.ctid
+    -- Asked once more, because somebody may have taken or started it meanwhile.
+    where a.work and not outbox.lane_taken(l)
+      and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
       -- Only a lane with work is worth the question whether its topic is paused.
-      and case when (l.topic, l.n) in (select s.topic, s.lane from soon s)
-          or l.hold is not null or outbox.has_work(l)
-        then not outbox.is_paused(l.topic) else false end
+      and not outbox.is_paused(l.topic)
     for update of l skip locked
+  ), started as (
+    update outbox.lane l
+    set started_at = clock_timestamp(),
+      wanted_since = case when w.replace then clock_timestamp() else coalesce(l.wanted_since, clock_timestamp()) end
+    from wanted w where l.topic = w.topic and l.n = w.n
+    returning l.topic, l.n, w.replace
   )
-  update outbox.lane l
-  set started_at = clock_timestamp(),
-    wanted_since = case when w.replace then clock_timestamp() else coalesce(l.wanted_since, clock_timestamp()) end
-  from wanted w where l.topic = w.topic and l.n = w.n
-  returning l.topic, l.n, w.replace;
+  select s.topic, s.n, s.replace, false from started s
+  union all
+  select a.topic, a.n, false, true from asked a where p_quiet_lanes is not null and not a.work;
 end
 $function$;
 

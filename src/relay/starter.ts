@@ -1,3 +1,4 @@
+import type { Lane } from '../core/lane.ts';
 import { forgetBulkTold, wantedBulks } from '../store/bulk/starts.ts';
 import type { Database } from '../store/database/database.ts';
 import {
@@ -5,12 +6,14 @@ import {
   type LaneStart,
   type MessageStart,
   markTold,
+  searchLanes,
   untoldMessages,
   wantedLanes,
 } from '../store/lane/starts.ts';
 import { type BlockedKey, walkBlocked } from '../store/message/release-blocked.ts';
 import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
+import { QuietLanes } from './quiet-lanes.ts';
 import type { RelayReport } from './report.ts';
 import type { StandIns } from './stand-ins.ts';
 import type { Supervision } from './supervision.ts';
@@ -49,6 +52,7 @@ export class Starter {
   readonly #stopping = new AbortController();
   #terminatedAskedAt = Number.NEGATIVE_INFINITY;
   #orphansAskableAt = Number.NEGATIVE_INFINITY;
+  readonly #quiet = new QuietLanes();
   /** How far the walk over the keys with blocked messages has come. */
   #walkedTo: BlockedKey | undefined;
 
@@ -58,6 +62,15 @@ export class Starter {
     this.#standIns = standIns;
     this.#topics = topics;
     this.#report = report;
+  }
+
+  /**
+   * Takes the lanes that a look has found news in; `null`: it cannot know them, because a look was missed or the server was restarted.
+   * Every look must be passed on: lanes without work are searched again only after news.
+   */
+  heard(lanes: readonly Lane[] | null): void {
+    if (lanes === null) this.#quiet.forget();
+    else this.#quiet.heard(lanes);
   }
 
   /** Starts the lanes that have work and no owner. */
@@ -130,7 +143,10 @@ export class Starter {
 
   async #lanesOnce(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    this.#start(await wantedLanes(this.#database, this.#topics));
+    const search = this.#quiet.begin();
+    const { starts, quiet } = await searchLanes(this.#database, this.#topics, search.quiet);
+    search.ended(quiet);
+    this.#start(starts);
   }
 
   /** While an old snapshot keeps dead versions of the lane rows, each search reads them all and is slow. */

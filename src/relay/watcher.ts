@@ -54,7 +54,8 @@ export class Watcher {
   readonly #wake = new Wake();
   readonly #stopping = new AbortController();
   readonly #dueEdge = new DueEdge();
-  #snapshot: string | null = null;
+  /** The last look, unless one has failed since. */
+  #last: Pick<Look, 'snapshot' | 'incarnation'> | null = null;
   #newsAt = 0;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
@@ -101,9 +102,12 @@ export class Watcher {
   /** Looks once and acts on what it finds. @returns milliseconds until the next look */
   async #round(): Promise<number> {
     const { timings, starter, overdue, blockers, expiry } = this.#input;
-    const blind = this.#snapshot === null;
-    const { snapshot, news, nextDueInMs } = await this.#look();
-    this.#snapshot = snapshot;
+    const last = this.#last;
+    const { snapshot, incarnation, news, nextDueInMs } = await this.#look();
+    this.#last = { snapshot, incarnation };
+    // A server that has lost commits assigns their transaction ids again: what gets them is no news to this look.
+    const blind = last?.incarnation !== incarnation;
+    starter.heard(blind ? null : news);
     const now = performance.now();
     if (news.length > 0 || blind) this.#newsAt = now;
     this.#spread(news);
@@ -134,8 +138,8 @@ export class Watcher {
    * failure the next look begins at its own time, and the rows are checked instead.
    */
   async #look(): Promise<Look> {
-    const from = this.#snapshot;
-    this.#snapshot = null;
+    const from = this.#last?.snapshot ?? null;
+    this.#last = null;
     return look(this.#input.database, from, this.#dueEdge);
   }
 

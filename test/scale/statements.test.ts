@@ -6,7 +6,7 @@ import { anyKey, untoldKeys } from '../../src/store/inbox/parked-keys.ts';
 import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { claim } from '../../src/store/lane/claim.ts';
 import { DueEdge } from '../../src/store/lane/due-edge.ts';
-import { wantedLanes } from '../../src/store/lane/starts.ts';
+import { searchLanes, wantedLanes } from '../../src/store/lane/starts.ts';
 import { look } from '../../src/store/lane/watch.ts';
 import { sweep } from '../../src/store/message/release.ts';
 import { releaseBlocked } from '../../src/store/message/release-blocked.ts';
@@ -22,6 +22,8 @@ const large = {
   parked: 1_000_000 * scale,
   turnover: 100_000 * scale,
 };
+/** Of a topic beside that of the messages. */
+const idleLanes = 1_024;
 const small = { log: 1_000, failed: 20_000, waiting: 5_000, parked: 100, turnover: 0 };
 const maxTimes = 1.5;
 /** Beside it: each index may be two pages deeper, which a statement that writes many rows meets once for each of them. */
@@ -125,6 +127,21 @@ const cases: readonly Case[] = [
       `update outbox.lane set owner = null, cursor = cursor + 1000000, snapshot = pg_current_snapshot()`,
       `update outbox.message set state = 'canceled' where key = 'hot' and state = 'blocked'`,
     ],
+  },
+  {
+    title: 'the search for lanes with work beside 1,024 that are quiet',
+    work: () => (sql) =>
+      searchLanes(
+        sql,
+        ['orders', 'idle'],
+        Array.from({ length: idleLanes }, (_, lane) => ({ topic: 'idle', lane })),
+      ),
+    before: [
+      `update outbox.lane set owner = null, cursor = cursor + 1000000, snapshot = pg_current_snapshot()`,
+      `update outbox.message set state = 'canceled' where key = 'hot' and state = 'blocked'`,
+      `insert into outbox.lane (topic, n, snapshot) select 'idle', n, pg_current_snapshot() from generate_series(0, ${idleLanes - 1}) n`,
+    ],
+    rows: idleLanes,
   },
   { title: 'the receiving of one message', work: () => (sql) => noteArrivals(sql, 'shop', newMessages(1)) },
   {

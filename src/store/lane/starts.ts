@@ -19,12 +19,34 @@ const soonMs = 3_000;
 /** The lanes of this many messages that are due soon are started. */
 const soonLimit = 500;
 
+/** What a search for lanes has found. */
+export interface LaneSearch {
+  readonly starts: readonly LaneStart[];
+  /** Those of the searched lanes that have neither an owner nor work. */
+  readonly quiet: readonly Lane[];
+}
+
 /**
  * Lanes of the named topics that have work and no owner, each at most once a second across all starters; they are marked as
  * wanted. The workflow of a dead owner is replaced once: it waits for the heartbeat of a process that is gone.
  *
  * Work is a row that a claim would return, a blocked row whose key may be free, or a message that is due soon, so that its lane runs
  * by then. Paused topics have none.
+ *
+ * @param quiet lanes that an earlier search found quiet, and of which no look has told news since: they are not searched again
+ */
+export async function searchLanes(
+  sql: Sql,
+  topics: readonly string[],
+  quiet: readonly Lane[],
+): Promise<LaneSearch> {
+  const names = quiet.map(({ topic }) => topic);
+  const numbers = quiet.map(({ lane }) => lane);
+  return searched(sql, topics, { orphans: false, known: [names, numbers] });
+}
+
+/**
+ * The same, of all lanes, whatever is known of them.
  *
  * @param orphans only lanes whose owner has died
  */
@@ -33,11 +55,29 @@ export async function wantedLanes(
   topics: readonly string[],
   { orphans }: { readonly orphans: boolean } = { orphans: false },
 ): Promise<readonly LaneStart[]> {
-  return sql.query<LaneStart>(
-    `select topic, lane, outbox.lane_workflow_id(topic, lane) as "workflowId", replace
-     from outbox.want_lanes($1, $2, $3 * interval '1 ms', $4 * interval '1 ms', $5)`,
-    [[...topics], orphans, stuckAfterMs, soonMs, soonLimit],
+  const { starts } = await searched(sql, topics, { orphans, known: [null, null] });
+  return starts;
+}
+
+interface SearchOptions {
+  readonly orphans: boolean;
+  readonly known: readonly [topics: readonly string[] | null, lanes: readonly number[] | null];
+}
+
+async function searched(
+  sql: Sql,
+  topics: readonly string[],
+  { orphans, known }: SearchOptions,
+): Promise<LaneSearch> {
+  const rows = await sql.query<LaneStart & { readonly quiet: boolean }>(
+    `select topic, lane, case when not quiet then outbox.lane_workflow_id(topic, lane) end as "workflowId", replace, quiet
+     from outbox.want_lanes($1, $2, $3 * interval '1 ms', $4 * interval '1 ms', $5, $6, $7)`,
+    [[...topics], orphans, stuckAfterMs, soonMs, soonLimit, ...known],
   );
+  return {
+    starts: rows.flatMap(({ quiet, ...start }) => (quiet ? [] : [start])),
+    quiet: rows.flatMap(({ quiet, topic, lane }) => (quiet ? [{ topic, lane }] : [])),
+  };
 }
 
 /** A message whose own workflow must be started, or given another due time. */

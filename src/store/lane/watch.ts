@@ -16,6 +16,11 @@ export interface LaneNews {
 export interface Look {
   /** To be passed to the next look. */
   readonly snapshot: string;
+  /**
+   * Of the server. Another one may have lost commits and assigned their transaction ids again: such messages are no news to the next
+   * look.
+   */
+  readonly incarnation: string;
   readonly news: readonly LaneNews[];
   /** Milliseconds until the next message of a punctual topic is due, 0 or less if one is; `null`: none waits. */
   readonly nextDueInMs: number | null;
@@ -37,7 +42,8 @@ export async function look(
   const startedAt = performance.now();
   const from = edge.from(startedAt);
   const rows = await sql.query<LookRow>(
-    `select snapshot, next_due_in_ms as "nextDueInMs", next_from::text as next, topic, lane, ready, waiting, xids
+    `select snapshot, extract(epoch from outbox.incarnation())::text as incarnation, next_due_in_ms as "nextDueInMs",
+       next_from::text as next, topic, lane, ready, waiting, xids
      from outbox.look($1, $2)`,
     [lastSnapshot, from],
     'repeated',
@@ -46,5 +52,6 @@ export async function look(
   if (first === undefined) throw new Error('A look answers at least one row.');
   edge.walked(from, first.next, startedAt, performance.now());
   const news = first.topic === null ? [] : (rows as unknown as readonly LaneNews[]);
-  return { snapshot: first.snapshot, nextDueInMs: first.nextDueInMs, news };
+  const { snapshot, incarnation, nextDueInMs } = first;
+  return { snapshot, incarnation, nextDueInMs, news };
 }

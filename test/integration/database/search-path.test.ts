@@ -151,7 +151,7 @@ test('a role that may create operators in public has none of them run as the own
     `outbox.release_blocked('orders', 0, true, '', 10, 10)`,
     `outbox.note_blocked('orders', 0, array[gen_random_uuid()])`,
     `outbox.walk_blocked('', 0, '', 10)`,
-    `outbox.want_lanes('{orders}', false, '1 minute', '1 second', 10)`,
+    `outbox.want_lanes('{orders}', false, '1 minute', '1 second', 10, '{orders}', '{0}')`,
     `outbox.receive('g', array['a'], array['orders'], array['k'], 1000, 1000)`,
     `outbox.receive_one('g', 'b', 'orders', 1000, 1000)`,
   ])

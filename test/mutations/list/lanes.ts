@@ -205,7 +205,7 @@ export const laneMutations: readonly Mutation[] = [
     name: 'failed-look-begins-where-it-began',
     promise: standsStill,
     file: 'src/relay/watcher.ts',
-    find: '    this.#snapshot = null;\n    return look(',
+    find: '    this.#last = null;\n    return look(',
     replace: '    return look(',
     test: 'test/integration/relay/look-failed.test.ts',
     title: 'a relay with one look that takes too long still sends, releases and starts',

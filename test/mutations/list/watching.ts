@@ -13,6 +13,44 @@ const byRequests = 'test/integration/api/requests.test.ts';
 /** What scripts, probes and people watch. */
 export const watchingMutations: readonly Mutation[] = [
   {
+    name: 'quiet-lanes-searched-each-time',
+    promise: 'Backlogs and history slow nothing down',
+    file: 'outbox.want_lanes()',
+    find: 'and ((l.topic, l.n) not in (select k.topic, k.n from known k)',
+    replace: 'and (true',
+    test: 'test/integration/lanes/idle.test.ts',
+    title: 'a lane that is known to be quiet costs a search a few pages, and any other one hundreds',
+  },
+  {
+    name: 'quiet-lanes-survive-a-failed-look',
+    promise:
+      'No lane stops because of a silently dead connection, a process frozen within a transaction, or a claim that takes longer than half a lease (I13)',
+    file: 'src/relay/watcher.ts',
+    find: 'starter.heard(blind ? null : news);',
+    replace: 'starter.heard(news);',
+    test: 'test/unit/relay/watcher.test.ts',
+    title:
+      'a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed',
+  },
+  {
+    name: 'quiet-lanes-survive-a-restart',
+    promise: 'A failover costs repeats, never what commits after it (I1)',
+    file: 'src/relay/watcher.ts',
+    find: 'const blind = last?.incarnation !== incarnation;',
+    replace: 'const blind = last === null;',
+    test: 'test/integration/relay/lost-news.test.ts',
+    title: 'after a restart of the server, which may assign transaction ids again, lanes wait for no turn',
+  },
+  {
+    name: 'quiet-lanes-rely-on-looks',
+    promise: 'It recovers by itself (I13)',
+    file: 'src/relay/quiet-lanes.ts',
+    find: '.slice(0, due)) this',
+    replace: '.slice(due, 0)) this',
+    test: 'test/integration/relay/lost-news.test.ts',
+    title: 'a message of which no look tells any news is delivered within the searches of one turn',
+  },
+  {
     name: 'status-reads-a-backlog-by-bitmap',
     promise: 'Backlogs and history slow nothing down',
     file: 'src/store/lane/status.ts',

@@ -23,7 +23,9 @@ function stage(overrides: Partial<RelayInput> = {}) {
   const drain = scriptedDrain({ timer: 'lane' });
   const { database, input } = drain;
   for (const part of quiet) database.on(part, []);
-  database.on(lanes, []).on(look, [{ snapshot: '9:9:', next: 'n', nextDueInMs: null, topic: null }]);
+  database
+    .on(lanes, [])
+    .on(look, [{ snapshot: '9:9:', incarnation: '1', next: 'n', nextDueInMs: null, topic: null }]);
   const draining: number[] = [];
   const relay = new Relay({
     database,
@@ -144,7 +146,7 @@ test('a nudge triggers a look, and waiting messages without a workflow are swept
   await pass(6_000);
   const before = database.valuesOf(look).length;
   database.on('from outbox.sweep(', [{ released: 0, next: 'n', lanes: '' }]);
-  database.on(look, [{ snapshot: '9:9:', next: 'n', nextDueInMs: 0, topic: null }]);
+  database.on(look, [{ snapshot: '9:9:', incarnation: '1', next: 'n', nextDueInMs: 0, topic: null }]);
   database.notify('orders/3');
   await pass(0);
   expect(database.valuesOf(look)).toHaveLength(before + 1);

@@ -1,91 +1,26 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Expiry } from '../../../src/relay/expiry.ts';
-import { LaneBlockers } from '../../../src/relay/lane-blockers.ts';
-import { LaneDrains } from '../../../src/relay/lane-drains.ts';
-import { Overdue } from '../../../src/relay/overdue.ts';
-import type { RelayEvent } from '../../../src/relay/report.ts';
-import { StandIns } from '../../../src/relay/stand-ins.ts';
-import { Starter } from '../../../src/relay/starter.ts';
-import { Supervision } from '../../../src/relay/supervision.ts';
-import { defaultTimings, type RelayTimings } from '../../../src/relay/timings.ts';
-import { Watcher } from '../../../src/relay/watcher.ts';
+import type { LaneDrains } from '../../../src/relay/lane-drains.ts';
+import { defaultTimings } from '../../../src/relay/timings.ts';
 import { emptyClaim } from '../../support/fixtures/claimed-messages.ts';
 import { drainStage } from '../../support/fixtures/drain-stage.ts';
 import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
-import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
+import {
+  bulks,
+  claim,
+  every,
+  lanes,
+  locks,
+  look,
+  news,
+  nothing,
+  overdueTopics,
+  stage,
+  sweep,
+  untold,
+} from './watcher-stage.ts';
 
 beforeEach(fakeTime);
 afterEach(realTime);
-
-const look = 'from outbox.look(';
-const lanes = 'from outbox.want_lanes(';
-const walk = 'from outbox.walk_blocked(';
-const untold = 'from outbox.untold_messages(';
-const bulks = 'from outbox.bulk_operation';
-const overdueTopics = 'from unnest($1::text[]) t(topic)';
-const [locks, expired] = ['from pg_locks k left join pg_stat_activity', 'with over as materialized'];
-const [sweep, claim] = ['from outbox.sweep(', 'from outbox.claim('];
-
-const nothing = { snapshot: '9:9:', next: 'n', nextDueInMs: null, topic: null };
-const news = (lane: number, what: object) => ({
-  ...nothing,
-  topic: 'orders',
-  lane,
-  ready: false,
-  waiting: false,
-  xids: null,
-  ...what,
-});
-
-const every = (ms: number) => ({ lookIntervalMs: ms, idleLookIntervalMs: ms });
-
-function stage(timings: Partial<RelayTimings> = {}) {
-  const events: RelayEvent[] = [];
-  const report = (event: RelayEvent) => void events.push(event);
-  const database = new ScriptedDatabase();
-  for (const part of [lanes, walk, untold, bulks, overdueTopics, locks, expired]) database.on(part, []);
-  database.on(look, [nothing]).on(sweep, [{ released: 0, next: 'n', lanes: '' }]);
-  const standIns = new StandIns({
-    drain: async () => 'quiet',
-    ask: async () => true,
-    left: () => undefined,
-    report,
-  });
-  const supervision = new Supervision(report);
-  const engine = { terminatedAsked: 0 };
-  supervision.begin({
-    startLane: async () => undefined,
-    startMessage: async () => undefined,
-    startBulk: async () => undefined,
-    terminatedMessages: async () => {
-      engine.terminatedAsked += 1;
-      return [];
-    },
-  });
-  const drains = new LaneDrains(() => undefined);
-  const confirm = { group: 'g', maxSends: 1, receiptTimeoutMs: [1] };
-  const offsets = { passed: async () => undefined };
-  const orders = { name: 'orders', address: 'a', transport: 'kafka', visible: true, confirm, offsets };
-  const rounds = { count: 0 };
-  const watcher = new Watcher({
-    database,
-    drains,
-    starter: new Starter({ database, supervision, standIns, topics: ['orders'], report }),
-    overdue: new Overdue(database, [orders], report),
-    blockers: new LaneBlockers(database, report),
-    expiry: new Expiry(database, report),
-    punctualTopics: ['punctual'],
-    timings: { ...defaultTimings, ...timings },
-    report,
-    looking: (round) => {
-      rounds.count += 1;
-      return round;
-    },
-  });
-  const times = (part: string) => database.valuesOf(part).length;
-  const wanted = () => database.valuesOf(lanes).filter(([, orphans]) => orphans === false).length;
-  return { watcher, database, drains, events, rounds, engine, times, wanted };
-}
 
 /** Drains lane 3 here, with claims that find nothing. @returns the number of claims so far */
 async function drainHere(drains: LaneDrains) {
@@ -297,4 +232,49 @@ test('a stop waits for the look in progress, and none follows', async () => {
   expect(stopped.state).toBe('resolved');
   await pass(1_000);
   expect([times(look), times(sweep)]).toEqual([1, 0]);
+});
+
+test('a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed', async () => {
+  const { watcher, database } = stage();
+  database.on(lanes, ([, , , , , names]) =>
+    names === null ? [] : [1, 2].map((lane) => ({ topic: 'orders', lane, quiet: true })),
+  );
+  /** The lanes that the last search was told to leave out. */
+  const left = () => database.valuesOf(lanes).findLast(([, orphans]) => orphans === false)?.[6];
+  watcher.start();
+  await pass(0);
+  expect(left()).toEqual([]);
+  await pass(1_000);
+  // One of them is searched anew each time.
+  expect(left()).toEqual([2]);
+  database.on(look, [news(2, { ready: true })]);
+  await pass(10);
+  expect(left()).toEqual([]);
+  database.on(look, [nothing]);
+  await pass(1_000);
+  expect(left()).toHaveLength(1);
+  database.refuse(look, new Error('no connection'));
+  await pass(10);
+  database.on(look, [nothing]);
+  await pass(1_000);
+  expect(left()).toEqual([]);
+});
+
+test('after a restart of the server, whose looks may lack news, all drains look and every lane is searched again', async () => {
+  const { watcher, database, drains } = stage();
+  const claims = await drainHere(drains);
+  database.on(lanes, ([, , , , , names]) =>
+    names === null ? [] : [1, 2].map((lane) => ({ topic: 'orders', lane, quiet: true })),
+  );
+  const left = () => database.valuesOf(lanes).findLast(([, orphans]) => orphans === false)?.[6];
+  watcher.start();
+  await pass(1_000);
+  expect(left()).toEqual([2]);
+  const before = claims();
+  database.on(look, [{ ...nothing, incarnation: '2' }]);
+  await pass(1_000);
+  expect(claims()).toBe(before + 1);
+  expect(left()).toEqual([]);
+  await pass(1_000);
+  expect(left()).toEqual([2]);
 });
