@@ -106,4 +106,13 @@ export const serviceMutations: readonly Mutation[] = [
     test: 'test/unit/brokers/workflow/calls.test.ts',
     title: 'a busy workflow concerns its message alone',
   },
+  {
+    name: 'codec-refusal-holds-all',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'src/brokers/workflow/transport/encoder.ts',
+    find: "throw new EncodingFailure(error, 'message');",
+    replace: "throw new EncodingFailure(error, 'codec');",
+    test: 'test/transports/workflow/codec.test.ts',
+    title: 'stops no other one',
+  },
 ];

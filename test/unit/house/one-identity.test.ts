@@ -19,7 +19,7 @@ const ownRegistries: Readonly<Record<string, string>> = {
 
 /** Classes whose objects are made, thrown and caught within one copy. */
 const ownClasses = new Set(
-  `BlocksKey ChangeGone Denied FetchedRecord GivenUp LateReply MethodRefused Misfit NoAnswer NoConnection OldFormat
+  `BlocksKey ChangeGone Denied EncodingFailure FetchedRecord GivenUp LateReply MethodRefused Misfit NoAnswer NoConnection OldFormat
    Refused RefusedRequest Rehearsed StartFailure Unanswered UnfitTopic UpcastFailure`.split(/\s+/),
 );
 

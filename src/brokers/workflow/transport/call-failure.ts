@@ -1,5 +1,6 @@
 import { reasonOf } from '../../../core/reason.ts';
 import type { SendOutcome } from '../../send-by-key.ts';
+import { EncodingFailure } from './encoding-failure.ts';
 
 /**
  * What a failed call means for its message.
@@ -40,6 +41,7 @@ export interface FailureRules {
 
 /** Classifies a failed call. An error without a gRPC status is ambiguous. */
 export function classifyCall(error: unknown, { startCarries, missing }: FailureRules): SendOutcome {
+  if (error instanceof EncodingFailure) return ofEncoding(error);
   const reason = callReason(error);
   const status = statusOf(error);
   if (status === notFound && ofNamespace.test(reason)) return holdOf(reason, false);
@@ -58,6 +60,13 @@ export function classifyCall(error: unknown, { startCarries, missing }: FailureR
     default:
       return { kind: failure.kind, error: reason };
   }
+}
+
+/** A hold only where no message is encoded: one that its codec alone refuses would stop all others for good. */
+function ofEncoding({ fault, message }: EncodingFailure): SendOutcome {
+  if (fault === 'codec')
+    return { kind: 'hold', hold: { scope: 'transport', reason: message }, onWire: false };
+  return { kind: fault === 'refused' ? 'permanent' : 'rejected', error: message };
 }
 
 const unknown = 2;

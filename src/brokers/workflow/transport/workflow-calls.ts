@@ -1,6 +1,7 @@
 import { Client } from '@temporalio/client';
 import { connectTemporal } from '../client/connection.ts';
 import { quietRuntime } from '../client/runtime.ts';
+import { Encoder } from './encoder.ts';
 import { inTime } from './in-time.ts';
 import type { WorkflowMessage, WorkflowSettings } from './workflow-options.ts';
 
@@ -14,9 +15,9 @@ const useExisting = 2;
 
 /** One connection to the Temporal server of the user's workflows. */
 export interface WorkflowCalls {
-  /** Starts or signals the workflow. Rejects with the error of Temporal's client. */
+  /** Starts or signals the workflow. Rejects with the error of Temporal's client, or an `EncodingFailure`. */
   deliver(workflowId: string, message: WorkflowMessage): Promise<void>;
-  /** Rejects if the server does not answer, or has no such namespace. */
+  /** Rejects if the server does not answer or has no such namespace, or if the codecs encode nothing. */
   probe(): Promise<void>;
   /** Name and version of the server. */
   server(): Promise<string>;
@@ -41,6 +42,7 @@ export async function connectCalls(settings: WorkflowSettings, callWithinMs: num
     ...(dataConverter !== undefined && { dataConverter }),
   });
   const service = client.workflowService;
+  const encoder = new Encoder(client.options.loadedDataConverter, callWithinMs);
   // The deadline is that of one try; Temporal's client retries for ten seconds.
   const within = <Answer>(call: () => Promise<Answer>): Promise<Answer> =>
     inTime(
@@ -51,7 +53,7 @@ export async function connectCalls(settings: WorkflowSettings, callWithinMs: num
 
   return {
     async deliver(workflowId, message) {
-      const input = await encoded(client.options.loadedDataConverter, message);
+      const input = await encoder.arguments(message);
       const common = { namespace, identity, requestId: message.id };
       if (start === undefined) {
         const request = { ...common, workflowExecution: { workflowId }, signalName: signal ?? '', input };
@@ -83,6 +85,7 @@ export async function connectCalls(settings: WorkflowSettings, callWithinMs: num
     },
     async probe() {
       await within(() => service.describeNamespace({ namespace }));
+      await encoder.probe();
     },
     async server() {
       const { serverVersion } = await within(() => service.getSystemInfo({}));
@@ -90,14 +93,4 @@ export async function connectCalls(settings: WorkflowSettings, callWithinMs: num
     },
     close: () => link.close(),
   };
-}
-
-/** The arguments of a workflow or signal: id and payload, then key and headers. */
-async function encoded(
-  { payloadCodecs, payloadConverter }: Client['options']['loadedDataConverter'],
-  { headers, id, key, payload }: WorkflowMessage,
-) {
-  let payloads = [id, payload, { key, headers }].map((value) => payloadConverter.toPayload(value));
-  for (const codec of payloadCodecs) payloads = await codec.encode(payloads);
-  return { payloads };
 }
