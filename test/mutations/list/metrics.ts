@@ -55,6 +55,15 @@ export const metricMutations: readonly Mutation[] = [
     title: 'a relay records missing addresses, the lag of groups',
   },
   {
+    name: 'lag-without-unread-partitions',
+    promise: kept,
+    file: 'src/brokers/kafka/client/lag.ts',
+    find: 'known.get(partition) ?? 0n',
+    replace: 'known.get(partition) ?? BigInt(high)',
+    test: 'test/integration/kafka/unread-partitions.test.ts',
+    title: 'the lag of a group has what waits in partitions where it has committed nothing',
+  },
+  {
     name: 'relay-records-no-clock',
     promise: kept,
     file: 'src/app/relay/relay-presence.ts',

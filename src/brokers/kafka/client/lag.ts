@@ -39,7 +39,8 @@ export async function kafkaLag(
 }
 
 /**
- * The lags of groups in each topic where they have committed an offset.
+ * The lags of groups in each topic where they have committed an offset. Such a group reads a partition where it has committed
+ * nothing from its oldest message on, as a source does.
  *
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
  */
@@ -50,21 +51,25 @@ export async function committedLags(
 ): Promise<readonly CommittedLag[]> {
   if (groups.length === 0 || addresses.length === 0) return [];
   return askBrokers(connection, async (admin) => {
-    const ends = new Map<string, bigint>();
-    for (const address of addresses) {
-      for (const { partition, high } of await admin.fetchTopicOffsets(address))
-        ends.set(`${address}/${partition}`, BigInt(high));
-    }
+    const logs = await Promise.all(
+      addresses.map(async (address) => ({ address, partitions: await admin.fetchTopicOffsets(address) })),
+    );
     const lags: CommittedLag[] = [];
     for (const group of groups) {
       const committed = await admin.fetchOffsets({ groupId: group, topics: [...addresses] });
-      for (const { topic, partitions } of committed) {
-        const known = partitions.filter(({ offset }) => BigInt(offset) >= 0n);
-        if (known.length === 0) continue;
-        const behind = known.map(({ partition, offset }) =>
-          larger((ends.get(`${topic}/${partition}`) ?? 0n) - BigInt(offset), 0n),
+      for (const { address, partitions } of logs) {
+        const known = new Map(
+          committed
+            .filter(({ topic }) => topic === address)
+            .flatMap((one) => one.partitions)
+            .filter(({ offset }) => BigInt(offset) >= 0n)
+            .map(({ offset, partition }) => [partition, BigInt(offset)]),
         );
-        lags.push({ group, address: topic, messages: Number(behind.reduce((sum, one) => sum + one, 0n)) });
+        if (known.size === 0) continue;
+        const behind = partitions.map(({ high, low, partition }) =>
+          larger(BigInt(high) - larger(known.get(partition) ?? 0n, BigInt(low)), 0n),
+        );
+        lags.push({ group, address, messages: Number(behind.reduce((sum, one) => sum + one, 0n)) });
       }
     }
     return lags;
