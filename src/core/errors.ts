@@ -22,7 +22,10 @@ export const errorRules = {
     retryable: false,
     next: 'Complete the other change first, by repeating its command.',
   },
-  OUTBOX_CLIENT_UNFIT: { retryable: false, next: 'Return rows as objects by column, and texts unchanged.' },
+  OUTBOX_CLIENT_UNFIT: {
+    retryable: false,
+    next: 'Pass a client of PostgreSQL that returns rows as objects by column, and texts unchanged.',
+  },
   OUTBOX_COMMAND_INVALID: {
     retryable: false,
     next: 'Add or correct what is named; `temporal-outbox <command> --help` lists arguments and options.',

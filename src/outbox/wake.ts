@@ -2,6 +2,7 @@ import { OutboxError } from '../core/errors.ts';
 import { type Lane, laneName } from '../core/lane.ts';
 import { shared } from '../core/shared.ts';
 import type { Sql } from '../store/database/database.ts';
+import { requirePostgres } from '../store/database/foreign-client.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
 
 /** Runs one statement with `$1`-style values. */
@@ -57,7 +58,8 @@ const nudges = shared('nudges', () => new WeakMap<object, Nudge>());
  *
  * @param through the Prisma client; a pool of `pg`; a `DataSource` of TypeORM; or a function that runs one statement with
  * `$1`-style values. Never a part of a transaction
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for anything else, including a Prisma transaction and a connection of a pool
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for anything else, including a Prisma transaction and a connection of a pool;
+ * `OUTBOX_CLIENT_UNFIT` for a client of another database
  * @example
  * await prisma.$transaction((tx) => send(tx, orderPlaced, { orderId }));
  * wake(prisma);
@@ -94,11 +96,12 @@ function notify(run: RunQuery, next: Nudge): void {
   void sendNudge(sql, lanes).catch(() => undefined);
 }
 
-/** @throws OutboxError `OUTBOX_OPTION_INVALID`, which names the caller */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID`, which names the caller; `OUTBOX_CLIENT_UNFIT` */
 export function runQueryOf(through: Waker, caller: string): RunQuery {
   if (typeof through === 'function') return through;
   const given: unknown = through;
   if (typeof given !== 'object' || given === null) throw noWaker(caller);
+  requirePostgres(given);
   if (isRootClient(through)) return (text, values) => through.$queryRawUnsafe(text, ...values);
   if (isPool(through)) return (text, values) => through.query(text, values);
   throw noWaker(caller);

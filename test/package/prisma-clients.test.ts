@@ -1,4 +1,4 @@
-import { cp, rename, writeFile } from 'node:fs/promises';
+import { cp, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { createEmptyDatabase, createTestDatabase } from '../support/fixtures/database.ts';
@@ -29,9 +29,15 @@ test.each(versions)(
     const folder = path.join(project.folder, 'clients');
     await cp(path.join(import.meta.dirname, 'projects/clients'), folder, { recursive: true });
     await rename(path.join(folder, `prisma-${version}.prisma`), path.join(folder, 'schema.prisma'));
+    const schema = await readFile(path.join(folder, 'schema.prisma'), 'utf8');
+    await writeFile(
+      path.join(folder, 'mysql.prisma'),
+      schema.replace('"postgresql"', '"mysql"').replace('./generated', './generated-mysql'),
+    );
     await writeFile(
       path.join(folder, 'prisma-client.ts'),
-      `export { PrismaClient } from './generated/${client}.js';\n`,
+      `export { PrismaClient } from './generated/${client}.js';
+export { PrismaClient as MySqlClient } from './generated-mysql/${client}.js';\n`,
     );
     const database = await createTestDatabase();
     const replica = await createEmptyDatabase();
@@ -47,8 +53,10 @@ test.each(versions)(
       PRISMA_HIDE_UPDATE_MESSAGE: '1',
     };
     const inside = { env, within: 'clients' };
-    const generate = [command, 'generate', '--no-hints', '--schema', 'schema.prisma'];
-    expect(printed(await project.node(generate, inside))).toContain('Generated');
+    for (const file of ['schema.prisma', 'mysql.prisma']) {
+      const generate = [command, 'generate', '--no-hints', '--schema', file];
+      expect(printed(await project.node(generate, inside))).toContain('Generated');
+    }
     expect(printed(await project.node(['../node_modules/typescript/bin/tsc', '-p', '.'], inside))).toBe('');
 
     const played = printed(await project.node(['clients.js'], inside));
@@ -66,6 +74,9 @@ test.each(versions)(
       stored: 6,
       nudged: true,
     });
+    const refused: readonly string[] = JSON.parse(printed(await project.node(['foreign.js'], inside)));
+    expect(refused).toHaveLength(10);
+    for (const said of refused) expect(said).toMatch(/^OUTBOX_CLIENT_UNFIT: .*mysql.*PostgreSQL/);
     await Promise.all([database.drop(), replica.drop()]);
   },
 );

@@ -39,7 +39,7 @@ export interface ConsumerOptions extends ConsumerSettings {
  * The client must be connected to a database that has the tables of the outbox; it may be another database than the
  * sender's. Temporal supervises and shows parked messages; while it is away, the consumers try them by themselves.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_CONFIG_INVALID`; `OUTBOX_PACKAGE_MISSING` without Temporal's packages
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_CONFIG_INVALID`; `OUTBOX_CLIENT_UNFIT` for a client of another database; `OUTBOX_PACKAGE_MISSING` without Temporal's packages
  * @example
  * // A client of its own: with the defaults up to 15 connections are in use at once, but pg opens at most 10.
  * const own = new PrismaClient({ adapter: new PrismaPg({ connectionString, max: 15 }) });

@@ -1,13 +1,16 @@
 import { OutboxError } from '../../core/errors.ts';
+import { requirePostgres } from './foreign-client.ts';
 import { isPrisma8, isPrisma8Transaction } from './prisma8-parts.ts';
 
 /**
  * Judges a client where it is given, because it is used much later.
  *
  * @param caller the function that it is given to
- * @throws OutboxError `OUTBOX_OPTION_INVALID` unless it opens transactions, with what to pass instead
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` unless it opens transactions, with what to pass instead; `OUTBOX_CLIENT_UNFIT` for
+ * one of another database
  */
 export function assertClient(caller: string, given: unknown): void {
+  requirePostgres(given);
   if (has(given, '$transaction')) return;
   throw new OutboxError('OUTBOX_OPTION_INVALID', `The client of ${caller} is ${whatIs(given)}.`, {
     details: { option: 'client' },

@@ -3,6 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { shared } from '../../core/shared.ts';
 import { checkedRows } from './answers.ts';
 import type { Sql } from './database.ts';
+import { foreignDatabase, requirePostgres } from './foreign-client.ts';
 import { mayDivert, requireOne } from './one-transaction.ts';
 import { isPrisma8, isPrisma8Transaction } from './prisma8-parts.ts';
 import { schemaMissing } from './schema-missing.ts';
@@ -51,12 +52,13 @@ export function fromQuery(
 /**
  * The store's view of a transaction. Its queries reject with `OUTBOX_MIGRATION_MISSING` where the schema of the outbox is missing.
  *
- * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION` for a root client; with `fromQuery` and no open transaction the first
+ * @throws OutboxError `OUTBOX_CLIENT_UNFIT` for a client of another database; `OUTBOX_NOT_IN_TRANSACTION` for a root client; with `fromQuery` and no open transaction the first
  * query rejects with it
  */
 export function sqlOf(tx: Transaction): Sql {
   const candidate: { readonly $connect?: unknown; readonly $queryRawUnsafe?: unknown } | null | undefined =
     tx;
+  requirePostgres(tx);
   if (typeof candidate?.$queryRawUnsafe !== 'function' || candidate.$connect !== undefined) {
     throw prisma8Unwrapped(tx) ?? notInTransaction();
   }
@@ -111,7 +113,7 @@ async function requireOpen(tx: Transaction): Promise<void> {
     await tx.$queryRawUnsafe('lock table outbox.installation in access share mode');
   } catch (error) {
     if (saysNoTransaction(error)) throw notInTransaction(error);
-    throw schemaMissing(error) ?? error;
+    throw schemaMissing(error) ?? foreignDatabase(error) ?? error;
   }
 }
 
