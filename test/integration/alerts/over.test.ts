@@ -64,10 +64,15 @@ test('an alert that begins anew is a new one to who was told of the last, and to
     noteNewsTold(database, 'webhook', await readNews(database, 'webhook'));
   await judge(database, [failed]);
   await told();
+  await database.query(`update outbox.alert set since = since - interval '1 hour'`);
   for (let reading = 1; reading <= 4; reading += 1) await judge(database, []);
   const over = await readNews(database, 'webhook');
   expect(over).toMatchObject([{ known: true, overAt: expect.any(Date) }]);
   await judge(database, [failed]);
+  const [again] = await database.query<{ lasted: number }>(
+    'select extract(epoch from outbox.clock() - since)::float8 as lasted from outbox.alert',
+  );
+  expect(again?.lasted).toBeLessThan(3_600);
 
   expect(await readNews(database, 'webhook')).toMatchObject([{ known: false, overAt: null }]);
   expect(await readAlerts(database)).toMatchObject([{ toldAt: null }]);

@@ -52,6 +52,24 @@ test('a time writes a message if it is one of the rule of the row, from when tha
   expect(await answers(noon)).toEqual(['written']);
 });
 
+test('a time that is caught up after a later one leaves this one the last, and its message the previous one', async () => {
+  await commit((tx) =>
+    schedule(tx, 'a', reports, { n: 1 }, { ...secondly, overlap: 'skip', catchUp: '1 day' }),
+  );
+  await holdForADay(made.database);
+  const [early, late, next] = [secondsAgo(30), secondsAgo(20), secondsAgo(10)];
+  expect(await writeDue(made.database, 'a', late)).toBe('written');
+  const [message] = await made.database.query<{ id: string }>('select id from outbox.message');
+  await made.database.query(`update outbox.schedule set overlap = 'allow'`);
+  expect(await writeDue(made.database, 'a', early)).toBe('written');
+
+  expect(
+    await made.database.query('select last_at as at, last_message_id as id from outbox.schedule'),
+  ).toEqual([{ at: late, id: message?.id }]);
+  await made.database.query(`update outbox.schedule set overlap = 'skip'`);
+  expect(await writeDue(made.database, 'a', next)).toBe('busy');
+});
+
 test('what is resumed writes no time from before that, and what is paused none', async () => {
   await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, secondly));
   await holdForADay(made.database);

@@ -112,6 +112,17 @@ test('what reads has no body, and what changes has one and is repeatable, except
   }
 });
 
+test('the headers of a request are described where they are read, and nowhere else', () => {
+  for (const { conditional, name, once } of operationTable) {
+    const one = described.find(({ operationId }) => operationId === name);
+    const headers = one?.parameters.filter((each) => each.in === 'header').map((each) => each.name);
+    expect([name, headers]).toEqual([
+      name,
+      [...(once === true ? ['Idempotency-Key'] : []), ...(conditional === true ? ['If-Match'] : [])],
+    ]);
+  }
+});
+
 test('docs/http-api.md shows every operation', () => {
   const written = readFileSync(new URL('../../../docs/http-api.md', import.meta.url), 'utf8');
   expect(written).toBe(httpApiPage(operationTable, streamTable));

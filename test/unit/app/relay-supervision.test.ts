@@ -27,8 +27,14 @@ function stage() {
     stop: async () => void log.push('workers stopped'),
   };
   const stopping = new AbortController();
+  let connections = 0;
   const supervision = new RelaySupervision({
-    servers: { engine: async () => engine as Engine },
+    servers: {
+      engine: async () => {
+        connections += 1;
+        return engine as Engine;
+      },
+    },
     installation: 'i-1',
     intervals: {} as never,
     topics: 1,
@@ -38,6 +44,7 @@ function stage() {
   const begun = supervision.begin({} as Relay, () => ({}) as Maintenance).catch(() => undefined);
   return {
     begun,
+    connections: () => connections,
     log,
     stopping,
     supervision,
@@ -67,4 +74,13 @@ test('a stop while workers are refused closes the connection after that', async 
   refused();
   await turn();
   expect(log).toEqual(['connection closed']);
+});
+
+test('all who need the connection share one', async () => {
+  const { connections, created, stopping, supervision } = stage();
+  expect(await supervision.connected()).toBe(await supervision.connected());
+  expect(connections()).toBe(1);
+  stopping.abort();
+  created();
+  await supervision.stop();
 });

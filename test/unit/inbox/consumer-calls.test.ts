@@ -25,3 +25,9 @@ test('handlers and middlewares are refused once the consumer has started, and so
   await expect(consumer.start()).rejects.toEqual(late('start'));
   await running.stop();
 });
+
+test('a consumer without a handler is refused before it asks anybody', async () => {
+  const { consumer, database } = await consumerBench({ topics: [] });
+  await expect(consumer.start()).rejects.toEqual(refused('on', 'The consumer has no handler'));
+  expect(database.transactions).toEqual([]);
+});

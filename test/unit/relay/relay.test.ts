@@ -159,6 +159,23 @@ test('a nudge triggers a look, and waiting messages without a workflow are swept
   expect(database.asked).toHaveLength(after);
 });
 
+test('a stop waits until a stand-in has settled the batch that it has in hand', async () => {
+  const { relay, database, broker, claims } = stage();
+  database.on(lanes, ([, orphans]) =>
+    orphans === true ? [] : [{ ...lane, workflowId: 'w', replace: false }],
+  );
+  claims.push({ messages: [rowOf(1)] });
+  broker.before = () => new Promise((resolve) => setTimeout(resolve, 50));
+  void relay.begun();
+  await pass(0);
+  expect(relay.inHand).toBe(1);
+  const stopped = soFar(relay.stop());
+  await pass(49);
+  expect(stopped.state).toBe('open');
+  await pass(1);
+  expect(stopped.state).toBe('resolved');
+});
+
 test('a stop waits for the work on receipts', async () => {
   const overdue = 'from unnest($1::text[]) t(topic)';
   const confirm = { group: 'g', maxSends: 1, receiptTimeoutMs: [1] };
