@@ -86,6 +86,7 @@ test('no schema of the document is a mere reference', () => {
   const schemas = Object.entries(document.components.schemas);
   expect(schemas.length).toBeGreaterThan(30);
   expect(schemas.filter(([, schema]) => '$ref' in schema).map(([name]) => name)).toEqual([]);
+  for (const [name] of schemas) expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
 });
 
 test('what heeds If-Match says so, and what it is compared with is described', () => {

@@ -224,12 +224,14 @@ test('the row shows whether a dead owner may have sent messages or left failures
 });
 
 test('an error that is not of the connection abandons the lane as if its owner had died', async () => {
-  const { database, begin, parts } = scriptedDrain();
+  const { database, begin, events, parts } = scriptedDrain();
   database.refuse(asked.claim, refusedBy('42501', 'no permission'));
   const answer = begin();
   await pass(0);
   expect(answer).toMatchObject({ state: 'rejected', error: { message: 'no permission' } });
   expect(parts().slice(-1)).toEqual([asked.abandon]);
+  // What it had in hand is unknown, so nothing is over.
+  expect(events.at(-1)).toEqual({ type: 'lane-freed', quiet: false, ...place });
 });
 
 test('a claim is tried again ten times a second while the database is unreachable, for half a lease', async () => {
