@@ -1,3 +1,5 @@
+import { startTimer } from './timer.ts';
+
 /** The result of {@link orLate} after a timeout. */
 export const late = Symbol('late');
 
@@ -13,7 +15,7 @@ export function orLate<Result>(
 ): Promise<Result | typeof late> {
   return new Promise((resolve, reject) => {
     // The event loop polls sockets after timers and before `setImmediate` callbacks.
-    const timer = setTimeout(() => setImmediate(() => resolve(late)), ms);
+    const timer = startTimer(() => setImmediate(() => resolve(late)), ms);
     if (!ref) timer.unref();
     result.then(resolve, reject).finally(() => clearTimeout(timer));
   });

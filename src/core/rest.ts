@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-
-/** Timers of Node are limited to about 24 days; a longer wait has no end. */
-const longestTimerMs = 2 ** 31 - 1;
+import { longestTimerMs } from './timer.ts';
 
 /**
  * Waits for a time in milliseconds, and ends at once, without an error, when the signal fires.

@@ -121,7 +121,7 @@ export interface ConsumerSettings {
    * the first join. @defaultValue true, so that no message is missed
    */
   readonly fromBeginning?: boolean;
-  /** How long one transaction may take, passed to `$transaction`. @defaultValue Prisma's own: 5 s */
+  /** How long one transaction may take, at most 1 day, passed to `$transaction`. @defaultValue Prisma's own: 5 s */
   readonly transactionTimeout?: Duration;
   /** How long `start()` waits for the database, and for each broker. @defaultValue as long as it takes, as relays do */
   readonly startTimeout?: Duration;
@@ -161,6 +161,9 @@ const breaker = object({
   longestPause: duration(1, undefined, '30s'),
 });
 
+/** Servers and clients count the milliseconds of a transaction in 32 bits. */
+export const longestTransactionMs = 24 * 3_600_000;
+
 const consumerOptions = optionTable('consumer()', {
   group: name(),
   batch: optional(
@@ -181,7 +184,7 @@ const consumerOptions = optionTable('consumer()', {
   keepFailed: either(['forever'], duration('1 hour'), 'forever'),
   filter: unchecked,
   fromBeginning: flag(true),
-  transactionTimeout: optional(duration(1)),
+  transactionTimeout: optional(duration(1, longestTransactionMs)),
   startTimeout: optional(duration(1)),
   report: optional(func<ConsumerReport>()),
 } satisfies Table<ConsumerSettings>);

@@ -1,10 +1,12 @@
 import { OutboxError } from '../core/errors.ts';
+import { startTimer } from '../core/timer.ts';
 import { endIfReadOnly, saysReadOnly } from '../store/database/bad-session.ts';
 import type { Sql, Transactions } from '../store/database/database.ts';
 import { connectionsOf, isPoolClient } from '../store/database/pool-client.ts';
 import { isPrisma8Client } from '../store/database/prisma8.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { limitIdle, shortestIdleMs, type TransactionLimits } from '../store/inbox/receive.ts';
+import { longestTransactionMs } from './consumer-options.ts';
 import type { TransactionClient } from './transaction-client.ts';
 
 /** How long a transaction waits for a connection of the pool, which many consumers and drains may share. */
@@ -51,7 +53,7 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   constructor(client: TransactionClient<Tx>, timeoutMs: number | undefined) {
     this.#client = client;
     this.checksCommits = isPoolClient(client) || isPrisma8Client(client);
-    this.#timeoutMs = timeoutMs ?? limitOf(client) ?? usualLimitMs;
+    this.#timeoutMs = Math.min(timeoutMs ?? limitOf(client) ?? usualLimitMs, longestTransactionMs);
     // A transaction that may take longer may also be idle for longer.
     this.limits = { idleMs: Math.max(shortestIdleMs, this.#timeoutMs), statementMs: this.#timeoutMs };
   }
@@ -78,7 +80,7 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
     let begun: () => void = () => undefined;
     const stuck = new Promise<never>((_, reject) => {
       begun = () => {
-        timer = setTimeout(() => reject(stuckError(limitMs, this.limits)), limitMs);
+        timer = startTimer(() => reject(stuckError(limitMs, this.limits)), limitMs);
       };
     });
     try {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { OutboxError } from '../../core/errors.ts';
 import { readable } from '../../core/reason.ts';
+import { startTimer } from '../../core/timer.ts';
 import { withItsWrites } from '../../store/database/pending-writes.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { TransactionEnd } from '../../telemetry/work-end.ts';
@@ -119,7 +120,7 @@ export class HandlerTransactions<Tx extends Transaction> {
 
   #passDeadline(): void {
     for (const handling of this.#open) handling.giveUp(stopped());
-    setTimeout(() => {
+    startTimer(() => {
       for (const handling of this.#open) handling.abandon(stopped());
     }, graceMs);
   }
@@ -167,7 +168,7 @@ class Handling implements TransactionInHand {
       this.#lost.addEventListener('abort', this.#onLost, { once: true });
     }
     const leftMs = this.#limitMs - (performance.now() - this.#begunAtMs);
-    this.#timer = setTimeout(() => this.giveUp(tooLong(this.#limitMs)), Math.max(0, leftMs));
+    this.#timer = startTimer(() => this.giveUp(tooLong(this.#limitMs)), Math.max(0, leftMs));
     return controller.signal;
   }
 

@@ -1,5 +1,6 @@
 import { callbackify } from 'node:util';
 import { OutboxError } from '../../core/errors.ts';
+import { startTimer } from '../../core/timer.ts';
 import { LentConnection } from './lent-connection.ts';
 import type { ConnectionPool, PoolConnection } from './pool-connection.ts';
 
@@ -56,7 +57,7 @@ export class PoolTransaction<Connection extends PoolConnection> {
     this.#lent = lent;
     this.#limitMs = timeoutMs + graceMs;
     this.connection = this.#guarded();
-    this.#timer = setTimeout(() => {
+    this.#timer = startTimer(() => {
       this.#ended = tooLong(timeoutMs);
       void this.rollBack();
     }, timeoutMs);

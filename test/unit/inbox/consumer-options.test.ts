@@ -58,6 +58,7 @@ test.for([
   ['unknown', { unknown: JSON.parse('"drop"') }],
   ['keepFailed', { keepFailed: '59 minutes' }],
   ['transactionTimeout', { transactionTimeout: 0 }],
+  ['transactionTimeout', { transactionTimeout: '30 days' }],
   ['startTimeout', { startTimeout: -1 }],
 ] as const)('an invalid %s is refused by name', ([option, settings]) => {
   expect(() => resolveConsumerRules({ group: 'orders', ...settings })).toThrow(

@@ -59,6 +59,18 @@ test('the server limits waits of a transaction by the limit of the consumer, oth
   });
 });
 
+test('a client whose transactions may take 30 days is asked for one of a day, as timers and the server cannot count more', async () => {
+  const { client, options } = told();
+  const dayMs = 86_400_000;
+  const told30 = Object.assign(client, { _engineConfig: { transactionOptions: { timeout: 30 * dayMs } } });
+  const transactions = new InboxTransactions(told30, undefined);
+
+  await transactions.$transaction(async () => undefined);
+
+  expect(options).toEqual([{ maxWait: 30_000, timeout: dayMs }]);
+  expect(transactions.limits).toEqual({ idleMs: dayMs, statementMs: dayMs });
+});
+
 test('the size of a pool is known for Prisma with pg, as given or as chosen by pg', () => {
   const connectionString = 'postgres://nobody';
   const sizeOf = (adapter: PrismaPg) => poolSizeOf(new PrismaClient({ adapter }));
