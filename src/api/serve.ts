@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { listen } from '../app/listen.ts';
 import { requirePackages } from '../core/packages.ts';
+import { startTimer } from '../core/timer.ts';
 import type { ApiHandler } from './handler.ts';
 import { noteAddress } from './remote-address.ts';
 
@@ -49,7 +50,7 @@ export async function serveApi(handler: ApiHandler, { host, port }: Listening): 
     const closed = once(server, 'close');
     server.close();
     handler.endStreams();
-    const timer = setTimeout(
+    const timer = startTimer(
       () => 'closeAllConnections' in server && server.closeAllConnections(),
       times.goodbye,
     );

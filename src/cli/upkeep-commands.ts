@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Operations, operations } from '../app/operations/operations.ts';
 import { requireDatabase } from '../config/config.ts';
+import { startTimer } from '../core/timer.ts';
 import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { type GroupFlags, groupsOf } from './group-flags.ts';
@@ -82,7 +83,7 @@ function registerDoctor(root: Command): void {
         const groups = groupsOf(flags);
         const code = await doctorCommand(await loadConfig(configOf(flags)), output, { groups });
         // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for minutes
-        setTimeout(() => process.exit(code), 200).unref();
+        startTimer(() => process.exit(code), 200).unref();
         return code;
       }),
     );

@@ -1,5 +1,6 @@
 import { OutboxError } from './errors.ts';
 import { rest } from './rest.ts';
+import { startTimer } from './timer.ts';
 import { unlessStopped } from './unless-stopped.ts';
 
 /** Between attempts. */
@@ -39,7 +40,7 @@ export async function patiently<Answer>(
     waiting(error);
   };
   for (;;) {
-    const unanswered = setTimeout(() => say(silence()), silentMs);
+    const unanswered = startTimer(() => say(silence()), silentMs);
     try {
       return await unlessStopped(attempt(), signal, late);
     } catch (error) {

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- it knows the limit of timers
 import { setTimeout as delay } from 'node:timers/promises';
 import { longestTimerMs } from './timer.ts';
 

@@ -6,6 +6,7 @@ import { optionTable } from './options/option-table.ts';
 import { duration, optional } from './options/values.ts';
 import { orLate } from './or-late.ts';
 import { rest } from './rest.ts';
+import { startTimer } from './timer.ts';
 
 /** How a relay or a consumer is stopped. */
 export interface StopOptions {
@@ -74,7 +75,7 @@ export class Running {
   /** A second call ends with the first one, and may give it less time. @throws OutboxError `OUTBOX_OPTION_INVALID` */
   async stop(options: StopOptions = {}): Promise<void> {
     const { timeout: timeoutMs } = stopOptions.read(options);
-    const timer = timeoutMs === undefined ? undefined : setTimeout(() => this.#deadline.abort(), timeoutMs);
+    const timer = timeoutMs === undefined ? undefined : startTimer(() => this.#deadline.abort(), timeoutMs);
     try {
       await this.end();
     } finally {

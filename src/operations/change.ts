@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '../core/lane.ts';
 import { laneName } from '../core/lane.ts';
+import { rest } from '../core/rest.ts';
 import {
   type Change,
   changeLocked,
@@ -125,7 +125,7 @@ async function changePatiently<Answer extends MessageAnswer<string> | KeptAnswer
         for (const answer of round.answers) answers.set(answer.id, answer);
         left = [...round.busy];
       }
-      if (left.length > 0) await delay(tryAgainMs);
+      if (left.length > 0) await rest(tryAgainMs);
     }
   }
   return ids.flatMap((id) => answers.get(id) ?? []);

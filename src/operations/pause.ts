@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Duration } from '../core/duration.ts';
+import { rest } from '../core/rest.ts';
 import type { Database } from '../store/database/database.ts';
 import {
   type LeasedLane,
@@ -93,7 +93,7 @@ export async function untilHandsAreEmpty(
     const names = JSON.stringify(stillDraining.map(({ topic, lane }) => [topic, lane]));
     if (names !== nudged) await wakeLanes(database, stillDraining);
     nudged = names;
-    await delay(lookAgainMs);
+    await rest(lookAgainMs);
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Duration } from '../core/duration.ts';
 import { type Lane, laneName } from '../core/lane.ts';
+import { rest } from '../core/rest.ts';
 import {
   type Author,
   changeLocked,
@@ -102,7 +102,7 @@ class Withdrawal {
       for (const rows of byLane(deferred)) undecided.push(...(await this.#onLane(rows)));
       left = undecided;
       if (left.length === 0) return;
-      await delay(tryAgainMs);
+      await rest(tryAgainMs);
     }
   }
 
@@ -146,7 +146,7 @@ class Withdrawal {
       if (await takeLane(this.#database, lane, this.#owner)) return true;
       if (this.#overdue) return false;
       await this.#pause(lane);
-      await delay(tryAgainMs);
+      await rest(tryAgainMs);
     }
   }
 

@@ -1,6 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
 import { type Lane, laneName } from '../core/lane.ts';
 import { shared } from '../core/shared.ts';
+import { startTimer } from '../core/timer.ts';
 import type { Sql } from '../store/database/database.ts';
 import { requirePostgres } from '../store/database/foreign-client.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
@@ -81,7 +82,7 @@ export function nudge(by: object, run: RunQuery, filled: readonly Lane[]): void 
     return;
   }
   next.planned = true;
-  setTimeout(() => notify(run, next), waitMs).unref();
+  startTimer(() => notify(run, next), waitMs).unref();
 }
 
 function notify(run: RunQuery, next: Nudge): void {

@@ -1,5 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import { type Lane, laneName } from '../core/lane.ts';
+import { startTimer } from '../core/timer.ts';
 import type { RelayReport } from './report.ts';
 
 export interface CallLimits {
@@ -37,10 +38,10 @@ export async function answeredInTime<Result>(
   });
   const ask = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(() => giveUp(stuck(limits)), withinMs);
+    timer = startTimer(() => giveUp(stuck(limits)), withinMs);
     asked.abort(stop.reason);
   };
-  let timer = setTimeout(ask, withinMs);
+  let timer = startTimer(ask, withinMs);
   stop.addEventListener('abort', ask, { once: true });
   if (stop.aborted) ask();
   try {

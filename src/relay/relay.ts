@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '../core/lane.ts';
+import { rest } from '../core/rest.ts';
 import type { Database, Session } from '../store/database/database.ts';
 import { lanesOfNudge, nudgeChannel } from '../store/lane/nudge.ts';
 import { cancelAudited } from '../store/message/cancel-audited.ts';
@@ -173,7 +173,7 @@ export class Relay {
     let answer = await this.#releaseOf(id);
     const until = performance.now() + outcomeWithinMs;
     while (answer.kind === 'ready' && performance.now() < until) {
-      await delay(outcomeEveryMs);
+      await rest(outcomeEveryMs);
       answer = await this.#outcomeOf(id);
     }
     return answer;

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
@@ -35,7 +34,7 @@ export async function settlePatiently(
       report({ type: 'error', during: 'settle', error });
       if (isConnectionFailure(error)) {
         if (lease.staleSince(startedAt)) throw error;
-        await delay(reconnectEveryMs);
+        await rest(reconnectEveryMs);
         continue;
       }
       if (stop.aborted || performance.now() > deadline) throw error;

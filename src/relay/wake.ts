@@ -1,3 +1,5 @@
+import { startTimer } from '../core/timer.ts';
+
 /** A wait that can be ended early. Calls of `ring` before a wait count once, and end it at once. */
 export class Wake {
   #pending = false;
@@ -28,7 +30,7 @@ export class Wake {
           signal.removeEventListener('abort', end);
           resolve();
         };
-        const timer = setTimeout(end, timeoutMs);
+        const timer = startTimer(end, timeoutMs);
         signal.addEventListener('abort', end, { once: true });
         this.#resolve = end;
       });

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { rest } from '../core/rest.ts';
 
 const lookEveryMs = 5_000;
 /** The services of a server learn of a new namespace one by one; an early request may still see the old one. */
@@ -27,8 +27,8 @@ export function namespaceLook(
       const before = known;
       known = await readNamespaceId(client);
       if (before === undefined || before === known) return;
-      await delay(settleMs, undefined, { signal: stop });
-      onReplaced();
+      await rest(settleMs, stop);
+      if (!stop.aborted) onReplaced();
     } catch {
       // Temporal is unreachable, or we are stopping; the next start checks again.
     }

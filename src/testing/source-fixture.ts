@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type {
   IncomingBatch,
   IncomingMessage,
@@ -9,6 +8,7 @@ import type {
   Subscribed,
   Subscription,
 } from '../brokers/source.ts';
+import { rest } from '../core/rest.ts';
 import { OfferRules } from './source-rules.ts';
 import type { SourceMessage, SourceSubject } from './source-subject.ts';
 
@@ -134,7 +134,7 @@ export class SourceFixture {
     const endMs = performance.now() + this.#patienceMs;
     while (!(await condition())) {
       assert.ok(performance.now() < endMs, `in time: ${what}`);
-      await delay(10);
+      await rest(10);
     }
   }
 

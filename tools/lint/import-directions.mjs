@@ -11,6 +11,8 @@ import { posix } from 'node:path';
 import { layers } from './layers.mjs';
 
 const environment = 'Only src/config reads the environment; take the value as an argument.';
+const longTimers =
+  'Node fires a timer of more than 24 days at once: use startTimer of src/core/timer.ts, or rest of src/core/rest.ts.';
 const deterministic = 'Workflows are deterministic: move it to an activity.';
 
 /** Packages that have one home. A layer lists by name those it may use. */
@@ -97,6 +99,9 @@ const spelling = [
   },
 ];
 
+/** Rules for all files of the library on how it waits. */
+const waits = [{ regex: '^(?:node:)?timers(?:/|$)', message: longTimers }];
+
 /** The lint override for the files of one layer at one depth, or of one subfolder that is the home of a package. */
 function layerOverride(layer, { depth, files, uses, imports = [], refuses = [] }) {
   const outside = `${'../'.repeat(depth)}**`;
@@ -106,6 +111,7 @@ function layerOverride(layer, { depth, files, uses, imports = [], refuses = [] }
   const refused = Object.entries(packages).filter(([name]) => !uses.includes(name));
   const patterns = [
     ...spelling,
+    ...(layer.folder.startsWith('src/') ? waits : []),
     ...refused.map(([, pattern]) => pattern),
     ...types.map((path) => ({ regex: exactly(path), allowTypeImports: true, message: layer.reason })),
     { group: [outside, ...folders.map((path) => `!${path}`)], message: layer.reason },
@@ -176,7 +182,11 @@ const laxTime = {
   message: 'Texts of times are read by writtenTime and statedTime of src/core, strictly.',
 };
 
-/** Node globals, which are also rejected when accessed through `globalThis`. */
+/**
+ * Node globals, which are also rejected when accessed through `globalThis`.
+ *
+ * @param properties other refused properties
+ */
 function refusedGlobals(messages, ...properties) {
   const named = Object.entries(messages);
   return {
@@ -228,21 +238,19 @@ const environmentOverrides = [
   {
     files: ['src/**/*.ts', 'activities/*.ts'],
     excludeFiles: [...readers, ...processUsers],
-    rules: refusedGlobals({ process: environment }, laxTime),
+    rules: refusedGlobals({ process: environment, setTimeout: longTimers }, laxTime),
   },
   {
     files: processUsers.map((folder) => `${folder}/*.ts`),
-    rules: {
-      'eslint/no-restricted-properties': [
-        'error',
-        { object: 'process', property: 'env', message: environment },
-        laxTime,
-      ],
-    },
+    rules: refusedGlobals(
+      { setTimeout: longTimers },
+      { object: 'process', property: 'env', message: environment },
+      laxTime,
+    ),
   },
   {
     files: readers.map((folder) => `${folder}/*.ts`),
-    rules: { 'eslint/no-restricted-properties': ['error', laxTime] },
+    rules: refusedGlobals({ setTimeout: longTimers }, laxTime),
   },
 ];
 

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
+import { startTimer } from '../../core/timer.ts';
 
 /** Where a stream writes. */
 export interface EventSink {
@@ -63,7 +64,7 @@ export class OpenStreams {
             sink.write(':\n\n');
             void ask();
           }, times.heartbeat);
-          const limit = setTimeout(() => end(), times.longest);
+          const limit = startTimer(() => end(), times.longest);
           end = () => {
             if (!this.#ends.delete(end)) return;
             clearInterval(beat);

@@ -1,3 +1,4 @@
+import { startTimer } from '../../core/timer.ts';
 import type { Status } from '../../operations/status.ts';
 
 /** Milliseconds from the beginning of one look to the next, however many there are who want to know. */
@@ -35,7 +36,7 @@ export class LiveStatus {
   #plan(): void {
     if (this.#timer !== undefined || this.#looking || this.#subscribers.size === 0) return;
     const inMs = Math.max(0, this.#lookedAt + lookEveryMs - performance.now());
-    this.#timer = setTimeout(() => void this.#lookOnce(), inMs);
+    this.#timer = startTimer(() => void this.#lookOnce(), inMs);
   }
 
   async #lookOnce(): Promise<void> {

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { canReceiveReceipts, lackedByReceipts, type ReceiptBroker } from '../../brokers/capabilities.ts';
 import type { Transport } from '../../brokers/transport.ts';
 import { type Config, transportOf } from '../../config/config.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { receiptsAddress } from '../../core/receipt.ts';
+import { rest } from '../../core/rest.ts';
 import type { ConfirmingTopic } from '../../relay/overdue.ts';
 import { OffsetsBehindReceipts } from '../../relay/overdue-offsets.ts';
 import { ReceiptIntake, type ReceiptIntakeInput } from '../../relay/receipts.ts';
@@ -116,7 +116,7 @@ async function requireReceipts({ endpoint = '', name, topics }: ReceiptTransport
   const late = new AbortController();
   const missing = await Promise.race([
     topics?.missing([receiptsAddress]).catch(() => []) ?? [],
-    delay(askWithinMs, [], { signal: late.signal }).catch(() => []),
+    rest(askWithinMs, late.signal).then(() => []),
   ]);
   late.abort();
   if (missing.length === 0) return;

@@ -1,4 +1,5 @@
 import type { Rewinding, RewoundPartition } from '../../core/rewinding.ts';
+import { startTimer } from '../../core/timer.ts';
 import { OfferedBatch } from '../offered-batch.ts';
 import type { IncomingBatch, IncomingMessage, Lag, Partition, Subscription } from '../source.ts';
 import type { MemoryLog } from './memory-log.ts';
@@ -156,7 +157,7 @@ export class MemoryGroup {
     const last = batch.done().at(-1);
     if (last !== undefined && one.rewound === rewound) one.done = Number(last.offset) + 1;
     if (batch.restMs === undefined) return;
-    one.resting = setTimeout(() => {
+    one.resting = startTimer(() => {
       one.resting = undefined;
       this.look();
     }, batch.restMs);

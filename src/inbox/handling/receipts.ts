@@ -1,6 +1,7 @@
 import { ownId } from '../../core/chosen-id.ts';
 import { pauseAfter } from '../../core/pause-after.ts';
 import { installationOf, type Receipt, receiptIdLimit } from '../../core/receipt.ts';
+import { startTimer } from '../../core/timer.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
 import type { Arrived } from './arrived.ts';
 
@@ -119,7 +120,7 @@ export class Receipts {
     this.#notBefore = performance.now() + retryInMs;
     clearTimeout(this.#timer);
     // There may be no later message to trigger a flush.
-    if (!this.#closed) this.#timer = setTimeout(() => void this.flush(), retryInMs + 1);
+    if (!this.#closed) this.#timer = startTimer(() => void this.flush(), retryInMs + 1);
     this.#input.report({
       type: 'receipts-unsent',
       waiting: this.#waiting.length,

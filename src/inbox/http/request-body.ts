@@ -1,3 +1,5 @@
+import { startTimer } from '../../core/timer.ts';
+
 /** A body that arrived completely and in time, or why the request is refused. */
 export type RequestBody =
   | { readonly kind: 'text'; readonly text: string }
@@ -13,7 +15,7 @@ export async function readRequestBody(
   let bytes = 0;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), withinMs);
+    timer = startTimer(() => resolve('late'), withinMs);
   });
   const iterator = stream[Symbol.asyncIterator]();
   // `return` may settle only with the next chunk, so it is not awaited.

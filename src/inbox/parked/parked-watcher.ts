@@ -1,4 +1,5 @@
 import { pauseAfter } from '../../core/pause-after.ts';
+import { startTimer } from '../../core/timer.ts';
 import { anyBulkRuns, type BulkStart, wantedBulks } from '../../store/bulk/starts.ts';
 import type { Sql } from '../../store/database/database.ts';
 import {
@@ -188,7 +189,7 @@ export class ParkedWatcher {
         clearTimeout(timer);
         resolve();
       };
-      const timer = setTimeout(end, ms);
+      const timer = startTimer(end, ms);
       this.#endPause = () => {
         if (isOver()) end();
       };

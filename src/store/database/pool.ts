@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { reasonOf } from '../../core/reason.ts';
+import { startTimer } from '../../core/timer.ts';
 import { spoilsSession } from './bad-session.ts';
 import { clientConfig } from './client-config.ts';
 import type { Database, Sql } from './database.ts';
@@ -97,7 +98,7 @@ export function openDatabase({
     inUse: () => pool.totalCount - pool.idleCount,
     async close() {
       await pool.end();
-      setTimeout(dropAll, goodbyeMs).unref();
+      startTimer(dropAll, goodbyeMs).unref();
     },
   };
 }

@@ -1,9 +1,9 @@
 import { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { addressOfDatabase } from '../../core/database-address.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { late, orLate } from '../../core/or-late.ts';
+import { rest } from '../../core/rest.ts';
 import { clientConfig } from './client-config.ts';
 import type { DatabaseAddress } from './database-address.ts';
 
@@ -79,7 +79,7 @@ export class Silence {
     const line = new AskingLine(this.#at, this.#limits.askWithinMs);
     while (this.#unanswered.size > 0) {
       // Most statements are answered long before this.
-      await delay(this.#limits.askEveryMs, undefined, { ref: false });
+      await rest(this.#limits.askEveryMs, undefined, { ref: false });
       const due = performance.now() - this.#limits.askEveryMs;
       const old = [...this.#unanswered].filter(({ sinceMs }) => sinceMs <= due);
       if (old.length > 0) this.#judge(old, await line.ask(old.map(({ client }) => pidOf(client))));

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { rest } from '../../core/rest.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 /** Maximum time that a change of a table blocks its other users while it waits for its lock, and how often it is tried. */
@@ -25,7 +25,7 @@ export async function inBriefLock(
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
       if (tried === tries) return false;
-      await delay(pauseMs);
+      await rest(pauseMs);
     }
   }
 }

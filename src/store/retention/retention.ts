@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { rest } from '../../core/rest.ts';
 import type { RetentionRules } from '../../core/retention.ts';
 import type { State } from '../../core/transitions.ts';
 import type { Database } from '../database/database.ts';
@@ -150,8 +150,7 @@ class Round {
     const result = await work();
     this.input.progress();
     const endedAt = performance.now();
-    if (endedAt < this.#restsUntilMs)
-      await delay(endedAt - startedAt, undefined, { signal: this.input.signal }).catch(() => undefined);
+    if (endedAt < this.#restsUntilMs) await rest(endedAt - startedAt, this.input.signal);
     return result;
   }
 

@@ -1,4 +1,5 @@
 import type { Agent, Dispatcher } from 'undici';
+import { startTimer } from '../../../core/timer.ts';
 
 /** A POST request. */
 export interface HttpPost {
@@ -54,7 +55,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Called when a connection is available, before the first byte is written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#written = true;
-    this.#timer = setTimeout(() => {
+    this.#timer = startTimer(() => {
       controller.abort(new Error(`no answer within ${this.#timeoutMs} ms`));
     }, this.#timeoutMs);
   }

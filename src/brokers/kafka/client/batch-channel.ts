@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { LogRecord } from '../../../core/delivery-log.ts';
 import { OutboxError } from '../../../core/errors.ts';
 import { reasonOf } from '../../../core/reason.ts';
@@ -66,7 +65,7 @@ export class BatchChannel {
       new Promise<void>((resolve) => {
         this.#changed = resolve;
       }),
-      delay(withinMs, undefined, { signal: late.signal }).catch(() => undefined),
+      rest(withinMs, late.signal),
     ]);
     late.abort();
   }

@@ -1,6 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { OutboxError } from '../../../core/errors.ts';
 import type { Rewinding, RewoundPartition } from '../../../core/rewinding.ts';
+import { startTimer } from '../../../core/timer.ts';
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
 import { unavailable } from './unavailable.ts';
@@ -68,7 +69,7 @@ async function placesOf(
 async function inTime(work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the group could not be joined in time')), setWithinMs);
+    timer = startTimer(() => reject(new Error('the group could not be joined in time')), setWithinMs);
   });
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

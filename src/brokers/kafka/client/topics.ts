@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { OutboxError } from '../../../core/errors.ts';
+import { rest } from '../../../core/rest.ts';
 import type { BrokerTopics } from '../../capabilities.ts';
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
@@ -57,7 +57,7 @@ export async function createUntilShown(
 
 async function untilShown(admin: Pick<Admin, 'listTopics'>, topic: string): Promise<void> {
   const endsAt = performance.now() + shownWithinMs;
-  while (!(await admin.listTopics()).includes(topic) && performance.now() < endsAt) await delay(lookEveryMs);
+  while (!(await admin.listTopics()).includes(topic) && performance.now() < endsAt) await rest(lookEveryMs);
 }
 
 /**

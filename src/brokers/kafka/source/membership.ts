@@ -1,5 +1,6 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { OutboxError } from '../../../core/errors.ts';
+import { startTimer } from '../../../core/timer.ts';
 import type { Partition, Subscription } from '../../source.ts';
 import { showQuestions } from '../client/asked-questions.ts';
 import { readEveryCodec } from '../client/codecs.ts';
@@ -129,7 +130,7 @@ export class Membership {
 
   #resumeAfter(pauseMs: number, resume: () => void): void {
     if (this.#stopping.signal.aborted) return;
-    const timer = setTimeout(() => {
+    const timer = startTimer(() => {
       this.#resumes.delete(timer);
       resume();
     }, pauseMs);

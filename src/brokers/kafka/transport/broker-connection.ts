@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { Connection, metadataV9 } from '@platformatic/kafka';
 import { rest } from '../../../core/rest.ts';
+import { startTimer } from '../../../core/timer.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { platformaticKafka } from '../client/platformatic.ts';
 import { type BrokerAddress, type Reach, writeBroker } from './broker-address.ts';
@@ -193,7 +194,7 @@ export class BrokerConnection {
         const fromMs = Math.max(startedAtMs, this.#throttledUntilMs);
         const leftMs = fromMs + this.#requestTimeoutMs - performance.now();
         if (leftMs > 1) {
-          timer = setTimeout(look, leftMs);
+          timer = startTimer(look, leftMs);
           return;
         }
         // What else was asked here may still be answered; what comes after it goes to another connection.
@@ -202,7 +203,7 @@ export class BrokerConnection {
         const message = `${this.#name} did not answer within ${this.#requestTimeoutMs} ms.`;
         reject(new Unanswered(message, { written: written() }));
       };
-      let timer = setTimeout(look, this.#requestTimeoutMs);
+      let timer = startTimer(look, this.#requestTimeoutMs);
       api(this.#connection, ...args, (error, answer) => {
         clearTimeout(timer);
         if (answer !== undefined) return resolve(answer);
@@ -225,7 +226,7 @@ function destroy(connection: Connection): void {
 
 function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`it did not authenticate within ${ms} ms`)), ms);
+    const timer = startTimer(() => reject(new Error(`it did not authenticate within ${ms} ms`)), ms);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -1,3 +1,4 @@
+import { startTimer } from '../../../core/timer.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { type BrokerAddress, type Reach, readBroker, writeBroker } from './broker-address.ts';
 import { BrokerConnection } from './broker-connection.ts';
@@ -90,7 +91,7 @@ export class Brokers {
   #rest(name: string, opened: Opened): void {
     clearTimeout(opened.timer);
     if (this.#opened.get(name) !== opened) return;
-    opened.timer = setTimeout(() => {
+    opened.timer = startTimer(() => {
       if (opened.current?.waiting === 0) this.#drop(name);
     }, idleMs).unref();
   }

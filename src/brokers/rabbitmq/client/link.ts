@@ -1,5 +1,6 @@
 import type { ChannelModel } from 'amqplib';
 import { late, orLate } from '../../../core/or-late.ts';
+import { startTimer } from '../../../core/timer.ts';
 import { amqplib } from './amqplib.ts';
 import type { RabbitmqConnection, RabbitmqServer } from './connection.ts';
 import { connectReason } from './reason.ts';
@@ -131,7 +132,7 @@ async function openOne(
   const withinMs = Math.min(connectWithinMs, requestTimeoutMs);
   const socket = new AbortController();
   const tooLate = new Error(silence(withinMs));
-  const timer = setTimeout(() => socket.abort(tooLate), withinMs);
+  const timer = startTimer(() => socket.abort(tooLate), withinMs);
   const server = { hostname: host, port, username: user, password, vhost, heartbeat: heartbeatSeconds };
   // The types omit `signal`, which is the only way to end a socket that does not answer.
   const how = {

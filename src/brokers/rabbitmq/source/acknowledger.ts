@@ -1,4 +1,5 @@
 import type { Channel, ConsumeMessage } from 'amqplib';
+import { startTimer } from '../../../core/timer.ts';
 
 /** How long an acknowledgement may wait to be batched: each one sent makes the queue write to disk. */
 const gatherMs = 5;
@@ -51,6 +52,6 @@ export class Acknowledger {
     if (count === 0) return;
     this.#count += count;
     if (this.#count >= this.#most) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), gatherMs);
+    else this.#timer ??= startTimer(() => this.flush(), gatherMs);
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Channel, ConsumeMessage } from 'amqplib';
+import { startTimer } from '../../../core/timer.ts';
 import { OfferedBatch } from '../../offered-batch.ts';
 import type { Subscription } from '../../source.ts';
 import { Acknowledger } from './acknowledger.ts';
@@ -101,7 +102,7 @@ export class QueueFeed {
     if (oldest === undefined || this.#stopping.signal.aborted) return;
     const leftMs = oldest.receivedAtMs + this.#options.holdForMs - performance.now();
     if (leftMs <= 0) this.#overdue();
-    else this.#ageTimer = setTimeout(() => this.#lookAtAge(), leftMs);
+    else this.#ageTimer = startTimer(() => this.#lookAtAge(), leftMs);
   }
 
   #offer(): void {
@@ -122,7 +123,7 @@ export class QueueFeed {
     if (resting.length > 0) {
       clearTimeout(this.#timer);
       const wakeAtMs = Math.min(...resting.map(({ restsUntilMs }) => restsUntilMs));
-      this.#timer = setTimeout(() => this.look(), wakeAtMs - nowMs);
+      this.#timer = startTimer(() => this.look(), wakeAtMs - nowMs);
       if (order) return [];
     }
     const ready =

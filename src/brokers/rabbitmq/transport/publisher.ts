@@ -1,3 +1,4 @@
+import { startTimer } from '../../../core/timer.ts';
 import type { RabbitmqConnection } from '../client/connection.ts';
 import { type Link, openLink } from '../client/link.ts';
 import { ExchangeChannel, type ExchangeUse } from './exchange-channel.ts';
@@ -131,7 +132,7 @@ export class Publisher {
 
   #endWhenIdle(session: Session): void {
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => void this.#endUnlessBlocked(session), idleMs).unref();
+    this.#idle = startTimer(() => void this.#endUnlessBlocked(session), idleMs).unref();
   }
 
   async #endUnlessBlocked(session: Session): Promise<void> {

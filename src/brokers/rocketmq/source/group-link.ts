@@ -1,6 +1,7 @@
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import type { Settings } from 'rocketmq-client-nodejs/proto/apache/rocketmq/v2/definition_pb.js';
 import type { TelemetryCommand } from 'rocketmq-client-nodejs/proto/apache/rocketmq/v2/service_pb.js';
+import { startTimer } from '../../../core/timer.ts';
 import { clientLibrary } from '../client/client-library.ts';
 import { NoAnswer } from '../client/failure.ts';
 import { protocolDuration } from '../client/protocol-duration.ts';
@@ -48,7 +49,7 @@ export class GroupLink {
   open(): Promise<GroupSettings> {
     return new Promise((resolve, reject) => {
       let settled = false;
-      const timer = setTimeout(
+      const timer = startTimer(
         () => fail(new Error(`${this.#endpoint} sent no settings in time`)),
         this.#timeoutMs,
       );
@@ -106,7 +107,7 @@ export class GroupLink {
       told?.failed(error);
       if (this.#closed || this.#stream !== stream) return;
       clearTimeout(this.#again);
-      this.#again = setTimeout(() => {
+      this.#again = startTimer(() => {
         if (!this.#closed) this.#connect();
       }, againMs);
     };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { pauseAfter } from '../../../core/pause-after.ts';
 import { rest } from '../../../core/rest.ts';
+import { startTimer } from '../../../core/timer.ts';
 import type { Partition, Subscription } from '../../source.ts';
 import { RefusedRequest } from '../client/failure.ts';
 import type { Proxies } from '../client/proxies.ts';
@@ -160,7 +161,7 @@ export class GroupMember {
       else if (this.#handing.size < this.#input.subscription.concurrency) this.#hand(one);
     }
     if (nextMs < Number.POSITIVE_INFINITY)
-      this.#wake = setTimeout(() => this.#look(), Math.ceil(nextMs - nowMs));
+      this.#wake = startTimer(() => this.#look(), Math.ceil(nextMs - nowMs));
   }
 
   #hand(one: LeasedPartition): void {

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeInvisibleDurationResponse } from 'rocketmq-client-nodejs/proto/apache/rocketmq/v2/service_pb.js';
+import { rest } from '../../../core/rest.ts';
 import { clientLibrary } from '../client/client-library.ts';
 import { RefusedRequest } from '../client/failure.ts';
 import { protocolDuration } from '../client/protocol-duration.ts';
@@ -75,7 +75,7 @@ export class Leases {
         return;
       } catch (error) {
         if (error instanceof RefusedRequest || tries === acknowledgements.tries) return;
-        await delay(acknowledgements.againMs);
+        await rest(acknowledgements.againMs);
       }
     }
   }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { rest } from '../../../core/rest.ts';
 import type { TemporalAddress } from './temporal-address.ts';
 
 const handshakeWithinMs = 2_000;
@@ -25,7 +25,7 @@ export async function tlsReason(target: TemporalAddress): Promise<string | undef
     const shaken = await Promise.race([
       once(socket, 'secureConnect').then(() => true),
       failed.then(() => false),
-      delay(handshakeWithinMs, false, { ref: false }),
+      rest(handshakeWithinMs, undefined, { ref: false }).then(() => false),
     ]).catch(() => false);
     if (!shaken) return alert && `it ended the handshake (${alert.trim()})`;
     if (!usesTls(target)) return 'it requires TLS, but the setting temporal.tls does not enable it';
@@ -41,7 +41,7 @@ async function refusalOf(socket: TLSSocket, alert: () => string | undefined): Pr
       socket.once('close', () => resolve(true));
       socket.once('data', () => resolve(false));
     }),
-    delay(alertWithinMs, false, { ref: false }),
+    rest(alertWithinMs, undefined, { ref: false }).then(() => false),
   ]);
   if (!ended) return undefined;
   const said = alert()?.trim() ?? 'no reason given';
