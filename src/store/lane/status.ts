@@ -46,8 +46,9 @@ const unpublished = `
   union all
   (select * from (
      select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready'
-       and r.xid >= pg_snapshot_xmax(l.snapshot) order by r.xid limit $1) r
-   where r.position + 0 <= l.cursor and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid))
+       and r.xid >= pg_snapshot_xmax(l.snapshot)
+       and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid) order by r.xid limit $1) r
+   where r.position + 0 <= l.cursor)
   union all
   (select s.* from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
      select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.xid = running.xid

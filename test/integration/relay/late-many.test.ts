@@ -30,11 +30,16 @@ async function halfSent(batches: number): Promise<void> {
   await fixture.send('early');
   await fixture.drain();
   await late.commit();
+  await sendBatches(batches, batch.messages);
+}
+
+async function sendBatches(batches: number, messages: number): Promise<void> {
+  const upTo = fixture.broker.log.length + batches * messages;
   const stop = new AbortController();
   fixture.broker.after = () => {
-    if (fixture.broker.log.length >= 1 + batches * batch.messages) stop.abort();
+    if (fixture.broker.log.length >= upTo) stop.abort();
   };
-  await fixture.drain({ batch, signal: stop.signal });
+  await fixture.drain({ batch: { messages }, signal: stop.signal });
   fixture.broker.after = () => undefined;
 }
 
@@ -71,6 +76,21 @@ test('half of a large late transaction is published, for operators and the next 
     'select outbox.has_work(l) as work from outbox.lane l',
   );
   expect(wanted?.work).toBe(true);
+});
+
+test('of many messages of a key that is free again, a status counts those that are left', async () => {
+  fixture = await laneFixture();
+  fixture.broker.judge = () => 'reject';
+  for (let n = 0; n < 201; n += 1) await fixture.send(String(n), { key: 'k' });
+  await fixture.drain();
+  fixture.broker.judge = () => 'store';
+  await fixture.send('last');
+  await fixture.drain();
+  await fixture.release('0');
+  await sendBatches(7, 20);
+
+  const [lane] = await readStatus(fixture.database, 60);
+  expect(lane?.ready).toBe(60);
 });
 
 /** Rows of the log that this connection has read, since it last told the statistics. */

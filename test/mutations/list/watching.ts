@@ -63,10 +63,20 @@ export const watchingMutations: readonly Mutation[] = [
     name: 'status-looks-for-late-ones-in-a-backlog',
     promise: 'Backlogs and history slow nothing down',
     file: 'src/store/lane/status.ts',
-    find: 'order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor',
-    replace: 'and r.position + 0 <= l.cursor limit $1) r\n   where true',
+    find: 'order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor)',
+    replace: 'and r.position + 0 <= l.cursor limit $1) r)',
     test: plans,
     title: 'behind a backlog a status reads no more messages than it counts',
+  },
+  {
+    name: 'status-counts-what-is-passed-to-its-limit',
+    promise: 'Alerts are told once',
+    file: 'src/store/lane/status.ts',
+    find: 'l.late_snapshot, r.position, r.xid) order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor)',
+    replace:
+      'null::pg_snapshot, r.position, r.xid) order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid))',
+    test: 'test/integration/relay/late-many.test.ts',
+    title: 'of many messages of a key that is free again, a status counts those that are left',
   },
   {
     name: 'each-page-looks-for-late-ones-in-a-backlog',
