@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -194,12 +194,16 @@ test('systemd gives a relay 30 s to stop, and it is nobody who may write nothing
   expect(say('security', '--offline=true', '--threshold=20').status).toBe(0);
 });
 
-test('every command that the files of deploy/ run is one of the program, with options that it has', () => {
+test('every command that the files of deploy/ and the runbook have people run is one of the program, with options that it has', () => {
   expect(unknownIn(relayArguments)).toEqual([]);
   const rules = deployText('prometheus/rules.yaml').matchAll(/^ *run: temporal-outbox (?<words>.*)$/gm);
   const runs = [...rules].map(({ groups }) => groups?.['words']?.split(' ') ?? []);
   expect(runs.length).toBeGreaterThan(10);
   expect(runs.flatMap(unknownIn)).toEqual([]);
+  const runbook = readFileSync(new URL('../../../docs/runbook.md', import.meta.url), 'utf8');
+  const lines = [...runbook.matchAll(/(?:`|^)temporal-outbox (?<words>[^`#\n]*)/gm)];
+  expect(lines.length).toBeGreaterThan(30);
+  expect(lines.flatMap(({ groups }) => unknownIn(groups?.['words']?.trim().split(' ') ?? []))).toEqual([]);
   expect(unknownIn(['statuss'])).toEqual(['statuss']);
   expect(unknownIn(['status', '--nothing'])).toEqual(['--nothing']);
 });

@@ -17,7 +17,11 @@ const ruleFile = z.object({
           expr: z.string(),
           for: z.string(),
           labels: z.object({ severity: z.enum(['critical', 'warning']) }),
-          annotations: z.object({ summary: z.string(), run: z.string().startsWith('temporal-outbox ') }),
+          annotations: z.object({
+            summary: z.string(),
+            run: z.string().startsWith('temporal-outbox '),
+            runbook_url: z.string().startsWith('docs/runbook.md#'),
+          }),
         }),
       ),
     }),

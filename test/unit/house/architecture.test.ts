@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { alertRules } from '../../../src/alerts/rules.ts';
+import { prometheusRunbook, runbook } from '../../../src/alerts/runbook.ts';
+import { runbookOf } from '../../../src/alerts/runbook-entry.ts';
+import { inUnit } from '../../../src/alerts/units.ts';
 import { errorRules } from '../../../src/core/errors.ts';
 import { keptStates, keptTransitions } from '../../../src/core/parked-states.ts';
 import { states, transitions } from '../../../src/core/transitions.ts';
@@ -10,6 +14,7 @@ import { withCapabilities } from '../../../tools/capabilities-table.mjs';
 import { errorsPage } from '../../../tools/errors-page.mjs';
 import { withImportTable } from '../../../tools/import-table.mjs';
 import { metricsPage } from '../../../tools/metrics-page.mjs';
+import { prometheusRulesOf, runbookPage } from '../../../tools/runbook-page.mjs';
 import { keptPart, outboxPart, statesPage } from '../../../tools/states-page.mjs';
 
 const page = readFileSync(new URL('../../../docs/states.md', import.meta.url), 'utf8');
@@ -42,6 +47,22 @@ test('docs/metrics.md shows every metric, and what to do about those that are to
 
   expect(written).toBe(metricsPage(metrics, prometheusName));
   expect(written.match(/^\| `(?:outbox|messaging)_/gm)).toHaveLength(Object.keys(metrics).length);
+});
+
+test('docs/runbook.md has a section for every alert, of relays and of Prometheus, and each alert leads to its own', () => {
+  const written = readFileSync(new URL('../../../docs/runbook.md', import.meta.url), 'utf8');
+  const rules = readFileSync(new URL('../../../deploy/prometheus/rules.yaml', import.meta.url), 'utf8');
+  const prometheusRules = prometheusRulesOf(rules);
+  const tables = { alertRules, prometheusRunbook, prometheusRules, runbook };
+  expect(written).toBe(runbookPage({ ...tables, inUnit, runbookOf }));
+
+  const headings = written.match(/(?<=^## ).+$/gm) ?? [];
+  expect(headings).toEqual([...Object.keys(alertRules), ...Object.keys(prometheusRunbook)]);
+  const told = new Map(headings.map((name) => [runbookOf(name), name]));
+  const led = prometheusRules.map(({ alert, annotations }) => [alert, told.get(annotations.runbook_url)]);
+  expect(led.filter(([, name]) => name === undefined)).toEqual([]);
+  const foreign = led.flatMap(([alert, name]) => (alert === name ? [alert] : []));
+  expect(foreign).toEqual(Object.keys(prometheusRunbook));
 });
 
 test('ARCHITECTURE.md shows the import rules of the linter', () => {

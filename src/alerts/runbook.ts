@@ -1,0 +1,77 @@
+import { deliveryRunbook } from './delivery-runbook.ts';
+import { groupRunbook } from './group-runbook.ts';
+import type { AlertRuleName } from './rules.ts';
+import type { RunbookEntry } from './runbook-entry.ts';
+import { serverRunbook } from './server-runbook.ts';
+
+/** What to do about each rule. */
+export const runbook = {
+  ...deliveryRunbook,
+  ...groupRunbook,
+  ...serverRunbook,
+} satisfies Readonly<Record<AlertRuleName, RunbookEntry>>;
+
+/** The same of what relays cannot tell themselves: rules of Prometheus alone, by their names there. */
+export const prometheusRunbook = {
+  OutboxNoRelay: {
+    means:
+      'No relay has reported its figures for two minutes. Nothing is delivered. What services store is kept, and goes out when a relay runs.',
+    causes: [
+      {
+        seen: 'the command ends with code 3: PostgreSQL is away',
+        todo: 'Restore PostgreSQL. Relays wait for it, and continue by themselves.',
+      },
+      {
+        seen: '`none is running`',
+        todo: 'Start the relays, and read the last lines of their logs: what they ended with is an error with its next step.',
+      },
+      {
+        seen: 'relays run, and are seen',
+        todo: 'Prometheus does not reach their port for metrics (`--metrics`): check the target there.',
+      },
+    ],
+    avoid:
+      'restore or fail over PostgreSQL only because of this alert: a copy needs `temporal-outbox migrate --adopt`.',
+  },
+  OutboxOneRelay: {
+    means: 'Only one relay runs. Everything is delivered, but if it ends, nothing is.',
+    causes: [
+      {
+        seen: 'a relay is shown as gone',
+        todo: 'Look at its host, and at the last lines of its log. Start it.',
+      },
+      { seen: 'only one was ever started', todo: 'Start a second one, on another host.' },
+    ],
+    avoid: 'restart the one that runs.',
+  },
+  OutboxMessagesExpired: {
+    means:
+      'Messages were not published before their `expiresAt`. They will never be sent; their rows say `expired`.',
+    causes: [
+      {
+        seen: 'many of one time',
+        todo: 'Delivery stood for longer than their life: look for the alert of that time, such as [hold](#hold) or [oldestDue](#oldestdue).',
+      },
+      {
+        seen: 'a few all the time',
+        todo: 'Their time is shorter than their delay or their retries: have their sender give them more.',
+      },
+    ],
+    avoid: 'send them again blindly: who set the time wanted them not to come late.',
+  },
+  OutboxLanesTakenOver: {
+    means:
+      'Relays take lanes from relays that have died or frozen, again and again. Each time up to a batch of a lane is sent twice; consumers drop it.',
+    causes: [
+      {
+        seen: 'relays are gone, and new ones run',
+        todo: 'They are killed: look for a limit of memory, and for failing probes.',
+      },
+      {
+        seen: 'no relay is gone',
+        todo: 'They freeze for ten seconds or more: look for a limit of CPU, a host without memory, or a paused virtual machine.',
+      },
+    ],
+    avoid: 'add relays to the same overloaded hosts.',
+  },
+} satisfies Readonly<Record<string, RunbookEntry>>;

@@ -1,0 +1,22 @@
+import type { AlertRule } from '../src/alerts/alert-rule.ts';
+import type { RunbookEntry } from '../src/alerts/runbook-entry.ts';
+import type { inUnit } from '../src/alerts/units.ts';
+
+/** A rule of Prometheus, as far as the page needs it. */
+export interface PrometheusRule {
+  readonly alert: string;
+  readonly annotations: { readonly run: string; readonly runbook_url: string };
+}
+
+/** The rules of Prometheus in the text of a file. */
+export function prometheusRulesOf(text: string): readonly PrometheusRule[];
+
+/** The text of docs/runbook.md. */
+export function runbookPage(from: {
+  readonly alertRules: Readonly<Record<string, AlertRule>>;
+  readonly inUnit: typeof inUnit;
+  readonly prometheusRunbook: Readonly<Record<string, RunbookEntry>>;
+  readonly prometheusRules: readonly PrometheusRule[];
+  readonly runbook: Readonly<Record<string, RunbookEntry>>;
+  readonly runbookOf: (alert: string) => string;
+}): string;
