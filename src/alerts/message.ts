@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { timeInWords } from '../core/time-in-words.ts';
 import type { AlertNews } from '../store/alerts/alerts.ts';
+import { runbookOf } from './runbook-entry.ts';
 
 /** Several alerts in one message. */
 export interface AlertMessage {
@@ -8,7 +9,7 @@ export interface AlertMessage {
   readonly id: string;
   /** One line. */
   readonly title: string;
-  /** One line per alert. */
+  /** One or two lines per alert. */
   readonly lines: readonly string[];
   /** The same for programs. */
   readonly alerts: readonly AlertInMessage[];
@@ -26,6 +27,8 @@ export interface AlertInMessage {
   readonly until: string | null;
   /** The command to run. */
   readonly next: string;
+  /** What it means and what to do, as a path in the package; `null`: nothing. */
+  readonly runbook: string | null;
 }
 
 /**
@@ -42,7 +45,9 @@ export function messageOfNews(news: readonly AlertNews[], from: string): AlertMe
   return {
     id: idOf(from, news),
     title: `temporal-outbox of ${from}: ${counts.join(', ')}`,
-    lines: news.map(lineOf),
+    lines: news.map((one) =>
+      one.overAt === null ? `${lineOf(one)}\nRunbook: ${runbookOf(one.rule)}` : lineOf(one),
+    ),
     alerts: news.map(({ figure, next, overAt, rule, since, subject, text }) => ({
       rule,
       subject,
@@ -52,6 +57,7 @@ export function messageOfNews(news: readonly AlertNews[], from: string): AlertMe
       since: since.toISOString(),
       until: overAt?.toISOString() ?? null,
       next,
+      runbook: runbookOf(rule),
     })),
   };
 }
@@ -65,7 +71,9 @@ export function testMessage(from: string, now: Date): AlertMessage {
     id: `test_${now.getTime()}`,
     title: `temporal-outbox of ${from}: test alert`,
     lines: [`TEST: ${text}. Next: ${next}`],
-    alerts: [{ rule: 'test', subject: '', state: 'test', figure: 0, text, since, until: null, next }],
+    alerts: [
+      { rule: 'test', subject: '', state: 'test', figure: 0, text, since, until: null, next, runbook: null },
+    ],
   };
 }
 

@@ -13,6 +13,7 @@ import { handlerMutations } from './list/handlers.ts';
 import { holdMutations } from './list/holds.ts';
 import { httpApiMutations } from './list/http-api.ts';
 import { inboxMutations } from './list/inbox.ts';
+import { incidentMutations } from './list/incidents.ts';
 import { kafkaMutations } from './list/kafka.ts';
 import { laneNumberMutations } from './list/lane-numbers.ts';
 import { laneMutations } from './list/lanes.ts';
@@ -74,6 +75,7 @@ export const mutations: readonly Mutation[] = [
   ...apiEdgeMutations,
   ...signInMutations,
   ...inboxMutations,
+  ...incidentMutations,
   ...handlerMutations,
   ...parkedMutations,
   ...tryMutations,

@@ -106,10 +106,11 @@ test('with two relays, a webhook and a mail server get exactly one alert when it
       since: expect.stringMatching(/^20/),
       until: null,
       next: 'temporal-outbox list --topic orders --state failed',
+      runbook: 'docs/runbook.md#failed',
     },
   ]);
   expect(first.json.text).toMatch(
-    /^temporal-outbox of test_\w+ at [^\n]+: 1 alert\nFIRING failed: 1 message [^\n]+\. Since 20\S+ \S+ UTC\. Next: temporal-outbox list --topic orders --state failed$/,
+    /^temporal-outbox of test_\w+ at [^\n]+: 1 alert\nFIRING failed: 1 message [^\n]+\. Since 20\S+ \S+ UTC\. Next: temporal-outbox list --topic orders --state failed\nRunbook: docs\/runbook\.md#failed$/,
   );
   expect(first.json.text).not.toContain('postgres:');
   expect(() => new Webhook(secret).verify(first.body, first.headers as Record<string, string>)).not.toThrow();
