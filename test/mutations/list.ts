@@ -17,6 +17,7 @@ import { incidentMutations } from './list/incidents.ts';
 import { kafkaMutations } from './list/kafka.ts';
 import { laneNumberMutations } from './list/lane-numbers.ts';
 import { laneMutations } from './list/lanes.ts';
+import { lateMutations } from './list/late.ts';
 import { leafMutations } from './list/leaves.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
 import { metricMutations } from './list/metrics.ts';
@@ -61,6 +62,7 @@ export const mutations: readonly Mutation[] = [
   ...standInMutations,
   ...laneNumberMutations,
   ...settleMutations,
+  ...lateMutations,
   ...rateMutations,
   ...kafkaMutations,
   ...redisMutations,

@@ -3,92 +3,56 @@ import { adopt } from '../../../src/operations/adopt.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
 import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
+import { cancelKey } from '../../../src/store/message/write.ts';
 import { clearLeaf } from '../../../src/store/retention/leaf.ts';
+import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import {
+  amidTheFirst,
+  each,
+  expectLate,
+  expectTheRest,
+  lateBatch,
+  sendUpTo,
+} from '../../support/fixtures/late-stage.ts';
 import type { OpenTransaction } from '../../support/fixtures/open-transaction.ts';
 import { ada, operatorAt } from '../../support/fixtures/operator.ts';
 
 let fixture: LaneFixture;
 afterEach(() => fixture.drop());
 
-const batch = { messages: 20 };
-const each = 200;
-
-/** Two transactions whose positions take turns, each with keys of its own; the first is committed and sent to a third. */
-async function amidTheFirst(): Promise<OpenTransaction> {
+async function lateStage(): Promise<OpenTransaction> {
   fixture = await laneFixture();
-  const [first, second] = [await fixture.begin(), await fixture.begin()];
-  for (let n = 0; n < each; n += 1) {
-    await fixture.send(`a/${n % 3}/${n}`, { key: `a${n % 3}` }, first);
-    await fixture.send(`b/${n % 3}/${n}`, { key: `b${n % 3}` }, second);
-  }
-  await fixture.send('early');
-  await fixture.drain();
-  await first.commit();
-  await sendUpTo(1 + each / 3);
-  return second;
-}
-
-async function sendUpTo(count: number): Promise<void> {
-  const stop = new AbortController();
-  fixture.broker.after = () => {
-    if (fixture.broker.log.length >= count) stop.abort();
-  };
-  await fixture.drain({ batch, signal: stop.signal });
-  fixture.broker.after = () => undefined;
-  const [lane] = await fixture.database.query<{ late: boolean }>(
-    'select late_cursor is not null as late from outbox.lane where n = 0',
-  );
-  expect(lane?.late).toBe(true);
-}
-
-/** Drains every lane, and expects each message once, those of a key in their order, but for what is named. */
-async function expectTheRest(...without: readonly string[]): Promise<void> {
-  const lanes = await fixture.database.query<{ n: number }>('select n from outbox.lane order by n');
-  for (const { n } of lanes) await fixture.drain({ batch, lane: { topic: 'orders', lane: n } });
-  const sent = fixture.broker.labels;
-  const labels = ['a', 'b'].flatMap((of) => Array.from({ length: each }, (_, n) => `${of}/${n % 3}/${n}`));
-  expect(sent.toSorted()).toEqual(
-    ['early', ...labels.filter((label) => !without.includes(label))].toSorted(),
-  );
-  for (const key of ['a/0', 'a/1', 'a/2', 'b/0', 'b/1', 'b/2']) {
-    const numbers = sent.filter((label) => label.startsWith(key)).map((label) => Number(label.split('/')[2]));
-    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
-  }
-  expect(
-    await fixture.database.query(
-      `select id from outbox.message_all where state not in ('published', 'canceled')`,
-    ),
-  ).toEqual([]);
+  return amidTheFirst(fixture);
 }
 
 test('a second large late transaction, committed amid the first one and partly below its late cursor, loses, doubles and reorders nothing', async () => {
-  const second = await amidTheFirst();
+  const second = await lateStage();
   await second.commit();
-  await sendUpTo(1 + each / 2);
-  await expectTheRest();
+  await sendUpTo(fixture, 1 + each / 2);
+  await expectTheRest(fixture);
 });
 
 test('a leaf that is cleared amid a late transaction leaves published what is sent, and the rest to be sent', async () => {
-  const second = await amidTheFirst();
+  const second = await lateStage();
   await second.commit();
   await clearLeaf(fixture.database, '1', { signal: new AbortController().signal, progress: () => undefined });
-  await expectTheRest();
+  await expectTheRest(fixture);
 });
 
 test('amid a late transaction what is sent is too late to withdraw, and what is not is withdrawn', async () => {
-  const second = await amidTheFirst();
+  const second = await lateStage();
   await second.commit();
   const [sent, unsent] = [fixture.broker.labels.at(-1) ?? '', `a/${(each - 1) % 3}/${each - 1}`];
   const operator = operatorAt(fixture);
   const results = await operator.withdraw(operator.of(sent, unsent), ada);
   await operator.close();
   expect(results.map(({ result }) => result)).toEqual(['too-late', 'canceled']);
-  await expectTheRest(unsent);
+  await expectTheRest(fixture, { without: [unsent] });
 });
 
 test('an adoption amid a late transaction settles what is sent, and the lane sends the rest', async () => {
-  const second = await amidTheFirst();
+  const second = await lateStage();
   await second.commit();
   const settled = fixture.broker.log.length;
   await fixture.database.query(`update outbox.installation set system_identifier = '1'`);
@@ -96,16 +60,52 @@ test('an adoption amid a late transaction settles what is sent, and the lane sen
     settled,
     ready: 2 * each + 1 - settled,
   });
-  await expectTheRest();
+  await expectTheRest(fixture);
 });
 
 test('a change of lanes amid a late transaction moves what is not sent, and nothing else', async () => {
-  const second = await amidTheFirst();
+  const second = await lateStage();
   await second.commit();
   const by = { actor: 'test' };
   const change = await beginChange(fixture.database, { topic: 'orders', kind: 'lanes', wanted: 8 }, by);
   await switchLanes(fixture.database, change, by);
   await replaceMessages(fixture.database, change);
   await endLanesChange(fixture.database, change, by);
-  await expectTheRest();
+  await expectTheRest(fixture);
+});
+
+test('an owner that dies amid a late transaction costs its batch again, and no more', async () => {
+  const second = await lateStage();
+  await second.commit();
+  const database = new MortalDatabase(fixture.database);
+  let batches = 0;
+  fixture.broker.after = () => {
+    batches += 1;
+    if (batches === 2) database.kill();
+  };
+  await expect(fixture.drain({ batch: lateBatch, database })).rejects.toBeInstanceOf(ProcessDied);
+  fixture.broker.after = () => undefined;
+  await fixture.lapse();
+  await expectLate(fixture);
+
+  await expectTheRest(fixture, { repeats: true });
+
+  const sent = fixture.broker.labels;
+  expect(sent.length - new Set(sent).size).toBe(lateBatch.messages);
+});
+
+test('a cancel of a key amid a late transaction cancels what is behind a retry, and nothing that is or was sent', async () => {
+  const second = await lateStage();
+  await second.commit();
+  const sent = fixture.broker.log.length;
+  fixture.broker.judge = ({ key }) => (key === 'a1' ? 'reject' : 'store');
+  await sendUpTo(fixture, sent + each / 2);
+  fixture.broker.judge = () => 'store';
+  const behind = await fixture.database.query<{ payload: string }>(
+    `select payload from outbox.message where key = 'a1' and state in ('retrying', 'blocked')`,
+  );
+  expect(behind.length).toBeGreaterThan(1);
+
+  expect(await cancelKey(fixture.database, 'orders', 'a1')).toBe(behind.length);
+  await expectTheRest(fixture, { without: behind.map(({ payload }) => String(JSON.parse(payload))) });
 });

@@ -120,15 +120,33 @@ test('a claim amid a large late transaction reads a batch of it', async () => {
   expect(read).toBeLessThanOrEqual(3 * batch.messages);
 });
 
+async function lateAndWork(): Promise<unknown> {
+  const [lane] = await fixture.database.query(
+    'select late_cursor is not null as late, outbox.has_work(l) as work from outbox.lane l',
+  );
+  return lane;
+}
+
 test('what is left of late messages when all others of them are gone ends with the next claim', async () => {
   await halfSent(3);
   await fixture.database.query(`delete from outbox.log m using outbox.lane l
     where not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)`);
   await fixture.drain({ batch });
-  const [lane] = await fixture.database.query<{ late: string | null; work: boolean }>(
-    'select late_cursor as late, outbox.has_work(l) as work from outbox.lane l',
-  );
-  expect(lane).toEqual({ late: null, work: false });
+  expect(await lateAndWork()).toEqual({ late: false, work: false });
+  await fixture.send('new');
+  await fixture.drain({ batch });
+  expect(fixture.broker.labels.at(-1)).toBe('new');
+});
+
+test('a large late transaction whose last batch is full ends with the next claim, which is empty', async () => {
+  await halfSent(rows / batch.messages);
+  expect(await lateAndWork()).toEqual({ late: true, work: true });
+  expect(fixture.broker.log).toHaveLength(1 + rows);
+
+  await fixture.drain({ batch });
+
+  expect(await lateAndWork()).toEqual({ late: false, work: false });
+  expect(fixture.broker.log).toHaveLength(1 + rows);
   await fixture.send('new');
   await fixture.drain({ batch });
   expect(fixture.broker.labels.at(-1)).toBe('new');

@@ -1,0 +1,91 @@
+import type { Mutation } from '../mutation.ts';
+
+const order = 'Order per key (I3)';
+const duplicates = 'Duplicates are bounded (I11)';
+const copies = 'test/integration/relay/late-copies.test.ts';
+const hazards = 'test/integration/relay/late-hazards.test.ts';
+
+/** What happens amid a large late transaction. */
+export const lateMutations: readonly Mutation[] = [
+  {
+    name: 'amid-late-a-second-late-cursor-moves-back',
+    promise: duplicates,
+    file: 'src/relay/lane-progress.ts',
+    find: 'if (at.late !== undefined && BigInt(last) < BigInt(at.late.cursor)) return undefined;',
+    replace: '',
+    test: hazards,
+    title: 'a second large late transaction, committed amid the first one',
+  },
+  {
+    name: 'amid-late-a-cleared-leaf-gives-new-positions',
+    promise: order,
+    file: 'outbox.take_out()',
+    find: 't.lane, t.position, t.xid',
+    replace: `t.lane, nextval('outbox.message_position'), t.xid`,
+    test: hazards,
+    title: 'a leaf that is cleared amid a late transaction',
+  },
+  {
+    name: 'amid-late-what-is-sent-is-withdrawn',
+    promise: 'A committed cancel holds (I5)',
+    file: 'outbox.is_passed()',
+    find: 'or coalesce(p_position <= p_late_cursor',
+    replace: 'or coalesce(p_late_cursor < 0',
+    test: hazards,
+    title: 'amid a late transaction what is sent is too late to withdraw',
+  },
+  {
+    name: 'amid-late-an-adoption-forgets-what-is-sent',
+    promise: duplicates,
+    file: 'src/store/installation/adopt.ts',
+    find: 'l.late_cursor, l.late_snapshot, m.position, m.xid)`;',
+    replace: 'null, null, m.position, m.xid)`;',
+    test: copies,
+    title: 'a copy that was made amid a late transaction',
+  },
+  {
+    name: 'amid-late-a-lane-change-moves-what-is-sent',
+    promise: duplicates,
+    file: 'src/store/lane/lanes-replace.ts',
+    find: 'l.late_cursor, l.late_snapshot, s.position, s.xid) offset 0) r',
+    replace: 'null, null, s.position, s.xid) offset 0) r',
+    test: hazards,
+    title: 'a change of lanes amid a late transaction',
+  },
+  {
+    name: 'amid-late-the-next-owner-starts-over',
+    promise: duplicates,
+    file: 'src/store/lane/lease.ts',
+    find: 'return row && { ...row, late: row.late ?? undefined };',
+    replace: 'return row && { ...row, late: undefined };',
+    test: hazards,
+    title: 'an owner that dies amid a late transaction',
+  },
+  {
+    name: 'amid-late-a-cancel-of-a-key-spares-blocked',
+    promise: 'A committed cancel holds (I5)',
+    file: 'outbox.cancel_key()',
+    find: `m.state in ('waiting', 'retrying', 'blocked')`,
+    replace: `m.state in ('waiting', 'retrying')`,
+    test: hazards,
+    title: 'a cancel of a key amid a late transaction',
+  },
+  {
+    name: 'amid-late-a-verification-expects-too-little',
+    promise: 'No loss (I1)',
+    file: 'src/store/verify/loss.ts',
+    find: 'l.late_cursor, l.late_snapshot, m.position, m.xid)',
+    replace: 'null, null, m.position, m.xid)',
+    test: copies,
+    title: 'amid a late transaction a verification',
+  },
+  {
+    name: 'late-walk-never-ends-behind-a-full-batch',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'src/relay/drain.ts',
+    find: 'if (this.#at.late !== undefined) return this.#write(this.#plan(claimed, []));',
+    replace: '',
+    test: 'test/integration/relay/late-many.test.ts',
+    title: 'a large late transaction whose last batch is full',
+  },
+];
