@@ -116,7 +116,7 @@ function headersOf(
 async function serialise<Input>(topic: Topic<Input, unknown>, payload: Input): Promise<string> {
   const text = toJson(topic.name, payload);
   const json: unknown = JSON.parse(text);
-  const result = await topic.schema['~standard'].validate(json);
+  const result = await validated(topic, json);
   if (result.issues === undefined) return text;
   const issues = result.issues.slice(0, 10).map((issue) => {
     const path = pathOf(issue);
@@ -127,6 +127,23 @@ async function serialise<Input>(topic: Topic<Input, unknown>, payload: Input): P
     `The payload does not match the schema of the topic "${topic.name}": ${issues.map((issue) => `${issue.path || '(whole)'}: ${issue.message}`).join('; ')}.`,
     { details: { topic: topic.name, issues } },
   );
+}
+
+/** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` for a payload too deep for a schema that calls itself at each level */
+async function validated(
+  { name, schema }: Pick<Topic, 'name' | 'schema'>,
+  json: unknown,
+): Promise<StandardSchemaV1.Result<unknown>> {
+  try {
+    return await schema['~standard'].validate(json);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new OutboxError(
+      'OUTBOX_PAYLOAD_INVALID',
+      `The schema of the topic "${name}" cannot check the payload: ${cause.message}.`,
+      { details: { topic: name }, cause },
+    );
+  }
 }
 
 function toJson(topic: string, payload: unknown): string {

@@ -5,6 +5,9 @@ export interface UnwritableValue {
   readonly why: string;
 }
 
+/** Looking deeper would take more of the stack than it has; `JSON.stringify` writes a few thousand levels. */
+const deepest = 1_000;
+
 /** Why `JSON.stringify` has thrown; `undefined` if a `toJSON` of the value has. */
 export function findUnwritable(payload: unknown): UnwritableValue | undefined {
   return search(payload, [], []);
@@ -18,6 +21,8 @@ function search(
   const name = path.length === 0 ? '(whole)' : path.join('.');
   if (typeof value === 'bigint') return { path: name, why: 'is a BigInt, which JSON does not support' };
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return undefined;
+  if (path.length === deepest)
+    return { path: `${path.slice(0, 3).join('.')}.…`, why: `is nested more than ${deepest} deep` };
   if (above.includes(value)) return { path: name, why: 'contains itself' };
   for (const [key, inner] of Object.entries(value)) {
     const found = search(inner, [...path, key], [...above, value]);

@@ -95,6 +95,19 @@ test('a value that JSON cannot represent is named by its path', async () => {
   }
 });
 
+test.each([
+  ['to be written', anything, 150_000, /0\.0\.0\.… is nested more than 1000 deep/],
+  // `JSON.stringify` still writes it, and the schema, which calls itself for each level, has no room on the stack.
+  ['for its schema', topic('deep', z.json()), 4_000, /schema of the topic "deep" cannot check/],
+] as const)('a payload that is nested too deep %s is refused', async (_what, of, depth, said) => {
+  let payload: unknown = 1;
+  for (let level = 0; level < depth; level += 1) payload = [payload];
+  await expect(prepare(of as typeof anything, payload, {})).rejects.toMatchObject({
+    code: 'OUTBOX_PAYLOAD_INVALID',
+    message: expect.stringMatching(said),
+  });
+});
+
 test.each([['2030-01-01'], [1_893_456_000_000], [new Date('x')], [null]])('%s is not a valid time', (at) => {
   expect(() => dueOf({ at: at as never }, dayMs)).toThrow(
     expect.objectContaining({
