@@ -1,6 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
 import { reasonOf } from '../core/reason.ts';
+import { statedTime } from '../core/written-time.ts';
 import type { Edit } from '../store/message/edit.ts';
 import { assertNames, invalid, type OperationOptions } from './operation-options.ts';
 
@@ -32,9 +33,9 @@ export type CheckPayload = (topic: string, payload: unknown, headers: Original['
 const locked = new Set(['traceparent', 'tracestate']);
 const version = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
 
-/** True for a `version` as show prints it. */
+/** True for a `version` as show prints it; the database must be able to read it. */
 export function isVersion(text: string): boolean {
-  return version.test(text);
+  return version.test(text) && statedTime(text) !== undefined;
 }
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */

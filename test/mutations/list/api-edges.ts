@@ -42,4 +42,13 @@ export const apiEdgeMutations: readonly Mutation[] = [
     test: 'test/unit/app/health-server.test.ts',
     title: 'two hundred silent connections keep no probe out',
   },
+  {
+    name: 'deep-payload-fails-the-server',
+    promise: rights,
+    file: 'src/outbox/unwritable-value.ts',
+    find: 'if (path.length === deepest)',
+    replace: 'if (path.length < 0)',
+    test: 'test/integration/api/hostile-requests.test.ts',
+    title: 'no request makes the server fail, whatever its path, query, head and body',
+  },
 ];
