@@ -64,6 +64,15 @@ export const metricMutations: readonly Mutation[] = [
     title: 'the lag of a group has what waits in partitions where it has committed nothing',
   },
   {
+    name: 'lag-without-unread-topics',
+    promise: kept,
+    file: 'src/brokers/kafka/source/membership.ts',
+    find: 'if (offsets.length === 0) return;',
+    replace: 'if (offsets.length === 0 || this.#subscription.fromBeginning) return;',
+    test: 'test/integration/kafka/unread-partitions.test.ts',
+    title: 'the lag of a stopped group has what came to a topic',
+  },
+  {
     name: 'relay-records-no-clock',
     promise: kept,
     file: 'src/app/relay/relay-presence.ts',

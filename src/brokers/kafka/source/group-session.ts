@@ -25,14 +25,14 @@ export class GroupSession {
   readonly #paces: SourcePaces;
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
-  readonly #startOffsets: StartOffsets | undefined;
+  readonly #startOffsets: StartOffsets;
   #membership: Membership | undefined;
 
   constructor(connection: KafkaConnection, subscription: Subscription, paces: SourcePaces) {
     this.#connection = connection;
     this.#subscription = subscription;
     this.#paces = paces;
-    if (!subscription.fromBeginning) this.#startOffsets = new StartOffsets(connection, subscription);
+    this.#startOffsets = new StartOffsets(connection, subscription);
     this.reconnecting = new Reconnecting(subscription, this.#stopping.signal);
     this.#ended = this.reconnecting.run(() => this.#stay());
   }
@@ -112,7 +112,7 @@ export class GroupSession {
     }
     const error = missing(this.#connection, gone);
     if (!this.reconnecting.everJoined) return error;
-    this.#startOffsets?.forget(gone);
+    this.#startOffsets.forget(gone);
     if (gone.length === addresses.length) return error;
     this.#subscription.disconnected(error, this.#paces.lookAgainMs);
     this.#subscription.incomplete?.(error);

@@ -29,19 +29,18 @@ export class Membership {
   readonly #subscription: Subscription;
   readonly #stopping = new AbortController();
   readonly #resumes = new Set<NodeJS.Timeout>();
-  readonly #startOffsets: StartOffsets | undefined;
+  readonly #startOffsets: StartOffsets;
   readonly #losses: Losses;
   /** Resolves when the start offsets of the assigned partitions are settled. */
   #begun: Promise<void> = Promise.resolve();
 
   /**
-   * @param startOffsets for a group that wants only messages that arrive from now on
    * @param partitionBytes how much of one partition an answer may have
    */
   constructor(
     connection: KafkaConnection,
     subscription: Subscription,
-    startOffsets: StartOffsets | undefined,
+    startOffsets: StartOffsets,
     partitionBytes: number,
   ) {
     this.#sessionTimeoutMs = connection.consumption.sessionTimeoutMs;
@@ -59,7 +58,7 @@ export class Membership {
     this.#consumer.on('consumer.crash', ({ payload }) => crash(payload.error));
     // Not where the commit is requested: while kafkajs is stopping, it skips a commit without an error.
     this.#consumer.on('consumer.commit_offsets', ({ payload: { topics } }) => {
-      for (const { topic, partitions } of topics) startOffsets?.used(topic, partitions);
+      for (const { topic, partitions } of topics) startOffsets.used(topic, partitions);
     });
     this.#consumer.on('consumer.received_unsubscribed_topics', ({ payload }) => {
       const { topicsNotSubscribed: addresses, topicsSubscribed } = payload;
@@ -68,7 +67,9 @@ export class Membership {
     });
     this.#consumer.on('consumer.group_join', ({ payload }) => {
       const assigned = partitionsOf(payload.memberAssignment);
-      const begun = this.#begin(assigned);
+      // Messages wait for it, so that it never moves an offset back. But the oldest one comes first without it, too.
+      const beginning = this.#begin(assigned);
+      const begun = subscription.fromBeginning ? beginning.catch(() => undefined) : beginning;
       this.#begun = begun;
       // If the assignment has changed since, the error no longer matters.
       begun.catch((error: unknown) => {
@@ -81,7 +82,7 @@ export class Membership {
   /** Resolves once partitions are assigned and messages are being fetched. Throws if the group could not be joined. */
   async join(): Promise<void> {
     const { addresses, concurrency } = this.#subscription;
-    await this.#startOffsets?.look();
+    await this.#startOffsets.look();
     await this.#losses.look();
     await this.#consumer.connect();
     // Also for a group that wants only messages that arrive from now on: kafkajs applies this option, too, when the
@@ -117,9 +118,10 @@ export class Membership {
   }
 
   async #begin(assigned: readonly Partition[]): Promise<void> {
-    const offsets = (await this.#startOffsets?.of(assigned)) ?? [];
+    const offsets = await this.#startOffsets.of(assigned);
     if (offsets.length === 0) return;
     await this.#consumer.commitOffsets([...offsets]);
+    if (this.#subscription.fromBeginning) return;
     for (const offset of offsets) this.#consumer.seek(offset);
   }
 

@@ -13,7 +13,8 @@ export interface TopicOffset {
 const noOffset = '-1';
 
 /**
- * Where a group begins that wants only messages that arrive from now on.
+ * Where a group begins: with the oldest message, or with those that arrive from now on. It is committed before the first message
+ * is handled, so that Kafka knows what a group reads, and that all of it waits, also while no consumer runs.
  *
  * For Kafka, "latest" is the end of the log at the moment of a fetch, until an offset is committed: messages that
  * arrive before the first commit could be lost. So the ends of the logs are looked up before the first join, and
@@ -34,7 +35,7 @@ export class StartOffsets {
 
   /** Must be called before every join; only the first call that succeeds queries Kafka. */
   async look(): Promise<void> {
-    this.#starts ??= await this.#startsNow();
+    if (!this.#subscription.fromBeginning) this.#starts ??= await this.#startsNow();
   }
 
   /** The offsets to commit for these partitions, of those that have none yet. */
@@ -42,8 +43,9 @@ export class StartOffsets {
     const committed = await this.#committed();
     for (const name of committed) this.#starts?.delete(name);
     const fresh = assigned.filter((partition) => !committed.has(nameOf(partition)));
+    if (fresh.length === 0) return [];
     // A topic created, or created again, since the lookup is read from its first message on.
-    const starts = this.#starts;
+    const starts = this.#subscription.fromBeginning ? await this.#oldest(fresh) : this.#starts;
     return fresh.map(({ address, partition }) => ({
       topic: address,
       partition,
@@ -73,6 +75,20 @@ export class StartOffsets {
         starts.set(nameOf({ address, partition }), known ? low : high);
     }
     return starts;
+  }
+
+  async #oldest(partitions: readonly Partition[]): Promise<ReadonlyMap<string, string>> {
+    const addresses = [...new Set(partitions.map(({ address }) => address))];
+    const found = await askBrokers(this.#connection, (admin) =>
+      Promise.all(
+        addresses.map(async (address) => ({ address, offsets: await admin.fetchTopicOffsets(address) })),
+      ),
+    );
+    return new Map(
+      found.flatMap(({ address, offsets }) =>
+        offsets.map(({ low, partition }) => [nameOf({ address, partition }), low] as const),
+      ),
+    );
   }
 
   async #committed(): Promise<ReadonlySet<string>> {
