@@ -44,10 +44,11 @@ export const flagCell: CellReader<boolean> = (cell) => {
   throw clientUnfit(`returned ${typeof cell} instead of a boolean`);
 };
 
-/** Of `integer` and `float8`. */
+/** Of `integer` and `float8`; libraries of decimals make objects of them, whose value is a text. */
 export const numberCell: CellReader<number> = (cell) => {
-  const isNumber = typeof cell === 'number' || typeof cell === 'bigint';
-  const value = isNumber || (typeof cell === 'string' && cell !== '') ? Number(cell) : Number.NaN;
+  const given = typeof cell === 'object' ? cell?.valueOf() : cell;
+  const isNumber = cell === given && (typeof cell === 'number' || typeof cell === 'bigint');
+  const value = isNumber || (typeof given === 'string' && given !== '') ? Number(given) : Number.NaN;
   if (Number.isFinite(value)) return value;
   throw clientUnfit(`returned ${typeof cell} instead of a number`);
 };

@@ -3,6 +3,7 @@ import type { ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { askSecret } from '../../core/ask-secret.ts';
 import type { DatabaseAddress } from './database-address.ts';
+import { ownTypes } from './own-types.ts';
 
 /** The address as options of pg. In pg itself the address takes precedence, even if it has no password. */
 export function clientConfig({ url, tls, password }: DatabaseAddress): ClientConfig {
@@ -10,6 +11,7 @@ export function clientConfig({ url, tls, password }: DatabaseAddress): ClientCon
   return {
     ...parsed,
     application_name,
+    types: ownTypes,
     ...(tls !== undefined && { ssl: typeof tls === 'boolean' ? tls : namedAs(tls) }),
     ...(password !== undefined && {
       password: typeof password === 'string' ? password : () => askSecret('database.password', password),

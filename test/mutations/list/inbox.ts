@@ -33,6 +33,15 @@ export const inboxMutations: readonly Mutation[] = [
     title: 'no message counts as new',
   },
   {
+    name: 'own-connections-parse-as-the-application',
+    promise: effectOnce,
+    file: 'src/store/database/client-config.ts',
+    find: 'types: ownTypes,',
+    replace: '',
+    test: 'test/integration/database/global-parsers.test.ts',
+    title: 'changes nothing in the own connections',
+  },
+  {
     name: 'filter-that-fails-has-seen',
     promise: filter,
     file: 'src/inbox/window/filter-in-epoch.ts',
