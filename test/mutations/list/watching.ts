@@ -229,6 +229,15 @@ export const watchingMutations: readonly Mutation[] = [
     title: 'is answered with',
   },
   {
+    name: 'kept-pages-lose-a-shared-position',
+    promise: everyOnce,
+    file: 'src/store/inbox/list.ts',
+    find: '(p.position, p.message_id) < (coalesce($7::bigint, 9223372036854775807), coalesce($8::text, \'\') collate "C")',
+    replace: 'p.position < coalesce($7::bigint, 9223372036854775807) and ($8::text is null or true)',
+    test: 'test/integration/api/second-pages.test.ts',
+    title: 'tell each message of one position once, whatever changes between them',
+  },
+  {
     name: 'list-page-without-its-floor',
     promise: everyOnce,
     file: 'src/store/message/list.ts',
