@@ -739,6 +739,9 @@ create table outbox.topic_change (
   step text not null default 'begun'::text,
   running text[],
   prepared text[],
+  walks integer not null default 0,
+  place text,
+  skipped uuid[] not null default ARRAY[]::uuid[],
   actor text not null,
   begun_at timestamp with time zone not null default now()
 );

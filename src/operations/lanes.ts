@@ -123,7 +123,7 @@ async function moveAll(
 ): Promise<TopicChangeAnswer> {
   let moved = 0;
   do {
-    moved += await replaceMessages(database, change);
+    moved += await replaceMessages(database, change, () => !patience.stopped());
     if (await endLanesChange(database, change, author)) return { done: true, moved };
   } while (await patience.again());
   return { done: false, waitingFor: 'messages', who: [] };
@@ -169,6 +169,8 @@ export interface Patience {
   leftMs(): number;
   /** Waits briefly. @returns false if no time is left */
   again(): Promise<boolean>;
+  /** The caller does not want to go on. */
+  stopped(): boolean;
 }
 
 export function patienceOf({ timeout, signal }: Pick<LanesChangeOptions, 'timeout' | 'signal'>): Patience {
@@ -181,6 +183,7 @@ export function patienceOf({ timeout, signal }: Pick<LanesChangeOptions, 'timeou
       await rest(askEveryMs, signal);
       return true;
     },
+    stopped: () => signal?.aborted ?? false,
   };
 }
 

@@ -250,6 +250,10 @@ create table outbox.topic_change (
   -- asked yet.
   running  text[],
   prepared text[],
+  -- How far its messages have been looked through: complete walks, the place of the next page, and those that somebody held.
+  walks    integer not null default 0,
+  place    text,
+  skipped  uuid[] not null default array[]::uuid[],
   actor    text not null,
   begun_at timestamptz not null default now()
 );

@@ -58,6 +58,9 @@ export async function beginChange(
          id = case when c.wanted = excluded.wanted then c.id else excluded.id end,
          running = case when c.wanted = excluded.wanted then c.running end,
          prepared = case when c.wanted = excluded.wanted then c.prepared end,
+         walks = case when c.wanted = excluded.wanted then c.walks else 0 end,
+         place = case when c.wanted = excluded.wanted then c.place end,
+         skipped = case when c.wanted = excluded.wanted then c.skipped else '{}' end,
          begun_at = case when c.wanted = excluded.wanted then c.begun_at else excluded.begun_at end
        where c.kind = excluded.kind
        returning c.id, c.topic, c.kind, c.wanted, c.step, xmax = 0 as fresh`,
@@ -90,7 +93,8 @@ export class ChangeGone extends Error {
  */
 export async function holdChange(sql: Sql, { topic, id }: TopicChange): Promise<void> {
   const rows = await sql.query(
-    `with planned as materialized (select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true))
+    `with planned as materialized (select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+       set_config('enable_sort', 'off', true), set_config('jit', 'off', true))
      select from outbox.topic_change c, planned where c.topic = $1 and c.id = $2 for update of c`,
     [topic, id],
   );

@@ -1,137 +1,133 @@
-import type { Database } from '../database/database.ts';
+import type { Database, Sql } from '../database/database.ts';
 import { holdChange, type TopicChange } from './lanes-change.ts';
+import { type LanesWalk, skippedMoves, stillSkipped, walksOf } from './lanes-walk.ts';
 
-/** Rows moved per transaction. */
-const batchRows = 1_000;
+/** The most messages whose ids are noted because somebody holds them; with more, the walk waits. */
+const mostSkipped = 1_000;
 
-/**
- * Moves every unpublished message of a paused topic to the lane of its key, batch by batch. Positions stay, and with them
- * the order of every key. Locked rows are skipped.
- *
- * Rows that a dead owner may have published are marked individually, because the mark of their lane does not move with them.
- *
- * @returns how many were moved
- * @throws ChangeGone before a batch that no longer belongs to the change
- */
-export async function replaceMessages(database: Database, change: TopicChange): Promise<number> {
-  const { topic, wanted } = change;
-  const from = await database.query<{ n: number; cursor: string }>(
-    'select n, cursor from outbox.lane where topic = $1 order by n',
-    [topic],
-  );
-  const inPages = pager(database, change);
-  let moved = 0;
-  for (const { n, cursor } of from) {
-    for (const { ready, late } of ofLane) {
-      moved += await inPages(cursor, (after) => [ready, [topic, wanted, batchRows, n, after]]);
-      moved += await inPages('', () => [late, [topic, wanted, batchRows, n]]);
-    }
-  }
-  for (const statement of others)
-    moved += await inPages('0', (after) => [statement, [topic, wanted, batchRows, after]]);
-  return moved;
+/** How far a change has come. */
+interface Progress {
+  /** Walks that are complete. */
+  readonly walks: number;
+  /** Where the next page begins; `null`: at the beginning of its walk. */
+  readonly place: string | null;
+  readonly skipped: readonly string[];
 }
 
-interface MovedRow {
-  readonly last: string | null;
+interface PageAnswer {
   readonly moved: number;
+  readonly wrong: number;
+  readonly skipped: readonly string[];
+  readonly place: string | null;
 }
 
-type Page = (after: string) => readonly [text: string, values: readonly unknown[]];
+/** What one transaction has done. `end`: nothing is left to be done now. */
+interface Step {
+  readonly moved: number;
+  readonly end: boolean;
+}
 
-/** Repeats a statement after the last row of each page until a page is not full. */
-function pager(database: Database, change: TopicChange) {
-  const movePage = (...statement: ReturnType<Page>): Promise<MovedRow | undefined> =>
-    database.transaction(async (sql) => {
-      await holdChange(sql, change);
-      const [row] = await sql.query<MovedRow>(...statement);
-      return row;
+/**
+ * Moves every unpublished message of a paused topic to the lane of its key, page by page. Positions stay, and with them the order
+ * of every key.
+ *
+ * Nobody stores by the old number any more, so each message is read once: the change notes how far it has come, and the next call
+ * goes on there. Locked messages are noted, and asked for again at the end.
+ *
+ * @param goesOn asked between pages @defaultValue yes
+ * @returns how many were moved
+ * @throws ChangeGone before a page that no longer belongs to the change
+ */
+export async function replaceMessages(
+  database: Database,
+  change: TopicChange,
+  goesOn: () => boolean = () => true,
+): Promise<number> {
+  const walks = await walksOfTopic(database, change);
+  let total = await inOne(database, change, moveSkipped);
+  while (goesOn()) {
+    let end = true;
+    const moved = await inOne(database, change, async (sql, held) => {
+      const progress = await progressOf(sql, held);
+      const walk = walks[progress.walks];
+      if (walk === undefined) return moveSkipped(sql, held);
+      const step = await movePage(sql, held, progress, walk);
+      end = step.end;
+      return step.moved;
     });
-  return async (first: string, page: Page): Promise<number> => {
-    let total = 0;
-    for (let after = first; ; ) {
-      const row = await movePage(...page(after));
-      total += row?.moved ?? 0;
-      if (row === undefined || row.last === null || row.moved < batchRows) return total;
-      after = row.last;
-    }
-  };
+    total += moved;
+    if (end) break;
+  }
+  return total;
 }
 
-/** The live messages of the log, or all others. */
-type Table = 'outbox.log' | 'only outbox.message';
+/** True if every message of the topic is in its lane. To be asked while the change is held. */
+export async function allReplaced(sql: Sql, change: TopicChange): Promise<boolean> {
+  const { walks, skipped } = await progressOf(sql, change);
+  return walks === (await walksOfTopic(sql, change)).length && skipped.length === 0;
+}
 
-/**
- * $1 topic, $2 number of lanes, $3 maximum number of rows. A ready row gets a new xid, because its new lane may already have
- * passed its position: the next claim reads rows that the lane's snapshot could not see.
- */
-const move = (table: Table, picked: string): string => `
-  with picked as materialized (${picked}),
-  moved as (
-    update ${table} m set lane = p.target,
-      xid = case when m.state::text = 'ready' then pg_current_xact_id() else m.xid end,
-      maybe_published = m.maybe_published
-        or m.state::text = 'ready' and coalesce(pg_visible_in_snapshot(m.xid, l.suspect), false),
-      workflow_id = case when m.workflow_id is null then null when right(m.workflow_id, 45) = '/message/' || m.id::text then m.workflow_id
-        else outbox.lane_workflow_id(m.topic, p.target) end
-    from picked p, outbox.lane l
-    where m.id = p.id and l.topic = m.topic and l.n = m.lane
-    returning m.position as last
-  )
-  select (select last from moved order by last desc limit 1)::text as last, (select count(*)::integer from moved) as moved`;
+async function walksOfTopic(sql: Sql, { topic }: TopicChange): Promise<readonly LanesWalk[]> {
+  const lanes = await sql.query<{ n: number }>('select n from outbox.lane where topic = $1 order by n', [
+    topic,
+  ]);
+  return walksOf(lanes.map(({ n }) => n));
+}
 
-const misplaced = 'm.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)';
-const target = 'outbox.lane_of(m.key, m.id, $2) as target';
+function inOne(
+  database: Database,
+  change: TopicChange,
+  work: (sql: Sql, change: TopicChange) => Promise<number>,
+): Promise<number> {
+  return database.transaction(async (sql) => {
+    await holdChange(sql, change);
+    return work(sql, change);
+  });
+}
 
-/** Ready rows beyond the cursor; $4 lane, $5 position. */
-const readyOfLane = (table: Table): string =>
-  move(
-    table,
-    `select m.id, ${target} from ${table} m
-     where ${misplaced} and m.lane = $4 and m.state = 'ready' and m.position > 0 and m.position > $5::bigint
-     order by m.position limit $3 for update skip locked`,
+async function progressOf(sql: Sql, { id }: TopicChange): Promise<Progress> {
+  const [progress] = await sql.query<Progress>(
+    'select walks, place, skipped from outbox.topic_change where id = $1',
+    [id],
   );
+  if (progress === undefined) throw new Error('A change that is held has lost its row.');
+  return progress;
+}
 
-/** Ready rows that committed behind the cursor; $4 lane. The order of the branches is that of a claim. */
-const lateOfLane = (table: Table): string =>
-  move(
-    table,
-    `select m.id, ${target} from ${table} m
-     where m.id in (
-         select r.id from outbox.lane l join ${table} r on r.topic = l.topic and r.lane = l.n and r.state = 'ready'
-           and r.position + 0 <= l.cursor and r.xid >= pg_snapshot_xmax(l.snapshot)
-           and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid)
-         where l.topic = $1 and l.n = $4
-         union all
-         select r.id from outbox.lane l cross join lateral pg_snapshot_xip(l.snapshot) running (xid)
-           cross join lateral (select * from ${table} s where s.topic = l.topic and s.lane = l.n and s.state = 'ready'
-             and s.xid = running.xid and s.position + 0 <= l.cursor
-             and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, s.position, s.xid) offset 0) r
-         where l.topic = $1 and l.n = $4)
-       and ${misplaced} and m.lane = $4 and m.state::text = 'ready'
-     limit $3 for update skip locked`,
+async function movePage(
+  sql: Sql,
+  { topic, wanted, id }: TopicChange,
+  progress: Progress,
+  { text, values, most }: LanesWalk,
+): Promise<Step> {
+  const [page] = await sql.query<PageAnswer>(text, [topic, wanted, progress.place, ...values]);
+  if (page === undefined) throw new Error('A page of a change of lanes answers one row.');
+  const { moved, wrong, place } = page;
+  // It may have more of them.
+  if (wrong === most) return { moved, end: moved === 0 };
+  const skipped = [...progress.skipped, ...page.skipped];
+  if (skipped.length > mostSkipped) return { moved, end: true };
+  await sql.query(
+    'update outbox.topic_change set walks = $2, place = $3, skipped = $4::uuid[] where id = $1',
+    [id, place === null ? progress.walks + 1 : progress.walks, place, skipped],
   );
+  return { moved, end: false };
+}
 
-const ofLane = (['outbox.log', 'only outbox.message'] as const).map((table) => ({
-  ready: readyOfLane(table),
-  late: lateOfLane(table),
-}));
-
-/**
- * Waiting, blocked, retrying and failed rows, and published ones that may be resent; $4 position. A statement for each state, so
- * that it walks an index of its topic alone.
- */
-const others = [
-  `m.state = 'waiting'`,
-  `m.state = 'blocked'`,
-  `m.state = 'retrying'`,
-  `m.state = 'failed'`,
-  `m.state = 'published' and m.confirm_by is not null`,
-].map((state) =>
-  move(
-    'only outbox.message',
-    `select m.id, ${target} from only outbox.message m
-     where ${misplaced} and ${state} and m.position > 0 and m.position > $4::bigint
-     order by m.position limit $3 for update skip locked`,
-  ),
-);
+/** Whatever has become of the skipped messages: those that somebody still holds stay noted. */
+async function moveSkipped(sql: Sql, change: TopicChange): Promise<number> {
+  const { topic, wanted, id } = change;
+  const { skipped } = await progressOf(sql, change);
+  if (skipped.length === 0) return 0;
+  let total = 0;
+  for (const statement of skippedMoves) {
+    const [row] = await sql.query<{ moved: number }>(statement, [topic, wanted, skipped]);
+    total += row?.moved ?? 0;
+  }
+  const left = await sql.query<{ id: string }>(stillSkipped, [topic, wanted, skipped]);
+  await sql.query('update outbox.topic_change set skipped = $2::uuid[] where id = $1', [
+    id,
+    left.map((row) => row.id),
+  ]);
+  return total;
+}

@@ -1,6 +1,7 @@
 import type { Author } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { auditChange, ChangeGone, endChange, holdChange, type TopicChange } from './lanes-change.ts';
+import { allReplaced } from './lanes-replace.ts';
 
 /**
  * Writes the new number of lanes, and creates the lanes. Lanes above it keep their rows, because their cursors show which of
@@ -104,30 +105,11 @@ async function stillOpen(
   return open.filter((transaction) => left.has(transaction.id));
 }
 
-/** Ends a change of lanes if no row is in a wrong lane any more. @returns false if some are, or are locked */
+/** Ends a change of lanes if no message is in a wrong lane any more. @returns false if some are, or have not been looked at */
 export async function endLanesChange(database: Database, change: TopicChange, by: Author): Promise<boolean> {
   return database.transaction(async (sql) => {
     await holdChange(sql, change);
-    const [row] = await sql.query<{ misplaced: boolean }>(
-      `select exists (
-           select from outbox.lane l join outbox.message m on m.topic = l.topic and m.lane = l.n and m.state = 'ready'
-             and m.position > 0 and m.position > l.cursor
-           where l.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2))
-         or exists (
-           select from outbox.lane l join outbox.message m on m.topic = l.topic and m.lane = l.n and m.state = 'ready'
-             and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmin(l.snapshot)
-             and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid)
-           where l.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2))
-         or exists (
-           select from only outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)
-             and m.state in ('waiting', 'blocked', 'retrying', 'failed') and m.position > 0)
-         or exists (
-           select from only outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)
-             and m.state = 'published' and m.confirm_by is not null
-         ) as misplaced`,
-      [change.topic, change.wanted],
-    );
-    if (row?.misplaced !== false) return false;
+    if (!(await allReplaced(sql, change))) return false;
     // Whatever may still free a key is in the right lane, and will say so there.
     await sql.query(
       `update outbox.freed_key set lane = outbox.lane_of(key, null, $2)

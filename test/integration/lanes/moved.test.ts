@@ -50,7 +50,7 @@ function counted(pages: number[]): Database {
   });
 }
 
-test('a change of lanes moves messages of every state, at most a thousand per transaction', async () => {
+test('a change of lanes moves messages of every state, at most a thousand per transaction, of late ones five', async () => {
   await fixture.database.query(`update outbox.lane set snapshot = pg_current_snapshot()`);
   // Committed behind the cursor.
   await store('ready');
@@ -71,8 +71,10 @@ test('a change of lanes moves messages of every state, at most a thousand per tr
   );
   // What is never sent again stays where it was published.
   expect(left).toEqual([{ state: 'published', confirmed: false, count: expect.any(Number) }]);
-  expect(Math.max(...pages)).toBe(1_000);
-  expect(pages.filter((count) => count === 1_000)).toHaveLength(2 * 7);
+  const ofThousand = pages.filter((count) => count <= 1_000);
+  expect(Math.max(...ofThousand)).toBeGreaterThan(800);
+  // The late ones are of one transaction.
+  expect(pages.filter((count) => count > 1_000)).toEqual([expect.closeTo((ofEach * 7) / 8, -3)]);
   expect(pages.reduce((sum, count) => sum + count, 0)).toBe(moved);
 });
 
@@ -125,6 +127,7 @@ test('each step of a change is in the audit with its author and reason, and a ch
   expect(other.id).not.toBe(first.id);
   await expect(switchLanes(fixture.database, first, author)).rejects.toThrow(ChangeGone);
   await switchLanes(fixture.database, other, author);
+  expect(await replaceMessages(fixture.database, other)).toBe(0);
   expect(await endLanesChange(fixture.database, other, author)).toBe(true);
 
   const audit = await fixture.database.query<{ result: string; wanted: number }>(

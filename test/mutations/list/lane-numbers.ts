@@ -34,11 +34,30 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'lane-change-leaves-late-rows',
     promise: 'No loss (I1)',
-    file: 'src/store/lane/lanes-replace.ts',
-    find: `      moved += await inPages('', () => [late, [topic, wanted, batchRows, n]]);\n`,
-    replace: '',
+    file: 'src/store/lane/lanes-walk.ts',
+    find: "lives: `m.position + 0 <= ${ofLane('l.cursor')} and ${notPassed}`,",
+    replace: "lives: 'false',",
     test: 'test/integration/lanes/change.test.ts',
     title: 'messages that join a lane behind its cursor are delivered',
+  },
+  {
+    name: 'lane-change-reads-all-at-once',
+    promise: 'A relay completes a change of lanes that its operator abandons',
+    file: 'src/store/lane/lanes-walk.ts',
+    find: 'order by m.${by} limit ${pageRows}),',
+    replace: 'order by m.${by} limit 1000000000),',
+    test: 'test/integration/lanes/change-pages.test.ts',
+    title: 'no statement of a change of lanes reads more of many',
+  },
+  {
+    name: 'lane-change-forgets-skipped-messages',
+    promise: 'No loss (I1)',
+    file: 'src/store/lane/lanes-replace.ts',
+    find: '.length && skipped.length === 0;',
+    replace: '.length;',
+    test: 'test/integration/lanes/change-pages.test.ts',
+    title:
+      'a change of lanes waits for a failed message that somebody holds, and moves the copy that an edit makes of it',
   },
   {
     name: 'prepared-transactions-not-waited-for',
