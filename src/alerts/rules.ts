@@ -1,3 +1,4 @@
+import { shellWord } from '../core/shell-word.ts';
 import type { AlertRule, Measured } from './alert-rule.ts';
 import { inUnit } from './units.ts';
 
@@ -15,6 +16,8 @@ const whole = (figure: number | null, because?: string): readonly Measured[] =>
 const about = (kind: string, name: string): string => `${kind} ${name}`;
 /** `billing` of `group billing`. */
 const nameIn = (subject: string): string => subject.slice(subject.indexOf(' ') + 1);
+/** The same in a command, which people copy into a shell. */
+const wordIn = (subject: string): string => shellWord(nameIn(subject));
 const isGroup = (subject: string): boolean => subject.startsWith('group ');
 
 /** Every rule, by the name of its setting. */
@@ -49,7 +52,7 @@ export const alertRules = {
           because: 'add it to `topics`, or withdraw its messages',
         })),
     says: (figure, subject) => `no relay delivers ${subject}, of which a message has been due for ${figure}`,
-    next: (subject) => `temporal-outbox list --topic ${nameIn(subject)}`,
+    next: (subject) => `temporal-outbox list --topic ${wordIn(subject)}`,
   },
   successRate: {
     measures: `share of the tries of the last five minutes that published, of at least ${fewTries}; below it`,
@@ -85,8 +88,8 @@ export const alertRules = {
     says: (figure, subject) => `${figure} of ${subject} failed and wait for a person`,
     next: (subject) =>
       isGroup(subject)
-        ? `temporal-outbox inbox list --group ${nameIn(subject)} --state failed`
-        : `temporal-outbox list --topic ${nameIn(subject)} --state failed`,
+        ? `temporal-outbox inbox list --group ${wordIn(subject)} --state failed`
+        : `temporal-outbox list --topic ${wordIn(subject)} --state failed`,
   },
   hold: {
     measures: 'how long a topic has waited for its broker or address',
@@ -129,7 +132,7 @@ export const alertRules = {
         because: `${parked} are parked, and ${blockedKeys} keys wait for a person`,
       })),
     says: (figure, subject) => `a message of ${subject} has been parked for ${figure}`,
-    next: (subject) => `temporal-outbox inbox list --group ${nameIn(subject)}`,
+    next: (subject) => `temporal-outbox inbox list --group ${wordIn(subject)}`,
   },
   lag: {
     measures: 'messages of a topic that a group has not read',

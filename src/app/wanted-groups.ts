@@ -1,6 +1,7 @@
 import type { Transport } from '../brokers/transport.ts';
 import { type Config, transportOf } from '../config/config.ts';
 import { OutboxError } from '../core/errors.ts';
+import { shellWord } from '../core/shell-word.ts';
 
 /** Consumer groups, and the topics from which they are to receive. */
 export interface WantedGroups {
@@ -38,5 +39,5 @@ export function wantedAddresses(
 /** The command that creates what the group lacks. */
 export function creatingCommand(group: string, topics: WantedGroups['topics']): string {
   const only = topics === undefined ? '' : ` --topic ${topics.join(',')}`;
-  return `temporal-outbox migrate --create --group ${group}${only}`;
+  return `temporal-outbox migrate --create --group ${shellWord(group)}${only}`;
 }

@@ -1,5 +1,6 @@
 import { operations } from '../app/operations/operations.ts';
 import type { DatabaseAddress } from '../config/database-config.ts';
+import { shellWord } from '../core/shell-word.ts';
 import type { LastHandled } from '../operations/adopt.ts';
 import type { Output } from './output.ts';
 import { printable } from './printable.ts';
@@ -36,5 +37,5 @@ const usualLagMs = 10 * 60_000;
 function stepFor({ group, lastHandledAt }: LastHandled): string {
   const to = new Date(lastHandledAt.getTime() - usualLagMs).toISOString();
   const name = printable(group);
-  return `The group ${name} last handled a message here at ${lastHandledAt.toISOString()}, and its broker does not deliver again what it handled later elsewhere. Stop its consumers, then: temporal-outbox inbox rewind --group ${name} --to ${to} (earlier if it lagged by more than 10 minutes then)`;
+  return `The group ${name} last handled a message here at ${lastHandledAt.toISOString()}, and its broker does not deliver again what it handled later elsewhere. Stop its consumers, then: temporal-outbox inbox rewind --group ${shellWord(group)} --to ${to} (earlier if it lagged by more than 10 minutes then)`;
 }

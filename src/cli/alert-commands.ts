@@ -16,7 +16,7 @@ import {
   withOperations,
 } from './operator-flags.ts';
 import { exitCodes, type Output, run } from './output.ts';
-import { clip, screenColumns } from './printable.ts';
+import { clip, printable, screenColumns } from './printable.ts';
 import { addCommand, addListCommand, addOperatorCommand, type CommonFlags, withConfig } from './register.ts';
 import { tableWith } from './table.ts';
 
@@ -97,7 +97,7 @@ async function testCommand(flags: CommonFlags, output: Output): Promise<number> 
       { details: { setting: 'alerts.to' } },
     );
   for (const { error, name } of tested)
-    output.line(error === null ? `${name} accepted a test alert.` : `${name} did not: ${error}`);
+    output.line(error === null ? `${name} accepted a test alert.` : `${name} did not: ${printable(error)}`);
   const ok = tested.every(({ error }) => error === null);
   output.value({ ok, destinations: tested });
   return ok ? exitCodes.ok : exitCodes.failed;

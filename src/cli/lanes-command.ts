@@ -5,6 +5,7 @@ import type { OperationOptions } from '../operations/operation-options.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, usageError } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { timeoutOf } from './pause-command.ts';
+import { printable } from './printable.ts';
 
 /** Flags of `lanes` and `partitions`. */
 export interface CountFlags extends OperatorFlags {
@@ -69,7 +70,9 @@ function tell(answer: TopicChangeAnswer, { what, topic, count }: CountWanted, ou
     );
     return exitCodes.ok;
   }
-  output.line(`${waits[answer.waitingFor]}${answer.who.length > 0 ? `: ${answer.who.join(', ')}` : ''}.`);
+  output.line(
+    `${waits[answer.waitingFor]}${answer.who.length > 0 ? `: ${printable(answer.who.join(', '))}` : ''}.`,
+  );
   output.line(`"${topic}" is not delivered until the change is complete: repeat the command.`);
   return exitCodes.partial;
 }

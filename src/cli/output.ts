@@ -1,5 +1,6 @@
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
 import { codeTextOf, reasonOf } from '../core/reason.ts';
+import { printable } from './printable.ts';
 import { type Flag, saidOfFlags } from './said-flags.ts';
 
 /** Exit codes of every command. */
@@ -60,7 +61,7 @@ export function run<Options extends { readonly json?: boolean }>(
 /** Prints what went wrong and what to do. @returns the exit code */
 export function explain(error: unknown, output: Output): number {
   if (error instanceof OutboxError) {
-    output.trouble(`${error.code}: ${error.message}\n  Next: ${error.next}`);
+    output.trouble(`${error.code}: ${inLines(error.message)}\n  Next: ${inLines(error.next)}`);
     output.value({
       ok: false,
       code: error.code,
@@ -71,9 +72,14 @@ export function explain(error: unknown, output: Output): number {
     return exitCodeOf(error);
   }
   const message = reasonOf(error);
-  output.trouble(message);
+  output.trouble(inLines(message));
   output.value({ ok: false, message });
   return isRefused(error) ? exitCodes.unreachable : exitCodes.failed;
+}
+
+/** Errors quote names that anybody may have chosen; some have several lines. */
+function inLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
 }
 
 const unreachable: ReadonlySet<OutboxErrorCode> = new Set([

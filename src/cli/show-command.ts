@@ -1,4 +1,5 @@
 import { causeIn } from '../core/cause.ts';
+import { shellWord } from '../core/shell-word.ts';
 import type { MessageDetails } from '../operations/show.ts';
 import { configuredElsewhere, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
@@ -123,7 +124,7 @@ function section(heading: readonly string[], rows: readonly (readonly string[])[
 }
 
 function keptIn(group: string, state: string, id: string): string {
-  return `by the group ${group}, ${state}: temporal-outbox inbox show ${id} --group ${group}`;
+  return `by the group ${group}, ${state}: temporal-outbox inbox show ${shellWord(id)} --group ${shellWord(group)}`;
 }
 
 function whereabouts(message: Shown, { delivery }: MessageDetails): string | undefined {

@@ -1,3 +1,5 @@
+import { shellWord } from '../core/shell-word.ts';
+
 /** Temporal rejects a summary of more than 400 bytes, and its UI shows one line. */
 const longestSummaryBytes = 200;
 const longestPartBytes = 80;
@@ -73,7 +75,7 @@ export function keyWords(
     ]),
     staticDetails: details(
       [['topic', topic], ['group', part(group)], ...names, ['next try', next.toISOString()]],
-      `temporal-outbox inbox list --group ${part(group)}`,
+      `temporal-outbox inbox list --group ${shellWord(part(group))}`,
     ),
   };
 }

@@ -1,3 +1,4 @@
+import { shellWord } from '../../core/shell-word.ts';
 import type { GroupTrace } from '../../store/inbox/traces.ts';
 import type { GroupLag } from '../../store/installation/relays.ts';
 import { explainKept } from '../inbox/why.ts';
@@ -37,7 +38,7 @@ function kept(both: BothSides): Why | undefined {
   return {
     code: 'kept-by-group',
     text: `${beginning(both)}, but the group ${group} keeps it, ${row.state}. ${explainKept(row).text}`,
-    next: `temporal-outbox inbox show ${row.id} --group ${group}${where}`,
+    next: `temporal-outbox inbox show ${shellWord(row.id)} --group ${shellWord(group)}${where}`,
   };
 }
 

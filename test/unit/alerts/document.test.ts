@@ -9,7 +9,7 @@ test('the document has every rule with its default', () => {
   const rows = text.split('\n').filter((line) => line.startsWith('| `'));
   const wanted = Object.entries<AlertRule>(alertRules).map(
     ([name, { below, measures, next, normal, unit }]) => {
-      const command = next('group <name>').replaceAll('|', '\\|');
+      const command = next('group NAME').replace('NAME', '<name>').replaceAll('|', '\\|');
       return `| \`${name}\` | ${measures} | ${below === true ? 'below ' : ''}${inUnit(unit, normal)} | \`${command}\` |`;
     },
   );
