@@ -72,8 +72,8 @@ function installCommands(project: Project): readonly string[] {
   ];
   if (database.kind === 'prisma' && database.adapter)
     wanted.push(`@prisma/adapter-pg@${database.major ?? 'latest'}`);
-  const tools = readsTypeScript(project) ? ['tsx'] : [];
-  if (project.language === 'typescript' && database.kind === 'pg') tools.push('@types/pg');
+  const tools = readsTypeScript(project) ? ['tsx@4'] : [];
+  if (project.language === 'typescript' && database.kind === 'pg') tools.push('@types/pg@8');
   const missing = (names: readonly string[]) =>
     names.filter((name) => !packages.has(name.replace(/(?<=.)@[^@]+$/, '')));
   return [[add, missing(wanted)] as const, [addForDevelopment, missing(tools)] as const].flatMap(

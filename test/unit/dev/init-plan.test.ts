@@ -230,7 +230,7 @@ test('init names the commands that install what package.json lacks, for the pack
 
   expect(install).toEqual([
     'yarn add temporal-outbox @temporalio/activity@1 @temporalio/client@1 @temporalio/worker@1 @temporalio/workflow@1 @platformatic/kafka@1 kafkajs@2 zod@4 @prisma/adapter-pg@7',
-    'yarn add --dev tsx',
+    'yarn add --dev tsx@4',
   ]);
   expect(next[0]?.command).toBe('yarn run outbox:servers');
   const named = install.join(' ').match(/[@\w/-]+(?=@\d)/g) ?? [];
