@@ -33,6 +33,19 @@ export const nodes: readonly NodeLine[] = [
   { name: '26', first: '26.0.0', newest: '26.10.0' },
 ];
 
+/**
+ * Packages of the lock that ask for a later Node than the oldest one, of which `npm ci` warns there (`EBADENGINE`). Each has no
+ * release that asks for less, is needed by a supported package, and is run on the oldest Node by its suites.
+ */
+export const askMore: readonly string[] = [
+  // Parts of @platformatic/kafka 1, and itself before Node 20.19.4.
+  '@platformatic/dynamic-buffer',
+  '@platformatic/kafka',
+  '@platformatic/wasm-utils',
+  // A server that the command of Prisma 7 starts for `prisma dev` alone.
+  '@prisma/streams-local',
+];
+
 export const postgres: readonly PostgresLine[] = [
   { name: '15', packageVersion: '15.18.0-beta.17' },
   { name: '16', packageVersion: '16.14.0-beta.17' },

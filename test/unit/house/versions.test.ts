@@ -1,11 +1,14 @@
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { pinned, supported } from '../../../dev/servers/providers/pinned-versions.ts';
 import { compareVersions, inRange, parseVersion } from '../../../dev/servers/providers/version-range.ts';
 import { tellsFailures } from '../../../src/inbox/handling/failed-operations.ts';
 import { rows } from '../../versions/rows.ts';
 import {
+  askMore,
   candidates,
   engines,
   nodes,
@@ -37,6 +40,16 @@ test('package.json and its lock name the Node releases of the table', () => {
   const lock = JSON.parse(read('package-lock.json')) as { packages: { '': Manifest } };
   expect(lock.packages[''].engines?.node).toBe(engines());
   expect(engines()).toBe('^20.19.0 || ^22.12.0 || ^24.0.0 || >=26.0.0');
+});
+
+test('all other packages of the lock accept the oldest Node', { timeout: 120_000 }, async () => {
+  const oldest = nodes[0]?.first ?? '';
+  const unfit = `:attr(engines, [node]):not(:semver(${oldest}, :attr(engines, [node])))`;
+  const { stdout } = await promisify(execFile)('npm', ['query', '--package-lock-only', unfit], {
+    cwd: projectRoot,
+  });
+  const found = JSON.parse(stdout) as readonly { readonly name: string }[];
+  expect(found.map(({ name }) => name).toSorted()).toEqual(askMore);
 });
 
 test.each(nodes)(
