@@ -27,7 +27,7 @@ interface Paged {
   readonly command: (flags: ListFlags, output: Output) => Promise<number>;
 }
 
-const messages = {
+const outbox = {
   operation: 'listMessages',
   path: '/messages',
   table: 'outbox.message',
@@ -41,8 +41,8 @@ const messages = {
 
 /** By what they are asked for: each has a statement of its own. */
 const lists: Readonly<Record<string, Paged>> = {
-  'all messages': { ...messages, filter: {} },
-  'messages of a ref': { ...messages, filter: { topic: 'orders', ref: 'r' } },
+  'all messages': { ...outbox, filter: {} },
+  'messages of a ref': { ...outbox, filter: { topic: 'orders', ref: 'r' } },
   'kept messages': {
     operation: 'listKept',
     path: '/kept',
@@ -80,7 +80,7 @@ const readBy: Readonly<
       limit: `${limit}`,
       ...(after !== undefined && { after }),
     });
-    const { body } = await bench.get(`${path}?${query}`);
+    const { body } = await bench.get(`${path}?${query.toString()}`);
     return body as unknown as Page;
   },
   async command({ command, filter }, limit, after) {
