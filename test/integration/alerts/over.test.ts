@@ -84,6 +84,30 @@ test('an alert that begins anew is a new one to who was told of the last, and to
   expect(await readAlerts(database)).toMatchObject([{ toldAt: expect.any(Date) }]);
 });
 
+test('what a destination was told is noted of these alerts alone, not of others of their rule or subject', async (context) => {
+  const database = await emptyDatabase(context);
+  const others = [
+    { ...failed, subject: 'topic bills' },
+    { ...failed, rule: 'oldestDue' as const },
+  ];
+  await judge(database, [failed, ...others]);
+  const namesOf = (alerts: Awaited<ReturnType<typeof readNews>>) =>
+    alerts.map(({ rule, subject }) => `${rule} ${subject}`).toSorted();
+  const news = await readNews(database, 'webhook');
+  expect(news).toHaveLength(3);
+  await noteNewsTold(
+    database,
+    'webhook',
+    news.filter(({ rule, subject }) => rule === failed.rule && subject === failed.subject),
+  );
+
+  expect(namesOf(await readNews(database, 'webhook'))).toEqual([
+    'failed topic bills',
+    'oldestDue topic orders',
+  ]);
+  expect(namesOf(await readNews(database, 'email'))).toHaveLength(3);
+});
+
 test('an alert begins when its fact did, and is over when it was first not found', async (context) => {
   const database = await emptyDatabase(context);
   const held: Firing = { ...failed, rule: 'hold', figure: 90_000, lastsMs: 90_000 };

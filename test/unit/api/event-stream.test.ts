@@ -25,6 +25,23 @@ test('a hundred streams are open at most, of all callers, and one that ends make
   streams.close();
 });
 
+test('a caller has five streams at most, however many have ended, and others have theirs', () => {
+  const streams = new OpenStreams();
+  const [first, second] = [new AbortController(), new AbortController()];
+  for (const signal of [first.signal, second.signal]) open(streams, 'ada', signal);
+  for (let n = 2; n < 5; n += 1) open(streams, 'ada');
+  const another = () => open(streams, 'ada');
+  const refused = expect.objectContaining({ code: 'OUTBOX_REQUEST_LIMITED' }) as Error;
+  expect(another).toThrow(refused);
+  expect(() => open(streams, 'grace')).not.toThrow();
+  for (const one of [first, second]) {
+    one.abort();
+    expect(another).not.toThrow();
+    expect(another).toThrow(refused);
+  }
+  streams.close();
+});
+
 test('what waits for room goes on once the reader takes an event, or the stream ends', async () => {
   const streams = new OpenStreams();
   const { reader, sink } = open(streams, 'slow');

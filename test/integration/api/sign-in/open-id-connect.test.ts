@@ -263,6 +263,15 @@ test('a wrong secret of the client is told apart, and not repeated', async (cont
   expect(inspect(failure, { depth: 9 })).not.toContain('wrong-secret-of-the-client');
 });
 
+test('after a refusal the secret of the client is read again, as it may have been renewed', async (context) => {
+  let clientSecret = 'expired-secret-of-the-client';
+  const one = browser(context, { clientSecret: () => clientSecret });
+  await expect(one.signIn()).rejects.toMatchObject({ code: 'OUTBOX_SERVER_REFUSED' });
+  ({ clientSecret } = provider);
+  await one.signIn();
+  expect(await one.who()).toEqual(ada);
+});
+
 test('other sites cannot sign a person out, and no link does', async (context) => {
   const one = browser(context);
   await one.signIn();

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { RedisClient } from '../../../../src/brokers/redis/client/open-client.ts';
 import { redisClient } from '../../../../src/brokers/redis/client/redis-package.ts';
 import type { QueueRead } from '../../../../src/brokers/redis/source/queue.ts';
+import { readingTogether } from '../../../../src/brokers/redis/source/shared-reading.ts';
 import { StreamQueue } from '../../../../src/brokers/redis/source/stream-queue.ts';
 import { readingAlone } from '../../../../src/brokers/redis/source/stream-reading.ts';
 
@@ -29,7 +30,7 @@ const refusal = (text: string): Error => new (redisClient().ErrorReply)(text);
 
 /** Scripts are long, and told by what they do. */
 function kindOf(script: string): string {
-  if (script.includes('XAUTOCLAIM')) return 'OPEN';
+  if (script.includes('XREADGROUP')) return 'OPEN';
   return script.includes('entries-added') ? 'PLACE' : 'LAG';
 }
 
@@ -38,7 +39,11 @@ const place = { address: 'orders', group: 'stock' };
 const lease = { holder: 'stock/1', leaseMs: 6_000 };
 
 /** A queue, and a server that gives these answers to its reads in turn; every other command is answered with 0. */
-function stage({ answers = [] as readonly unknown[], fromBeginning = true } = {}) {
+function stage({
+  answers = [] as readonly unknown[],
+  fromBeginning = true,
+  reading = readingAlone(place),
+} = {}) {
   const left = [...answers];
   const commands: string[][] = [];
   const failing = new Map<string, Error>();
@@ -57,7 +62,7 @@ function stage({ answers = [] as readonly unknown[], fromBeginning = true } = {}
       return answer;
     },
   } as unknown as RedisClient;
-  const queue = new StreamQueue({ ...place, fromBeginning, claimAfterMs, reading: readingAlone(place) });
+  const queue = new StreamQueue({ ...place, fromBeginning, claimAfterMs, reading });
   return {
     queue,
     client,
@@ -128,6 +133,24 @@ test('open entries are requested only at first, after `reread`, and when entries
   expect(again?.at(-1)).toBe('');
   expect(before).toEqual(reads);
   expect(claimed?.at(-1)).toBe('60000');
+});
+
+test('without order the search for open entries goes on where it was, and from the beginning after `reread`', async () => {
+  const { commands, queue, read } = stage({
+    answers: [
+      open('4-0', [entry('1-0'), entry('2-0')]),
+      open('4-0', [entry('3-0')]),
+      open('4-0', [entry('1-0')]),
+    ],
+    reading: readingTogether(place),
+  });
+  await read();
+  await read();
+  queue.reread();
+  await read();
+
+  const asked = commands.filter(([name]) => name === 'OPEN');
+  expect(asked.map((command) => command.at(-1))).toEqual(['0', '2-0', '0']);
 });
 
 test('another member that has the lease is named, whatever is read', async () => {
