@@ -2153,32 +2153,45 @@ CREATE OR REPLACE FUNCTION outbox.late_are_dense(p_topic text, p_lane integer, p
  SET enable_sort TO 'off'
  SET jit TO 'off'
 AS $function$
+declare
+  reach bigint := p_limit * 2::bigint;
 begin
-  return ((
-    select count(*) >= p_limit from (
-      select from (
-        select m.position, m.xid from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-          and m.position > 0 and m.position > p_late_cursor
-        order by m.position limit p_limit * 32) w
-      where not outbox.is_passed(p_cursor, p_snapshot, null::bigint, null::pg_snapshot, w.position, w.xid) limit p_limit) f
-  ) or (
-    select count(*) < p_limit * 32 from (
-      select from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-        and m.position > 0 and m.position > p_late_cursor
-      order by m.position limit p_limit * 32) f
-  )) and ((
-    select count(*) >= p_limit from (
-      select from (
-        select m.position, m.xid from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-          and m.position > 0 and m.position > p_late_cursor
-        order by m.position limit p_limit * 32) w
-      where not outbox.is_passed(p_cursor, p_snapshot, null::bigint, null::pg_snapshot, w.position, w.xid) limit p_limit) f
-  ) or (
-    select count(*) < p_limit * 32 from (
-      select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-        and m.position > 0 and m.position > p_late_cursor
-      order by m.position limit p_limit * 32) f
-  ));
+  loop
+    if (select count(*) filter (where f.late) >= p_limit or count(*) filter (where f.n = reach) = 0 from (
+        select * from (
+          select row_number() over () as n,
+            not outbox.is_passed(p_cursor, p_snapshot, null::bigint, null::pg_snapshot, w.position, w.xid) as late
+          from (select m.position, m.xid from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+            and m.position > 0 and m.position > p_late_cursor order by m.position limit reach) w) r
+        where r.late or r.n = reach limit p_limit) f)
+      and (select count(*) filter (where f.late) >= p_limit or count(*) filter (where f.n = reach) = 0 from (
+        select * from (
+          select row_number() over () as n,
+            not outbox.is_passed(p_cursor, p_snapshot, null::bigint, null::pg_snapshot, w.position, w.xid) as late
+          from (select m.position, m.xid from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+            and m.position > 0 and m.position > p_late_cursor order by m.position limit reach) w) r
+        where r.late or r.n = reach limit p_limit) f)
+    then
+      return true;
+    end if;
+    if (select count(*) < reach from (
+      (select from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready' and m.xid >= pg_snapshot_xmax(p_snapshot)
+        order by m.xid limit reach)
+      union all
+      (select from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+        select from outbox.log m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready' and m.xid = running.xid offset 0) m limit reach)
+      union all
+      (select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready' and m.xid >= pg_snapshot_xmax(p_snapshot)
+        order by m.xid limit reach)
+      union all
+      (select from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+        select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready' and m.xid = running.xid offset 0) m limit reach)
+      limit reach) l)
+    then
+      return false;
+    end if;
+    reach := reach * 4;
+  end loop;
 end
 $function$;
 

@@ -101,23 +101,48 @@ async function rowsRead(sql: Sql): Promise<number> {
   return row?.rows ?? 0;
 }
 
-test('a claim amid a large late transaction reads a batch of it', async () => {
-  await halfSent(3);
+/** Rows of the log that the next claim reads, and how many messages it finds. */
+async function nextClaim(limit: number): Promise<{ readonly read: number; readonly found: number }> {
   const owner = randomUUID();
   const at = await acquireLane(fixture.database, fixture.lane, owner);
   if (at === undefined) throw new Error('The lane is taken.');
   const { cursor, snapshot, late } = at;
-  const limits = { limit: batch.messages, bytes: 1_000_000, failedBlocks: false, suspect: null };
-  const read = await fixture.database.transaction(async (sql) => {
+  const limits = { limit, bytes: 1_000_000, failedBlocks: false, suspect: null };
+  return fixture.database.transaction(async (sql) => {
     const before = await rowsRead(sql);
-    const claimed = await claim(sql, fixture.lane, { owner, cursor, snapshot, late, ...limits });
-    expect(claimed.messages).toHaveLength(batch.messages);
-    return (await rowsRead(sql)) - before;
+    const { messages } = await claim(sql, fixture.lane, { owner, cursor, snapshot, late, ...limits });
+    return { read: (await rowsRead(sql)) - before, found: messages.length };
   });
+}
 
+test('a claim amid a large late transaction reads a batch of it', async () => {
+  await halfSent(3);
+  const { read, found } = await nextClaim(batch.messages);
+  expect(found).toBe(batch.messages);
   // The walk is tried first. All that are left would be 2,700.
   expect(read).toBeGreaterThanOrEqual(batch.messages);
   expect(read).toBeLessThanOrEqual(3 * batch.messages);
+});
+
+test('a claim amid late messages that are few among others, but many, reads them neither all nor in vain', async () => {
+  fixture = await laneFixture();
+  const [many, every, limit] = [5_000, 40, 10];
+  const late = await fixture.begin();
+  const stored = `insert into outbox.log_1 (id, topic, lane, position, payload)
+    select gen_random_uuid(), 'orders', 0, g, '{}' from generate_series(1, $1::integer) g where (g % $2 = 0) = $3`;
+  await late.query(stored, [many * every, every, true]);
+  await fixture.database.query(stored, [many * every, every, false]);
+  await fixture.database.query(`select setval('outbox.message_position', $1)`, [many * every]);
+  await fixture.database.query('update outbox.lane set cursor = $1, snapshot = pg_current_snapshot()', [
+    many * every,
+  ]);
+  await late.commit();
+  await sendBatches(2, limit);
+
+  const { read, found } = await nextClaim(limit);
+  expect(found).toBe(limit);
+  // A walk to the end of the batch reads 400.
+  expect(read).toBeLessThan(many / 2);
 });
 
 async function lateAndWork(): Promise<unknown> {

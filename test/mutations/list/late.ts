@@ -88,4 +88,13 @@ export const lateMutations: readonly Mutation[] = [
     test: 'test/integration/relay/late-many.test.ts',
     title: 'a large late transaction whose last batch is full',
   },
+  {
+    name: 'late-walk-gives-up-too-soon',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'outbox.late_are_dense()',
+    find: 'reach := reach * 4;',
+    replace: 'return false;',
+    test: 'test/integration/relay/late-many.test.ts',
+    title: 'a claim amid late messages that are few among others',
+  },
 ];
