@@ -7,7 +7,7 @@ export interface GroupStatus {
   readonly group: string;
   /** Messages that wait for a try, or behind one that does; counting stops at 100,000. */
   readonly parked: number;
-  /** Milliseconds since the oldest of them arrived; `null`: none is parked. */
+  /** Milliseconds since the oldest of them arrived or, if it had failed, was retried; `null`: none is parked. */
   readonly oldestParkedMs: number | null;
   /** Keys with a queue of parked messages; counting stops like that of `parked`. */
   readonly parkedKeys: number;
@@ -39,7 +39,7 @@ export async function readGroups(sql: Sql, countingTo = countLimit): Promise<rea
          where consumer_group <> ''
      )
      select n.name as "group", p.count as parked,
-       (extract(epoch from outbox.clock() - least(p.oldest, kept.arrived_at, b.oldest)) * 1000)::float8 as "oldestParkedMs",
+       (extract(epoch from outbox.clock() - least(p.oldest, greatest(kept.arrived_at, kept.queued_at), b.oldest)) * 1000)::float8 as "oldestParkedMs",
        k.count as "parkedKeys", b.count as "blockedKeys",
        f.count as failed, f.oldest as "oldestFailedMs", g.window_ms::float8 as "windowMs",
        -- Consumers note the row of their group every few minutes, and their own every few seconds.
@@ -48,12 +48,15 @@ export async function readGroups(sql: Sql, countingTo = countLimit): Promise<rea
      from names n
        left join outbox.consumer_group g on g.consumer_group = n.name
        cross join lateral (
-         select count(*)::integer as count, min(x.arrived_at) as oldest
-         from (select p.arrived_at from outbox.parked_key k join outbox.parked p on p.key_id = k.id and p.state = 'parked'
+         select count(*)::integer as count, min(x.since) as oldest
+         -- A message that had failed outside of a queue is in one only since it was retried.
+         from (select greatest(p.arrived_at, k.parked_at) as since
+           from outbox.parked_key k join outbox.parked p on p.key_id = k.id and p.state = 'parked'
            where k.consumer_group = n.name limit $1) x) p
        -- Where counting stops, the oldest may be left out: messages are kept in the order in which they arrived.
        left join lateral (
-         select x.arrived_at from (select l.state, l.position, l.arrived_at from outbox.parked l where l.consumer_group = n.name
+         select x.arrived_at, (select k.parked_at from outbox.parked_key k where k.id = x.key_id) as queued_at
+         from (select l.state, l.position, l.arrived_at, l.key_id from outbox.parked l where l.consumer_group = n.name
            order by l.position limit $1) x
          where x.state = 'parked' order by x.position limit 1) kept on true
        cross join lateral (

@@ -174,7 +174,7 @@ export const alertMutations: readonly Mutation[] = [
     name: 'oldest-parked-of-those-counted',
     promise,
     file: 'src/store/inbox/status.ts',
-    find: 'least(p.oldest, kept.arrived_at, b.oldest)',
+    find: 'least(p.oldest, greatest(kept.arrived_at, kept.queued_at), b.oldest)',
     replace: 'p.oldest',
     test: 'test/integration/inbox/status-limits.test.ts',
   },
