@@ -12,4 +12,28 @@ export const incidentMutations: readonly Mutation[] = [
     test: 'test/unit/house/architecture.test.ts',
     title: 'docs/runbook.md has a section for every alert',
   },
+  {
+    name: 'retried-message-is-parked-since-it-arrived',
+    promise,
+    file: 'src/store/inbox/status.ts',
+    find: 'greatest(p.arrived_at, k.parked_at) as since',
+    replace: 'p.arrived_at as since',
+    test: 'test/integration/inbox/status-limits.test.ts',
+    title: 'a failed message that is retried has been parked since then',
+  },
+  {
+    name: 'late-topic-swallows-the-alert-of-another',
+    promise,
+    file: 'src/alerts/rules.ts',
+    find: `
+        .filter(({ announced }) => announced)
+        .map(({ oldestDueMs, reason, topic }) => ({
+          subject: about('topic', topic),`,
+    replace: `
+        .filter(({ topic }) => topic !== '')
+        .map(({ oldestDueMs, reason, topic }) => ({
+          subject: topic.slice(0, 0),`,
+    test: 'test/integration/alerts/incidents.test.ts',
+    title: 'in an hour with all incidents',
+  },
 ];

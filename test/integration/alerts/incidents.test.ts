@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import type { Incident, ToTell } from '../../support/night/incident.ts';
+import { incidents } from '../../support/night/incidents.ts';
+import {
+  beginNight,
+  everySeconds,
+  gapSeconds,
+  play,
+  secondOf,
+  type Told,
+} from '../../support/night/night.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+/** From the end of a fact until the readings without it make sure of that. */
+const calmSeconds = 4 * everySeconds;
+
+let lanes: LaneFixture;
+
+beforeAll(async () => {
+  lanes = await laneFixture();
+  await beginNight(lanes);
+});
+afterAll(() => lanes.drop());
+
+const named = ({ rule, subject }: { rule: string; subject: string }): string => `${rule} of ${subject}`;
+
+/** Whether it was told in time, with its cause and the times of the fact; otherwise what is wrong. */
+function faultsOf({ at }: Incident, wanted: ToTell, told: readonly Told[]): readonly string[] {
+  const begin = secondOf(at);
+  const [beyond, over] = [begin + wanted.beyond, begin + wanted.over];
+  const later = told.filter((one) => named(one) === named(wanted) && one.at >= beyond);
+  const first = later.find(({ state }) => state === 'FIRING');
+  const last = later.find(({ at: end, state }) => state === 'OVER' && end > (first?.at ?? 0));
+  if (first === undefined || last === undefined) return [`${named(wanted)} was not told, or not told over`];
+  const right = {
+    'told in time': first.at <= beyond + everySeconds + gapSeconds,
+    'with its cause': wanted.because.test(first.text),
+    'since it lasts': Math.abs(first.since - begin - wanted.since) <= everySeconds,
+    'told over in time': last.at <= over + everySeconds + calmSeconds + gapSeconds,
+    'over when it was': last.until >= over && last.until <= over + everySeconds,
+  };
+  return Object.entries(right).flatMap(([what, isSo]) =>
+    isSo ? [] : [`${named(wanted)} is not ${what}: ${JSON.stringify([first, last, begin])}`],
+  );
+}
+
+const wantedOf = (those: readonly Incident[]): readonly string[] =>
+  those
+    .flatMap(({ tells }) => tells)
+    .flatMap((one) => [`FIRING ${named(one)}`, `OVER ${named(one)}`])
+    .toSorted();
+
+const toldOf = (told: readonly Told[]): readonly string[] =>
+  told.map((one) => `${one.state} ${named(one)}`).toSorted();
+
+test('each of the incidents is told by an alert, or it is said why not and where it is seen', () => {
+  const numbers = new Set(incidents.map(({ name }) => Number.parseInt(name, 10)));
+  expect([...numbers]).toEqual(Array.from({ length: 24 }, (_one, n) => n + 1));
+  expect(incidents.filter(({ tells, untold }) => (tells.length === 0) === (untold === undefined))).toEqual(
+    [],
+  );
+});
+
+test.each(incidents)('incident $name', async (incident) => {
+  const begin = secondOf(incident.at);
+  const after = incident.seconds + 2 * (calmSeconds + gapSeconds);
+  // Readings fall on the quarters of a minute, as in the whole hour.
+  const told = await play(lanes, [incident], [begin - (begin % everySeconds), begin + after]);
+
+  expect(toldOf(told)).toEqual(wantedOf([incident]));
+  expect(incident.tells.flatMap((wanted) => faultsOf(incident, wanted, told))).toEqual([]);
+});
+
+test('in an hour with all incidents each alert is told once when it begins and once when it is over, in time and with its cause', async () => {
+  const told = await play(lanes, incidents, [secondOf('13:02:00'), secondOf('14:05:00')]);
+
+  expect(toldOf(told)).toEqual(wantedOf(incidents));
+  expect(
+    incidents.flatMap((incident) => incident.tells.flatMap((wanted) => faultsOf(incident, wanted, told))),
+  ).toEqual([]);
+});
