@@ -1,15 +1,14 @@
-import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { hashPassword } from '../api/sign-in/password-hash.ts';
 import { OutboxError } from '../core/errors.ts';
 import { exitCodes, type Output } from './output.ts';
+import { type HidingInput, readHidden } from './read-hidden.ts';
 
 const shortestPassword = 12;
 
-/** Hashes the password of the first line: on a command line, others would see it. */
-export async function passwordCommand(output: Output, input: Readable): Promise<number> {
-  output.trouble('Type the password, then Enter and Ctrl-D.');
-  const [password = ''] = (await text(input)).split(/\r?\n/);
+/** Hashes the password of the first line: on a command line, others would see it. A terminal does not show it. */
+export async function passwordCommand(output: Output, input: HidingInput): Promise<number> {
+  if (input.isTTY === true) output.trouble('Type the password, which is not shown, and Enter.');
+  const password = await readHidden(input);
   if (password.length < shortestPassword)
     throw new OutboxError(
       'OUTBOX_COMMAND_INVALID',
