@@ -57,7 +57,7 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ],
   ['relay', (typo) => defineConfig({ ...base, relay: { ...typo } })],
   ['retention', (typo) => defineConfig({ ...base, retention: { ...typo } })],
-  ['topic()', (typo) => topic('x', z.unknown(), { ...typo })],
+  ['a topic', (typo) => topic('x', z.unknown(), { ...typo })],
   ['limits of a topic', (typo) => topic('x', z.unknown(), { limits: { ...typo } })],
   [
     'confirm of a topic',
@@ -140,7 +140,7 @@ const outcome = async (call: () => unknown): Promise<unknown> => {
   }
 };
 
-test.each(calls)('an unknown key of %s is refused by its name', async (_what, call) => {
+test.each(calls)('an unknown key of %s is refused by its name', async (what, call) => {
   const refused = await outcome(() => call({ compresion: 'x' }));
 
   expect(refused).toMatchObject({
@@ -149,6 +149,7 @@ test.each(calls)('an unknown key of %s is refused by its name', async (_what, ca
   });
   // The rule for ids says what it may be; all others name the key.
   expect(String(refused)).toMatch(/compresion|neither "key" nor \{ header/);
+  if (/^\w+\(\)$/.test(what)) expect(String(refused)).toContain(what);
 });
 
 test.each(calls.filter(([what]) => what !== 'startRelay()'))(
