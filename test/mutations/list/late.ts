@@ -46,9 +46,9 @@ export const lateMutations: readonly Mutation[] = [
   {
     name: 'amid-late-a-lane-change-moves-what-is-sent',
     promise: duplicates,
-    file: 'src/store/lane/lanes-replace.ts',
-    find: 'l.late_cursor, l.late_snapshot, s.position, s.xid) offset 0) r',
-    replace: 'null, null, s.position, s.xid) offset 0) r',
+    file: 'src/store/lane/lanes-walk.ts',
+    find: 'l.late_cursor, l.late_snapshot, m.position, m.xid)',
+    replace: 'null, null, m.position, m.xid)',
     test: hazards,
     title: 'a change of lanes amid a late transaction',
   },
