@@ -297,6 +297,7 @@ create table outbox.installation (
 );
 constraint installation_only_one_check CHECK (only_one);
 constraint installation_pkey PRIMARY KEY (only_one);
+CREATE TRIGGER emptied BEFORE DELETE OR TRUNCATE ON outbox.installation FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_emptying();
 
 create table outbox.lane (
   topic text collate "C" not null,
@@ -317,6 +318,7 @@ create table outbox.lane (
   untold_to bigint
 ) with (fillfactor=50);
 constraint lane_pkey PRIMARY KEY (topic, n);
+CREATE TRIGGER emptied BEFORE TRUNCATE ON outbox.lane FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_emptying();
 
 create table outbox.leaf (
   n bigint not null,
@@ -331,6 +333,8 @@ create table outbox.leaf (
 constraint leaf_n_check CHECK ((n > 0));
 constraint leaf_pkey PRIMARY KEY (n);
 CREATE UNIQUE INDEX leaf_current ON outbox.leaf USING btree ((true)) WHERE (closed_at IS NULL);
+CREATE TRIGGER current_gone BEFORE DELETE ON outbox.leaf FOR EACH ROW WHEN ((old.closed_at IS NULL)) EXECUTE FUNCTION outbox.refuse_emptying();
+CREATE TRIGGER emptied BEFORE TRUNCATE ON outbox.leaf FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_emptying();
 
 create table outbox.letter_turn (
   consumer_group text collate "C" not null,
@@ -494,6 +498,7 @@ create table outbox.migration (
   applied_at timestamp with time zone not null default now()
 );
 constraint migration_pkey PRIMARY KEY (name);
+CREATE TRIGGER emptied BEFORE TRUNCATE ON outbox.migration FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_emptying();
 
 create table outbox.parked (
   consumer_group text collate "C" not null,
@@ -730,6 +735,7 @@ constraint topic_rate_messages_check CHECK ((rate_messages > 0));
 constraint topic_rate_of_check CHECK ((rate_of = ANY (ARRAY['topic'::text, 'address'::text])));
 constraint topic_rate_per_ms_check CHECK ((rate_per_ms > 0));
 constraint topic_timer_check CHECK ((timer = ANY (ARRAY['workflow'::text, 'lane'::text])));
+CREATE TRIGGER emptied BEFORE TRUNCATE ON outbox.topic FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_emptying();
 
 create table outbox.topic_change (
   topic text collate "C" not null,
@@ -2755,6 +2761,17 @@ AS $function$
 begin
   raise exception 'outbox: %', case when n is null then '' else 'message ' || n || ': ' end || (refusal ->> 'message')
     using errcode = 'OB002', detail = refusal ->> 'code';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.refuse_emptying()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  raise exception 'outbox: % must keep its rows', tg_relid::regclass
+    using errcode = 'OB004', hint = 'Exclude the schema outbox from what empties tables, such as the cleaner of a test suite.';
 end
 $function$;
 

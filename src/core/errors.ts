@@ -168,6 +168,10 @@ export const errorRules = {
     next: 'Schedule the message again with what the reason asks for, or start a relay that raises the limit.',
   },
   OUTBOX_SCHEDULE_UNKNOWN: { retryable: false, next: 'List the schedules, and check the name.' },
+  OUTBOX_SCHEMA_EMPTIED: {
+    retryable: false,
+    next: 'Drop the schema outbox, run `temporal-outbox migrate`, and exclude the schema from what empties tables. Messages that waited in it are lost.',
+  },
   OUTBOX_SERVER_REFUSED: {
     retryable: false,
     next: 'Correct the user, the password or API key, or the name of the database or namespace.',

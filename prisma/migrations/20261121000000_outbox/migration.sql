@@ -71,6 +71,21 @@ create table outbox.installation (
 insert into outbox.installation (system_identifier, database_oid)
 select (select system_identifier::text from pg_control_system()), (select oid from pg_database where datname = current_database());
 
+-- Nobody can work with what lacks these rows, and no program notices soon that they are gone: sends would be stored, and never go.
+-- Cleaners of test suites, which empty all tables that they find, are therefore refused; also those that switch triggers off.
+create function outbox.refuse_emptying() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception 'outbox: % must keep its rows', tg_relid::regclass
+    using errcode = 'OB004', hint = 'Exclude the schema outbox from what empties tables, such as the cleaner of a test suite.';
+end
+$$;
+create trigger emptied before delete or truncate on outbox.installation execute function outbox.refuse_emptying();
+create trigger emptied before truncate on outbox.migration execute function outbox.refuse_emptying();
+alter table outbox.installation enable always trigger emptied;
+alter table outbox.migration enable always trigger emptied;
+
 -- Questions between relays: is this row in the database that you write to? The relay that asks inserts and deletes it.
 create table outbox.place_question (
   id          uuid primary key,
@@ -228,6 +243,9 @@ create table outbox.topic (
   constraint confirm_whole check (num_nulls(confirm_group, receipt_timeout_ms, confirm_max_sends) in (0, 3)),
   constraint rate_whole check (num_nulls(rate_messages, rate_per_ms, rate_of) in (0, 3))
 );
+
+create trigger emptied before truncate on outbox.topic execute function outbox.refuse_emptying();
+alter table outbox.topic enable always trigger emptied;
 
 -- What the rate of a topic or an address has let go lately, whichever relay sent it.
 create table outbox.rate (
@@ -615,6 +633,9 @@ create table outbox.leaf (
   dropped_to  timestamptz
 );
 create unique index leaf_current on outbox.leaf ((true)) where closed_at is null;
+create trigger emptied before truncate on outbox.leaf execute function outbox.refuse_emptying();
+create trigger current_gone before delete on outbox.leaf for each row when (old.closed_at is null) execute function outbox.refuse_emptying();
+alter table outbox.leaf enable always trigger emptied, enable always trigger current_gone;
 
 create function outbox.refuse_in_log() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -759,6 +780,8 @@ create table outbox.lane (
   untold_to    bigint,
   primary key (topic, n)
 ) with (fillfactor = 50);
+create trigger emptied before truncate on outbox.lane execute function outbox.refuse_emptying();
+alter table outbox.lane enable always trigger emptied;
 
 -- One row per settled batch.
 create table outbox.batch (

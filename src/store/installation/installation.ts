@@ -2,6 +2,7 @@ import { chosenId } from '../../core/chosen-id.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { flagCell, readRows, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
+import { emptied } from './emptied.ts';
 
 /**
  * A condition on a lane `l`: its snapshot was not taken on this cluster, which has not reached its transactions yet. Never
@@ -23,7 +24,8 @@ export const rowsOfAnotherCluster = `(exists (select from outbox.lane l where ${
  * The id of this installation, part of every workflow id and task queue.
  *
  * @throws OutboxError `OUTBOX_INSTALLATION_MOVED` when the database is a copy (dump and restore, logical replication or
- * upgrade): its cursors belong to the transactions of another cluster, and delivering from them could lose or repeat messages.
+ * upgrade): its cursors belong to the transactions of another cluster, and delivering from them could lose or repeat messages;
+ * `OUTBOX_SCHEMA_EMPTIED`.
  */
 export async function readInstallation(sql: Sql): Promise<string> {
   const rows = await sql.query<object>(
@@ -33,18 +35,19 @@ export async function readInstallation(sql: Sql): Promise<string> {
      from outbox.installation`,
   );
   const [row] = readRows(rows, { id: textCell, same: flagCell });
-  if (row?.same) return row.id;
+  if (row === undefined) throw emptied('outbox.installation');
+  if (row.same) return row.id;
   throw new OutboxError(
     'OUTBOX_INSTALLATION_MOVED',
     'This database is a copy: its rows were written in another cluster, or under another database.',
-    { details: { installation: row?.id ?? null } },
+    { details: { installation: row.id } },
   );
 }
 
 /** The id of this installation, also where {@link readInstallation} refuses a copy. */
 export async function readInstallationId(sql: Sql): Promise<string> {
   const [row] = await sql.query<{ id: string }>('select id from outbox.installation');
-  if (row === undefined) throw new Error('The installation has lost its row.');
+  if (row === undefined) throw emptied('outbox.installation');
   return row.id;
 }
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { OutboxError } from '../../core/errors.ts';
 import { flagCell, readRow, readRows, textCell } from '../database/answers.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { emptied } from './emptied.ts';
 import { packageRoot } from './package-root.ts';
 
 /** One forward-only step of the schema, as a folder under `prisma/migrations`. */
@@ -64,8 +65,8 @@ insert into outbox.migration (name, checksum, compatible) values ('${name}', '${
  * find nothing to do. A database that a later, compatible version has migrated is left as it is.
  *
  * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN` if the database has migrations of a later version that this one cannot work
- * with, or after which it would have to apply its own; `OUTBOX_MIGRATION_CHANGED` if the text of an applied file has changed.
- * Then nothing is written.
+ * with, or after which it would have to apply its own; `OUTBOX_MIGRATION_CHANGED` if the text of an applied file has changed;
+ * `OUTBOX_SCHEMA_EMPTIED`. Then nothing is written.
  */
 export async function migrate(
   database: Database,
@@ -152,5 +153,6 @@ async function readApplied(sql: Sql): Promise<readonly AppliedMigration[]> {
   const rows = await sql.query<object>(
     'select name, checksum, compatible from outbox.migration order by name',
   );
+  if (rows.length === 0) throw emptied('outbox.migration');
   return readRows(rows, { name: textCell, checksum: textCell, compatible: flagCell });
 }

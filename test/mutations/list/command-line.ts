@@ -4,6 +4,7 @@ const byNames = 'test/unit/operations/known-names.test.ts';
 const byWords = 'test/unit/cli/wrong-words.test.ts';
 const byTimes = 'test/unit/core/written-time.test.ts';
 const refused = 'Invalid arguments are refused where they are passed';
+const notEmptied = 'The tables of the outbox cannot be emptied unnoticed';
 
 /** What the command line says of wrong arguments. */
 export const commandLineMutations: readonly Mutation[] = [
@@ -77,5 +78,24 @@ export const commandLineMutations: readonly Mutation[] = [
     replace: 'if (time !== undefined) return time.at;',
     test: byTimes,
     title: 'a time without a zone is of this machine where it is typed, and refused over HTTP',
+  },
+  {
+    name: 'emptied-schema-counts-as-none',
+    promise: notEmptied,
+    file: 'src/store/installation/migrate.ts',
+    find: "if (rows.length === 0) throw emptied('outbox.migration');",
+    replace: '',
+    test: 'test/integration/database/emptied.test.ts',
+    title: 'a schema whose own rows are gone is refused by each command, which says what to do',
+  },
+  {
+    name: 'topics-can-be-emptied',
+    promise: notEmptied,
+    file: 'prisma/migrations/20261121000000_outbox/migration.sql',
+    find: 'create trigger emptied before truncate on outbox.topic',
+    replace: 'create trigger emptied before insert on outbox.topic when (false)',
+    test: 'test/integration/database/emptied.test.ts',
+    title:
+      'a test suite that empties all tables is told to leave those of the outbox, and what it sends then is delivered',
   },
 ];

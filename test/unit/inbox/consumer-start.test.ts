@@ -8,8 +8,11 @@ import { consumerBench, numbered, numbers } from './consumer-bench.ts';
 
 const two = { topics: [numbers('orders'), numbers('stock')], sourceOf: { stock: 1 } };
 
+const another = { name: '20000101000000_outbox', checksum: 'x', compatible: true };
+
 test.each([
-  ['lacks a migration', 'from outbox.migration', [], 'OUTBOX_MIGRATION_MISSING'],
+  ['lacks a migration', 'from outbox.migration', [another], 'OUTBOX_MIGRATION_MISSING'],
+  ['was emptied', 'from outbox.migration', [], 'OUTBOX_SCHEMA_EMPTIED'],
   ['is a copy', 'from outbox.installation', [{ id: 'i', same: false }], 'OUTBOX_INSTALLATION_MOVED'],
 ] as const)(
   'a database that %s is refused before the consumer joins, and what has begun ends',

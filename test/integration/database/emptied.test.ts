@@ -1,0 +1,136 @@
+import pg from 'pg';
+import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { z } from 'zod';
+import { clientOf, consumer } from '../../../src/consumer.ts';
+import { send, topic, transaction } from '../../../src/index.ts';
+import { startRelay } from '../../../src/relay.ts';
+import { readInstallation } from '../../../src/store/installation/installation.ts';
+import { migrate, readMigrations, requireMigrated } from '../../../src/store/installation/migrate.ts';
+import { memoryBroker } from '../../../src/testing.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+import { examined } from '../../support/fixtures/doctor.ts';
+import { quietTemporal } from '../../support/fixtures/stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const placed = topic('order-placed', z.object({ n: z.number() }));
+const kept = ['installation', 'lane', 'leaf', 'migration', 'topic'];
+const refusal = {
+  code: 'OB004',
+  hint: expect.stringContaining('Exclude the schema outbox from what empties tables'),
+};
+
+async function madeFor({ onTestFinished }: TestContext): Promise<TestDatabase> {
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  return made;
+}
+
+/** A relay and a consumer of the database, and what the consumer has handled. */
+async function application(context: TestContext, { url }: TestDatabase) {
+  quietTemporal();
+  const pool = new pg.Pool({ connectionString: url, max: 20 });
+  context.onTestFinished(() => pool.end());
+  const client = clientOf(pool);
+  const config = {
+    database: { url },
+    temporal: { address: inject('temporalAddress') },
+    topics: [placed],
+    transports: { kafka: memoryBroker() },
+  };
+  const relay = startRelay(config, { logger: false });
+  context.onTestFinished(() => relay.stop());
+  const handled: number[] = [];
+  const consuming = await consumer(client, { config, group: 'tests' })
+    .on(placed, async (_tx, { payload }) => void handled.push(payload.n))
+    .start();
+  context.onTestFinished(() => consuming.stop());
+  await relay.ready;
+  const sendAndWait = async (n: number) => {
+    await transaction(client, (tx) => send(tx, placed, { n }, { key: 'k' }));
+    await until(() => handled.includes(n), 60_000);
+  };
+  return { handled, sendAndWait };
+}
+
+async function tablesOf({ database }: TestDatabase): Promise<readonly string[]> {
+  const rows = await database.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'outbox' order by 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** The error of a statement; a deadlock with those that write is none. */
+async function errorOf({ database }: TestDatabase, statement: string): Promise<unknown> {
+  for (;;) {
+    const error: unknown = await database.query(statement).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof Error && 'code' in error && error.code === '40P01')) return error;
+  }
+}
+
+const all = (names: readonly string[]) => names.map((name) => `outbox.${name}`).join(', ');
+
+test('a test suite that empties all tables is told to leave those of the outbox, and what it sends then is delivered', async (context) => {
+  const made = await madeFor(context);
+  const { handled, sendAndWait } = await application(context, made);
+  await sendAndWait(1);
+  const everything = all(await tablesOf(made));
+
+  for (const emptying of [
+    `truncate ${everything} restart identity cascade`,
+    `set session_replication_role = replica; truncate ${everything}`,
+    'delete from outbox.installation',
+    'delete from outbox.leaf',
+    'truncate outbox.lane',
+    'truncate outbox.leaf',
+    'truncate outbox.migration',
+    'truncate outbox.topic',
+  ])
+    expect(await errorOf(made, emptying), emptying).toMatchObject(refusal);
+  await made.database.query('set session_replication_role = default');
+
+  await sendAndWait(2);
+  expect(handled).toEqual([1, 2]);
+});
+
+test('messages are delivered after all tables were emptied that may be', async (context) => {
+  const made = await madeFor(context);
+  const { sendAndWait } = await application(context, made);
+  await sendAndWait(1);
+
+  const others = (await tablesOf(made)).filter((name) => !kept.includes(name));
+  // Those that write may be in its way, and one of them has to give way then.
+  await until(async () => {
+    await made.database.query(`truncate ${all(others)} restart identity cascade`);
+    return true;
+  });
+
+  await sendAndWait(2);
+  await sendAndWait(3);
+});
+
+test('a schema whose own rows are gone is refused by each command, which says what to do', async (context) => {
+  const made = await madeFor(context);
+  for (const name of kept) await made.database.query(`alter table outbox.${name} disable trigger all`);
+  await made.database.query(`truncate ${all(await tablesOf(made))} cascade`);
+  const emptied = {
+    code: 'OUTBOX_SCHEMA_EMPTIED',
+    next: expect.stringContaining('Drop the schema outbox'),
+  };
+
+  await expect(migrate(made.database, await readMigrations())).rejects.toMatchObject(emptied);
+  await expect(requireMigrated(made.database)).rejects.toMatchObject(emptied);
+  await expect(readInstallation(made.database)).rejects.toMatchObject(emptied);
+  expect((await examined({ database: { url: made.url } })).get('migrations')).toMatchObject({
+    state: 'problem',
+    next: emptied.next,
+  });
+
+  await made.database.query('drop schema outbox cascade');
+  await migrate(made.database, await readMigrations());
+  await readInstallation(made.database);
+});
