@@ -82,7 +82,9 @@ async function textOf(request: Request, bytes: number): Promise<string> {
   let size = 0;
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(() => {
+        throw new Refused(400, new OutboxError('OUTBOX_REQUEST_INVALID', 'The body did not arrive whole.'));
+      });
       if (late.aborted)
         throw new Refused(
           408,

@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Caller } from '../../../src/api/authentication.ts';
+import { apiHandler } from '../../../src/api/handler.ts';
 import { loopbackAuthentication } from '../../../src/api/loopback.ts';
 import { type RunningApi, serveApi } from '../../../src/api/serve.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { type ApiBench, olga, openApi, rita } from './api-bench.ts';
+import { type ApiBench, byHeader, olga, openApi, rita } from './api-bench.ts';
 import { followEvents } from './follow-events.ts';
 
 let bench: ApiBench;
@@ -100,4 +101,35 @@ test('without sign-in only localhost is answered, whatever a proxy header says',
   const headers = { host: 'localhost:7676', 'sec-fetch-site': 'cross-site' };
   expect((await own.post('/pause', { headers, body: { topic: 'orders' } })).status).toBe(403);
   await own.drop();
+});
+
+test('a client that hangs up within its body is no failure of the server', async () => {
+  const lines: unknown[] = [];
+  const note = (facts: object): void => void lines.push(facts);
+  const logger = { debug: note, info: note, warn: note, error: note };
+  const api = apiHandler({ database: { url: bench.lane.url } }, { authentication: byHeader, logger });
+  const answers: number[] = [];
+  let begun = false;
+  const noting = Object.assign(async (request: Request) => {
+    const answering = api(request);
+    setImmediate(() => (begun = true));
+    const response = await answering;
+    answers.push(response.status);
+    return response;
+  }, api);
+  const other = await serveApi(noting, { host: '127.0.0.1', port: 0 });
+  // Its routes are loaded now, so that the next request is read at once.
+  await fetch(`http://127.0.0.1:${other.port}/me`);
+  answers.length = 0;
+  begun = false;
+  const socket = connect(other.port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(
+    `POST /messages/cancel HTTP/1.1\r\nHost: api.test\r\nX-Test: ${JSON.stringify(olga)}\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"ids":`,
+  );
+  await until(() => begun);
+  socket.destroy();
+  await until(() => answers.length > 0);
+  await other.stop();
+  expect([answers, lines]).toEqual([[400], []]);
 });
