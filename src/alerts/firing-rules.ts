@@ -1,7 +1,7 @@
 import type { Firing } from '../store/alerts/alerts.ts';
 import type { Figures } from '../store/figures/figures.ts';
 import type { AlertRule, Measured } from './alert-rule.ts';
-import { type AlertThresholds, alertRuleNames, alertRules } from './rules.ts';
+import { type AlertRuleName, type AlertThresholds, alertRuleNames, alertRules } from './rules.ts';
 import { inUnit } from './units.ts';
 
 /** What fires: each rule, and each of its subjects, whose figure is beyond the threshold. */
@@ -12,15 +12,24 @@ export function firingRules(figures: Figures, thresholds: AlertThresholds): read
     if (threshold === false) return [];
     const beyond = ({ figure }: Measured): boolean =>
       rule.below === true ? figure < threshold : figure > threshold;
-    return worst(rule, rule.measure(figures).filter(beyond)).map(({ because, figure, subject }) => ({
-      rule: name,
-      subject,
-      figure,
-      ...(rule.lasts === true && { lastsMs: figure }),
-      text: sentence(rule, { figure, subject, ...(because !== undefined && { because }) }, threshold),
-      next: rule.next(subject),
-    }));
+    return worst(rule, rule.measure(figures).filter(beyond)).map((measured) =>
+      firingOf(name, measured, threshold),
+    );
   });
+}
+
+/** What fires because of a figure beyond the threshold. */
+export function firingOf(name: AlertRuleName, measured: Measured, threshold: number): Firing {
+  const rule: AlertRule = alertRules[name];
+  const { figure, subject } = measured;
+  return {
+    rule: name,
+    subject,
+    figure,
+    ...(rule.lasts === true && { lastsMs: figure }),
+    text: sentence(rule, measured, threshold),
+    next: rule.next(subject),
+  };
 }
 
 /** One entry per subject: relays with different addresses of one server, for example, tell of it once. */

@@ -224,7 +224,7 @@ export const alertRules = {
     next: (subject) => `temporal-outbox doctor # on ${nameIn(subject)}`,
   },
   serverAway: {
-    measures: 'how long Temporal or a broker has not answered some relay',
+    measures: 'how long PostgreSQL, Temporal or a broker has not answered some relay',
     unit: 'time',
     lasts: true,
     normal: minute,

@@ -73,7 +73,7 @@ export interface AlertSettings {
   readonly archive?: Duration | false;
   /** Difference between the clocks of a relay's host and of the database. @defaultValue `'2s'` */
   readonly clock?: Duration | false;
-  /** How long Temporal or a broker has not answered some relay. @defaultValue `'1m'` */
+  /** How long PostgreSQL, Temporal or a broker has not answered some relay. @defaultValue `'1m'` */
   readonly serverAway?: Duration | false;
   /**
    * How long the certificates of PostgreSQL, Temporal and brokers that relays reach by TLS, and those that relays show them, are still

@@ -1,11 +1,17 @@
+import { hostname } from 'node:os';
 import { destinationsOf } from '../../alerts/destinations.ts';
 import { firingRules } from '../../alerts/firing-rules.ts';
+import { OutageTeller } from '../../alerts/outage-teller.ts';
+import type { AlertRuleName } from '../../alerts/rules.ts';
 import { alertOptions, thresholdsOf } from '../../alerts/settings.ts';
 import { AlertTeller } from '../../alerts/teller.ts';
 import type { RelayConfig } from '../../config/config.ts';
+import { databaseOf } from '../../config/database-config.ts';
 import { readConfig } from '../../config/read-config.ts';
+import { addressOfDatabase } from '../../core/database-address.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import { noteAlerts } from '../../store/alerts/alerts.ts';
+import { readSilences } from '../../store/alerts/silences.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { NotedFigures } from '../../store/figures/figures.ts';
 import { installationInWords } from '../installation-in-words.ts';
@@ -19,6 +25,8 @@ export interface AlertsInput {
 export interface Alerts {
   /** How often figures are to be read. */
   readonly everyMs: number;
+  /** This relay has looked whether the database answers. @param error why it does not; `null`: it does */
+  databaseLooked(error: string | null): void;
   /** Some relay has read the figures of the database. */
   seen(noted: NotedFigures): Promise<void>;
   start(): void;
@@ -43,16 +51,34 @@ export function alertsOf(config: RelayConfig, { database, report }: AlertsInput)
   const settings = readConfig(alertOptions, config.alerts, 'alerts');
   const { again: againMs, interval: everyMs } = settings;
   const thresholds = thresholdsOf(settings);
+  const destinations = destinationsOf(settings.to);
+  const from = installationInWords(config);
   const teller = new AlertTeller({
     database,
-    destinations: destinationsOf(settings.to),
+    destinations,
     everyMs: Math.min(everyMs, tellEveryMs),
     gapMs: Math.min(longestGapMs, calmReadings * everyMs),
-    from: installationInWords(config),
+    from,
+    report,
+  });
+  const silence = new LastSilence(database, 'serverAway');
+  const outages = new OutageTeller({
+    subject: `PostgreSQL ${addressOfDatabase(databaseOf(config.database).url).address}`,
+    asker: `the relay on ${hostname()}`,
+    destinations,
+    thresholdMs: thresholds.serverAway,
+    againMs,
+    calmLooks: calmReadings,
+    silenced: () => silence.lasts(),
+    from,
     report,
   });
   return {
     everyMs,
+    databaseLooked(error) {
+      if (error === null) void silence.look();
+      outages.looked(error);
+    },
     async seen({ figures, number }) {
       const changes = await noteAlerts(database, number, firingRules(figures, thresholds), {
         againMs,
@@ -62,6 +88,30 @@ export function alertsOf(config: RelayConfig, { database, report }: AlertsInput)
         report({ type: change === 'began' ? 'alert-began' : 'alert-ended', ...facts });
     },
     start: () => teller.start(),
-    stop: () => teller.stop(),
+    async stop() {
+      await Promise.all([teller.stop(), outages.stop()]);
+    },
   };
+}
+
+/** The silence of a rule, as it was when the database last answered. */
+class LastSilence {
+  readonly #database: Database;
+  readonly #rule: AlertRuleName;
+  #until = new Date(0);
+
+  constructor(database: Database, rule: AlertRuleName) {
+    this.#database = database;
+    this.#rule = rule;
+  }
+
+  async look(): Promise<void> {
+    const silences = await readSilences(this.#database).catch(() => undefined);
+    if (silences === undefined) return;
+    this.#until = silences.find(({ rule }) => rule === this.#rule)?.until ?? new Date(0);
+  }
+
+  lasts(): boolean {
+    return this.#until.getTime() > Date.now();
+  }
 }

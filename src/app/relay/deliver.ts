@@ -12,7 +12,7 @@ import { Relay } from '../../relay/relay.ts';
 import type { TopicRoute } from '../../relay/topic-route.ts';
 import { refuseTwin } from '../../relay/twin.ts';
 import type { Database, Sql } from '../../store/database/database.ts';
-import { type Alerts, alertsOf } from './alerts.ts';
+import type { Alerts } from './alerts.ts';
 import { type Confirmation, confirmationOf } from './confirmation.ts';
 import { askServers } from './relay-health.ts';
 import type { RelayMeasures } from './relay-measures.ts';
@@ -30,6 +30,8 @@ export interface DeliverInput extends Omit<ResolvedRelaySettings, 'settings'> {
   readonly routes: readonly TopicRoute[];
   readonly retention: RetentionRules;
   readonly draining: (lanes: number) => void;
+  /** `undefined`: the configuration has none. */
+  readonly alerts: Alerts | undefined;
   /** `undefined`: the process exports no metrics. */
   readonly measures: RelayMeasures | undefined;
 }
@@ -74,10 +76,8 @@ export async function deliver(input: DeliverInput, running: Running): Promise<Re
   const stalledGroups = stalledGroupsOf(input.config, { database, report });
   if (stalledGroups !== undefined) running.add(() => stalledGroups.stop());
   stalledGroups?.start();
-  const alerts = alertsOf(input.config, { database, report });
-  if (alerts !== undefined) running.add(() => alerts.stop());
-  alerts?.start();
-  const looks = figureLooksOf(input, alerts);
+  input.alerts?.start();
+  const looks = figureLooksOf(input);
   if (looks !== undefined) running.add(() => looks.stop());
   looks?.start();
   await Promise.race([relay.begun(), rest(firstWithinMs, stopping, { ref: false })]);
@@ -116,10 +116,13 @@ function relayOf(
 }
 
 /** Reads the figures of the database for metrics and alerts; `undefined`: nobody wants them. */
-function figureLooksOf(
-  { database, measures, retention, servers }: DeliverInput,
-  alerts: Alerts | undefined,
-): FigureLooks | undefined {
+function figureLooksOf({
+  alerts,
+  database,
+  measures,
+  retention,
+  servers,
+}: DeliverInput): FigureLooks | undefined {
   if (measures === undefined && alerts === undefined) return undefined;
   const forMetricsMs = measures === undefined ? Number.POSITIVE_INFINITY : figuresEveryMs;
   return new FigureLooks({

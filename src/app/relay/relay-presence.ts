@@ -9,7 +9,7 @@ import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
 import { rest } from '../../core/rest.ts';
 import type { Database } from '../../store/database/database.ts';
-import { readClockOffset, readServerClock } from '../../store/doctor/server.ts';
+import { readClockOffset } from '../../store/doctor/server.ts';
 import {
   type GroupLag,
   readGroupNames,
@@ -19,9 +19,11 @@ import {
 } from '../../store/installation/relays.ts';
 
 /** How often a relay records that it runs. */
-const beatMs = 5_000;
+export const beatMs = 5_000;
 /** A server that takes longer to answer counts as unreachable until it has answered. */
 const answerWithinMs = 4_000;
+/** What is said of a server that takes longer. */
+export const silentFor = { ms: answerWithinMs, error: `no answer within ${answerWithinMs / 1_000} s` };
 
 /** A server, and a check of whether it answers. */
 export interface AskedServer extends Pick<ServerView, 'server' | 'address'> {
@@ -43,8 +45,6 @@ export interface PresenceInput {
   readonly certificates: () => readonly CertificateEnd[];
   /** Called after each check, with or without an answer. */
   readonly asked: (checked: CheckedServer) => void;
-  /** Called after each look whether the database answers. @defaultValue nobody is told */
-  readonly databaseAnswers?: (up: boolean) => void;
 }
 
 /**
@@ -82,8 +82,6 @@ class Presence {
     const stopped = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    // By itself: what is written waits for the other servers, and for a database that does not answer.
-    void this.#askDatabase(signal);
     let writing: Promise<void> = Promise.resolve();
     while (!signal.aborted) {
       // One query for lags at a time, even if a broker does not answer.
@@ -107,25 +105,6 @@ class Presence {
     }
     // Finish the last write before `stop` deletes the row.
     await writing;
-  }
-
-  async #askDatabase(signal: AbortSignal): Promise<void> {
-    const { database, databaseAnswers } = this.#input;
-    if (databaseAnswers === undefined) return;
-    let asking: Promise<boolean> | undefined;
-    while (!signal.aborted) {
-      asking ??= readServerClock(database)
-        .then(
-          () => true,
-          () => false,
-        )
-        .finally(() => {
-          asking = undefined;
-        });
-      const up = (await orLate(asking, answerWithinMs)) === true;
-      if (!signal.aborted) databaseAnswers(up);
-      await rest(beatMs, signal);
-    }
   }
 
   async #write(servers: readonly ServerView[]): Promise<void> {
@@ -219,6 +198,6 @@ async function check({ server, address, ask }: AskedServer): Promise<CheckedServ
     }),
   );
   const answer = await orLate(found, answerWithinMs);
-  const silent = { error: `no answer within ${answerWithinMs / 1_000} s`, away: true };
+  const silent = { error: silentFor.error, away: true };
   return { server, address, ...(answer === late ? silent : answer) };
 }

@@ -20,10 +20,12 @@ import { writeSettings } from '../../store/installation/settings.ts';
 import type { WorkerExtras } from '../../temporal/relay/engine.ts';
 import { together } from '../together.ts';
 import { relayTroubleLines } from '../trouble-lines.ts';
+import { alertsOf } from './alerts.ts';
 import { announce } from './announce.ts';
 import { certificateLooksOf } from './certificate-looks.ts';
 import { requireReceiptTopics } from './confirmation.ts';
-import { deliver } from './deliver.ts';
+import { watchDatabase } from './database-watch.ts';
+import { type DeliverInput, deliver } from './deliver.ts';
 import { relayConnections } from './relay-connections.ts';
 import { noteCheck, notedBy } from './relay-health.ts';
 import { RelayMeasures } from './relay-measures.ts';
@@ -182,6 +184,10 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     signal: stopping,
     withinMs: options.startTimeoutMs,
   });
+  const alerts = alertsOf(config, { database, report: servers.report });
+  running.add(async () => alerts?.stop());
+  // Before the first question that waits for a database that is away.
+  watchFor({ alerts, database, measures }, running);
   await requireReceiptTopics(config);
   // A running migration keeps it waiting, and a stop must not wait for that.
   const { installation, routes } = await servers.database(() =>
@@ -193,11 +199,8 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   stopping.throwIfAborted();
   running.add(() => closeTransports(routes));
   for (const { transport } of routes) transport.prepare?.();
-  const certificates = certificateLooksOf(config, {
-    database: at,
-    temporal: target,
-    measured: measures !== undefined,
-  });
+  const measured = measures !== undefined;
+  const certificates = certificateLooksOf(config, { database: at, temporal: target, measured });
   running.add(async () => certificates?.stop());
   certificates?.start();
   const presence = keepPresence({
@@ -209,14 +212,29 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
       noteCheck(health, checked);
       measures?.checked(checked);
     },
-    databaseAnswers: (up) => measures?.database(up),
   });
   running.add(() => presence.stop());
   const draining = (lanes: number): void => database.resize(relayConnections(config, lanes));
   return deliver(
-    { config, database, servers, installation, routes, retention, draining, measures, ...resolved },
+    { config, database, servers, installation, routes, retention, draining, alerts, measures, ...resolved },
     running,
   );
+}
+
+/** Has metrics and alerts know whether the database answers. */
+function watchFor(
+  { alerts, database, measures }: Pick<DeliverInput, 'alerts' | 'database' | 'measures'>,
+  running: Running,
+): void {
+  if (measures === undefined && alerts === undefined) return;
+  const watch = watchDatabase({
+    database,
+    looked(error) {
+      measures?.database(error === null);
+      alerts?.databaseLooked(error);
+    },
+  });
+  running.add(() => watch.stop());
 }
 
 /**

@@ -73,6 +73,15 @@ export const metricMutations: readonly Mutation[] = [
     title: 'the lag of a stopped group has what came to a topic',
   },
   {
+    name: 'database-away-is-not-measured',
+    promise: kept,
+    file: 'src/app/relay/database-watch.ts',
+    find: 'await orLate(asking, silentFor.ms)',
+    replace: 'await asking',
+    test: 'test/integration/relay/database-answers.test.ts',
+    title: 'a relay says whether the database answers it',
+  },
+  {
     name: 'relay-records-no-clock',
     promise: kept,
     file: 'src/app/relay/relay-presence.ts',

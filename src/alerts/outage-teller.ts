@@ -1,0 +1,175 @@
+import type { RelayReport } from '../relay/report.ts';
+import type { AlertNews, Firing } from '../store/alerts/alerts.ts';
+import type { Destination } from './destination.ts';
+import { firingOf } from './firing-rules.ts';
+import { messageOfNews } from './message.ts';
+
+export interface OutageTellerInput {
+  /** What may be away. */
+  readonly subject: string;
+  /** Who asks it, in words. */
+  readonly asker: string;
+  readonly destinations: readonly Destination[];
+  /** How long it may be away untold; `false`: for as long as it likes. */
+  readonly thresholdMs: number | false;
+  readonly againMs: number;
+  /** An outage is over after so many looks without it. */
+  readonly calmLooks: number;
+  /** Nobody is to be told now. */
+  readonly silenced: () => boolean;
+  /** The installation, in words. */
+  readonly from: string;
+  readonly report: RelayReport;
+}
+
+interface Outage {
+  readonly since: Date;
+  readonly sinceMs: number;
+  /** Since it is beyond the threshold. */
+  firing?: Firing;
+  /** Looks in a row that it answered, and the first of them. */
+  calm: number;
+  calmAt: Date | null;
+  overAt: Date | null;
+  /** What each destination was told last. */
+  readonly told: Map<string, { readonly atMs: number; readonly over: boolean; readonly news: number }>;
+}
+
+const longestRestMs = 300_000;
+/** What was over for this time is no news. */
+const unknownForMs = 60 * 60_000;
+
+/**
+ * Tells of outages of the database, which cannot say who was told: each relay tells by itself what it sees, once when it begins,
+ * again after a while, and once when it is over.
+ */
+export class OutageTeller {
+  readonly #input: OutageTellerInput;
+  readonly #stopping = new AbortController();
+  readonly #telling = new Map<string, Promise<void>>();
+  readonly #failed = new Map<string, { readonly failures: number; readonly restsUntilMs: number }>();
+  /** In the order of their beginnings; only the last one may go on. */
+  #outages: readonly Outage[] = [];
+
+  constructor(input: OutageTellerInput) {
+    this.#input = input;
+  }
+
+  /** Somebody has looked whether it answers. @param error why it does not; `null`: it does */
+  looked(error: string | null): void {
+    const { destinations, thresholdMs } = this.#input;
+    if (thresholdMs === false) return;
+    if (error === null) this.#answered();
+    else this.#silent(error, thresholdMs);
+    for (const destination of destinations) this.#tell(destination);
+    this.#outages = this.#outages.filter((outage) => !this.#isDone(outage));
+  }
+
+  /** Gives up the messages under way. Never rejects. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#telling.values());
+  }
+
+  #silent(error: string, thresholdMs: number): void {
+    const { asker, subject } = this.#input;
+    let outage = this.#current();
+    if (outage === undefined) {
+      const sinceMs = performance.now();
+      outage = { since: new Date(), sinceMs, calm: 0, calmAt: null, overAt: null, told: new Map() };
+      this.#outages = [...this.#outages, outage];
+    }
+    outage.calm = 0;
+    outage.calmAt = null;
+    const figure = performance.now() - outage.sinceMs;
+    if (figure <= thresholdMs) return;
+    const began = outage.firing === undefined;
+    outage.firing = firingOf(
+      'serverAway',
+      { subject, figure, because: `${asker} gets: ${error}` },
+      thresholdMs,
+    );
+    if (began) this.#report('alert-began', outage.firing);
+  }
+
+  #answered(): void {
+    const outage = this.#current();
+    if (outage === undefined) return;
+    if (outage.firing === undefined) {
+      this.#forget(outage);
+      return;
+    }
+    outage.calmAt ??= new Date();
+    outage.calm += 1;
+    if (outage.calm < this.#input.calmLooks) return;
+    outage.overAt = outage.calmAt;
+    this.#report('alert-ended', outage.firing);
+    if (this.#input.silenced() && outage.told.size === 0) this.#forget(outage);
+  }
+
+  #tell(destination: Destination): void {
+    const { name } = destination;
+    const rests = performance.now() < (this.#failed.get(name)?.restsUntilMs ?? 0);
+    if (rests || this.#telling.has(name) || this.#input.silenced()) return;
+    const news = this.#outages.filter((outage) => this.#isNews(outage, name));
+    if (news.length === 0) return;
+    const telling = this.#send(destination, news).finally(() => this.#telling.delete(name));
+    this.#telling.set(name, telling);
+  }
+
+  async #send(destination: Destination, outages: readonly Outage[]): Promise<void> {
+    const { from, report } = this.#input;
+    const { name } = destination;
+    const told = outages.map((outage) => ({ outage, over: outage.overAt !== null }));
+    const news = outages.flatMap((outage) => newsOf(outage, name));
+    try {
+      await destination.tell(messageOfNews(news, from), this.#stopping.signal);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      const failures = (this.#failed.get(name)?.failures ?? 0) + 1;
+      const retryInMs = Math.min(longestRestMs, 1_000 * 2 ** Math.min(failures, 20));
+      this.#failed.set(name, { failures, restsUntilMs: performance.now() + retryInMs });
+      report({ type: 'alert-untold', destination: name, failures, retryInMs, error });
+      return;
+    }
+    this.#failed.delete(name);
+    for (const { outage, over } of told)
+      outage.told.set(name, { atMs: performance.now(), over, news: numberAfter(outage, name) });
+  }
+
+  #isNews({ firing, overAt, told }: Outage, name: string): boolean {
+    if (firing === undefined) return false;
+    const last = told.get(name);
+    if (overAt !== null) return last?.over !== true;
+    return last === undefined || performance.now() - last.atMs >= this.#input.againMs;
+  }
+
+  #isDone({ overAt, told }: Outage): boolean {
+    if (overAt === null) return false;
+    const known = this.#input.destinations.every(({ name }) => told.get(name)?.over === true);
+    return known || Date.now() - overAt.getTime() > unknownForMs;
+  }
+
+  #current(): Outage | undefined {
+    return this.#outages.find(({ overAt }) => overAt === null);
+  }
+
+  #forget(outage: Outage): void {
+    this.#outages = this.#outages.filter((one) => one !== outage);
+  }
+
+  #report(type: 'alert-began' | 'alert-ended', { rule, subject, text }: Firing): void {
+    this.#input.report({ type, rule, subject, text });
+  }
+}
+
+function newsOf(outage: Outage, name: string): readonly AlertNews[] {
+  const { firing, overAt, since, told } = outage;
+  if (firing === undefined) return [];
+  const { lastsMs: _lastsMs, ...facts } = firing;
+  return [{ ...facts, since, overAt, known: told.has(name), news: String(numberAfter(outage, name)) }];
+}
+
+function numberAfter({ told }: Outage, name: string): number {
+  return (told.get(name)?.news ?? 0) + 1;
+}

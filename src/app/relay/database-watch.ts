@@ -1,0 +1,39 @@
+import { keepLooking } from '../../core/keep-looking.ts';
+import { late, orLate } from '../../core/or-late.ts';
+import { reasonOf } from '../../core/reason.ts';
+import type { Database } from '../../store/database/database.ts';
+import { readServerClock } from '../../store/doctor/server.ts';
+import { beatMs, silentFor } from './relay-presence.ts';
+
+export interface DatabaseWatchInput {
+  readonly database: Database;
+  /** Called after each look, with the reason if the database does not answer. */
+  readonly looked: (error: string | null) => void;
+}
+
+/** A watch that runs. */
+interface DatabaseWatch {
+  stop(): Promise<void>;
+}
+
+/** Looks whether the database answers, by itself: all else that a relay looks at may wait for a database that does not. */
+export function watchDatabase({ database, looked }: DatabaseWatchInput): DatabaseWatch {
+  const stopping = new AbortController();
+  let asking: Promise<string | null> | undefined;
+  const look = async (): Promise<void> => {
+    asking ??= readServerClock(database)
+      .then(() => null, reasonOf)
+      .finally(() => {
+        asking = undefined;
+      });
+    const error = await orLate(asking, silentFor.ms);
+    if (!stopping.signal.aborted) looked(error === late ? silentFor.error : error);
+  };
+  const done = keepLooking(look, beatMs, stopping.signal);
+  return {
+    async stop() {
+      stopping.abort();
+      await done;
+    },
+  };
+}
