@@ -38,7 +38,7 @@ export const serverRunbook = {
   },
   serverAway: {
     means:
-      'A relay gets no answer from this server. Without a broker its topics are on hold; without Temporal relays deliver themselves, and bulk operations, archive and repairs wait.',
+      'A relay gets no answer from this server. Without PostgreSQL services store nothing and nothing goes out, and each relay tells this by itself; without a broker its topics are on hold; without Temporal relays deliver themselves, and bulk operations, archive and repairs wait.',
     causes: [
       { seen: 'no relay reaches it', todo: 'Restore the server. Relays continue by themselves.' },
       {
