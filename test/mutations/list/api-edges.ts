@@ -51,4 +51,13 @@ export const apiEdgeMutations: readonly Mutation[] = [
     test: 'test/integration/api/hostile-requests.test.ts',
     title: 'no request makes the server fail, whatever its path, query, head and body',
   },
+  {
+    name: 'sibling-site-may-change',
+    promise: rights,
+    file: 'src/api/same-origin.ts',
+    find: "site === 'same-origin') return;",
+    replace: "site !== 'cross-site') return;",
+    test: 'test/integration/api/attacks.test.ts',
+    title: 'every attack is refused by its status, changes and locks nothing, and is told no secret',
+  },
 ];
