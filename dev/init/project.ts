@@ -101,13 +101,17 @@ function databaseIn(
   versions: Readonly<Record<string, string>>,
 ): ProjectDatabase {
   const provider = prisma?.provider ?? 'postgresql';
-  if (prisma !== undefined && ['postgresql', 'postgres'].includes(provider)) {
+  if (prisma !== undefined && !isPrisma8(versions) && ['postgresql', 'postgres'].includes(provider)) {
     const major = /\d+/.exec(versions['@prisma/client'] ?? versions['prisma'] ?? '')?.[0];
     const { client, generates } = prisma;
     const adapter = '@prisma/adapter-pg' in versions || major !== '6' || generates === 'typescript';
     return { kind: 'prisma', client, generates, major, adapter };
   }
   if ('pg' in versions) return { kind: 'pg' };
+  if (isPrisma8(versions))
+    throw unfit(
+      'init writes no files for Prisma 8: its client is wrapped as prisma8(db), see docs/prisma.md.',
+    );
   throw unfit(
     prisma === undefined
       ? 'package.json names neither @prisma/client nor pg.'
@@ -124,6 +128,12 @@ function sourcesOf(here: ReadonlySet<string>, tsconfig: string): Project['source
 /** Not a setting of a tool, nor a file of types alone. */
 function isModule(name: string): boolean {
   return /^[^.].*\.[cm]?[jt]sx?$/.test(name) && !/\.(?:config|d)\.[cm]?[jt]s$/.test(name);
+}
+
+/** Prisma 8 has no `PrismaClient`, and its schema is another one. */
+function isPrisma8(versions: Readonly<Record<string, string>>): boolean {
+  if ('@prisma/client' in versions) return false;
+  return '@prisma/orm-postgres' in versions || Number(/\d+/.exec(versions['prisma'] ?? '')?.[0] ?? 0) >= 8;
 }
 
 /** Node wants an ending in ES modules; compilers accept `.ts` only where they are told to. */

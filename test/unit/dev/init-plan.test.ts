@@ -142,6 +142,16 @@ test.each<readonly [string, Files, string]>([
   ['a package.json that cannot be read', { 'package.json': '{' }, 'not JSON'],
   ['neither Prisma nor pg', manifest(), 'neither @prisma/client nor pg'],
   [
+    'Prisma 8, whose package is another one',
+    manifest({ dependencies: { '@prisma/orm-postgres': '8.0.0-rc.13' } }),
+    'prisma8(db)',
+  ],
+  [
+    'Prisma 8, of which it has the command alone',
+    manifest({ devDependencies: { prisma: '^8.0.0-rc.19' } }),
+    'prisma8(db)',
+  ],
+  [
     'Prisma for another database',
     { ...manifest(prisma7), 'prisma/schema.prisma': schema('', 'provider = "mysql"') },
     'mysql',
@@ -150,6 +160,12 @@ test.each<readonly [string, Files, string]>([
   expect(() => found(files)).toThrow(
     expect.objectContaining({ code: 'OUTBOX_PROJECT_UNFIT', message: expect.stringContaining(reason) }),
   );
+});
+
+test('init uses pg beside Prisma 8', () => {
+  const both = manifest({ dependencies: { '@prisma/orm-postgres': '8.0.0-rc.13', prisma: '8', pg: '8' } });
+
+  expect(found(both).database).toEqual({ kind: 'pg' });
 });
 
 test('init uses pg where Prisma is for another database', () => {
