@@ -44,7 +44,9 @@ export function runbookPage({ alertRules, inUnit, prometheusRunbook, prometheusR
       entry: runbook[name],
       others,
       told: `Fires ${threshold}: ${measures.replace(/; below it$/, '')}.${also}`,
-      commands: [...new Set([next('topic <name>'), next('group <name>')])],
+      commands: [
+        ...new Set(['topic NAME', 'group NAME'].map((subject) => next(subject).replace('NAME', '<name>'))),
+      ],
     };
   });
   const foreign = Object.entries(prometheusRunbook).map(([name, entry]) => {

@@ -38,7 +38,7 @@ export const serverRunbook = {
   },
   serverAway: {
     means:
-      'A relay gets no answer from this server. Without PostgreSQL services store nothing and nothing goes out, and each relay tells this by itself; without a broker its topics are on hold; without Temporal relays deliver themselves, and bulk operations, archive and repairs wait.',
+      'A relay gets no answer from this server. Without PostgreSQL services cannot send, and nothing is delivered or handled, which each relay tells by itself; without a broker its topics are on hold; without Temporal relays deliver themselves, and bulk operations, archive and repairs wait.',
     causes: [
       { seen: 'no relay reaches it', todo: 'Restore the server. Relays continue by themselves.' },
       {
@@ -50,7 +50,8 @@ export const serverRunbook = {
         todo: 'It runs elsewhere than relays do: run it on a host of a relay.',
       },
     ],
-    avoid: 'restart relays: that costs lanes their owner, and brings no server back.',
+    avoid:
+      'restart relays, or restore a copy of PostgreSQL while the original may come back: relays continue by themselves.',
   },
   certificate: {
     means:

@@ -24,7 +24,7 @@ export interface Incident {
   /** What is read so many seconds after its begin, beside what is read of a healthy installation. */
   readonly figures: (second: number) => Partial<Figures>;
   readonly tells: readonly ToTell[];
-  /** Why no alert tells it, and where it is seen instead. */
+  /** Why no rule of figures tells it, and where it is seen instead. */
   readonly untold?: string;
 }
 

@@ -10,7 +10,7 @@ const untold = (
   { figures = () => ({}), seconds = 1, blind = false }: Partial<Incident> = {},
 ): Incident => ({ at, name, seconds, blind, figures, tells: [], untold: why });
 
-/** Incidents that no alert of relays tells, and may not tell. */
+/** Incidents that no figure shows, and of which no rule of figures may tell. */
 export const untoldIncidents: readonly Incident[] = [
   untold(
     '13:15:38',
@@ -28,7 +28,7 @@ export const untoldIncidents: readonly Incident[] = [
   untold(
     '13:44:20',
     '8b: PostgreSQL is away for 158 s',
-    `${unread}: Prometheus tells, by OutboxServerAway and OutboxNoRelay`,
+    `${unread}: each relay tells it by itself, without figures, and Prometheus by OutboxServerAway`,
     { seconds: 158, blind: true },
   ),
   untold(
@@ -40,7 +40,7 @@ export const untoldIncidents: readonly Incident[] = [
   untold(
     '13:33:12',
     '16: everything is away for 155 s, and relays start before PostgreSQL',
-    `${unread}: Prometheus tells, by OutboxNoRelay`,
+    `${unread}: relays tell by themselves, without figures, while they wait; before that Prometheus, by OutboxNoRelay`,
     { seconds: 155, blind: true },
   ),
   untold('13:36:00', '17: a token has leaked', `${act}, and 401 follows its replacement`),
