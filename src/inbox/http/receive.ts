@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished } from 'node:stream/promises';
 import { OutboxError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { answerRequest, type ReceiveWork, type RequestAnswer } from './answer-request.ts';
@@ -55,7 +56,8 @@ export function receiver<Tx extends Transaction>(
 }
 
 /**
- * {@link receive} for handlers of `node:http`, Express and the like. It resolves when the answer was handed over.
+ * {@link receive} for handlers of `node:http`, Express and the like. It resolves when the answer was handed over; before it
+ * rejects, it answers 500.
  *
  * @param request its body must not have been read: no `express.json()` before it
  */
@@ -83,25 +85,41 @@ async function answerNode<Tx extends Transaction>(
   settings: ReceiveSettings<Tx>,
   work: ReceiveWork<Tx>,
 ): Promise<void> {
-  if (request.readableDidRead) throw bodyRead();
+  const answering = request.readableDidRead ? Promise.reject(bodyRead()) : answerOf(request, settings, work);
+  let failure: { readonly error: unknown } | undefined;
+  const answer = await answering.catch((error: unknown): RequestAnswer => {
+    failure = { error };
+    return { status: 500, reason: 'The request cannot be received.' };
+  });
+  // The rest of the body is not read, so the connection cannot be reused.
+  if (!request.complete) response.setHeader('connection', 'close');
+  response.writeHead(answer.status, headersOf(answer));
+  const handedOver = finished(response).catch(() => undefined);
+  response.end(answer.reason);
+  if (failure === undefined) return;
+  // Whoever hears of it may close the connection, and the sender would wait for its own time limit.
+  await handedOver;
+  throw failure.error;
+}
+
+/** The answer to a request whose body nobody has read. */
+async function answerOf<Tx extends Transaction>(
+  request: IncomingMessage,
+  settings: ReceiveSettings<Tx>,
+  work: ReceiveWork<Tx>,
+): Promise<RequestAnswer> {
   const headers = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value] as const],
   );
   // An error here means that the client has disconnected; there is nothing left to do.
   request.on('error', () => undefined);
   // A refusal that leaves the body unread must still be answered.
-  const answer = await answerRequest(
-    { headers, body: request.iterator({ destroyOnReturn: false }) },
-    settings,
-    work,
-  ).catch((error: unknown) => {
-    if (request.destroyed && !request.complete) return { status: 400, reason: 'The body ended too early.' };
-    throw error;
-  });
-  // The rest of the body is not read, so the connection cannot be reused.
-  if (!request.complete) response.setHeader('connection', 'close');
-  response.writeHead(answer.status, headersOf(answer));
-  response.end(answer.reason);
+  return answerRequest({ headers, body: request.iterator({ destroyOnReturn: false }) }, settings, work).catch(
+    (error: unknown) => {
+      if (request.destroyed && !request.complete) return { status: 400, reason: 'The body ended too early.' };
+      throw error;
+    },
+  );
 }
 
 function headersOf({ reason, retryAfterS }: RequestAnswer): Record<string, string> {

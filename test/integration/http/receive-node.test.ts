@@ -122,3 +122,46 @@ test('a client that disconnects in the middle of its body breaks nothing', async
   expect(await effects(id)).toBe(1);
   expect(failures).toEqual([]);
 });
+
+test.each([
+  [
+    'whose body was read before',
+    {},
+    async (request: AsyncIterable<unknown>) => {
+      for await (const _ of request);
+    },
+    'OUTBOX_OPTION_INVALID',
+  ],
+  [
+    'whose secret cannot be read',
+    {
+      secret: () => {
+        throw Object.assign(new Error('the vault is sealed'), { code: 'SEALED' });
+      },
+    },
+    async () => undefined,
+    'SEALED',
+  ],
+])('a request %s is answered with 500, and then the call rejects', async (_, given, before, code) => {
+  const failures: unknown[] = [];
+  const address = await served((request, response) => {
+    before(request)
+      .then(() => receiveNode(request, response, optionsOf(given), effect))
+      .catch((error: unknown) => {
+        failures.push(error);
+        // As frameworks do with an answer that has begun.
+        request.socket.destroy();
+      });
+  });
+
+  const response = await fetch(address, {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': 'application/json' },
+    signal: AbortSignal.timeout(20_000),
+  });
+
+  expect([response.status, await response.text()]).toEqual([500, 'The request cannot be received.']);
+  await until(() => failures.length === 1);
+  expect(failures).toMatchObject([{ code }]);
+});
