@@ -7,6 +7,8 @@ const reserved = /^(?:ce_|outbox-|content-type$)/;
 
 /** @throws OutboxError `OUTBOX_HEADER_INVALID` naming the header */
 export function assertHeaders(headers: Readonly<Record<string, string>>): void {
+  if (!isPlain(headers))
+    throw new OutboxError('OUTBOX_HEADER_INVALID', 'The headers must be a plain object: names with strings.');
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[a-z0-9][a-z0-9_.-]{0,127}$/.test(name))
       throw refuse(name, 'has a name other than 1 to 128 of a-z, 0-9, "_", ".", "-"');
@@ -22,6 +24,13 @@ export function assertHeaders(headers: Readonly<Record<string, string>>): void {
       { details: { bytes } },
     );
   }
+}
+
+/** A `Map` or `Headers` has none of its entries as properties. The prototype may be that of another realm. */
+function isPlain(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false;
+  const prototype: unknown = Object.getPrototypeOf(given);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** jsonb is written with a space after each colon and comma. */

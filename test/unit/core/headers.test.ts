@@ -70,3 +70,21 @@ test('any input is allowed or refused with the one code', () => {
     }),
   );
 });
+
+test.each([
+  ['null', null],
+  ['a text', 'a'],
+  ['a list', [['a', 'b']]],
+  ['a Map', new Map([['a', 'b']])],
+  ['Headers', new Headers({ a: 'b' })],
+  ['search parameters', new URLSearchParams('a=b')],
+])('%s is refused, because it has no headers as properties', (_, headers) => {
+  expect(refusalOf(headers as unknown as Record<string, unknown>)).toMatchObject({
+    code: 'OUTBOX_HEADER_INVALID',
+    message: 'The headers must be a plain object: names with strings.',
+  });
+});
+
+test('an object without a prototype is plain', () => {
+  expect(refusalOf(Object.setPrototypeOf({ a: 'b' }, null) as Record<string, unknown>)).toBeUndefined();
+});
