@@ -2,6 +2,7 @@ import { type Logger, type Trouble, troublesTo } from '../config/logger.ts';
 import { causeIn } from '../core/cause.ts';
 import { OutboxError } from '../core/errors.ts';
 import { namedReasonOf } from '../core/reason.ts';
+import { remember } from '../core/remember.ts';
 import type { ConsumerEvent, ConsumerReport } from '../inbox/consumer-event.ts';
 import type { RelayEvent, RelayReport } from '../relay/report.ts';
 
@@ -248,8 +249,7 @@ function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (troubl
       return;
     }
     period.kinds += 1;
-    if (told.size >= maxKinds) told.clear();
-    told.set(kind, { at: now, more: 0 });
+    remember(told, kind, { at: now, more: 0 }, maxKinds);
     const more = (before?.more ?? 0) + period.more;
     period.more = 0;
     tell(more === 0 ? trouble : { ...trouble, facts: { ...trouble.facts, more } });

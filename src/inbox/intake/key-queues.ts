@@ -1,5 +1,6 @@
 import type { IncomingBatch } from '../../brokers/source.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { remember } from '../../core/remember.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { countQueue } from '../../store/inbox/key-queue.ts';
 import type { ConsumerContext } from '../consumer-context.ts';
@@ -16,7 +17,7 @@ interface Queue {
   room: number;
 }
 
-/** Keys that are remembered; beyond them all counts are reset and made again. */
+/** Keys that are remembered; beyond them the counts of those that began to queue first are made again. */
 const maxKeys = 10_000;
 const pauseMs = 1_000;
 
@@ -44,8 +45,8 @@ export class KeyQueues {
       queue.room -= 1;
       return;
     }
-    if (this.#queues.size >= maxKeys) this.#queues.clear();
-    this.#queues.set(name, { topic, key, room: Math.ceil(this.#context.rules.maxQueued / 10) - 1 });
+    const room = Math.ceil(this.#context.rules.maxQueued / 10) - 1;
+    remember(this.#queues, name, { topic, key, room }, maxKeys);
   }
 
   /** @returns the messages before the first one whose queue is full */

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
+import { remember } from '../../core/remember.ts';
 import { rest } from '../../core/rest.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { type BegunTry, returnTry } from '../../store/inbox/tries.ts';
@@ -18,7 +19,7 @@ const againMs = 1_000;
 const longestElsewhereMs = 4_000;
 /** The quick retries before it count as the first try. */
 const firstParkedTry = 2;
-/** Beyond this many keys all counts are reset. */
+/** Beyond this many keys those that failed longest ago begin again. */
 const maxKeys = 10_000;
 
 /** Gives back tries of parked messages that failed for reasons outside the message. */
@@ -68,8 +69,7 @@ export class UncountedTries<Tx extends Transaction> {
       this.#inARow.delete(keyId);
       return undefined;
     }
-    if (this.#inARow.size >= maxKeys) this.#inARow.clear();
-    this.#inARow.set(keyId, before + 1);
+    remember(this.#inARow, keyId, before + 1, maxKeys);
     const pauseMs = nextPauseMs(before);
     return elsewhere ? Math.min(pauseMs, longestElsewhereMs) : pauseMs;
   }
