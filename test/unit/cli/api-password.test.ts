@@ -19,7 +19,7 @@ function terminal() {
     input,
     shown,
     isRaw: () => raw,
-    type(text: string) {
+    type: (text: string): void => {
       if (!raw) shown.push(text);
       input.write(text);
     },
