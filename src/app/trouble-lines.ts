@@ -5,6 +5,7 @@ import { namedReasonOf } from '../core/reason.ts';
 import { remember } from '../core/remember.ts';
 import type { ConsumerEvent, ConsumerReport } from '../inbox/consumer-event.ts';
 import type { RelayEvent, RelayReport } from '../relay/report.ts';
+import { inWords, isConsumerTrouble, isRelayTrouble, type Told } from './trouble-words.ts';
 
 /** The same trouble is logged again after this time, with the number of occurrences in between. */
 const againMs = 5_000;
@@ -12,35 +13,6 @@ const againMs = 5_000;
 const maxKinds = 1_000;
 /** At most this many kinds per {@link againMs} of an event that is no change of state: each message may fail with a text of its own. */
 const maxKindsOfOne = 20;
-
-const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
-  'alert-began',
-  'alert-untold',
-  'archive-behind',
-  'attempt-failed',
-  'error',
-  'expired',
-  'failed',
-  'group-stalled',
-  'hold-began',
-  'lane-lost',
-  'messages-unconfirmed',
-  'receipt-unreadable',
-  'temporal-away',
-  'topic-waiting',
-  'waiting-for-server',
-]);
-
-/** Events that are no trouble, or whose trouble another event reports. */
-const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
-  'assigned',
-  'bulk-ended',
-  'duplicate',
-  'handled',
-  'ignored',
-  'partition-resumed',
-  'workflows-resumed',
-]);
 
 /** Events that need a person, whatever their error says. */
 const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
@@ -76,7 +48,7 @@ const passing: ReadonlySet<string> = new Set([
 export function relayTroubleLines(logger?: Logger | false): RelayReport {
   const tell = withoutRepeats(troublesTo(logger));
   return (event) => {
-    if (relayTroubles.has(event.type)) tell(troubleOf({ component: 'temporal-outbox relay' }, event));
+    if (isRelayTrouble(event)) tell(troubleOf({ component: 'temporal-outbox relay' }, event));
   };
 }
 
@@ -89,12 +61,11 @@ export function consumerTroubleLines(group: string, logger?: Logger | false): Co
   if (logger === false) return undefined;
   const tell = withoutRepeats(troublesTo(logger));
   return (event) => {
-    if (!consumerNews.has(event.type))
-      tell(troubleOf({ component: 'temporal-outbox consumer', group }, event));
+    if (isConsumerTrouble(event)) tell(troubleOf({ component: 'temporal-outbox consumer', group }, event));
   };
 }
 
-function troubleOf(from: Readonly<Record<string, string>>, event: RelayEvent | ConsumerEvent): Trouble {
+function troubleOf(from: Readonly<Record<string, string>>, event: Told): Trouble {
   const { type, ...fields } = event;
   const { error: thrown, ...others } = { error: undefined, ...fields };
   const error = thrown === undefined ? undefined : errorInWords(thrown);
@@ -132,56 +103,12 @@ function ownFrames(thrown: unknown): { readonly stack?: readonly string[] } {
 }
 
 /** What to do about troubles without an error that has a `next`. */
-function adviceFor(event: RelayEvent | ConsumerEvent): string | undefined {
+function adviceFor(event: Told): string | undefined {
   if (event.type === 'failed' && 'transport' in event)
     return `temporal-outbox show ${event.id}, then retry, edit or discard it; list --state failed shows all.`;
   return event.type === 'pool-small'
     ? `Give the consumer a client of its own, with new PrismaPg({ connectionString, max: ${event.needed} }), or lower its concurrency, keyConcurrency or parkedConcurrency.`
     : undefined;
-}
-
-function inWords(event: RelayEvent | ConsumerEvent): string {
-  switch (event.type) {
-    case 'alert-began':
-      return `alert ${event.rule}: ${event.text}`;
-    case 'alert-untold':
-      return `alerts could not be told by ${event.destination}`;
-    case 'waiting-for-server':
-      return `waits for ${event.server}${'address' in event ? ` at ${event.address}` : ''}${meanwhile(event)}`;
-    case 'temporal-away':
-      return 'delivers without Temporal until it is back';
-    case 'error':
-      return `${event.during} failed`;
-    case 'lane-lost':
-      return `lane ${event.topic}/${event.lane} is lost: another owner may have it`;
-    case 'address-resumed':
-      return `receives from ${event.address} again, which was paused since ${event.since.toISOString()}`;
-    case 'hold-began':
-      return `lane ${event.topic}/${event.lane} waits: ${event.hold.reason}`;
-    case 'attempt-failed':
-      return 'transport' in event ? `try ${event.attempt} of ${messageOf(event)} failed` : event.type;
-    case 'expired':
-      if ('maybePublished' in event && event.maybePublished)
-        return `${messageOf(event)} has expired; an earlier try may have published it`;
-      return `${messageOf(event)} has expired, and is not ${'lane' in event ? 'sent' : 'handled'}`;
-    case 'failed':
-      return 'transport' in event ? `${messageOf(event)} has failed for good` : event.type;
-    case 'group-stalled':
-      return `group ${event.group} of ${event.topic} has not moved since ${event.since.toISOString()}, and messages wait for it`;
-    case 'workflows-failing':
-      return 'Temporal runs no workflows, parked messages are tried by the consumers themselves';
-    default:
-      return event.type;
-  }
-}
-
-/** A relay that waits for Temporal delivers all the same. */
-function meanwhile({ server }: { readonly server: string }): string {
-  return server === 'Temporal' ? ', and delivers without it meanwhile' : '';
-}
-
-function messageOf({ id, topic }: { readonly id: string; readonly topic: string }): string {
-  return `message ${id} of ${topic}`;
 }
 
 function errorInWords(error: unknown): string {

@@ -167,6 +167,15 @@ export const watchingMutations: readonly Mutation[] = [
     test: 'test/unit/app/trouble-lines.test.ts',
   },
   {
+    name: 'line-of-a-try-without-its-place',
+    promise: oneSchema,
+    file: 'src/app/trouble-words.ts',
+    find: '`offset ${event.offset} of ${placeOf(event)}`',
+    replace: "'a message'",
+    test: 'test/unit/app/trouble-lines.test.ts',
+    title: 'a line of a consumer says of which message or place it is',
+  },
+  {
     name: 'alerts-of-one-reading-cut-at-twenty',
     promise: oneSchema,
     file: 'src/app/trouble-lines.ts',

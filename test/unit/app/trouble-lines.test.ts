@@ -31,15 +31,15 @@ test('a logger gets each problem of a consumer with its facts, and nothing that 
   report?.({ type: 'failed', id: 'm-3', reason: 'tries', error: undefined });
 
   const from = { component: 'temporal-outbox consumer', group: 'billing' };
-  const message = 'disconnected: Error: no broker';
+  const message = 'receives nothing, and connects again: Error: no broker';
   expect(told).toEqual([
     ['warn', { ...from, event: 'disconnected', retryInMs: 200, error: 'Error: no broker' }, message],
     [
       'warn',
       { ...from, event: 'parked', id: 'm-2', offset: '2', ...place, error: 'the bank is closed' },
-      'parked: the bank is closed',
+      'message m-2 of orders is parked: the bank is closed',
     ],
-    ['error', { ...from, event: 'failed', id: 'm-3', reason: 'tries' }, 'failed'],
+    ['error', { ...from, event: 'failed', id: 'm-3', reason: 'tries' }, 'message m-3 has failed for good'],
   ]);
 });
 
@@ -103,7 +103,8 @@ test('the same problem is logged once in five seconds, wherever and for whicheve
     const consumer = consumerTroubleLines('billing', logger);
     for (let n = 0; n < 100; n += 1) {
       relay({ type: 'error', during: 'look', error: new Error(`port ${n}`) });
-      consumer?.({ type: 'parked', id: crypto.randomUUID(), offset: String(n), error: 'closed', ...place });
+      const id = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+      consumer?.({ type: 'parked', id, offset: String(n), error: 'closed', ...place });
     }
     relay({ type: 'error', during: 'sweep', error: new Error('port 1') });
     const counted = { acknowledged: 1, exceptions: 0, transport: 'kafka', publishMs: 1 };
@@ -113,7 +114,7 @@ test('the same problem is logged once in five seconds, wherever and for whicheve
 
     expect(told.map(([, , message]) => message)).toEqual([
       'look failed: Error: port 0',
-      'parked: closed',
+      'message 00000000-0000-4000-8000-000000000000 of orders is parked: closed',
       'sweep failed: Error: port 1',
       'look failed: Error: port 1',
     ]);
@@ -175,7 +176,7 @@ test('a pool that is too small is logged with the setting to write', () => {
         needed: 15,
         next: expect.stringContaining('new PrismaPg({ connectionString, max: 15 })'),
       },
-      'pool-small',
+      'the pool has 10 connections, and 15 may be needed at once',
     ],
   ]);
 });
@@ -243,4 +244,21 @@ test('errors of a logger are ignored, false logs nothing, and anything else is r
   expect(() => relayTroubleLines({ warn: () => undefined } as unknown as Logger)).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'logger' } }),
   );
+});
+
+test('a line of a consumer says of which message or place it is', () => {
+  const { told, logger } = listening();
+  const report = consumerTroubleLines('billing', logger);
+  const error = 'closed';
+  report?.({ type: 'attempt-failed', attempt: 2, offset: '7', error, ...place });
+  report?.({ type: 'partition-paused', attempt: 3, offset: '7', error, retryInMs: 100, ...place });
+  report?.({ type: 'parked', id: 'm-1', offset: '7', error, ...place });
+  report?.({ type: 'failed', id: 'm-2', reason: 'tries', error });
+
+  expect(told.map(([, , message]) => message)).toEqual([
+    'try 2 of offset 7 of orders/0 failed: closed',
+    'orders/0 waits at offset 7, after try 3: closed',
+    'message m-1 of orders is parked: closed',
+    'message m-2 has failed for good: closed',
+  ]);
 });
