@@ -3,7 +3,11 @@ import ms, { type StringValue } from 'ms';
 /**
  * A duration: milliseconds as a number, or a string such as `'10s'`, `'15 minutes'`, `'30 days'`.
  *
- * Months are not a unit, because their length depends on the calendar.
+ * Months are not a unit, because their length depends on the calendar. The compiler checks strings that it can read; of one that it
+ * cannot, such as a variable of the environment, pass milliseconds.
+ *
+ * @example
+ * const after: Duration = Number(process.env.PAYMENT_TIMEOUT_MS ?? 900_000);
  */
 export type Duration = number | StringValue;
 
