@@ -16,6 +16,7 @@ import { readConnectionFacts } from '../../store/doctor/connections.ts';
 import { readChangeFacts, readLaneFacts, readMonths } from '../../store/doctor/lanes.ts';
 import { readOwnerFacts, readRoleFacts } from '../../store/doctor/privileges.ts';
 import { readServerClock, readServerFacts } from '../../store/doctor/server.ts';
+import { readUndelivered } from '../../store/doctor/undelivered.ts';
 import { readVacuumFacts } from '../../store/doctor/vacuum.ts';
 import { readInstallation } from '../../store/installation/installation.ts';
 import { readRelays } from '../../store/installation/relays.ts';
@@ -136,6 +137,7 @@ async function readDelivery(
     locks: await readLaneLocks(sql),
     relays: await readRelays(sql),
     lanes: await readLaneFacts(sql),
+    undelivered: await readUndelivered(sql),
     changes: await readChangeFacts(sql),
     stored: await readTopicPolicies(sql),
     twin: await readTwin(sql),

@@ -1,7 +1,16 @@
-import { counted, type DoctorCheck, fine, firstOf, problem, warning } from '../../core/diagnosis.ts';
+import {
+  counted,
+  type Diagnosis,
+  type DoctorCheck,
+  fine,
+  firstOf,
+  problem,
+  warning,
+} from '../../core/diagnosis.ts';
 import type { ArchiveFacts, LeafFacts } from '../../store/doctor/archive.ts';
 import type { ChangeFacts, LaneFacts, MonthFacts } from '../../store/doctor/lanes.ts';
 import { mending } from '../../store/doctor/mending.ts';
+import type { UndeliveredFacts } from '../../store/doctor/undelivered.ts';
 import type { RelayStatus } from '../../store/installation/relays.ts';
 import type { Twin } from '../../store/installation/twin.ts';
 import type { TopicPolicyRow } from '../../store/lane/topic-policies.ts';
@@ -13,6 +22,7 @@ export interface DoctorDelivery {
   readonly relays: readonly RelayStatus[];
   readonly lanes: readonly LaneFacts[];
   readonly locks: readonly LaneLock[];
+  readonly undelivered: readonly UndeliveredFacts[];
   readonly changes: readonly ChangeFacts[];
   readonly stored: readonly TopicPolicyRow[];
   readonly configured: readonly TopicPolicy[];
@@ -29,6 +39,9 @@ const changeMs = 60_000;
 /** Relays drop a month within minutes; one that is in use, at the next round. */
 const dropMs = 24 * 3_600_000;
 const mebibyte = 1024 * 1024;
+
+/** A relay takes a lane with work within seconds. */
+const undeliveredMs = 60_000;
 
 /** Rounds of the archive begin every five minutes, and some messages may have been changed meanwhile. */
 const archiveLateMs = 3_600_000;
@@ -83,6 +96,7 @@ export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
         : problem(`${said}, and none is running.`, 'temporal-outbox relay');
     },
   },
+  { check: 'undelivered', judge: judgeUndelivered },
   {
     check: 'lane locks',
     judge({ locks: [lock] }) {
@@ -171,6 +185,31 @@ export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
 
 function nameOf({ topic, lane }: { readonly topic: string; readonly lane: number }): string {
   return `${topic}/${lane}`;
+}
+
+/** Without a relay, and of locked lanes, other checks tell why. */
+function judgeUndelivered({ locks, relays, undelivered }: DoctorDelivery): Diagnosis {
+  const unannounced = undelivered.filter(({ lane }) => lane === null);
+  const [first] = unannounced;
+  if (first !== undefined)
+    return warning(
+      `No relay has announced ${firstOf(unannounced.map(({ topic }) => topic))}, of which a message has been due for ${inMinutes(first.oldestDueMs)}: nothing delivers it.`,
+      `Add it to \`topics\`, or withdraw its messages: temporal-outbox list --topic ${first.topic}`,
+    );
+  const explained = locks.length > 0 || !relays.some(({ alive }) => alive);
+  const late = undelivered.flatMap(({ lane, oldestDueMs, topic }) =>
+    explained || lane === null || oldestDueMs < undeliveredMs ? [] : [{ topic, lane, oldestDueMs }],
+  );
+  const [longest] = late;
+  if (longest === undefined) return fine('No due message is left without a relay.');
+  return warning(
+    `No relay drains ${firstOf(late.map(nameOf))}, of which a message has been due for ${inMinutes(longest.oldestDueMs)}.`,
+    `Add ${longest.topic} to \`topics\` of the relays; if it is there: temporal-outbox status`,
+  );
+}
+
+function inMinutes(ageMs: number): string {
+  return counted(Math.floor(ageMs / 60_000), 'minute');
 }
 
 function rateInWords(rate: TopicPolicy['rate']): string {

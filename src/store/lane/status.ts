@@ -70,7 +70,7 @@ export async function readStatus(sql: Sql, countingTo = countLimit): Promise<rea
        select l.topic, l.n as lane, l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, l.hold, outbox.lane_taken(l) as owned,
          l.untold_from is not null as untold,
          outbox.lane_workflow_id(l.topic, l.n) as workflow_id
-       from outbox.lane l
+       from outbox.lane l where exists (select from outbox.topic t where t.name = l.topic)
      ), pending as (
        select m.topic, m.lane, m.state, m.due_at, m.created_at
        from lanes l cross join lateral (${unpublished}
@@ -86,16 +86,16 @@ export async function readStatus(sql: Sql, countingTo = countLimit): Promise<rea
        union all
        select u.topic, null::integer, u.state, u.due_at, u.created_at from topics t cross join lateral (
          select * from outbox.message m where m.topic = t.topic and m.state = 'ready' order by m.lane, m.position limit $1) u
-       where t.topic is not null and not exists (select from outbox.lane l where l.topic = t.topic)
+       where t.topic is not null and not exists (select from outbox.topic a where a.name = t.topic)
      ), counted as (
-       select topic, lane,
+       select p.topic, case when t.name is not null then p.lane end as lane,
          count(*) filter (where state = 'ready')::integer as ready, count(*) filter (where state = 'blocked')::integer as blocked,
          count(*) filter (where state = 'retrying')::integer as retrying, count(*) filter (where state = 'waiting')::integer as waiting,
          count(*) filter (where state = 'failed')::integer as failed,
          bool_or(state = 'ready' or state in ('waiting', 'retrying') and due_at <= outbox.clock()) as due,
          extract(epoch from outbox.clock() - min(coalesce(due_at, created_at)) filter (where state in ('ready', 'blocked')
            or state in ('waiting', 'retrying') and due_at <= outbox.clock())) * 1000 as age
-       from pending group by topic, lane
+       from pending p left join outbox.topic t on t.name = p.topic group by 1, 2
      )
      select coalesce(l.topic, c.topic) as topic, coalesce(l.lane, c.lane) as lane, case when c.age is not null then greatest(c.age, 0)::float8 end as "oldestDueMs",
        coalesce(c.ready, 0) as ready, coalesce(c.blocked, 0) as blocked, coalesce(c.retrying, 0) as retrying,
