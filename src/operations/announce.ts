@@ -9,8 +9,14 @@ import {
 } from '../store/lane/topics.ts';
 import { continueLanesChange, type LanesChangeOptions, type TopicChangeAnswer } from './lanes.ts';
 
-/** A topic whose lanes are being changed, which is not delivered meanwhile, and why. */
-export type UnfinishedTopic = { readonly topic: string } & Extract<TopicChangeAnswer, { done: false }>;
+/**
+ * A topic whose lanes or partitions are being changed, which is not delivered meanwhile, and why. `operator`: only the command in `who`
+ * completes it.
+ */
+export type UnfinishedTopic = { readonly topic: string } & (
+  | Extract<TopicChangeAnswer, { done: false }>
+  | { readonly done: false; readonly waitingFor: 'operator'; readonly who: readonly string[] }
+);
 
 type Limits = Pick<LanesChangeOptions, 'timeout' | 'signal'>;
 
@@ -31,7 +37,8 @@ export async function announceTopics(
 /**
  * Completes changes of lanes. That of a new topic moves messages that were stored before its number of lanes was known: each goes
  * to the lane of its key, including those of transactions that were open when the topic was announced. That of an operator is
- * completed in the name of the operator, whose call may have been killed. Until then the topic is not delivered.
+ * completed in the name of the operator, whose call may have been killed. Until then the topic is not delivered. A change of partitions
+ * is left to its operator, who knows which groups have to pass all messages first.
  *
  * A change that fails holds up no other. Nothing runs any more when this ends.
  *
@@ -48,13 +55,19 @@ export async function completeChanges(
   const ended = await Promise.allSettled(
     changes.map(async (change) => ({
       topic: change.topic,
-      ...(await continueLanesChange(database, change, authorOf(change), limits)),
+      ...(change.kind === 'lanes'
+        ? await continueLanesChange(database, change, authorOf(change), limits)
+        : leftTo(change)),
     })),
   );
   for (const one of ended) if (one.status === 'rejected') failed(one.reason);
   return ended
     .flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     .filter((answer) => !answer.done);
+}
+
+function leftTo({ kind, topic, wanted }: OpenChange): Omit<UnfinishedTopic, 'topic'> {
+  return { done: false, waitingFor: 'operator', who: [`temporal-outbox ${kind} ${topic} ${wanted}`] };
 }
 
 function thrown(error: unknown): never {

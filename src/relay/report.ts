@@ -108,7 +108,10 @@ export type RelayEvent =
   /** Temporal did not start a workflow: until it is back, relays drain their lanes without it. Reported once per outage. */
   | { readonly type: 'temporal-away'; readonly error: unknown }
   | { readonly type: 'temporal-back'; readonly awayMs: number }
-  /** A topic that is new, or gets another number of lanes, is not delivered yet: it waits for these transactions, or for locked messages. */
+  /**
+   * A topic that is new, or gets another number of lanes or partitions, is not delivered yet: it waits for these transactions, for locked
+   * messages, or for the operator to repeat this command.
+   */
   | {
       readonly type: 'topic-waiting';
       readonly topic: string;

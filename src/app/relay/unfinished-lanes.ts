@@ -56,6 +56,7 @@ async function complete(
     }
     for (const topic of told.keys()) if (unfinished.every((one) => one.topic !== topic)) told.delete(topic);
     if (failures > 0) await rest(againAfterMs, signal);
-    else if (unfinished.length === 0) await rest(lookEveryMs, signal);
+    // One that is left to its operator was not waited for.
+    else if (unfinished.every(({ waitingFor }) => waitingFor === 'operator')) await rest(lookEveryMs, signal);
   }
 }

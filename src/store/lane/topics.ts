@@ -101,7 +101,7 @@ export async function readLanes(sql: Sql, topics: readonly string[]): Promise<re
   ]);
 }
 
-/** A change of lanes that whoever began it does not complete, or not alone. */
+/** A change that whoever began it does not complete, or not alone. */
 export interface OpenChange extends TopicChange {
   /** Who began it: {@link announcer}, or an operator. */
   readonly actor: string;
@@ -111,13 +111,13 @@ export interface OpenChange extends TopicChange {
 const operatorMs = 5_000;
 
 /**
- * Changes of lanes of these topics that are not complete: those that began with the announcement of a topic, and those that an
+ * Changes of these topics that are not complete: those that began with the announcement of a topic, and those that an
  * operator began more than five seconds ago, whose call may have been killed, or be waiting still.
  */
 export async function readOpenChanges(sql: Sql, topics: readonly string[]): Promise<readonly OpenChange[]> {
   return sql.query<OpenChange>(
     `select id, topic, kind, wanted, step, actor from outbox.topic_change
-     where topic = any($1) and kind = 'lanes'
+     where topic = any($1)
        and (actor = $2 or not outbox.lately(begun_at, $3)) order by topic`,
     [[...topics], announcer, operatorMs],
   );

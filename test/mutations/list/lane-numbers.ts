@@ -41,6 +41,15 @@ export const laneNumberMutations: readonly Mutation[] = [
     title: 'messages that join a lane behind its cursor are delivered',
   },
   {
+    name: 'killed-partitions-go-unreported',
+    promise: 'A relay completes a change of lanes that its operator abandons',
+    file: 'src/store/lane/topics.ts',
+    find: 'where topic = any($1)\n       and (actor',
+    replace: "where topic = any($1) and kind = 'lanes'\n       and (actor",
+    test: 'test/integration/lanes/partitions-abandoned.test.ts',
+    title: 'a relay reports a change of partitions whose command was killed, and what completes it',
+  },
+  {
     name: 'lane-change-reads-all-at-once',
     promise: 'A relay completes a change of lanes that its operator abandons',
     file: 'src/store/lane/lanes-walk.ts',
