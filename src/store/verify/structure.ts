@@ -2,7 +2,13 @@ import type { Sql } from '../database/database.ts';
 import { laneOfAnotherCluster } from '../installation/installation.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
-const triggers = ['message_transition', 'message_insert', 'message_freed'];
+const triggers = [
+  'message_transition',
+  'message_failure',
+  'message_due_by_expiry',
+  'message_insert',
+  'message_freed',
+];
 
 /** The indexes that uniqueness, order and speed depend on. */
 const indexes = [
@@ -14,9 +20,19 @@ const indexes = [
   'message_blocked',
   'freed_key_pkey',
   'message_failed',
+  'message_unnotified',
   'message_due',
   'message_untold',
+  'message_told',
+  'message_open_key',
   'message_waiting_ref',
+  'message_ref',
+  'message_overdue',
+  'message_unconfirmed',
+  'message_listed',
+  'message_supersedes',
+  'message_finished',
+  'message_expiring',
   'lane_pkey',
   'topic_pkey',
   'processed_pkey',
