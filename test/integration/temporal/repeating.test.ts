@@ -70,10 +70,11 @@ test('each time is one message although every activity is tried twice', async (c
   await stage.commit((tx) => schedule(tx, 'beat', ticks, { n: 1 }, { every: '1s' }));
 
   await until(() => [...tried.values()].filter((count) => count === 2).length >= 3, 60_000);
+  // On a busy machine a beat may come so late that it writes nothing: the next one catches up.
+  await until(async () => (await timesOf(stage, 'beat')).length >= 3, 60_000);
   await stage.commit((tx) => unschedule(tx, 'beat'));
 
   const times = await timesOf(stage, 'beat');
-  expect(times.length).toBeGreaterThanOrEqual(3);
   expect(new Set(times).size).toBe(times.length);
 });
 
