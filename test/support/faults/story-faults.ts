@@ -71,6 +71,7 @@ export function poisonForTheGroup(
       });
       await expect.poll(() => kept('parked')).toHaveLength(1);
       await database.query(`update outbox.parked set arrived_at = arrived_at - interval '2 hours'`);
+      await database.query(`update outbox.parked_key set parked_at = parked_at - interval '2 hours'`);
     },
     async end() {
       billing.refusing = false;
