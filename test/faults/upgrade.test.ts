@@ -45,7 +45,7 @@ test('I1 I3 I11 F24 F26: relays of two builds deliver concurrently after a compa
   const first = await stage.relayProcess({ buildId: 'build-1' });
   const load = startLoad(stage, orders, { perSecond: 300 });
   // Due when the old relay has surely ended, also on a busy machine.
-  const begun = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '40s' }));
+  const begun = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '75s' }));
   await until(
     async () => (await buildsOf(stage, begun.workflowId).catch(() => new Set())).has('build-1'),
     60_000,
