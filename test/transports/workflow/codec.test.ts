@@ -23,10 +23,22 @@ function encodedBy(encode: PayloadCodec['encode']): WorkflowTransport {
 }
 
 const messages = ['a', 'b'].map((id) => ({ ...outgoing(id), payload: JSON.stringify({ of: id }) }));
+/** As a codec that spares its server what holds nothing. */
+const unlessNull =
+  (encode: PayloadCodec['encode']): PayloadCodec['encode'] =>
+  (payloads) =>
+    payloads.every(({ data }) => Buffer.from(data ?? []).toString() === 'null')
+      ? Promise.resolve(payloads)
+      : encode(payloads);
 const away = Object.assign(new Error('connect ECONNREFUSED kms.test:443'), { code: 'ECONNREFUSED' });
 
 test.for<readonly [string, PayloadCodec['encode'], RegExp]>([
   ['whose server is away', () => Promise.reject(away), /data converter failed: connect ECONNREFUSED/],
+  [
+    'whose server is away, and is not asked for null,',
+    unlessNull(() => Promise.reject(away)),
+    /data converter failed: connect ECONNREFUSED/,
+  ],
   [
     'that never answers',
     () => new Promise(() => undefined),

@@ -6,6 +6,9 @@ import type { WorkflowMessage } from './workflow-options.ts';
 type DataConverter = Client['options']['loadedDataConverter'];
 type Payloads = Parameters<DataConverter['payloadCodecs'][number]['encode']>[0];
 
+/** Each message begins with a text, its id: a converter and codecs that can encode any message can encode this. */
+const probed = 'probe';
+
 /** Encodes by the data converter of the settings, whose codecs may call a server of their own. */
 export class Encoder {
   readonly #converter: DataConverter;
@@ -31,7 +34,7 @@ export class Encoder {
 
   /** Resolves if the codecs encode something. @throws EncodingFailure */
   async probe(): Promise<void> {
-    const plain = this.#converted([null]);
+    const plain = this.#converted([probed]);
     try {
       await this.#coded(plain);
     } catch (error) {
