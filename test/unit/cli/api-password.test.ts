@@ -29,7 +29,7 @@ function terminal() {
 test('a password that is typed at a terminal is not shown, can be corrected, and ends with Enter', async () => {
   const { input, isRaw, shown, type } = terminal();
   const end = written((output) => passwordCommand(output, input));
-  for (const key of 'correct horse batterx') type(key);
+  for (const key of 'wrong\u0015correct horse batterx') type(key);
   type('\u007fy\r');
   const { code, stdout } = await end;
 
@@ -40,10 +40,13 @@ test('a password that is typed at a terminal is not shown, can be corrected, and
   expect(isRaw(), 'the terminal is as before').toBe(false);
 });
 
-test('Ctrl-C ends it without a hash', async () => {
+test.each([
+  ['Ctrl-C', '\u0003'],
+  ['a key that types no character', '\u001b[D'],
+])('%s ends it without a hash', async (_key, pressed) => {
   const { input, isRaw, type } = terminal();
   const end = written((output) => passwordCommand(output, input));
-  type('correct horse battery\u0003');
+  type(`correct horse battery${pressed}`);
   await expect(end).rejects.toMatchObject({ code: 'OUTBOX_COMMAND_INVALID' });
   expect(isRaw()).toBe(false);
 });
