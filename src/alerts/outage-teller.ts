@@ -1,5 +1,7 @@
+import { pauseAfter } from '../core/pause-after.ts';
 import type { RelayReport } from '../relay/report.ts';
-import type { AlertNews, Firing } from '../store/alerts/alerts.ts';
+import { type AlertNews, type Firing, unknownForMs } from '../store/alerts/alerts.ts';
+import { longestRestMs } from '../store/alerts/destinations.ts';
 import type { Destination } from './destination.ts';
 import { firingOf } from './firing-rules.ts';
 import { messageOfNews } from './message.ts';
@@ -35,9 +37,8 @@ interface Outage {
   readonly told: Map<string, { readonly atMs: number; readonly over: boolean; readonly news: number }>;
 }
 
-const longestRestMs = 300_000;
-/** What was over for this time is no news. */
-const unknownForMs = 60 * 60_000;
+/** How long a destination rests after failures, as {@link longestRestMs} has it for all other alerts. */
+const rests = { first: 2_000, most: longestRestMs };
 
 /**
  * Tells of outages of the database, which cannot say who was told: each relay tells by itself what it sees, once when it begins,
@@ -109,8 +110,8 @@ export class OutageTeller {
 
   #tell(destination: Destination): void {
     const { name } = destination;
-    const rests = performance.now() < (this.#failed.get(name)?.restsUntilMs ?? 0);
-    if (rests || this.#telling.has(name) || this.#input.silenced()) return;
+    const resting = performance.now() < (this.#failed.get(name)?.restsUntilMs ?? 0);
+    if (resting || this.#telling.has(name) || this.#input.silenced()) return;
     const news = this.#outages.filter((outage) => this.#isNews(outage, name));
     if (news.length === 0) return;
     const telling = this.#send(destination, news).finally(() => this.#telling.delete(name));
@@ -127,7 +128,7 @@ export class OutageTeller {
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       const failures = (this.#failed.get(name)?.failures ?? 0) + 1;
-      const retryInMs = Math.min(longestRestMs, 1_000 * 2 ** Math.min(failures, 20));
+      const retryInMs = pauseAfter(failures, rests);
       this.#failed.set(name, { failures, restsUntilMs: performance.now() + retryInMs });
       report({ type: 'alert-untold', destination: name, failures, retryInMs, error });
       return;

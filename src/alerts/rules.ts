@@ -221,7 +221,7 @@ export const alertRules = {
       })),
     says: (figure, subject) =>
       `the clock of ${subject}, where a relay runs, is off the database's by ${figure}`,
-    next: (subject) => `temporal-outbox doctor # on ${nameIn(subject)}`,
+    next: (subject) => `temporal-outbox doctor # on ${wordIn(subject)}`,
   },
   serverAway: {
     measures: 'how long PostgreSQL, Temporal or a broker has not answered some relay',

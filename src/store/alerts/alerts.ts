@@ -104,7 +104,8 @@ export interface AlertNews extends Omit<Firing, 'figure' | 'lastsMs'> {
 
 /** News in one message; more are told in the next one. */
 const mostNews = 50;
-const unknownFor = `interval '1 hour'`;
+/** What has been over for so long is no news. */
+export const unknownForMs = 3_600_000;
 
 /** What a destination has not been told, of rules that are not silenced. What was over for an hour is no news. */
 export async function readNews(
@@ -115,7 +116,7 @@ export async function readNews(
     `select a.rule, a.subject, a.figure, a.text, a.next, a.since, a.over_at as "overAt", ${known} as known, a.news::text
      from outbox.alert a
      where coalesce((a.told ->> $1)::bigint, 0) < a.news
-       and (${known} or a.over_at is null or a.over_at > outbox.clock() - ${unknownFor})
+       and (${known} or a.over_at is null or a.over_at > outbox.clock() - ${unknownForMs} * interval '1 ms')
        and not exists (select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock())
      order by a.over_at is not null, a.since, a.rule, a.subject limit $2`,
     [destination, mostNews],

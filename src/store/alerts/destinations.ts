@@ -14,7 +14,7 @@ export interface AlertDestination {
 }
 
 /** How long a destination rests after many failures. */
-const longestRestMs = 300_000;
+export const longestRestMs = 300_000;
 
 /**
  * Takes a destination for one message, unless another relay has it, it rests after a failure, or it was told just now. A relay
