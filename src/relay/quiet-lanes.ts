@@ -12,11 +12,11 @@ export interface RunningSearch {
 }
 
 /**
- * The lanes of which this process knows that they have no work: a search has found none, and looks, which tell every message that
- * becomes ready in any lane, have told no news of them since.
+ * The lanes of which this process knows that they have no work: a search has found none, and neither looks nor sweeps have told news
+ * of them since. Looks tell every message that is stored as ready, and sweeps those that they release.
  *
- * A message that a search could not see is told by a look that ends after the search has begun. So news that comes while a search
- * runs counts against what that search finds.
+ * A message that a search could not see is told after the search has begun. So news that comes while a search runs counts against
+ * what that search finds.
  */
 export class QuietLanes {
   /** By name; those that were searched longest ago come first. */
@@ -44,7 +44,7 @@ export class QuietLanes {
     }
   }
 
-  /** A look has told news of these lanes. */
+  /** A look or a sweep has told news of these lanes. */
   heard(lanes: readonly Lane[]): void {
     for (const lane of lanes) {
       const name = laneName(lane);

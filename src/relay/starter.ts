@@ -65,8 +65,8 @@ export class Starter {
   }
 
   /**
-   * Takes the lanes that a look has found news in; `null`: it cannot know them, because a look was missed or the server was restarted.
-   * Every look must be passed on: lanes without work are searched again only after news.
+   * Takes the lanes that a look or a sweep has found news in; `null`: it cannot know them, because a look was missed or the server was
+   * restarted. Each must be passed on: lanes without work are searched again only after news.
    */
   heard(lanes: readonly Lane[] | null): void {
     if (lanes === null) this.#quiet.forget();

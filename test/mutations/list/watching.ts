@@ -42,6 +42,15 @@ export const watchingMutations: readonly Mutation[] = [
     title: 'after a restart of the server, which may assign transaction ids again, lanes wait for no turn',
   },
   {
+    name: 'swept-lane-stays-quiet',
+    promise: 'It recovers by itself (I13)',
+    file: 'src/relay/watcher.ts',
+    find: 'this.#input.starter.heard(lanes);',
+    replace: '',
+    test: 'test/unit/relay/watcher.test.ts',
+    title: 'a lane that a search has found quiet is searched at once when a message of it is swept',
+  },
+  {
     name: 'quiet-lanes-rely-on-looks',
     promise: 'It recovers by itself (I13)',
     file: 'src/relay/quiet-lanes.ts',

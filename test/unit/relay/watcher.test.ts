@@ -260,6 +260,25 @@ test('a lane that a search has found quiet is searched again after news of it, a
   expect(left()).toEqual([]);
 });
 
+test('a lane that a search has found quiet is searched at once when a message of it is swept', async () => {
+  const { watcher, database } = stage();
+  database.on(lanes, ([, , , , , names]) =>
+    names === null ? [] : [1, 2].map((lane) => ({ topic: 'orders', lane, quiet: true })),
+  );
+  const left = () => database.valuesOf(lanes).findLast(([, orphans]) => orphans === false)?.[6];
+  watcher.start();
+  await pass(1_000);
+  expect(left()).toEqual([2]);
+  let due = true;
+  database.on(look, () => [{ ...nothing, nextDueInMs: due ? 0 : null }]);
+  database.on(sweep, () => {
+    due = false;
+    return [{ released: 1, next: 'n', lanes: 'orders/2' }];
+  });
+  await pass(300);
+  expect(left()).toEqual([]);
+});
+
 test('after a restart of the server, whose looks may lack news, all drains look and every lane is searched again', async () => {
   const { watcher, database, drains } = stage();
   const claims = await drainHere(drains);
