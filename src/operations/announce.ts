@@ -7,6 +7,7 @@ import {
   type TopicPolicy,
   upsertTopics,
 } from '../store/lane/topics.ts';
+import { completingCommand } from './completing-command.ts';
 import { continueLanesChange, type LanesChangeOptions, type TopicChangeAnswer } from './lanes.ts';
 
 /**
@@ -66,8 +67,8 @@ export async function completeChanges(
     .filter((answer) => !answer.done);
 }
 
-function leftTo({ kind, topic, wanted }: OpenChange): Omit<UnfinishedTopic, 'topic'> {
-  return { done: false, waitingFor: 'operator', who: [`temporal-outbox ${kind} ${topic} ${wanted}`] };
+function leftTo(change: OpenChange): Omit<UnfinishedTopic, 'topic'> {
+  return { done: false, waitingFor: 'operator', who: [completingCommand(change)] };
 }
 
 function thrown(error: unknown): never {

@@ -15,7 +15,9 @@ import type { RelayStatus } from '../../store/installation/relays.ts';
 import type { Twin } from '../../store/installation/twin.ts';
 import type { TopicPolicyRow } from '../../store/lane/topic-policies.ts';
 import type { TopicPolicy } from '../../store/lane/topics.ts';
+import { completingCommand } from '../completing-command.ts';
 import type { LaneLock } from '../lane-locks.ts';
+import { ageInWords } from './vacuum-checks.ts';
 
 /** Relays, lanes and topics as the database knows them, and the topics of the configuration. */
 export interface DoctorDelivery {
@@ -129,7 +131,7 @@ export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
       if (open === undefined) return undefined;
       return warning(
         `A change of the ${open.kind} of ${open.topic} to ${open.wanted} is not complete; until then the topic is paused.`,
-        `temporal-outbox ${open.kind} ${open.topic} ${open.wanted}`,
+        completingCommand(open),
       );
     },
   },
@@ -193,7 +195,7 @@ function judgeUndelivered({ locks, relays, undelivered }: DoctorDelivery): Diagn
   const [first] = unannounced;
   if (first !== undefined)
     return warning(
-      `No relay has announced ${firstOf(unannounced.map(({ topic }) => topic))}, of which a message has been due for ${inMinutes(first.oldestDueMs)}: nothing delivers it.`,
+      `No relay has announced ${firstOf(unannounced.map(({ topic }) => topic))}, of which a message has been due for ${ageInWords(first.oldestDueMs)}: nothing delivers it.`,
       `Add it to \`topics\`, or withdraw its messages: temporal-outbox list --topic ${first.topic}`,
     );
   const explained = locks.length > 0 || !relays.some(({ alive }) => alive);
@@ -203,13 +205,9 @@ function judgeUndelivered({ locks, relays, undelivered }: DoctorDelivery): Diagn
   const [longest] = late;
   if (longest === undefined) return fine('No due message is left without a relay.');
   return warning(
-    `No relay drains ${firstOf(late.map(nameOf))}, of which a message has been due for ${inMinutes(longest.oldestDueMs)}.`,
+    `No relay drains ${firstOf(late.map(nameOf))}, of which a message has been due for ${ageInWords(longest.oldestDueMs)}.`,
     `Add ${longest.topic} to \`topics\` of the relays; if it is there: temporal-outbox status`,
   );
-}
-
-function inMinutes(ageMs: number): string {
-  return counted(Math.floor(ageMs / 60_000), 'minute');
 }
 
 function rateInWords(rate: TopicPolicy['rate']): string {

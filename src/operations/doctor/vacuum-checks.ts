@@ -36,7 +36,7 @@ function judgeTransactions({ seesOthers, transactions }: VacuumFacts, { transact
   if (oldest !== undefined) {
     const judge = oldest.openMs >= hourMs ? problem : warning;
     return judge(
-      `${nameOf(oldest)} has a transaction open for ${inWords(oldest.openMs)} (${oldest.state}). Until it ends, dead rows stay, and what commits beside it is not archived.`,
+      `${nameOf(oldest)} has a transaction open for ${ageInWords(oldest.openMs)} (${oldest.state}). Until it ends, dead rows stay, and what commits beside it is not archived.`,
       mending.end(oldest.pid),
     );
   }
@@ -57,7 +57,7 @@ function judgePrepared({ prepared }: VacuumFacts, { transactionMs }: VacuumLimit
   const [oldest] = old;
   if (oldest === undefined) return fine('None is forgotten.');
   return problem(
-    `${counted(old.length, 'prepared transaction')}, the oldest for ${inWords(oldest.openMs)}: its locks and dead rows stay until somebody ends it, even over a restart.`,
+    `${counted(old.length, 'prepared transaction')}, the oldest for ${ageInWords(oldest.openMs)}: its locks and dead rows stay until somebody ends it, even over a restart.`,
     mending.rollBack(oldest.id),
   );
 }
@@ -103,7 +103,7 @@ function judgeTables({ tables }: VacuumFacts, { deadRows }: VacuumLimits) {
   );
 }
 
-function inWords(ms: number): string {
+export function ageInWords(ms: number): string {
   if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
   return ms < 2 * hourMs ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / hourMs)} h`;
 }

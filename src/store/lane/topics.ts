@@ -107,18 +107,20 @@ export interface OpenChange extends TopicChange {
   readonly actor: string;
 }
 
-/** By then the call of an operator that has nothing to wait for has ended. */
-const operatorMs = 5_000;
+/** By then the call of an operator has ended: lanes wait for nothing at first, partitions for consumers, for a minute by default. */
+const operatorMs = { lanes: 5_000, partitions: 90_000 };
 
 /**
  * Changes of these topics that are not complete: those that began with the announcement of a topic, and those that an
- * operator began more than five seconds ago, whose call may have been killed, or be waiting still.
+ * operator began more than five seconds ago, or a minute and a half for partitions, whose call may have been killed, or be waiting
+ * still.
  */
 export async function readOpenChanges(sql: Sql, topics: readonly string[]): Promise<readonly OpenChange[]> {
   return sql.query<OpenChange>(
     `select id, topic, kind, wanted, step, actor from outbox.topic_change
      where topic = any($1)
-       and (actor = $2 or not outbox.lately(begun_at, $3)) order by topic`,
-    [[...topics], announcer, operatorMs],
+       and (actor = $2 or not outbox.lately(begun_at, case kind when 'lanes' then $3::integer else $4::integer end))
+     order by topic`,
+    [[...topics], announcer, operatorMs.lanes, operatorMs.partitions],
   );
 }

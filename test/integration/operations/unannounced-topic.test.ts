@@ -5,6 +5,7 @@ import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { writeRelay } from '../../../src/store/installation/relays.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, operatorAt } from '../../support/fixtures/operator.ts';
+import { quietRelay } from '../../support/fixtures/quiet-figures.ts';
 import { written } from '../../support/fixtures/written.ts';
 
 test.for([
@@ -20,8 +21,7 @@ test.for([
     onTestFinished(() => operator.close());
     await database.query('delete from outbox.lane');
     await database.query('delete from outbox.topic');
-    const relay = { id: randomUUID(), host: 'here', pid: 4711, servers: [], lags: [], clockOffsetMs: 0 };
-    await writeRelay(database, relay);
+    await writeRelay(database, { ...quietRelay, id: randomUUID() });
     await fixture.send('withdrawn');
     await fixture.send('left', when);
     await database.query(

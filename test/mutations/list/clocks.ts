@@ -101,8 +101,9 @@ export const clockMutations: readonly Mutation[] = [
     name: 'change-waits-for-an-earlier-clock',
     promise,
     file: 'src/store/lane/topics.ts',
-    find: 'not outbox.lately(begun_at, $3)',
-    replace: "begun_at < clock_timestamp() - $3 * interval '1 ms'",
+    find: "not outbox.lately(begun_at, case kind when 'lanes' then $3::integer else $4::integer end)",
+    replace:
+      "begun_at < clock_timestamp() - case kind when 'lanes' then $3::integer else $4::integer end * interval '1 ms'",
     test: 'test/integration/lanes/announced.test.ts',
     title: 'a change that its operator has left is completed although the clock was set back by an hour',
   },

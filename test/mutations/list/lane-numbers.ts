@@ -17,8 +17,9 @@ export const laneNumberMutations: readonly Mutation[] = [
     name: 'changes-of-operators-left-alone',
     promise: 'A relay completes a change of lanes that its operator abandons',
     file: 'src/store/lane/topics.ts',
-    find: 'not outbox.lately(begun_at, $3)',
-    replace: 'not outbox.lately(begun_at, $3::float8 * 1000)',
+    find: "not outbox.lately(begun_at, case kind when 'lanes' then $3::integer else $4::integer end)",
+    replace:
+      "not outbox.lately(begun_at, case kind when 'lanes' then $3::integer * 1000 else $4::integer end)",
     test: 'test/integration/lanes/abandoned.test.ts',
     title:
       'a change of lanes abandoned by its operator is completed by a running relay, in the name of the operator',
