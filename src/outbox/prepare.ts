@@ -137,7 +137,7 @@ async function validated(
   try {
     return await schema['~standard'].validate(json);
   } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause;
+    if (!(cause instanceof RangeError && /call stack/.test(cause.message))) throw cause;
     throw new OutboxError(
       'OUTBOX_PAYLOAD_INVALID',
       `The schema of the topic "${name}" cannot check the payload: ${cause.message}.`,

@@ -108,6 +108,14 @@ test.each([
   });
 });
 
+test('an error of a schema itself, which is no matter of depth, comes unchanged', async () => {
+  const wrong = topic(
+    'wrong',
+    z.json().refine(() => new Date(Number.NaN).toISOString()),
+  );
+  await expect(prepare(wrong, 1, {})).rejects.toThrow(new RangeError('Invalid time value'));
+});
+
 test.each([['2030-01-01'], [1_893_456_000_000], [new Date('x')], [null]])('%s is not a valid time', (at) => {
   expect(() => dueOf({ at: at as never }, dayMs)).toThrow(
     expect.objectContaining({
