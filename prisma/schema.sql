@@ -746,7 +746,7 @@ create table outbox.topic_change (
   running text[],
   prepared text[],
   walks integer not null default 0,
-  place text,
+  cursor text,
   skipped uuid[] not null default ARRAY[]::uuid[],
   actor text not null,
   begun_at timestamp with time zone not null default now()
@@ -2568,7 +2568,7 @@ begin
   if row_ctid is null then
     update outbox.lane l
     set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
-    alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+      alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
       and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)
     returning l.ctid into row_ctid;

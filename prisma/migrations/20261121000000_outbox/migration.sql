@@ -268,9 +268,9 @@ create table outbox.topic_change (
   -- asked yet.
   running  text[],
   prepared text[],
-  -- How far its messages have been looked through: complete walks, the place of the next page, and those that somebody held.
+  -- How far its messages have been looked through: complete walks, the cursor of the next one, and those that somebody held.
   walks    integer not null default 0,
-  place    text,
+  cursor   text,
   skipped  uuid[] not null default array[]::uuid[],
   actor    text not null,
   begun_at timestamptz not null default now()
@@ -853,8 +853,8 @@ as $$
 $$;
 
 -- True unless the lane has passed more than this: then it comes from a copy of an earlier settle of its owner, which the network has
--- delivered late. What was claimed later is passed up to a higher position, or by a later snapshot: of two snapshots of one server the later
--- one has the higher limits or, with the same ones, fewer running transactions.
+-- delivered late. What was claimed later is passed up to a higher position, or by a later snapshot: of two snapshots of one server the
+-- later one has the higher limits or, with the same ones, fewer running transactions.
 create function outbox.lane_may_pass(
   l outbox.lane, p_cursor bigint, p_snapshot pg_snapshot, p_late_cursor bigint, p_late_snapshot pg_snapshot
 ) returns boolean language sql stable
@@ -2130,7 +2130,7 @@ begin
   if row_ctid is null then
     update outbox.lane l
     set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
-    alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+      alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
       and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)
     returning l.ctid into row_ctid;

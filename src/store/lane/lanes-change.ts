@@ -59,7 +59,7 @@ export async function beginChange(
          running = case when c.wanted = excluded.wanted then c.running end,
          prepared = case when c.wanted = excluded.wanted then c.prepared end,
          walks = case when c.wanted = excluded.wanted then c.walks else 0 end,
-         place = case when c.wanted = excluded.wanted then c.place end,
+         cursor = case when c.wanted = excluded.wanted then c.cursor end,
          skipped = case when c.wanted = excluded.wanted then c.skipped else '{}' end,
          begun_at = case when c.wanted = excluded.wanted then c.begun_at else excluded.begun_at end
        where c.kind = excluded.kind

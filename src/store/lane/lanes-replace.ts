@@ -10,7 +10,7 @@ interface Progress {
   /** Walks that are complete. */
   readonly walks: number;
   /** Where the next page begins; `null`: at the beginning of its walk. */
-  readonly place: string | null;
+  readonly cursor: string | null;
   readonly skipped: readonly string[];
 }
 
@@ -18,7 +18,7 @@ interface PageAnswer {
   readonly moved: number;
   readonly wrong: number;
   readonly skipped: readonly string[];
-  readonly place: string | null;
+  readonly cursor: string | null;
 }
 
 /** What one transaction has done. `end`: nothing is left to be done now. */
@@ -31,8 +31,8 @@ interface Step {
  * Moves every unpublished message of a paused topic to the lane of its key, page by page. Positions stay, and with them the order
  * of every key.
  *
- * Nobody stores by the old number any more, so each message is read once: the change notes how far it has come, and the next call
- * goes on there. Locked messages are noted, and asked for again at the end.
+ * Nobody stores by the old number any more, so no walk begins again: the change notes how far it has come, and the next call goes on
+ * there. Late messages are read once for each part of them that is moved. Locked messages are noted, and asked for again at the end.
  *
  * @param goesOn asked between pages @defaultValue yes
  * @returns how many were moved
@@ -87,7 +87,7 @@ function inOne(
 
 async function progressOf(sql: Sql, { id }: TopicChange): Promise<Progress> {
   const [progress] = await sql.query<Progress>(
-    'select walks, place, skipped from outbox.topic_change where id = $1',
+    'select walks, cursor, skipped from outbox.topic_change where id = $1',
     [id],
   );
   if (progress === undefined) throw new Error('A change that is held has lost its row.');
@@ -100,16 +100,16 @@ async function movePage(
   progress: Progress,
   { text, values, most }: LanesWalk,
 ): Promise<Step> {
-  const [page] = await sql.query<PageAnswer>(text, [topic, wanted, progress.place, ...values]);
+  const [page] = await sql.query<PageAnswer>(text, [topic, wanted, progress.cursor, ...values]);
   if (page === undefined) throw new Error('A page of a change of lanes answers one row.');
-  const { moved, wrong, place } = page;
+  const { moved, wrong, cursor } = page;
   // It may have more of them.
   if (wrong === most) return { moved, end: moved === 0 };
   const skipped = [...progress.skipped, ...page.skipped];
   if (skipped.length > mostSkipped) return { moved, end: true };
   await sql.query(
-    'update outbox.topic_change set walks = $2, place = $3, skipped = $4::uuid[] where id = $1',
-    [id, place === null ? progress.walks + 1 : progress.walks, place, skipped],
+    'update outbox.topic_change set walks = $2, cursor = $3, skipped = $4::uuid[] where id = $1',
+    [id, cursor === null ? progress.walks + 1 : progress.walks, cursor, skipped],
   );
   return { moved, end: false };
 }

@@ -2,7 +2,7 @@ import type { State } from '../../core/transitions.ts';
 
 /** One walk over messages that may be in a wrong lane, page by page. */
 export interface LanesWalk {
-  /** Moves one page; after topic, number of lanes, and the place where the page begins come {@link LanesWalk.values}. */
+  /** Moves one page; after topic, number of lanes, and the cursor of the walk come {@link LanesWalk.values}. */
   readonly text: string;
   readonly values: readonly number[];
   /** The most messages that one page moves. */
@@ -45,7 +45,7 @@ const move = (table: Table, ids: string): string => `
 
 interface Page {
   readonly table: Table;
-  /** What the walk orders by, and the type of its places. */
+  /** What the walk orders by, and the type of its cursor. */
   readonly by: 'position' | 'xid';
   /** What it walks over: the beginning of an index. */
   readonly scope: string;
@@ -55,8 +55,8 @@ interface Page {
 }
 
 /**
- * Reads one page, which ends at the place of its last row, and moves what is in a wrong lane. However many rows are in their right
- * lane, it reads no more than its rows, or those of one transaction. `place`: of the next page; null: this was the last one.
+ * Reads one page, and moves what is in a wrong lane. However many rows are in their right
+ * lane, it reads no more than its rows, or those of one transaction. `cursor`: the last row that it read; null: this was the last page.
  */
 const page = ({ table, by, scope, lives, most }: Page): string => {
   const from = `from ${table} m where m.topic = $1 and ${scope}
@@ -69,7 +69,7 @@ const page = ({ table, by, scope, lives, most }: Page): string => {
   ), ${move(table, 'select w.id from wrong w')}
   select (select count(*)::integer from moved) as moved, (select count(*)::integer from wrong) as wrong,
     array(select w.id from wrong w except select d.id from moved d) as skipped,
-    (select e.at::text from edge e where e.rows = ${pageRows}) as place`;
+    (select e.at::text from edge e where e.rows = ${pageRows}) as cursor`;
 };
 
 /**
