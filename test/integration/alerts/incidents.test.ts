@@ -55,7 +55,7 @@ const wantedOf = (those: readonly Incident[]): readonly string[] =>
 const toldOf = (told: readonly Told[]): readonly string[] =>
   told.map((one) => `${one.state} ${named(one)}`).toSorted();
 
-test('each of the incidents is told by an alert, or it is said why not and where it is seen', () => {
+test('the table has all 24 incidents, each with its alerts or the reason why there is none', () => {
   const numbers = new Set(incidents.map(({ name }) => Number.parseInt(name, 10)));
   expect([...numbers]).toEqual(Array.from({ length: 24 }, (_one, n) => n + 1));
   expect(incidents.filter(({ tells, untold }) => (tells.length === 0) === (untold === undefined))).toEqual(
