@@ -1,4 +1,5 @@
 import type { Partition } from '../brokers/source.ts';
+import { counted } from '../core/diagnosis.ts';
 import type { ConsumerEvent, Position } from '../inbox/consumer-event.ts';
 import type { RelayEvent } from '../relay/report.ts';
 
@@ -52,7 +53,7 @@ export function inWords(event: Told): string {
     case 'alert-untold':
       return `alerts could not be told by ${event.destination}`;
     case 'archive-behind':
-      return `the archive does not keep up: it moved ${event.count} messages, and more wait`;
+      return `the archive does not keep up: it moved ${counted(event.count, 'message')}, and more wait`;
     case 'waiting-for-server':
       return `waits for ${event.server}${'address' in event ? ` at ${event.address}` : ''}${meanwhile(event)}`;
     case 'temporal-away':
@@ -74,7 +75,7 @@ export function inWords(event: Told): string {
     case 'group-stalled':
       return `group ${event.group} of ${event.topic} has not moved since ${event.since.toISOString()}, and messages wait for it`;
     case 'messages-unconfirmed':
-      return `${event.count} messages of ${event.topic} have failed: their group sent no receipt`;
+      return `${counted(event.count, 'message')} of ${event.topic} failed: no receipt of the group came`;
     case 'receipt-unreadable':
       return `a receipt could not be read: ${event.reason}`;
     case 'topic-waiting':
@@ -88,7 +89,7 @@ export function inWords(event: Told): string {
 function ofConsumer(event: Exclude<ConsumerTrouble, { readonly type: RelayTrouble['type'] }>): string {
   switch (event.type) {
     case 'address-paused':
-      return `pauses ${event.address}: ${event.failedKeys} of ${event.keys} keys fail`;
+      return `pauses ${event.address}: ${event.failedKeys} of ${counted(event.keys, 'key')} fail`;
     case 'address-resumed':
       return `receives from ${event.address} again, which was paused since ${event.since.toISOString()}`;
     case 'bulk-failing':
@@ -114,7 +115,7 @@ function ofConsumer(event: Exclude<ConsumerTrouble, { readonly type: RelayTroubl
     case 'promise-missing':
       return `the handler of ${event.topic} returned no promise`;
     case 'receipts-unsent':
-      return `${event.waiting} receipts could not be sent`;
+      return `${counted(event.waiting, 'receipt')} could not be sent`;
     case 'window-failing':
       return 'expired processed ids could not be dropped';
     case 'workflows-failing':

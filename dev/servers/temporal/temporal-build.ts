@@ -40,7 +40,7 @@ export class GoProgress {
     const [, name] = /^# (\S+)$/.exec(line) ?? [];
     if (name !== undefined) this.#left.add(name);
     this.#total = this.#left.size;
-    return `${this.#fetched} modules fetched`;
+    return `modules fetched: ${this.#fetched}`;
   }
 
   /** Takes a line of what Go does: it names each package that it begins to compile. */

@@ -31,7 +31,7 @@ test('pino gets the facts of a problem as fields of its line, with its own level
       event: 'messages-unconfirmed',
       topic: 'orders',
       count: 2,
-      msg: '2 messages of orders have failed: their group sent no receipt',
+      msg: '2 messages of orders failed: no receipt of the group came',
     },
   ]);
 });

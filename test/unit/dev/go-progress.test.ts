@@ -24,7 +24,7 @@ function planned() {
 
 test('a build says how many modules it has fetched, and then the share of the packages to compile that it has compiled', () => {
   const { progress, said } = planned();
-  expect([...new Set(said)]).toEqual(['1 modules fetched', '2 modules fetched']);
+  expect([...new Set(said)]).toEqual(['modules fetched: 1', 'modules fetched: 2']);
 
   expect(['internal/cpu', 'runtime', 'net', 'main'].map((line) => progress.built(line))).toEqual([
     '0 %: 0 of 4 packages',
