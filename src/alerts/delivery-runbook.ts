@@ -9,7 +9,7 @@ export const deliveryRunbook = {
       { seen: 'its lanes are on hold', todo: 'See [hold](#hold).' },
       {
         seen: '`locked by pid …`',
-        todo: 'Look what that transaction is, then end it: `select pg_terminate_backend(<pid>)`.',
+        todo: 'Find out what that transaction is, then end it: `select pg_terminate_backend(<pid>)`.',
       },
       { seen: 'it is paused', todo: '`temporal-outbox resume <topic>`, if who paused it agrees.' },
       { seen: '`no relay runs`', todo: 'Start the relays, and read the end of their logs.' },
@@ -103,7 +103,7 @@ export const deliveryRunbook = {
     means:
       'A broker, an address or a topic there cannot be used, so its lanes wait. No try is spent; they continue a second after it is back.',
     causes: [
-      { seen: '`ECONNREFUSED`, no answer', todo: 'Restore the broker. Nothing else is to be done.' },
+      { seen: '`ECONNREFUSED`, no answer', todo: 'Restore the broker. There is nothing else to do.' },
       {
         seen: '`It has no topic …`',
         todo: 'Create the topic; `temporal-outbox doctor` has the command. If somebody deleted it, ask who before you go on.',

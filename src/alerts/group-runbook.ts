@@ -62,7 +62,7 @@ export const groupRunbook = {
     causes: [
       {
         seen: 'the error names a host or a refused connection',
-        todo: 'Restore that dependency. Nothing else is to be done.',
+        todo: 'Restore that dependency. There is nothing else to do.',
       },
       { seen: 'an error of code since a deployment', todo: 'Roll back the consumer.' },
     ],

@@ -30,7 +30,7 @@ export const serverRunbook = {
         todo: 'Start its time service (`chronyc tracking`, `timedatectl`), and let it step the clock.',
       },
       {
-        seen: 'all hosts by the same time',
+        seen: 'all hosts by the same amount',
         todo: 'It is the clock of PostgreSQL: correct that one, slowly.',
       },
     ],

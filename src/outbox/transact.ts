@@ -25,8 +25,9 @@ export interface TransactionRunner<Tx, Options = unknown> {
  *
  * @param prisma the client, extended or not, or a pool wrapped by `clientOf`
  * @param options passed to `$transaction`: isolation level, timeouts
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for what is no client; `OUTBOX_CLIENT_UNFIT` for one of another database; `OUTBOX_NOT_IN_TRANSACTION`, before `work` is called, for a
- * client whose extension runs each statement in a transaction of its own; whatever `$transaction` and `work` throw; a wake-up never fails
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for what is no client; `OUTBOX_CLIENT_UNFIT` for one of another database;
+ * `OUTBOX_NOT_IN_TRANSACTION`, before `work` is called, for a client whose extension runs each statement in a transaction of its own;
+ * whatever `$transaction` and `work` throw; a wake-up never fails
  */
 export async function transaction<Tx, Result, Options>(
   prisma: TransactionRunner<Tx, Options>,

@@ -221,7 +221,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   );
 }
 
-/** Has metrics and alerts know whether the database answers. */
+/** Tells metrics and alerts whether the database answers. */
 function watchFor(
   { alerts, database, measures }: Pick<DeliverInput, 'alerts' | 'database' | 'measures'>,
   running: Running,

@@ -7,10 +7,13 @@ import type { Database } from '../../store/database/database.ts';
 const tellAfterMs = 5_000;
 const tellEveryMs = 60_000;
 const againAfterMs = 1_000;
-/** Between looks for changes of lanes: operators may begin one at any time. */
+/** Between looks for changes: operators may begin one at any time. */
 const lookEveryMs = 5_000;
 
-/** Completes changes of lanes in the background, those of new topics and those that operators left unfinished, until it is stopped. */
+/**
+ * Completes changes of lanes in the background, those of new topics and those that operators left unfinished, until it is stopped.
+ * Changes of partitions that operators left it reports.
+ */
 export function completeInBackground(
   database: Database,
   topics: readonly string[],

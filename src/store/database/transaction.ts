@@ -52,8 +52,8 @@ export function fromQuery(
 /**
  * The store's view of a transaction. Its queries reject with `OUTBOX_MIGRATION_MISSING` where the schema of the outbox is missing.
  *
- * @throws OutboxError `OUTBOX_CLIENT_UNFIT` for a client of another database; `OUTBOX_NOT_IN_TRANSACTION` for a root client; with `fromQuery` and no open transaction the first
- * query rejects with it
+ * @throws OutboxError `OUTBOX_CLIENT_UNFIT` for a client of another database; `OUTBOX_NOT_IN_TRANSACTION` for a root client; with
+ * `fromQuery` and no open transaction the first query rejects with it
  */
 export function sqlOf(tx: Transaction): Sql {
   const candidate: { readonly $connect?: unknown; readonly $queryRawUnsafe?: unknown } | null | undefined =

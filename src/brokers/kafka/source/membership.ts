@@ -67,7 +67,8 @@ export class Membership {
     });
     this.#consumer.on('consumer.group_join', ({ payload }) => {
       const assigned = partitionsOf(payload.memberAssignment);
-      // Messages wait for it, so that it never moves an offset back. But the oldest one comes first without it, too.
+      // Messages wait for the commit, so that it never moves an offset back. Where it fails, a group that begins with the oldest message
+      // loses nothing: its lag stays unknown until it has handled one.
       const beginning = this.#begin(assigned);
       const begun = subscription.fromBeginning ? beginning.catch(() => undefined) : beginning;
       this.#begun = begun;
