@@ -1,15 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import type { Incident, ToTell } from '../../support/night/incident.ts';
-import { incidents } from '../../support/night/incidents.ts';
-import {
-  beginNight,
-  everySeconds,
-  gapSeconds,
-  play,
-  secondOf,
-  type Told,
-} from '../../support/night/night.ts';
+import { beginHour, everySeconds, gapSeconds, play, secondOf, type Told } from './hour/hour.ts';
+import type { Incident, ToTell } from './hour/incident.ts';
+import { incidents } from './hour/incidents.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
@@ -20,7 +13,7 @@ let lanes: LaneFixture;
 
 beforeAll(async () => {
   lanes = await laneFixture();
-  await beginNight(lanes);
+  await beginHour(lanes);
 });
 afterAll(() => lanes.drop());
 

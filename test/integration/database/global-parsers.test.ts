@@ -1,14 +1,10 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
-import { z } from 'zod';
-import { consumer } from '../../../src/consumer.ts';
-import { clientOf, send, topic } from '../../../src/index.ts';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { send } from '../../../src/index.ts';
 import { operations } from '../../../src/operations.ts';
-import { startRelay } from '../../../src/relay.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
-import { memoryBroker } from '../../../src/testing.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
-import { quietTemporal } from '../../support/fixtures/stage.ts';
+import { parkingOnce } from '../../support/fixtures/parking-once.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -75,43 +71,13 @@ test('what an application makes of types in its whole process changes nothing in
   });
 });
 
-const orders = topic('orders', z.object({ n: z.number() }));
-
-test('beside an application that sets parsers of pg for its process, messages are delivered, parked, tried again and told', async ({
-  onTestFinished,
-}) => {
-  quietTemporal();
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
-  const pool = new pg.Pool({ connectionString: made.url, max: 20 });
-  onTestFinished(() => pool.end());
-  const broker = memoryBroker();
-  const config = {
-    database: { url: made.url },
-    temporal: { address: inject('temporalAddress') },
-    topics: [orders],
-    transports: { kafka: broker },
-  };
-  const tried: string[] = [];
-  const consuming = await consumer(clientOf(pool), {
-    config,
-    group: 'tests',
-    retry: ['10s'],
-    quickRetries: [],
-  })
-    .on(orders, async (_tx, { payload: { n }, attempt }) => {
-      tried.push(`${n}/${attempt}`);
-      if (n === 2 && attempt === 1) throw new Error('later');
-    })
-    .start();
-  onTestFinished(() => consuming.stop());
-  const relay = startRelay(config, { logger: false });
-  onTestFinished(() => relay.stop());
+test('beside an application that sets parsers of pg for its process, messages are delivered, parked, tried again and told', async (context) => {
+  const { broker, client, config, consuming, orders, relay, tried } = await parkingOnce(context);
   await relay.ready;
   const operator = operations(config);
-  onTestFinished(() => operator.close());
+  context.onTestFinished(() => operator.close());
 
-  const later = await clientOf(pool).$transaction(async (tx) => {
+  const later = await client.$transaction(async (tx) => {
     for (const n of [1, 2, 3]) await send(tx, orders, { n });
     return send(tx, orders, { n: 4 }, { after: '1h', ref: 'later' });
   });

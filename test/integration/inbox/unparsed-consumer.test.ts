@@ -1,55 +1,15 @@
-import pg from 'pg';
-import { expect, inject, test, vi } from 'vitest';
-import { z } from 'zod';
-import { consumer, once } from '../../../src/consumer.ts';
-import {
-  cancel,
-  clientOf,
-  reschedule,
-  schedule,
-  send,
-  sendBatch,
-  topic,
-  unschedule,
-} from '../../../src/index.ts';
-import { startRelay } from '../../../src/relay.ts';
-import { memoryBroker } from '../../../src/testing.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
-import { quietTemporal } from '../../support/fixtures/stage.ts';
+import { expect, test, vi } from 'vitest';
+import { once } from '../../../src/consumer.ts';
+import { cancel, reschedule, schedule, send, sendBatch, unschedule } from '../../../src/index.ts';
+import { parkingOnce } from '../../support/fixtures/parking-once.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 // Workers start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
-const orders = topic('orders', z.object({ n: z.number() }));
-
-test('through a client that leaves every value as text, messages are sent, changed, handled once, parked and tried again', async ({
-  onTestFinished,
-}) => {
-  quietTemporal();
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
+test('through a client that leaves every value as text, messages are sent, changed, handled once, parked and tried again', async (context) => {
   const types = { getTypeParser: () => (text: unknown) => text };
-  const pool = new pg.Pool({ connectionString: made.url, types, max: 20 });
-  onTestFinished(() => pool.end());
-  const client = clientOf(pool);
-  const broker = memoryBroker();
-  const config = {
-    database: { url: made.url },
-    temporal: { address: inject('temporalAddress') },
-    topics: [orders],
-    transports: { kafka: broker },
-  };
-  const tried: string[] = [];
-  const consuming = await consumer(client, { config, group: 'tests', retry: ['10s'], quickRetries: [] })
-    .on(orders, async (_tx, { payload: { n }, attempt }) => {
-      tried.push(`${n}/${attempt}`);
-      if (n === 2 && attempt === 1) throw new Error('later');
-    })
-    .start();
-  onTestFinished(() => consuming.stop());
-  const relay = startRelay(config, { logger: false });
-  onTestFinished(() => relay.stop());
+  const { broker, client, consuming, orders, tried } = await parkingOnce(context, { types });
 
   const answers = await client.$transaction(async (tx) => [
     (await send(tx, orders, { n: 1 })).state,

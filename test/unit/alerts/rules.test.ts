@@ -5,22 +5,11 @@ import { alertOptions, thresholdsOf } from '../../../src/alerts/settings.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 import type { Figures } from '../../../src/store/figures/figures.ts';
 import type { GroupStatus } from '../../../src/store/inbox/status.ts';
-import { quietFigures } from '../../support/fixtures/quiet-figures.ts';
+import { quietFigures, quietGroup } from '../../support/fixtures/quiet-figures.ts';
 
 const defaults = thresholdsOf(readConfig(alertOptions, {}));
 
-const group = (figures: Partial<GroupStatus>): GroupStatus => ({
-  group: 'billing',
-  parked: 0,
-  oldestParkedMs: null,
-  parkedKeys: 0,
-  blockedKeys: 0,
-  failed: 0,
-  oldestFailedMs: null,
-  windowMs: null,
-  seenMs: null,
-  ...figures,
-});
+const group = (figures: Partial<GroupStatus>): GroupStatus => ({ ...quietGroup, ...figures });
 const server = {
   server: 'kafka',
   address: 'kafka:9092',

@@ -1,4 +1,5 @@
-import type { Figures } from '../../../src/store/figures/figures.ts';
+import type { Figures } from '../../../../src/store/figures/figures.ts';
+import { quietGroup } from '../../../support/fixtures/quiet-figures.ts';
 
 /** Something that an alert must tell of an incident. */
 export interface ToTell {
@@ -74,18 +75,5 @@ export function awayFor(server: string, address: string, seconds: number, error:
 
 /** Of the group `billing`. */
 export function billing(kept: Partial<Figures['groups'][number]>): Figures['groups'] {
-  return [
-    {
-      group: 'billing',
-      parked: 0,
-      oldestParkedMs: null,
-      parkedKeys: 0,
-      blockedKeys: 0,
-      failed: 0,
-      oldestFailedMs: null,
-      windowMs: null,
-      seenMs: 900,
-      ...kept,
-    },
-  ];
+  return [{ ...quietGroup, seenMs: 900, ...kept }];
 }

@@ -1,14 +1,14 @@
-import { messageOfNews } from '../../../src/alerts/message.ts';
-import { alertsOf } from '../../../src/app/relay/alerts.ts';
-import { defineConfig } from '../../../src/config/config.ts';
-import { readNews } from '../../../src/store/alerts/alerts.ts';
-import { noteNewsTold } from '../../../src/store/alerts/destinations.ts';
-import type { Database } from '../../../src/store/database/database.ts';
-import type { Figures } from '../../../src/store/figures/figures.ts';
-import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
-import type { LaneFixture } from '../fixtures/lane-fixture.ts';
-import { quietFigures } from '../fixtures/quiet-figures.ts';
-import { numbered } from '../fixtures/stage.ts';
+import { messageOfNews } from '../../../../src/alerts/message.ts';
+import { alertsOf } from '../../../../src/app/relay/alerts.ts';
+import { defineConfig } from '../../../../src/config/config.ts';
+import { readNews } from '../../../../src/store/alerts/alerts.ts';
+import { noteNewsTold } from '../../../../src/store/alerts/destinations.ts';
+import type { Database } from '../../../../src/store/database/database.ts';
+import type { Figures } from '../../../../src/store/figures/figures.ts';
+import { beginFiguresLook, noteFigures } from '../../../../src/store/figures/figures-look.ts';
+import type { LaneFixture } from '../../../support/fixtures/lane-fixture.ts';
+import { quietFigures } from '../../../support/fixtures/quiet-figures.ts';
+import { numbered } from '../../../support/fixtures/stage.ts';
 import { healthy, type Incident } from './incident.ts';
 
 /** Between two readings. */
@@ -16,7 +16,7 @@ export const everySeconds = 15;
 /** Between two messages to a destination. */
 export const gapSeconds = 60;
 
-/** The thresholds of that night, lower than the defaults. */
+/** The thresholds of that hour, lower than the defaults. */
 const alerts = {
   interval: everySeconds * 1_000,
   parked: '1m',
@@ -26,7 +26,7 @@ const alerts = {
   noConsumer: '2m',
 } as const;
 
-/** What a destination was told, in seconds of the night. */
+/** What a destination was told, in seconds of the hour. */
 export interface Told {
   readonly state: 'FIRING' | 'STILL FIRING' | 'OVER';
   readonly rule: string;
@@ -39,14 +39,14 @@ export interface Told {
 
 const startMs = Date.parse('2026-11-28T13:00:00Z');
 
-/** Seconds of the night of a time such as `13:05:17`. */
+/** Seconds of the hour of a time such as `13:05:17`. */
 export function secondOf(time: string): number {
   return (Date.parse(`2026-11-28T${time}Z`) - startMs) / 1_000;
 }
 
 const timeOf = (second: number): Date => new Date(startMs + second * 1_000);
 
-/** What is read at a second of the night; `undefined`: nothing can be read. */
+/** What is read at a second of the hour; `undefined`: nothing can be read. */
 function figuresAt(second: number, incidents: readonly Incident[]): Figures | undefined {
   const open = incidents.filter(
     ({ at, seconds }) => second >= secondOf(at) && second < secondOf(at) + seconds,
@@ -78,18 +78,18 @@ function together(a: Figures, b: Partial<Figures>): Figures {
   };
 }
 
-/** A database whose clock is that of the night. */
-export async function beginNight({ database }: LaneFixture): Promise<void> {
-  await database.query('create table night (now timestamptz not null)');
-  await database.query(`insert into night values ('-infinity')`);
+/** A database whose clock is that of the hour. */
+export async function beginHour({ database }: LaneFixture): Promise<void> {
+  await database.query('create table hour (now timestamptz not null)');
+  await database.query(`insert into hour values ('-infinity')`);
   await database.query(
     `create or replace function outbox.clock() returns timestamptz language sql stable
-     as $$ select now from public.night $$`,
+     as $$ select now from public.hour $$`,
   );
 }
 
 /**
- * Has relays judge what is read from a second of the night to another, and tell a destination.
+ * Has relays judge what is read from a second of the hour to another, and tell a destination.
  *
  * @returns what it was told, in the order of time
  */
@@ -106,7 +106,7 @@ export async function play(
   for (let second = from; second <= to; second += everySeconds) {
     const figures = figuresAt(second, incidents);
     if (figures === undefined) continue;
-    await database.query('update night set now = $1', [timeOf(second)]);
+    await database.query('update hour set now = $1', [timeOf(second)]);
     await judge(figures);
     if (second - lastTold < gapSeconds) continue;
     const news = await tell(database, second);
@@ -135,7 +135,7 @@ function judgeOf({ broker, database, url }: LaneFixture): (figures: Figures) => 
 
 async function tell(database: Database, at: number): Promise<readonly Told[]> {
   const news = await readNews(database, 'webhook');
-  const { alerts: told, lines } = messageOfNews(news, 'night');
+  const { alerts: told, lines } = messageOfNews(news, 'hour');
   await noteNewsTold(database, 'webhook', news);
   return told.map(({ rule, since, subject, text, until }, n) => ({
     state: /^(?:STILL FIRING|FIRING|OVER)/.exec(lines[n] ?? '')?.[0] as Told['state'],
