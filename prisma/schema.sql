@@ -261,12 +261,15 @@ constraint figures_only_one_check CHECK (only_one);
 constraint figures_pkey PRIMARY KEY (only_one);
 
 create table outbox.freed_key (
+  id bigint not null generated always as identity,
   topic text collate "C" not null,
   lane integer not null,
   key text collate "C" not null,
-  id bigint not null generated always as identity
+  xid xid8 not null default pg_current_xact_id()
 );
-constraint freed_key_pkey PRIMARY KEY (topic, lane, key, id);
+constraint freed_key_pkey PRIMARY KEY (id);
+CREATE INDEX freed_key_key ON outbox.freed_key USING btree (topic, lane, key, id) WHERE (id > 0);
+CREATE INDEX freed_key_xid ON outbox.freed_key USING btree (topic, lane, xid);
 
 create table outbox.group_look (
   transport text collate "C" not null,
@@ -311,6 +314,7 @@ create table outbox.lane (
   incarnation timestamp with time zone,
   session bigint,
   suspect pg_snapshot,
+  freed_snapshot pg_snapshot,
   hold jsonb,
   wanted_since timestamp with time zone,
   started_at timestamp with time zone,
@@ -1855,6 +1859,18 @@ AS $function$
       order by r.position limit 1) is null)
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.freed_since(p_topic text, p_lane integer, p_snapshot pg_snapshot)
+ RETURNS TABLE(key text, place tid)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select f.key, f.ctid from outbox.freed_key f
+  where f.topic = p_topic and f.lane = p_lane and f.xid >= coalesce(pg_snapshot_xmax(p_snapshot), '0'::xid8)
+  union all
+  select f.key, f.place from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+    select r.key, r.ctid as place from outbox.freed_key r where r.topic = p_topic and r.lane = p_lane and r.xid = running.xid offset 0) f
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_block boolean)
  RETURNS text
  LANGUAGE plpgsql
@@ -1965,7 +1981,7 @@ begin
       select from outbox.log m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
         and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
     or outbox.has_exceptions(p_lane.topic, p_lane.n, p_lane.cursor, p_lane.snapshot)
-    or exists (select from outbox.freed_key f where f.topic = p_lane.topic and f.lane = p_lane.n)
+    or exists (select from outbox.freed_since(p_lane.topic, p_lane.n, p_lane.freed_snapshot))
       and (select h.id from only outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'blocked'
         order by h.key, h.position limit 1) is not null;
 end
@@ -2819,8 +2835,8 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.release_blocked(p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer)
- RETURNS TABLE(freed boolean, released integer, next text)
+CREATE OR REPLACE FUNCTION outbox.release_blocked(p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer, p_ctid tid)
+ RETURNS TABLE(freed boolean, released integer, next text, row_ctid tid)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -2837,10 +2853,34 @@ declare
   positions bigint[];
   befores text[];
   locked uuid[];
+  deleted integer;
+  own_ctid tid;
+  known pg_snapshot;
+  now_known pg_snapshot;
 begin
-  select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_ctids from (
-    select f.key, f.ctid from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane and f.key > p_after
-    order by f.key, f.id limit p_keys) s;
+  select l.freed_snapshot into known from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane;
+  if not found then
+    select l.freed_snapshot into known from outbox.lane l where l.topic = p_topic and l.n = p_lane;
+  end if;
+  if p_after = '' then
+    select array_agg(s.key), array_agg(s.place) into seen_keys, seen_ctids
+    from (select f.key, f.place from outbox.freed_since(p_topic, p_lane, known) f limit p_keys) s;
+    if seen_keys is null then
+      return query select false, 0, '', null::tid;
+      return;
+    end if;
+  end if;
+  -- More than these, or the rest of them: in the order of keys.
+  if p_after <> '' or cardinality(seen_keys) = p_keys then
+    select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_ctids from (
+      select f.key, f.ctid from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane and f.id > 0 and f.key > p_after
+      order by f.key, f.id limit p_keys) s;
+  end if;
+  -- Before any message, as a settle does.
+  select l.ctid into own_ctid from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane for update skip locked;
+  if not found then
+    select l.ctid into own_ctid from outbox.lane l where l.topic = p_topic and l.n = p_lane for update skip locked;
+  end if;
 
   with walked as materialized (
     select w.key, lag(w.key, 1, p_after) over (order by w.key) as before
@@ -2875,8 +2915,13 @@ begin
   -- During a change of lanes the messages of a key may be in another lane than its row, which follows them at the end.
   delete from outbox.freed_key f where f.ctid = any(array(select s.ctid from unnest(seen_keys, seen_ctids) s (key, ctid)
     where not exists (select from outbox.free_blocked(p_topic, p_lane, s.key, p_failed_blocks))))
-    and not exists (select from outbox.topic_change c where c.topic = p_topic);
-  freed := exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane);
+    and not exists (select from outbox.topic_change c where c.topic = p_topic) and own_ctid is not null;
+  get diagnostics deleted = row_count;
+  -- One statement, so that the answer is that of the snapshot.
+  select pg_current_snapshot(), exists (select from outbox.freed_since(p_topic, p_lane, known)) into now_known, freed;
+  if deleted > 0 and not freed then
+    update outbox.lane l set freed_snapshot = now_known where l.ctid = own_ctid returning l.ctid into row_ctid;
+  end if;
 
   if coalesce(cardinality(ids), 0) < p_rows then
     next := case when cardinality(seen_keys) = p_keys then seen_keys[p_keys] else '' end;
@@ -3725,7 +3770,8 @@ begin
       select w.*, (select t.exhausted = 'block-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
       from walked w offset 0
     ) k cross join lateral outbox.free_blocked(k.topic, k.lane, k.key, k.failed_blocks)
-    where (select f.id from outbox.freed_key f where f.topic = k.topic and f.lane = k.lane and f.key = k.key order by f.id limit 1) is null
+    where (select f.id from outbox.freed_key f
+      where f.topic = k.topic and f.lane = k.lane and f.key = k.key and f.id > 0 order by f.id limit 1) is null
   )
   select w.topic, w.lane, w.key from walked w where w.n = p_keys;
 end
@@ -3752,8 +3798,6 @@ begin
     group by s.topic, s.lane
   ), known as materialized (
     select k.topic, k.n from unnest(p_quiet_topics, p_quiet_lanes) k (topic, n)
-  ), freed as materialized (
-    select distinct f.topic, f.lane from outbox.freed_key f
   ), asked as materialized (
     select l.ctid, (l.topic, l.n) in (select s.topic, s.lane from soon s) or l.hold is not null or outbox.has_work(l) as work, l.topic, l.n
     from outbox.lane l
@@ -3762,7 +3806,8 @@ begin
       and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
       and ((l.topic, l.n) not in (select k.topic, k.n from known k)
         or l.owner is not null or l.wanted_since is not null or l.hold is not null or l.untold_from is not null
-        or (l.topic, l.n) in (select s.topic, s.lane from soon s) or (l.topic, l.n) in (select f.topic, f.lane from freed f))
+        or (l.topic, l.n) in (select s.topic, s.lane from soon s)
+        or exists (select from outbox.freed_since(l.topic, l.n, l.freed_snapshot)))
   ), wanted as materialized (
     select l.topic, l.n,
       case when l.wanted_since is null then l.owner is not null else l.wanted_since < clock_timestamp() - p_stuck end as replace
@@ -3836,7 +3881,7 @@ declare
   )
   select pg_current_snapshot()::text, true, false,
     count(*) = p_limit or count(*) > count(*) filter (where b.before < p_bytes),
-    exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane),
+    exists (select from outbox.freed_since(p_topic, p_lane, freed_snapshot)),
     string_agg(b.id::text, '') filter (where b.before < p_bytes),
     string_agg(b.position::text, ',') filter (where b.before < p_bytes),
     string_agg(((date_part('epoch', b.created_at) * 1000000)::bigint / 1000)::text, ',') filter (where b.before < p_bytes),
@@ -3871,16 +3916,21 @@ as $body$
 #variable_conflict use_column
 declare
   exceptions boolean;
+  freed_snapshot pg_snapshot;
 begin
   -- The snapshots of a standby contain no running transactions: rows that commit later would count as passed.
   if pg_is_in_recovery() then
     raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
       hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
   end if;
-  select exists (select from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
-      or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)),
-    p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
-  into owned, exceptions;
+  select o.freed_snapshot, p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
+  into freed_snapshot, exceptions
+  from (
+    select l.freed_snapshot from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+    union all
+    select l.freed_snapshot from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+    limit 1) o;
+  owned := found;
   paused := outbox.is_paused(p_topic);
   if not owned or paused then
     snapshot := pg_current_snapshot();

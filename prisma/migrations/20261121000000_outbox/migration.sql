@@ -717,13 +717,18 @@ $$;
 -- Keys of a lane that may be free again: what blocked their messages is over. The owner of the lane looks at each once, however many
 -- keys are blocked beside it, and deletes its rows.
 create table outbox.freed_key (
+  -- The same key may be freed again while its owner looks at it.
+  id    bigint generated always as identity primary key,
   topic text collate "C" not null,
   lane  integer not null,
   key   text collate "C" not null,
-  -- The same key may be freed again while its owner looks at it.
-  id    bigint generated always as identity,
-  primary key (topic, lane, key, id)
+  -- The transaction that has put it in this lane.
+  xid   xid8 not null default pg_current_xact_id()
 );
+-- By transaction for claims, by key for releases of many. Ids are always above 0: the predicate prevents the planner from using the second
+-- one for the first question, where it would read what an old snapshot keeps.
+create index freed_key_xid on outbox.freed_key (topic, lane, xid);
+create index freed_key_key on outbox.freed_key (topic, lane, key, id) where id > 0;
 
 -- Notes that a retrying or failed message has ended, or is to be sent again. Usually nothing is blocked behind it. A cancel may have
 -- begun long before something is, and commit later; other changes take milliseconds, and outbox.walk_blocked finds what they miss.
@@ -771,6 +776,8 @@ create table outbox.lane (
   session      bigint,
   -- Rows visible in this snapshot may have been published by a dead owner: they can no longer be canceled.
   suspect      pg_snapshot,
+  -- Of the freed keys that are visible in it none is left: see outbox.freed_since.
+  freed_snapshot pg_snapshot,
   -- Why the lane waits, and since when: it outlives the owner, and ends when an owner sends, or finds nothing to send.
   hold         jsonb,
   wanted_since timestamptz,
@@ -1880,6 +1887,21 @@ as $$
   order by position limit p_limit
 $$;
 
+-- The freed keys of a lane, whose row has `p_snapshot`. Inlined into its callers.
+--
+-- Why not all that there are: while an old snapshot exists, those that were deleted stay in every index, and a search that finds none would
+-- read them all. Once a statement has found none, only transactions that its snapshot could not see can put one there: those that had not
+-- begun, and those that were running.
+create function outbox.freed_since(p_topic text, p_lane integer, p_snapshot pg_snapshot)
+returns table (key text, place tid) language sql stable
+as $$
+  select f.key, f.ctid from outbox.freed_key f
+  where f.topic = p_topic and f.lane = p_lane and f.xid >= coalesce(pg_snapshot_xmax(p_snapshot), '0'::xid8)
+  union all
+  select f.key, f.place from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+    select r.key, r.ctid as place from outbox.freed_key r where r.topic = p_topic and r.lane = p_lane and r.xid = running.xid offset 0) f
+$$;
+
 -- True if there are messages beside the log that the cursor and the snapshot of a lane have not passed.
 --
 -- Why not whether the lane has ready ones beside the log at all: while an old snapshot exists, those that are confirmed, retried or
@@ -2033,7 +2055,7 @@ declare
   )
   select pg_current_snapshot()::text, true, false,
     count(*) = p_limit or count(*) > count(*) filter (where b.before < p_bytes),
-    exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane),
+    exists (select from outbox.freed_since(p_topic, p_lane, freed_snapshot)),
     string_agg(b.id::text, '') filter (where b.before < p_bytes),
     string_agg(b.position::text, ',') filter (where b.before < p_bytes),
     string_agg(((date_part('epoch', b.created_at) * 1000000)::bigint / 1000)::text, ',') filter (where b.before < p_bytes),
@@ -2068,16 +2090,21 @@ as $body$
 #variable_conflict use_column
 declare
   exceptions boolean;
+  freed_snapshot pg_snapshot;
 begin
   -- The snapshots of a standby contain no running transactions: rows that commit later would count as passed.
   if pg_is_in_recovery() then
     raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
       hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
   end if;
-  select exists (select from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
-      or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)),
-    p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
-  into owned, exceptions;
+  select o.freed_snapshot, p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
+  into freed_snapshot, exceptions
+  from (
+    select l.freed_snapshot from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+    union all
+    select l.freed_snapshot from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+    limit 1) o;
+  owned := found;
   paused := outbox.is_paused(p_topic);
   if not owned or paused then
     snapshot := pg_current_snapshot();
@@ -2467,7 +2494,8 @@ begin
       select w.*, (select t.exhausted = 'block-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
       from walked w offset 0
     ) k cross join lateral outbox.free_blocked(k.topic, k.lane, k.key, k.failed_blocks)
-    where (select f.id from outbox.freed_key f where f.topic = k.topic and f.lane = k.lane and f.key = k.key order by f.id limit 1) is null
+    where (select f.id from outbox.freed_key f
+      where f.topic = k.topic and f.lane = k.lane and f.key = k.key and f.id > 0 order by f.id limit 1) is null
   )
   select w.topic, w.lane, w.key from walked w where w.n = p_keys;
 end
@@ -2475,12 +2503,16 @@ $$;
 
 -- Makes blocked messages of the lane ready whose keys are free: at most `p_rows`, of the first `p_keys` rows of outbox.freed_key after
 -- the key `p_after`, in order and key by key. Only the owner of the lane calls it. `freed`: there are, or may be, more. `next`: to
--- be passed as `p_after`; an empty text at the end, which is also the start.
+-- be passed as `p_after`; an empty text at the end, which is also the start. `p_ctid` is as for a claim; `row_ctid` is the new one, null if
+-- the row was not written.
+--
+-- Once none is left of the keys that it deletes, the lane's row says so, in the same transaction. While somebody else has that row locked,
+-- it deletes none, and the next call does. It is called in a transaction of its own: a snapshot does not tell that the own one runs.
 --
 -- Why the settings: statistics from before the messages were blocked say that there are none.
 create function outbox.release_blocked(
-  p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer
-) returns table (freed boolean, released integer, next text) language plpgsql volatile
+  p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer, p_ctid tid
+) returns table (freed boolean, released integer, next text, row_ctid tid) language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -2496,10 +2528,34 @@ declare
   positions bigint[];
   befores text[];
   locked uuid[];
+  deleted integer;
+  own_ctid tid;
+  known pg_snapshot;
+  now_known pg_snapshot;
 begin
-  select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_ctids from (
-    select f.key, f.ctid from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane and f.key > p_after
-    order by f.key, f.id limit p_keys) s;
+  select l.freed_snapshot into known from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane;
+  if not found then
+    select l.freed_snapshot into known from outbox.lane l where l.topic = p_topic and l.n = p_lane;
+  end if;
+  if p_after = '' then
+    select array_agg(s.key), array_agg(s.place) into seen_keys, seen_ctids
+    from (select f.key, f.place from outbox.freed_since(p_topic, p_lane, known) f limit p_keys) s;
+    if seen_keys is null then
+      return query select false, 0, '', null::tid;
+      return;
+    end if;
+  end if;
+  -- More than these, or the rest of them: in the order of keys.
+  if p_after <> '' or cardinality(seen_keys) = p_keys then
+    select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_ctids from (
+      select f.key, f.ctid from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane and f.id > 0 and f.key > p_after
+      order by f.key, f.id limit p_keys) s;
+  end if;
+  -- Before any message, as a settle does.
+  select l.ctid into own_ctid from outbox.lane l where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane for update skip locked;
+  if not found then
+    select l.ctid into own_ctid from outbox.lane l where l.topic = p_topic and l.n = p_lane for update skip locked;
+  end if;
 
   with walked as materialized (
     select w.key, lag(w.key, 1, p_after) over (order by w.key) as before
@@ -2534,8 +2590,13 @@ begin
   -- During a change of lanes the messages of a key may be in another lane than its row, which follows them at the end.
   delete from outbox.freed_key f where f.ctid = any(array(select s.ctid from unnest(seen_keys, seen_ctids) s (key, ctid)
     where not exists (select from outbox.free_blocked(p_topic, p_lane, s.key, p_failed_blocks))))
-    and not exists (select from outbox.topic_change c where c.topic = p_topic);
-  freed := exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane);
+    and not exists (select from outbox.topic_change c where c.topic = p_topic) and own_ctid is not null;
+  get diagnostics deleted = row_count;
+  -- One statement, so that the answer is that of the snapshot.
+  select pg_current_snapshot(), exists (select from outbox.freed_since(p_topic, p_lane, known)) into now_known, freed;
+  if deleted > 0 and not freed then
+    update outbox.lane l set freed_snapshot = now_known where l.ctid = own_ctid returning l.ctid into row_ctid;
+  end if;
 
   if coalesce(cardinality(ids), 0) < p_rows then
     next := case when cardinality(seen_keys) = p_keys then seen_keys[p_keys] else '' end;
@@ -2572,7 +2633,7 @@ begin
       select from outbox.log m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
         and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
     or outbox.has_exceptions(p_lane.topic, p_lane.n, p_lane.cursor, p_lane.snapshot)
-    or exists (select from outbox.freed_key f where f.topic = p_lane.topic and f.lane = p_lane.n)
+    or exists (select from outbox.freed_since(p_lane.topic, p_lane.n, p_lane.freed_snapshot))
       and (select h.id from only outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'blocked'
         order by h.key, h.position limit 1) is not null;
 end
@@ -2653,8 +2714,6 @@ begin
     group by s.topic, s.lane
   ), known as materialized (
     select k.topic, k.n from unnest(p_quiet_topics, p_quiet_lanes) k (topic, n)
-  ), freed as materialized (
-    select distinct f.topic, f.lane from outbox.freed_key f
   ), asked as materialized (
     select l.ctid, (l.topic, l.n) in (select s.topic, s.lane from soon s) or l.hold is not null or outbox.has_work(l) as work, l.topic, l.n
     from outbox.lane l
@@ -2663,7 +2722,8 @@ begin
       and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
       and ((l.topic, l.n) not in (select k.topic, k.n from known k)
         or l.owner is not null or l.wanted_since is not null or l.hold is not null or l.untold_from is not null
-        or (l.topic, l.n) in (select s.topic, s.lane from soon s) or (l.topic, l.n) in (select f.topic, f.lane from freed f))
+        or (l.topic, l.n) in (select s.topic, s.lane from soon s)
+        or exists (select from outbox.freed_since(l.topic, l.n, l.freed_snapshot)))
   ), wanted as materialized (
     select l.topic, l.n,
       case when l.wanted_since is null then l.owner is not null else l.wanted_since < clock_timestamp() - p_stuck end as replace

@@ -8,7 +8,8 @@ import { emptied } from './emptied.ts';
  * A condition on a lane `l`: its snapshot was not taken on this cluster, which has not reached its transactions yet. Never
  * true on the cluster that took it, also after a failover that lost commits: the write-ahead log has them in their order.
  */
-export const laneOfAnotherCluster = `greatest(pg_snapshot_xmax(l.snapshot), pg_snapshot_xmax(l.late_snapshot), pg_snapshot_xmax(l.suspect))
+export const laneOfAnotherCluster = `greatest(pg_snapshot_xmax(l.snapshot), pg_snapshot_xmax(l.late_snapshot), pg_snapshot_xmax(l.suspect),
+    pg_snapshot_xmax(l.freed_snapshot))
   > pg_snapshot_xmax(pg_current_snapshot())`;
 
 /**

@@ -112,7 +112,7 @@ export async function endLanesChange(database: Database, change: TopicChange, by
     if (!(await allReplaced(sql, change))) return false;
     // Whatever may still free a key is in the right lane, and will say so there.
     await sql.query(
-      `update outbox.freed_key set lane = outbox.lane_of(key, null, $2)
+      `update outbox.freed_key set lane = outbox.lane_of(key, null, $2), xid = pg_current_xact_id()
        where topic = $1 and lane <> outbox.lane_of(key, null, $2)`,
       [change.topic, change.wanted],
     );

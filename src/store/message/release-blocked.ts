@@ -1,5 +1,6 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
+import { ctidOf, noteCtid } from '../lane/lane-row.ts';
 
 /** Fewer than a claim takes, so that what is released is never more than one batch. */
 const rowsAtOnce = 1_000;
@@ -27,15 +28,18 @@ export interface ReleasedMessages {
  */
 export async function releaseBlocked(
   sql: Sql,
-  { topic, lane }: Lane,
+  lane: Lane,
   failedBlocks: boolean,
   after = '',
 ): Promise<ReleasedMessages> {
-  const [row] = await sql.query<ReleasedMessages>(
-    'select freed, released, next from outbox.release_blocked($1, $2, $3, $4, $5, $6)',
-    [topic, lane, failedBlocks, after, keysAtOnce, rowsAtOnce],
+  const [row] = await sql.query<ReleasedMessages & { readonly ctid: string | null }>(
+    'select freed, released, next, row_ctid::text as ctid from outbox.release_blocked($1, $2, $3, $4, $5, $6, $7)',
+    [lane.topic, lane.lane, failedBlocks, after, keysAtOnce, rowsAtOnce, ctidOf(lane)],
   );
-  return row ?? { freed: false, released: 0, next: '' };
+  if (row === undefined) throw new Error('A release answers one row.');
+  const { ctid, ...found } = row;
+  noteCtid(lane, ctid);
+  return found;
 }
 
 /** Notes which keys are free of those that a settle has made blocked, in its transaction. */

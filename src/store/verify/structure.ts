@@ -19,6 +19,8 @@ const indexes = [
   'message_blocking',
   'message_blocked',
   'freed_key_pkey',
+  'freed_key_xid',
+  'freed_key_key',
   'message_failed',
   'message_unnotified',
   'message_due',

@@ -66,6 +66,30 @@ test('a physical copy kept current by logical replication is refused, and once a
   expect(await adopt(copy.database, by)).toMatchObject({ adopted: false });
 });
 
+test('a key that is freed on an adopted copy continues, although its lane found no freed keys left on the original', async () => {
+  const fixture = await originalFixture();
+  const { broker, topic } = fixture;
+  const drained = async (of: LaneFixture) => {
+    for (const lane of [0, 1]) await of.drain({ lane: { topic, lane } });
+  };
+  broker.judge = ({ payload }) => (payload === '"follower"' ? 'store' : 'reject');
+  await fixture.send('other', { key: 'k' });
+  await drained(fixture);
+  expect(await fixture.cancel('other')).toBe('canceled');
+  await drained(fixture);
+  for (const label of ['head', 'follower']) await fixture.send(label, { key: 'k' });
+  await drained(fixture);
+  expect(await fixture.states('head', 'follower')).toEqual(['retrying', 'blocked']);
+  const copy = await keptInStep(fixture);
+  for (const label of ['head', 'follower']) copy.know(label, fixture.idOf(label));
+  expect(await adopt(copy.database, by)).toMatchObject({ adopted: true });
+
+  expect(await copy.cancel('head')).toBe('canceled');
+  await drained(copy);
+
+  expect(copy.broker.labels).toEqual(['follower']);
+});
+
 test('a copy that lacks the leaf that its original opened meanwhile has one once it is adopted, and stores in it', async () => {
   const fixture = await originalFixture();
   const copy = await keptInStep(fixture);

@@ -15,17 +15,19 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.drop());
 
-/** A key that belongs to lane 1 of 4. */
-async function keyOfLane1(): Promise<string> {
+/** A key that belongs to this lane of four, and to lane 1 of two. */
+async function keyOf(lane: 1 | 3): Promise<string> {
   const [row] = await fixture.database.query<{ key: string }>(
-    `select 'k' || n as key from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 4) = 1 limit 1`,
+    `select 'k' || n as key from generate_series(1, 100) n
+     where outbox.lane_of('k' || n, null, 4) = $1 and outbox.lane_of('k' || n, null, 2) = 1 limit 1`,
+    [lane],
   );
   return row?.key ?? '';
 }
 
 test('a key freed during a change continues in its new lane', async () => {
   const { database, topic } = fixture;
-  const key = await keyOfLane1();
+  const key = await keyOf(1);
   fixture.broker.judge = (message) => (labelOf(message) === 'head' ? 'reject' : 'store');
   for (const label of ['head', 'follower']) await fixture.send(label, { key });
   await fixture.drain();
@@ -40,5 +42,31 @@ test('a key freed during a change continues in its new lane', async () => {
 
   expect((await wantedLanes(database, [topic])).map(({ lane }) => lane)).toEqual([1]);
   await fixture.drain({ lane: { topic, lane: 1 } });
+  expect(await fixture.states('head', 'follower')).toEqual(['canceled', 'published']);
+});
+
+test('a key that was freed before a change continues in a lane that has found no freed keys since then', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ lanes: 4 });
+  const { database, topic } = fixture;
+  const drained = (lane: number) => fixture.drain({ lane: { topic, lane } });
+  fixture.broker.judge = (message) => (labelOf(message) === 'follower' ? 'store' : 'reject');
+  await fixture.send('other', { key: await keyOf(1) });
+  await drained(1);
+  for (const label of ['head', 'follower']) await fixture.send(label, { key: await keyOf(3) });
+  await drained(3);
+  expect(await fixture.states('other', 'head', 'follower')).toEqual(['retrying', 'retrying', 'blocked']);
+  for (const label of ['head', 'other']) expect(await fixture.cancel(label)).toBe('canceled');
+  await drained(1);
+  const known = 'select n from outbox.lane where freed_snapshot is not null';
+  expect(await database.query(known)).toEqual([{ n: 1 }]);
+
+  const change = await beginChange(database, { topic, kind: 'lanes', wanted: 2 }, by);
+  for (const lane of [0, 1, 2, 3]) await emptyHands(database, { topic, lane });
+  await switchLanes(database, change, by);
+  expect(await replaceMessages(database, change)).toBe(1);
+  expect(await endLanesChange(database, change, by)).toBe(true);
+
+  await drained(1);
   expect(await fixture.states('head', 'follower')).toEqual(['canceled', 'published']);
 });

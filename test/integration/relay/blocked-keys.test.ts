@@ -4,6 +4,7 @@ import { claimSql } from '../../../src/store/lane/claim.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
 import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
+import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { releaseBlocked } from '../../../src/store/message/release-blocked.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
@@ -35,6 +36,46 @@ test('canceling the head frees its key in order', async () => {
   await fixture.drain();
 
   expect(fixture.broker.labels).toEqual(['K2', 'K3']);
+});
+
+test('a key that is freed while the lane finds that no freed keys are left continues once that is committed', async () => {
+  await blockedKey();
+  fixture.broker.judge = () => 'reject';
+  await fixture.send('M1', { key: 'M' });
+  await fixture.drain();
+  fixture.broker.judge = () => 'store';
+  const canceling = await fixture.begin();
+  expect(await fixture.cancel('K1', canceling)).toBe('canceled');
+  expect(await fixture.cancel('M1')).toBe('canceled');
+  await fixture.drain();
+  const [lane] = await fixture.database.query<{ running: number }>(
+    'select (select count(*)::integer from pg_snapshot_xip(freed_snapshot)) as running from outbox.lane',
+  );
+  expect(lane?.running).toBeGreaterThan(0);
+
+  await canceling.commit();
+
+  expect(await wantedLanes(fixture.database, ['orders'])).toHaveLength(1);
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(['K2', 'K3']);
+});
+
+test('while the row of the lane is locked a freed key continues, and is noted as long', async () => {
+  await blockedKey();
+  expect(await fixture.cancel('K1')).toBe('canceled');
+  const locking = await fixture.begin();
+  await locking.query('select from outbox.lane for update');
+
+  expect(await releaseBlocked(fixture.database, fixture.lane, false)).toMatchObject({
+    freed: true,
+    released: 1,
+  });
+  await locking.rollback();
+
+  expect(await releaseBlocked(fixture.database, fixture.lane, false)).toMatchObject({
+    freed: false,
+    released: 0,
+  });
 });
 
 test('releasing the head delivers it before its followers', async () => {

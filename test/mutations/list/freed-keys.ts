@@ -26,8 +26,8 @@ export const freedKeyMutations: readonly Mutation[] = [
     name: 'freed-key-is-no-work',
     promise: blockedKeys,
     file: 'outbox.has_work()',
-    find: 'f.topic = p_lane.topic and f.lane = p_lane.n)',
-    replace: 'f.topic = p_lane.topic and f.lane = -1)',
+    find: 'outbox.freed_since(p_lane.topic, p_lane.n,',
+    replace: 'outbox.freed_since(p_lane.topic, -1,',
     test: 'test/integration/relay/freed-keys.test.ts',
     title: 'message lets its key continue at once with 20,000 blocked keys',
   },
@@ -58,6 +58,25 @@ export const freedKeyMutations: readonly Mutation[] = [
     test: 'test/integration/relay/blocked-keys.test.ts',
     title:
       'a key that was freed before a change of lanes goes on after it, although its lane is drained in between',
+  },
+  {
+    name: 'key-freed-by-a-running-transaction-forgotten',
+    promise: blockedKeys,
+    file: 'outbox.freed_since()',
+    find: 'pg_snapshot_xip(p_snapshot)',
+    replace: 'pg_snapshot_xip(null::pg_snapshot)',
+    test: 'test/integration/relay/blocked-keys.test.ts',
+    title:
+      'a key that is freed while the lane finds that no freed keys are left continues once that is committed',
+  },
+  {
+    name: 'claim-reads-all-freed-keys',
+    promise: 'Backlogs and history slow nothing down',
+    file: 'outbox.write_claim()',
+    find: 'outbox.freed_since(p_topic, p_lane, freed_snapshot)',
+    replace: 'outbox.freed_since(p_topic, p_lane, null)',
+    test: 'test/integration/relay/old-snapshots.test.ts',
+    title: 'a quiet lane costs a claim as little behind',
   },
   {
     name: 'walk-ends-with-its-first-turn',

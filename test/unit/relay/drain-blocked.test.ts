@@ -97,7 +97,9 @@ test('releases and claims get whether failed messages block their keys', async (
     const { database, begin } = scriptedDrain({ exhausted });
     begin();
     await pass(0);
-    expect(database.valuesOf(release)).toEqual([['orders', 3, exhausted === 'block-key', '', 1_000, 1_000]]);
+    expect(database.valuesOf(release)).toEqual([
+      ['orders', 3, exhausted === 'block-key', '', 1_000, 1_000, null],
+    ]);
     expect(database.valuesOf(claim)[0]?.[7]).toBe(exhausted === 'block-key');
   }
 });
