@@ -139,7 +139,7 @@ export const errorRules = {
   },
   OUTBOX_PRIVILEGE_MISSING: {
     retryable: false,
-    next: 'Grant what docs/production.md lists for this role of PostgreSQL, or this client of Kafka, or the page of its transport for a client of another broker; nothing has to be restarted.',
+    next: 'Grant what docs/production.md lists for this role of PostgreSQL (`temporal-outbox doctor` names what it lacks), or this client of Kafka, or the page of its transport for a client of another broker; nothing has to be restarted.',
   },
   OUTBOX_PROJECT_UNFIT: {
     retryable: false,

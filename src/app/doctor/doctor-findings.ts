@@ -1,6 +1,7 @@
 import type { DoctorFinding } from '../../core/diagnosis.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { reasonOf } from '../../core/reason.ts';
+import { statementFailure } from '../../store/database/statement-failure.ts';
 import { isTimeOut } from './time-out.ts';
 
 /** The findings of a part. A part that cannot be examined is itself a finding, and does not keep others from being examined. */
@@ -25,7 +26,8 @@ export async function askTwice<Answer>(ask: () => Promise<Answer>): Promise<Answ
   }
 }
 
-function failedCheck(check: string, error: unknown): DoctorFinding {
+function failedCheck(check: string, thrown: unknown): DoctorFinding {
+  const error = statementFailure(thrown) ?? thrown;
   if (isTimeOut(error))
     return {
       check,

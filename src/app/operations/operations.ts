@@ -93,7 +93,7 @@ export type RescheduleOptions = OperationOptions & Due;
  *
  * There is one answer per message, in the order of the ids: what was done, `too-late` (its state no longer allows it),
  * `unknown`, or `busy` (another transaction or relay holds it: nothing was done). A ref that matches nothing has no answer.
- * Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_OPTION_INVALID` and `OUTBOX_ID_INVALID`.
+ * Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_PRIVILEGE_MISSING`, `OUTBOX_OPTION_INVALID` and `OUTBOX_ID_INVALID`.
  *
  * No call has a time limit. If the server stops responding, the call rejects with `OUTBOX_SERVER_UNAVAILABLE` after about
  * ten seconds; whether its last statement was executed is then unknown.

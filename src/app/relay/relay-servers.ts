@@ -7,6 +7,7 @@ import type { RelayReport } from '../../relay/report.ts';
 import type { DatabaseAddress } from '../../store/database/database-address.ts';
 import { databaseFailure } from '../../store/database/database-failure.ts';
 import { schemaMissing } from '../../store/database/schema-missing.ts';
+import { statementFailure } from '../../store/database/statement-failure.ts';
 import { named } from '../../store/database/visit.ts';
 import type { Engine, WorkerExtras } from '../../temporal/relay/engine.ts';
 import type { AskedServer } from './relay-presence.ts';
@@ -36,6 +37,9 @@ export interface RelayServersInput {
   readonly withinMs: number;
 }
 
+/** What runs statements of users, too, whose missing rights are their own. */
+const withUsers: ReadonlySet<string> = new Set(['notices', 'stalls']);
+
 /** Waits for PostgreSQL, and for Temporal, and reports that. If they refuse the relay, the error is thrown at once. */
 export function relayServers(input: RelayServersInput): RelayServers {
   const { at, target, report, reached, signal, withinMs } = input;
@@ -54,7 +58,7 @@ export function relayServers(input: RelayServersInput): RelayServers {
           ...event,
           error:
             databaseFailure(url, event.error) ??
-            schemaMissing(event.error) ??
+            (withUsers.has(event.during) ? schemaMissing : statementFailure)(event.error) ??
             temporalFailure(target, event.error) ??
             event.error,
         });

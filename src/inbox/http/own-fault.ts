@@ -2,7 +2,11 @@ import { OutboxError } from '../../core/errors.ts';
 import { faultOf } from '../handling/infrastructure-faults.ts';
 
 /** Codes for a receiver's database that cannot be used as it is. */
-const ofDatabase: ReadonlySet<string> = new Set(['OUTBOX_MIGRATION_MISSING', 'OUTBOX_SERVER_UNAVAILABLE']);
+const ofDatabase: ReadonlySet<string> = new Set([
+  'OUTBOX_MIGRATION_MISSING',
+  'OUTBOX_PRIVILEGE_MISSING',
+  'OUTBOX_SERVER_UNAVAILABLE',
+]);
 
 /** Seconds that the sender should wait: for a server to come back, and for another transaction to end. */
 const waits = { away: 5, conflict: 1 } as const;

@@ -6,7 +6,7 @@ import type { Sql } from './database.ts';
 import { foreignDatabase, requirePostgres } from './foreign-client.ts';
 import { mayDivert, requireOne } from './one-transaction.ts';
 import { isPrisma8, isPrisma8Transaction } from './prisma8-parts.ts';
-import { schemaMissing } from './schema-missing.ts';
+import { statementFailure } from './statement-failure.ts';
 
 /**
  * The transaction in which a message is stored: the `tx` of `prisma.$transaction(async (tx) => …)`, also of an extended
@@ -50,7 +50,8 @@ export function fromQuery(
 }
 
 /**
- * The store's view of a transaction. Its queries reject with `OUTBOX_MIGRATION_MISSING` where the schema of the outbox is missing.
+ * The store's view of a transaction. Its queries reject with `OUTBOX_MIGRATION_MISSING` where the schema of the outbox is missing,
+ * with `OUTBOX_PRIVILEGE_MISSING` where the role lacks a right to it.
  *
  * @throws OutboxError `OUTBOX_CLIENT_UNFIT` for a client of another database; `OUTBOX_NOT_IN_TRANSACTION` for a root client; with
  * `fromQuery` and no open transaction the first query rejects with it
@@ -66,7 +67,7 @@ export function sqlOf(tx: Transaction): Sql {
     try {
       return checkedRows(await tx.$queryRawUnsafe<readonly Row[]>(text, ...values));
     } catch (error) {
-      throw schemaMissing(error) ?? error;
+      throw statementFailure(error) ?? error;
     }
   };
   const isAsked = unproven.has(tx);
@@ -113,7 +114,7 @@ async function requireOpen(tx: Transaction): Promise<void> {
     await tx.$queryRawUnsafe('lock table outbox.installation in access share mode');
   } catch (error) {
     if (saysNoTransaction(error)) throw notInTransaction(error);
-    throw schemaMissing(error) ?? foreignDatabase(error) ?? error;
+    throw statementFailure(error) ?? foreignDatabase(error) ?? error;
   }
 }
 

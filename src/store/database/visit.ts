@@ -4,8 +4,8 @@ import type { Database } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
 import { databaseFailure, mayBeStarting, saysStarting } from './database-failure.ts';
 import { openDatabase } from './pool.ts';
-import { schemaMissing } from './schema-missing.ts';
 import { operatorSilence } from './silence.ts';
+import { statementFailure } from './statement-failure.ts';
 
 /** How long a command waits where nothing answers, which may start as well; a person waits for the answer. */
 const awayMs = 5_000;
@@ -17,7 +17,7 @@ const startingMs = 60_000;
  * beginning.
  *
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_SERVER_REFUSED` or `OUTBOX_TLS_FAILED` naming the server,
- * `OUTBOX_MIGRATION_MISSING`, and what `work` throws
+ * `OUTBOX_MIGRATION_MISSING`, `OUTBOX_PRIVILEGE_MISSING`, and what `work` throws
  */
 export async function visitDatabase<Result>(
   address: DatabaseAddress,
@@ -74,11 +74,11 @@ function onceStarted<Result>(attempt: () => Promise<Result>): Promise<Result> {
   });
 }
 
-/** Runs `work`; throws an error that names the server if the connection fails, or says that the schema of the outbox is missing. */
+/** Runs `work`; throws an error that names the server if the connection fails, or says what the database lacks. */
 export async function named<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw databaseFailure(url, error) ?? schemaMissing(error) ?? error;
+    throw databaseFailure(url, error) ?? statementFailure(error) ?? error;
   }
 }

@@ -89,6 +89,15 @@ export const commandLineMutations: readonly Mutation[] = [
     title: 'a schema whose own rows are gone is refused by each command, which says what to do',
   },
   {
+    name: 'missing-right-untold',
+    promise: 'A missing right to the outbox is reported as such',
+    file: 'src/store/database/statement-failure.ts',
+    find: 'return schemaMissing(error) ?? rightMissing(error);',
+    replace: 'return schemaMissing(error);',
+    test: 'test/integration/database/rights-missing.test.ts',
+    title: 'each call in a transaction names what is missing',
+  },
+  {
     name: 'topics-can-be-emptied',
     promise: notEmptied,
     file: 'prisma/migrations/20261121000000_outbox/migration.sql',

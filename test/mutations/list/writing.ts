@@ -46,7 +46,7 @@ export const writingMutations: readonly Mutation[] = [
     name: 'missing-schema-unnamed',
     promise: schemaNamed,
     file: 'src/store/database/transaction.ts',
-    find: '      throw schemaMissing(error) ?? error;',
+    find: '      throw statementFailure(error) ?? error;',
     replace: '      throw error;',
     test: 'test/integration/database/schema-missing.test.ts',
     title: 'every call over',

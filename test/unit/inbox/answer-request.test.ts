@@ -138,6 +138,7 @@ test.each([
   [new Error('anything'), false, 5],
   [new Error('anything'), true, undefined],
   [new OutboxError('OUTBOX_MIGRATION_MISSING', ''), false, 5],
+  [new OutboxError('OUTBOX_PRIVILEGE_MISSING', ''), false, 5],
   [new OutboxError('OUTBOX_SERVER_UNAVAILABLE', ''), false, 5],
   [new OutboxError('OUTBOX_OPTION_INVALID', ''), false, undefined],
   [away, true, 5],

@@ -1,0 +1,31 @@
+import { layersOf } from '../../core/error-layers.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { schemaMissing } from './schema-missing.ts';
+
+const insufficientPrivilege = '42501';
+
+/**
+ * The error of a statement of this package that the server has refused for what the database lacks: the schema of the outbox, a
+ * part of it, or a right to it.
+ *
+ * @returns `undefined` for every other error. Not for statements of users: their missing rights are told in the same words
+ */
+export function statementFailure(error: unknown): OutboxError | undefined {
+  return schemaMissing(error) ?? rightMissing(error);
+}
+
+function rightMissing(error: unknown): OutboxError | undefined {
+  if (error instanceof OutboxError) return undefined;
+  const refusing = layersOf(error).filter(
+    ({ code, originalCode }) => code === insufficientPrivilege || originalCode === insufficientPrivilege,
+  );
+  if (refusing.length === 0) return undefined;
+  const said = refusing
+    .flatMap(({ originalMessage, message }) => [originalMessage, message])
+    .find((text) => typeof text === 'string' && text !== '');
+  return new OutboxError(
+    'OUTBOX_PRIVILEGE_MISSING',
+    `PostgreSQL does not let this role do what the outbox needs: ${String(said ?? 'insufficient privilege').replace(/\.$/, '')}.`,
+    { details: { sqlState: insufficientPrivilege }, cause: error },
+  );
+}
