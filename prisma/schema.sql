@@ -2337,7 +2337,8 @@ declare
   v_epoch bigint;
 begin
   lock table only outbox.processed in row exclusive mode;
-  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  select e.epoch into v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  if v_epoch is null then perform outbox.refuse_without_epoch(); end if;
   -- Ids are searched in older epochs only if there are any: that is an eighth of the work.
   if exists (select from outbox.processed_epoch e where e.epoch < v_epoch) then
     return query
@@ -2835,6 +2836,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.refuse_without_epoch()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if row_security_active('outbox.processed_epoch') then
+    raise exception 'row-level security hides the rows of outbox.processed_epoch' using errcode = '42501';
+  end if;
+  raise exception 'outbox: outbox.processed_epoch is empty' using errcode = 'OB004',
+    hint = 'Exclude the schema outbox from what empties tables, such as the cleaner of a test suite.';
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.release_blocked(p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer, p_ctid tid)
  RETURNS TABLE(freed boolean, released integer, next text, row_ctid tid)
  LANGUAGE plpgsql
@@ -3029,7 +3045,8 @@ declare
   v_epoch bigint;
 begin
   lock table only outbox.processed in row exclusive mode;
-  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  select e.epoch into v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  if v_epoch is null then perform outbox.refuse_without_epoch(); end if;
   insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
   select v_epoch, o.consumer_group, o.message_id, o.topic, o.processed_at, o.expired from outbox.processed o
   where o.consumer_group = p_group and o.message_id = any(p_ids) and o.epoch < v_epoch

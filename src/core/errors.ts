@@ -163,6 +163,10 @@ export const errorRules = {
     next: 'Cancel or reschedule the waiting message of this ref, or choose another ref.',
   },
   ...requestErrorRules,
+  OUTBOX_ROW_SECURITY_ACTIVE: {
+    retryable: false,
+    next: 'Disable row level security on every table of the schema outbox, as its owner: rights of roles guard them. `temporal-outbox doctor` as that owner prints the statements.',
+  },
   OUTBOX_SCHEDULE_REFUSED: {
     retryable: true,
     next: 'Schedule the message again with what the reason asks for, or start a relay that raises the limit.',

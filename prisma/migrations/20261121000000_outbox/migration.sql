@@ -3018,6 +3018,19 @@ create table outbox.consumer_group (
 create function outbox.current_epoch() returns bigint language sql stable
 as $$ select e.epoch from outbox.processed_epoch e where e.ended_at is null $$;
 
+-- The current epoch is not there for this role.
+create function outbox.refuse_without_epoch() returns void language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if row_security_active('outbox.processed_epoch') then
+    raise exception 'row-level security hides the rows of outbox.processed_epoch' using errcode = '42501';
+  end if;
+  raise exception 'outbox: outbox.processed_epoch is empty' using errcode = 'OB004',
+    hint = 'Exclude the schema outbox from what empties tables, such as the cleaner of a test suite.';
+end
+$$;
+
 -- A message whose id is here is never handled again when it is redelivered. Ids are unique per group across all epochs; within
 -- an epoch the index ensures that, across epochs outbox.mark_processed and outbox.roll_processed together.
 create table outbox.processed (
@@ -3055,7 +3068,8 @@ declare
   v_epoch bigint;
 begin
   lock table only outbox.processed in row exclusive mode;
-  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  select e.epoch into v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  if v_epoch is null then perform outbox.refuse_without_epoch(); end if;
   -- Ids are searched in older epochs only if there are any: that is an eighth of the work.
   if exists (select from outbox.processed_epoch e where e.epoch < v_epoch) then
     return query
@@ -3107,7 +3121,8 @@ declare
   v_epoch bigint;
 begin
   lock table only outbox.processed in row exclusive mode;
-  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  select e.epoch into v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  if v_epoch is null then perform outbox.refuse_without_epoch(); end if;
   insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at, expired)
   select v_epoch, o.consumer_group, o.message_id, o.topic, o.processed_at, o.expired from outbox.processed o
   where o.consumer_group = p_group and o.message_id = any(p_ids) and o.epoch < v_epoch

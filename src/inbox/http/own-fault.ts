@@ -5,6 +5,8 @@ import { faultOf } from '../handling/infrastructure-faults.ts';
 const ofDatabase: ReadonlySet<string> = new Set([
   'OUTBOX_MIGRATION_MISSING',
   'OUTBOX_PRIVILEGE_MISSING',
+  'OUTBOX_ROW_SECURITY_ACTIVE',
+  'OUTBOX_SCHEMA_EMPTIED',
   'OUTBOX_SERVER_UNAVAILABLE',
 ]);
 

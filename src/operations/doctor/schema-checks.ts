@@ -54,7 +54,7 @@ function judgeMigrations(migrations: SchemaFacts['migrations']) {
   return fine(`${counted(applied.length, 'migration')} applied, none missing.`);
 }
 
-function judgeDrift({ disabledTriggers, functions, invalidIndexes }: DriftFacts) {
+function judgeDrift({ disabledTriggers, functions, invalidIndexes, securedTables }: DriftFacts) {
   const [trigger] = disabledTriggers;
   if (functions.length > 0)
     return problem(
@@ -65,6 +65,11 @@ function judgeDrift({ disabledTriggers, functions, invalidIndexes }: DriftFacts)
     return problem(
       `The trigger ${trigger.name} of outbox.${trigger.table} is disabled: wrong changes of rows are not refused.`,
       mending.enable(trigger.name, trigger.table),
+    );
+  if (securedTables.length > 0)
+    return problem(
+      `${counted(securedTables.length, 'table')} of the outbox with row level security: ${firstOf(securedTables)}. It hides rows, and refuses new ones.`,
+      mending.unsecure(securedTables),
     );
   if (invalidIndexes[0] !== undefined)
     return problem(

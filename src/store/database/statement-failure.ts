@@ -3,6 +3,8 @@ import { OutboxError } from '../../core/errors.ts';
 import { schemaMissing } from './schema-missing.ts';
 
 const insufficientPrivilege = '42501';
+/** It has no SQLSTATE of its own. In another language of the server's messages it counts as a missing right. */
+const byPolicy = /row-level security/;
 
 /**
  * The error of a statement of this package that the server has refused for what the database lacks: the schema of the outbox, a
@@ -23,9 +25,17 @@ function rightMissing(error: unknown): OutboxError | undefined {
   const said = refusing
     .flatMap(({ originalMessage, message }) => [originalMessage, message])
     .find((text) => typeof text === 'string' && text !== '');
+  const reason = String(said ?? 'insufficient privilege').replace(/\.$/, '');
+  const more = { details: { sqlState: insufficientPrivilege }, cause: error };
+  if (byPolicy.test(reason))
+    return new OutboxError(
+      'OUTBOX_ROW_SECURITY_ACTIVE',
+      `A table of the outbox has row level security: ${reason}.`,
+      more,
+    );
   return new OutboxError(
     'OUTBOX_PRIVILEGE_MISSING',
-    `PostgreSQL does not let this role do what the outbox needs: ${String(said ?? 'insufficient privilege').replace(/\.$/, '')}.`,
-    { details: { sqlState: insufficientPrivilege }, cause: error },
+    `PostgreSQL does not let this role do what the outbox needs: ${reason}.`,
+    more,
   );
 }

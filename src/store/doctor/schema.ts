@@ -9,6 +9,8 @@ export interface DriftFacts {
   readonly invalidIndexes: readonly string[];
   /** Triggers that were disabled. */
   readonly disabledTriggers: readonly { readonly name: string; readonly table: string }[];
+  /** Tables with row level security, which hides their rows from roles, and refuses what these write. */
+  readonly securedTables: readonly string[];
 }
 
 const definition =
@@ -33,10 +35,15 @@ export async function readDrift(sql: Sql, migrations: readonly Migration[]): Pro
     `select t.tgname as name, c.relname as table from pg_trigger t join pg_class c on c.oid = t.tgrelid
      where c.relnamespace = 'outbox'::regnamespace and t.tgenabled = 'D' order by 1, 2`,
   );
+  const secured = await sql.query<{ name: string }>(
+    `select c.relname as name from pg_class c
+     where c.relnamespace = 'outbox'::regnamespace and c.relkind in ('r', 'p') and c.relrowsecurity order by 1`,
+  );
   return {
     functions: functions.map(({ name }) => name),
     invalidIndexes: invalid.map(({ name }) => name),
     disabledTriggers,
+    securedTables: secured.map(({ name }) => name),
   };
 }
 

@@ -26,7 +26,7 @@ export const rowsOfAnotherCluster = `(exists (select from outbox.lane l where ${
  *
  * @throws OutboxError `OUTBOX_INSTALLATION_MOVED` when the database is a copy (dump and restore, logical replication or
  * upgrade): its cursors belong to the transactions of another cluster, and delivering from them could lose or repeat messages;
- * `OUTBOX_SCHEMA_EMPTIED`.
+ * `OUTBOX_SCHEMA_EMPTIED`; `OUTBOX_ROW_SECURITY_ACTIVE`.
  */
 export async function readInstallation(sql: Sql): Promise<string> {
   const rows = await sql.query<object>(
@@ -36,7 +36,7 @@ export async function readInstallation(sql: Sql): Promise<string> {
      from outbox.installation`,
   );
   const [row] = readRows(rows, { id: textCell, same: flagCell });
-  if (row === undefined) throw emptied('outbox.installation');
+  if (row === undefined) throw await emptied(sql, 'outbox.installation');
   if (row.same) return row.id;
   throw new OutboxError(
     'OUTBOX_INSTALLATION_MOVED',
@@ -48,7 +48,7 @@ export async function readInstallation(sql: Sql): Promise<string> {
 /** The id of this installation, also where {@link readInstallation} refuses a copy. */
 export async function readInstallationId(sql: Sql): Promise<string> {
   const [row] = await sql.query<{ id: string }>('select id from outbox.installation');
-  if (row === undefined) throw emptied('outbox.installation');
+  if (row === undefined) throw await emptied(sql, 'outbox.installation');
   return row.id;
 }
 

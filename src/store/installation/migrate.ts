@@ -66,7 +66,7 @@ insert into outbox.migration (name, checksum, compatible) values ('${name}', '${
  *
  * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN` if the database has migrations of a later version that this one cannot work
  * with, or after which it would have to apply its own; `OUTBOX_MIGRATION_CHANGED` if the text of an applied file has changed;
- * `OUTBOX_SCHEMA_EMPTIED`. Then nothing is written.
+ * `OUTBOX_SCHEMA_EMPTIED`; `OUTBOX_ROW_SECURITY_ACTIVE`. Then nothing is written.
  */
 export async function migrate(
   database: Database,
@@ -153,6 +153,6 @@ async function readApplied(sql: Sql): Promise<readonly AppliedMigration[]> {
   const rows = await sql.query<object>(
     'select name, checksum, compatible from outbox.migration order by name',
   );
-  if (rows.length === 0) throw emptied('outbox.migration');
+  if (rows.length === 0) throw await emptied(sql, 'outbox.migration');
   return readRows(rows, { name: textCell, checksum: textCell, compatible: flagCell });
 }

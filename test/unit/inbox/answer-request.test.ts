@@ -139,6 +139,8 @@ test.each([
   [new Error('anything'), true, undefined],
   [new OutboxError('OUTBOX_MIGRATION_MISSING', ''), false, 5],
   [new OutboxError('OUTBOX_PRIVILEGE_MISSING', ''), false, 5],
+  [new OutboxError('OUTBOX_ROW_SECURITY_ACTIVE', ''), false, 5],
+  [new OutboxError('OUTBOX_SCHEMA_EMPTIED', ''), false, 5],
   [new OutboxError('OUTBOX_SERVER_UNAVAILABLE', ''), false, 5],
   [new OutboxError('OUTBOX_OPTION_INVALID', ''), false, undefined],
   [away, true, 5],

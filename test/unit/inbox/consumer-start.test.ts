@@ -13,12 +13,14 @@ const another = { name: '20000101000000_outbox', checksum: 'x', compatible: true
 test.each([
   ['lacks a migration', 'from outbox.migration', [another], 'OUTBOX_MIGRATION_MISSING'],
   ['was emptied', 'from outbox.migration', [], 'OUTBOX_SCHEMA_EMPTIED'],
+  ['hides its rows', 'from outbox.migration', [], 'OUTBOX_ROW_SECURITY_ACTIVE'],
   ['is a copy', 'from outbox.installation', [{ id: 'i', same: false }], 'OUTBOX_INSTALLATION_MOVED'],
 ] as const)(
   'a database that %s is refused before the consumer joins, and what has begun ends',
   async (_, part, rows, code) => {
     const { consumer, database, sources, steps } = await consumerBench({ settings: { deadLetters: true } });
     database.on(part, () => rows);
+    database.on('row_security_active', () => [{ hidden: code === 'OUTBOX_ROW_SECURITY_ACTIVE' }]);
 
     await expect(consumer.start()).rejects.toMatchObject({ code });
     expect(sources[0].subscriptions).toEqual([]);
