@@ -1431,6 +1431,7 @@ begin
     alter table %1$s replica identity full;
     create trigger log_state before update of state on %1$s for each row
     when (new.state <> 'ready') execute function outbox.refuse_in_log();
+    alter table %1$s disable row level security;
     alter table %1$s owner to %2$s;
   $ddl$, leaf, (select c.relowner::regrole from pg_class c where c.oid = 'outbox.message'::regclass));
 end
@@ -3270,6 +3271,7 @@ begin
     v_name := 'processed_' || v_ended.epoch + 1;
     perform set_config('lock_timeout', v_patience || 'ms', true);
     execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+    execute format('alter table outbox.%I disable row level security', v_name);
     -- "including all" does not copy privileges, and outbox.receive_one writes into the partition itself.
     for v_given in
       select string_agg(g.privilege_type, ', ') as privileges,

@@ -683,6 +683,7 @@ begin
     alter table %1$s replica identity full;
     create trigger log_state before update of state on %1$s for each row
     when (new.state <> 'ready') execute function outbox.refuse_in_log();
+    alter table %1$s disable row level security;
     alter table %1$s owner to %2$s;
   $ddl$, leaf, (select c.relowner::regrole from pg_class c where c.oid = 'outbox.message'::regclass));
 end
@@ -3517,6 +3518,7 @@ begin
     v_name := 'processed_' || v_ended.epoch + 1;
     perform set_config('lock_timeout', v_patience || 'ms', true);
     execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+    execute format('alter table outbox.%I disable row level security', v_name);
     -- "including all" does not copy privileges, and outbox.receive_one writes into the partition itself.
     for v_given in
       select string_agg(g.privilege_type, ', ') as privileges,
@@ -4415,6 +4417,18 @@ begin
   select count(*) into v_deleted from gone;
   return v_deleted;
 end $$;
+
+-- Rights of roles guard these tables. A trigger of the database may have given row level security to them, as to every new table: it
+-- hides their rows from roles with these rights, and refuses what they store. Each table that is made later gets rid of it, too.
+do $$
+declare
+  t regclass;
+begin
+  for t in select c.oid from pg_class c where c.relnamespace = 'outbox'::regnamespace and c.relrowsecurity loop
+    execute format('alter table %s disable row level security', t);
+  end loop;
+end
+$$;
 
 -- For what else is in this transaction.
 select set_config('search_path', current_setting('outbox.search_path'), true);

@@ -35,6 +35,8 @@ async function makePartition(database: Database, name: string, from: string, unt
     );
     if (there.length > 0) return;
     await sql.query(`create table outbox.${name} (like outbox.message_history including all)`);
+    // A trigger of the database may have switched it on, as for every new table.
+    await sql.query(`alter table outbox.${name} disable row level security`);
     await sql.query(
       `alter table outbox.message_history attach partition outbox.${name}
          for values from (${literal(from)}) to (${literal(until)})`,

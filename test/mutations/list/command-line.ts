@@ -107,6 +107,15 @@ export const commandLineMutations: readonly Mutation[] = [
     title: 'operations, a relay and the doctor name row level security, not an empty schema',
   },
   {
+    name: 'new-leaf-with-row-level-security',
+    promise: 'The outbox keeps row level security off its tables',
+    file: 'prisma/migrations/20261121000000_outbox/migration.sql',
+    find: '    alter table %1$s disable row level security;\n',
+    replace: '',
+    test: 'test/integration/database/secured-tables.test.ts',
+    title: 'no table of the outbox has row level security, also where the database gives it to every new one',
+  },
+  {
     name: 'topics-can-be-emptied',
     promise: notEmptied,
     file: 'prisma/migrations/20261121000000_outbox/migration.sql',
