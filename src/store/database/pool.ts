@@ -5,7 +5,7 @@ import { spoilsSession } from './bad-session.ts';
 import { clientConfig } from './client-config.ts';
 import type { Database, Sql } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
-import { trustLocally, trustOnlyCatalog } from './own-names.ts';
+import { setUpConnection, trustLocally } from './own-names.ts';
 import { outlive } from './pool-connection.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 import { openSession } from './session.ts';
@@ -105,7 +105,7 @@ export function openDatabase({
 
 async function verified(client: pg.PoolClient, done: (error?: Error) => void): Promise<void> {
   try {
-    await trustOnlyCatalog(client);
+    await setUpConnection(client);
   } catch (error) {
     return done(error instanceof Error ? error : new Error(reasonOf(error)));
   }
