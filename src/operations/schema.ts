@@ -22,8 +22,8 @@ export async function migrationScripts(): Promise<readonly Migration[]> {
  * Brings the schema of a database up to this version; concurrent calls are safe.
  *
  * @returns the names of the migrations that were applied now
- * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN`, `OUTBOX_MIGRATION_CHANGED`, `OUTBOX_SCHEMA_EMPTIED`, or
- * `OUTBOX_PRIVILEGE_MISSING`; then nothing is written
+ * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN`, `OUTBOX_MIGRATION_CHANGED`, `OUTBOX_SCHEMA_EMPTIED`,
+ * `OUTBOX_SERVER_UNFIT` for another encoding than UTF8, or `OUTBOX_PRIVILEGE_MISSING`; then nothing is written
  */
 export async function applyMigrations(at: DatabaseAddress): Promise<readonly string[]> {
   return visitDatabase(at, async (database) => migrate(database, await readMigrations()));

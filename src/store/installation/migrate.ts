@@ -66,7 +66,8 @@ insert into outbox.migration (name, checksum, compatible) values ('${name}', '${
  *
  * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN` if the database has migrations of a later version that this one cannot work
  * with, or after which it would have to apply its own; `OUTBOX_MIGRATION_CHANGED` if the text of an applied file has changed;
- * `OUTBOX_SCHEMA_EMPTIED`; `OUTBOX_ROW_SECURITY_ACTIVE`. Then nothing is written.
+ * `OUTBOX_SCHEMA_EMPTIED`; `OUTBOX_ROW_SECURITY_ACTIVE`; `OUTBOX_SERVER_UNFIT` unless the database is in UTF8. Then nothing is
+ * written.
  */
 export async function migrate(
   database: Database,
@@ -81,11 +82,24 @@ export async function migrate(
         `The migration "${pending[0]}" is missing, but the database already has "${later[0]}", which this version does not know.`,
       );
     }
+    if (pending.length > 0) await requireUnicode(sql);
     for (const migration of migrations.filter(({ name }) => pending.includes(name))) {
       await sql.query(scriptOf(migration));
     }
     return pending;
   });
+}
+
+/** Another encoding cannot keep every payload, nor the comments of a migration: its server would name bytes that nobody wrote. */
+async function requireUnicode(sql: Sql): Promise<void> {
+  const rows = await sql.query<object>(`select current_setting('server_encoding') as encoding`);
+  const { encoding } = readRow(rows, { encoding: textCell });
+  if (encoding === 'UTF8') return;
+  throw new OutboxError(
+    'OUTBOX_SERVER_UNFIT',
+    `The database has the encoding ${encoding}; the outbox needs one in UTF8, as of \`create database … encoding 'UTF8' template template0\`.`,
+    { details: { encoding } },
+  );
 }
 
 /**
