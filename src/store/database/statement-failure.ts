@@ -24,8 +24,8 @@ function rightMissing(error: unknown): OutboxError | undefined {
   if (refusing.length === 0) return undefined;
   const said = refusing
     .flatMap(({ originalMessage, message }) => [originalMessage, message])
-    .find((text) => typeof text === 'string' && text !== '');
-  const reason = String(said ?? 'insufficient privilege').replace(/\.$/, '');
+    .find((text): text is string => typeof text === 'string' && text !== '');
+  const reason = (said ?? 'insufficient privilege').replace(/\.$/, '');
   const more = { details: { sqlState: insufficientPrivilege }, cause: error };
   if (byPolicy.test(reason))
     return new OutboxError(

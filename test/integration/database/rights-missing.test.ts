@@ -83,7 +83,7 @@ test.each(['no right', 'usage alone'])(
         pool: (work) => transaction(clientOf(pool), work),
         fromQuery: (work) =>
           clientOf(pool).$transaction((tx) =>
-            work(fromQuery(async (text, values) => (await tx.query(text, values)).rows)),
+            work(fromQuery((text, values) => tx.$queryRawUnsafe<readonly unknown[]>(text, ...values))),
           ),
       };
     try {
