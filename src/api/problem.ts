@@ -43,10 +43,17 @@ const statuses: Readonly<Partial<Record<OutboxErrorCode, number>>> = {
 export const problemType = 'application/problem+json';
 
 /** What a failure of the server tells: its cause is in the log, not in the answer, because it names hosts and statements. */
-const unknownCause: Readonly<Record<number, string>> = {
-  500: 'The request failed.',
-  503: 'A server that the request needs does not answer, or is not prepared.',
-};
+function unknownCause(status: number, known: OutboxError | undefined): string | undefined {
+  if (status === 500) return 'The request failed.';
+  return status === 503 ? `${kindOfServer(known)} does not answer, or is not prepared.` : undefined;
+}
+
+/** As errors name it: only a kind, such as PostgreSQL, because others may have an address there. */
+function kindOfServer(known: OutboxError | undefined): string {
+  const server = known?.details['server'];
+  const isKind = typeof server === 'string' && /^[A-Za-z][A-Za-z ]*$/.test(server);
+  return isKind ? `${server}, which the request needs,` : 'A server that the request needs';
+}
 
 /** An answer to a request that was not carried out. */
 export interface ProblemAnswer extends StoredAnswer {
@@ -63,7 +70,7 @@ export function problemOf(error: unknown, requestId: string, status?: number): P
   const at = status ?? (known && statuses[known.code]) ?? 500;
   const code = known === undefined || at === 500 ? 'OUTBOX_REQUEST_FAILED' : known.code;
   const { next } = at === 500 || known === undefined ? failed : known;
-  const detail = unknownCause[at] ?? known?.message ?? '';
+  const detail = unknownCause(at, known) ?? known?.message ?? '';
   const body = JSON.stringify({
     type: 'about:blank',
     title: titles[at] ?? 'Error',

@@ -127,14 +127,25 @@ async function proved(authentication: Authentication, request: Request): Promise
   if (caller === undefined)
     throw new Refused(401, new OutboxError('OUTBOX_REQUEST_UNPROVED', 'The request proves no caller.'));
   if (isCaller(caller)) return caller;
-  throw new Refused(503, new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'Authentication returned no caller.'));
+  throw new Refused(
+    503,
+    new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'Authentication returned no caller.', {
+      details: authenticator,
+    }),
+  );
 }
+
+/** What does not answer, unless the error says what it needs. */
+const authenticator = { server: 'Authentication' };
 
 /** What failed is for the log only. */
 function unprovable(cause: unknown): Refused {
   return new Refused(
     503,
-    new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'The caller cannot be proved now.', { cause }),
+    new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'The caller cannot be proved now.', {
+      cause,
+      details: { ...authenticator, ...(cause instanceof OutboxError && cause.details) },
+    }),
   );
 }
 

@@ -59,6 +59,6 @@ function tableLocked(blocker: LaneBlocker): OutboxError {
   return new OutboxError(
     'OUTBOX_LANE_LOCKED',
     `${blockerInWords(blocker)} holds a lock on the table outbox.lane in a transaction that has been open for ${seconds} s (${state ?? 'unknown'}). It cannot be read, and all lanes wait.`,
-    { details: { pid, application, state, seconds } },
+    { details: { server: 'PostgreSQL', pid, application, state, seconds } },
   );
 }

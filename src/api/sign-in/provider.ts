@@ -3,7 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { requirePackages } from '../../core/packages.ts';
 import type { Beginning } from './beginning.ts';
 import type { Claims } from './granted.ts';
-import { signInFailure } from './sign-in-failure.ts';
+import { providerAway, signInFailure } from './sign-in-failure.ts';
 
 /** How a provider of OpenID Connect is asked. */
 export interface ProviderSettings {
@@ -126,9 +126,7 @@ export class Provider {
     const found = await client
       .discovery(server, clientId(), undefined, client.None(), { execute, timeout })
       .catch((error: unknown) => {
-        throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'The provider of the sign-in does not answer.', {
-          cause: error,
-        });
+        throw providerAway(error);
       });
     const made = new client.Configuration(
       found.serverMetadata(),

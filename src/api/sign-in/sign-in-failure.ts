@@ -16,14 +16,22 @@ export function signInFailure(error: unknown): OutboxError {
   const said = new Set(layers.flatMap((layer) => [textOf(layer, 'code'), textOf(layer, 'error')]));
   const broken = layers.some((layer) => Number(textOf(layer, 'status')) >= 500);
   const unreachable = layers.some((layer) => layer instanceof TypeError && layer.message === 'fetch failed');
-  if (unreachable || [...away].some((word) => said.has(word)) || broken)
-    return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'The provider of the sign-in does not answer.');
+  if (unreachable || [...away].some((word) => said.has(word)) || broken) return providerAway();
   if ([...refused].some((word) => said.has(word)))
     return new OutboxError(
       'OUTBOX_SERVER_REFUSED',
       'The provider of the sign-in refuses the client or its secret.',
+      { details: provider },
     );
   return new OutboxError('OUTBOX_REQUEST_UNPROVED', 'The sign-in failed; begin it again.');
+}
+
+const provider = { server: 'The provider of the sign-in' };
+
+/** The error while it does not answer. */
+export function providerAway(cause?: unknown): OutboxError {
+  const said = 'The provider of the sign-in does not answer.';
+  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', said, { cause, details: provider });
 }
 
 /** The error and its causes. */

@@ -152,6 +152,7 @@ function tookTooLong(error: unknown): OutboxError | undefined {
   if (!(error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '55P03')))
     return undefined;
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'A statement took too long and was ended.', {
+    details: { server: 'PostgreSQL' },
     cause: error,
   });
 }

@@ -30,7 +30,7 @@ export function schemaMissing(error: unknown): OutboxError | undefined {
     sqlState === '3F000'
       ? 'The database has no outbox schema yet.'
       : `The database lacks ${missing}, which this version needs.`,
-    { details: { sqlState, missing }, cause: error },
+    { details: { server: 'PostgreSQL', sqlState, missing }, cause: error },
   );
 }
 

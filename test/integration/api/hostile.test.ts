@@ -147,5 +147,7 @@ test('what is logged and told of a failure has neither payloads nor passwords', 
   const texts = await Promise.all(told.map(async (response) => response?.text()));
   expect(lines).toHaveLength(2);
   expect(JSON.stringify([lines, texts])).not.toContain('canary-');
+  expect(texts[1]).toContain('"PostgreSQL, which the request needs, does not answer, or is not prepared."');
+  expect(texts[1]).not.toContain('127.0.0.1');
   await Promise.all([broken?.close(), away?.close()]);
 });

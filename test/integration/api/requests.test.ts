@@ -235,6 +235,7 @@ test('every answer has the security headers, and a problem has a request id and 
 test('while callers cannot be proved, nobody gets in', async () => {
   const told = await bench.get('/me', { as: null, headers: { 'x-test': 'broken' } });
   expectProblem(told, 503, 'OUTBOX_SERVER_UNAVAILABLE');
+  expect(told.body['detail']).toMatch(/^Authentication, which the request needs, does not answer/);
   expect(told.text).not.toContain('identity provider');
   for (const wrong of [
     { role: 'root' },

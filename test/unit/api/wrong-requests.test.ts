@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { problemOf } from '../../../src/api/problem.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
+import { OutboxError } from '../../../src/core/errors.ts';
 
 const id = '6b2f9c1e-7d3a-4f53-9c52-0d5b1a1f0a11';
 
@@ -46,6 +47,18 @@ test('a text that is empty, blank, too long or cannot be stored is told why', ()
   for (const given of ['a\0b', '\uD800'])
     expect(reason(given)).toBe(refused('must be a text without NUL and unpaired surrogates'));
   expect(reason('fixed')).toBe('accepted');
+});
+
+test('a server that is away is told by its kind, and by no address', () => {
+  const detail = (details: object) => {
+    const error = new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'at db.internal', { details: { ...details } });
+    return (JSON.parse(problemOf(error, 'r').body) as { readonly detail: string }).detail;
+  };
+  expect(detail({ server: 'Kafka', servers: ['db.internal:9092'] })).toBe(
+    'Kafka, which the request needs, does not answer, or is not prepared.',
+  );
+  for (const given of [{}, { server: 'db.internal' }, { server: 'db:5432' }])
+    expect(detail(given)).toBe('A server that the request needs does not answer, or is not prepared.');
 });
 
 test('one thing that is wrong is told once', () => {

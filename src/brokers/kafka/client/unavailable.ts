@@ -19,7 +19,7 @@ export function unavailable({ servers }: KafkaConnection, cause: unknown): Outbo
     `Kafka at ${servers.join(', ')}: ${kafkaReason(cause)}`,
     {
       cause,
-      details: { servers: [...servers] },
+      details: { server: 'Kafka', servers: [...servers] },
     },
   );
 }

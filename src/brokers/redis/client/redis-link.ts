@@ -153,6 +153,6 @@ export function redisUnavailable({ endpoint }: RedisServer, cause: unknown): Out
   if (unfit !== undefined) return unfit;
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Redis at ${endpoint}: ${reasonOf(cause)}`, {
     cause,
-    details: { server: endpoint },
+    details: { server: 'Redis', address: endpoint },
   });
 }

@@ -13,7 +13,7 @@ export function serverFailure({ servers }: Pick<RocketmqConnection, 'servers'>, 
   const reason = isRemotingTls(cause) ? `TLS (\`brokerTls\`) failed: ${said}` : said;
   return new OutboxError(codeFor(cause), `RocketMQ at ${servers.join(', ')}: ${reason}`, {
     cause,
-    details: { servers: [...servers] },
+    details: { server: 'RocketMQ', servers: [...servers] },
   });
 }
 
