@@ -31,6 +31,9 @@ begin
     raise notice 'outbox_viewer was not granted pg_read_all_stats: %', sqlerrm;
   end;
 
+  -- To end such a transaction by pg_terminate_backend is no right of these roles, because it reaches every database of the server.
+  -- Give it to the person who is on call:  grant pg_signal_backend to ada;
+
   -- The first migration makes the schema; later ones need no right outside of it.
   if to_regnamespace('outbox') is null then
     execute format('grant create on database %I to outbox_owner', current_database());

@@ -1,3 +1,4 @@
+import { endSession } from '../core/end-session.ts';
 import type { RunbookEntry } from './runbook-entry.ts';
 
 /** Of messages on their way to the broker. */
@@ -9,7 +10,7 @@ export const deliveryRunbook = {
       { seen: 'its lanes are on hold', todo: 'See [hold](#hold).' },
       {
         seen: '`locked by pid …`',
-        todo: 'Find out what that transaction is, then end it: `select pg_terminate_backend(<pid>)`.',
+        todo: `Find out what that transaction is, then end it: ${endSession}.`,
       },
       { seen: 'it is paused', todo: '`temporal-outbox resume <topic>`, if who paused it agrees.' },
       { seen: '`no relay runs`', todo: 'Start the relays, and read the end of their logs.' },

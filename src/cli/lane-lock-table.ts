@@ -1,3 +1,4 @@
+import { endSession } from '../core/end-session.ts';
 import type { LaneLock, LaneStatus } from '../operations/status.ts';
 import { age } from './age.ts';
 import { table } from './table.ts';
@@ -13,7 +14,7 @@ export function laneLockTable(locks: readonly LaneLock[]): string {
     age(lock.openMs),
     lanesOf(lock),
   ]);
-  return `${table(heading, rows)}\nLanes wait for such a transaction. End it: select pg_terminate_backend(<pid>).`;
+  return `${table(heading, rows)}\nLanes wait for such a transaction. End it:\n${endSession}.`;
 }
 
 function lanesOf({ all, lanes }: LaneLock): string {

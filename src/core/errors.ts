@@ -1,3 +1,4 @@
+import { endSession } from './end-session.ts';
 import type { ErrorRule } from './error-rule.ts';
 import { groupErrorRules } from './group-errors.ts';
 import { requestErrorRules } from './request-errors.ts';
@@ -87,7 +88,7 @@ export const errorRules = {
   OUTBOX_KEY_INVALID: { retryable: false, next: 'Use a key of 1 to 256 bytes without NUL characters.' },
   OUTBOX_LANE_LOCKED: {
     retryable: true,
-    next: 'End that transaction, by force with select pg_terminate_backend(<pid>).',
+    next: `End that transaction, by force with ${endSession}.`,
   },
   OUTBOX_MESSAGES_EXPIRED: {
     retryable: false,

@@ -1,3 +1,4 @@
+import { endSessionOf } from '../../core/end-session.ts';
 import { consumerTables, type RoleTables, senderTables } from './role-tables.ts';
 
 /** Statements that mend what the doctor finds, for people to run: nothing here is executed. */
@@ -7,7 +8,7 @@ export const mending = {
   unlimitRole: (role: string) => `alter role ${name(role)} connection limit -1`,
   unlimitDatabase: 'alter database … connection limit -1',
   resetAsynchronous: 'alter role … reset synchronous_commit',
-  end: (pid: number) => `select pg_terminate_backend(${pid})`,
+  end: endSessionOf,
   seeOthers: 'grant pg_read_all_stats to its role',
   rollBack: (prepared: string) => `rollback prepared ${literal(prepared)}, or commit prepared`,
   dropSlot: (slot: string) => `select pg_drop_replication_slot(${literal(slot)}), if nobody needs it`,

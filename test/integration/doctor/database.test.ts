@@ -73,7 +73,7 @@ test('causes that retain dead rows and log files are named with the statement th
   await until(async () => (await look()).get('open transactions')?.state === 'warning');
   expect((await look()).get('open transactions')).toMatchObject({
     message: expect.stringMatching(new RegExp(`^Process ${pid} of the server .* \\(idle in transaction\\)`)),
-    next: `select pg_terminate_backend(${pid})`,
+    next: `select pg_terminate_backend(${pid}), as its own role or with pg_signal_backend`,
   });
   await open.rollback();
 

@@ -47,7 +47,7 @@ test('status names the process that has locked a lane for some seconds, without 
   );
   expect(text.stdout).toMatch(
     new RegExp(
-      `\\nLOCKED BY +APPLICATION +STATE +SINCE +LANES\\npid ${other.pid} +psql +idle in transaction +\\d+\\.\\d s +orders/0\\nLanes wait for such a transaction\\.`,
+      `\\nLOCKED BY +APPLICATION +STATE +SINCE +LANES\\npid ${other.pid} +psql +idle in transaction +\\d+\\.\\d s +orders/0\\nLanes wait for such a transaction\\. End it:\nselect .*pg_signal_backend\\.\n`,
     ),
   );
   const lines = text.stdout.split('\n').slice(3);
