@@ -118,6 +118,7 @@ function errorInWords(error: unknown): string {
 /** Events that say that something has changed its state: a line for each, however many change theirs just then. */
 const changes: ReadonlySet<unknown> = new Set<(RelayEvent | ConsumerEvent)['type']>([
   'alert-began',
+  'connection-resumed',
   'group-stalled',
   'hold-began',
   'lane-lost',

@@ -28,8 +28,6 @@ const consumerNews = [
   'duplicate',
   'handled',
   'ignored',
-  'partition-resumed',
-  'workflows-resumed',
 ] as const satisfies readonly ConsumerEvent['type'][];
 
 type RelayTrouble = Extract<RelayEvent, { readonly type: (typeof relayTroubles)[number] }>;
@@ -94,6 +92,8 @@ function ofConsumer(event: Exclude<ConsumerTrouble, { readonly type: RelayTroubl
       return `receives from ${event.address} again, which was paused since ${event.since.toISOString()}`;
     case 'bulk-failing':
       return 'a page of a bulk operation failed';
+    case 'connection-resumed':
+      return `receives from ${event.server} again, which was away since ${event.since.toISOString()}`;
     case 'dead-letters-failing':
       return 'copies of failed messages could not be sent to the address of dead letters';
     case 'deliveries-limited':
@@ -108,6 +108,8 @@ function ofConsumer(event: Exclude<ConsumerTrouble, { readonly type: RelayTroubl
       return 'parked messages could not be tried';
     case 'partition-paused':
       return `${placeOf(event)} waits at offset ${event.offset}, after try ${event.attempt}`;
+    case 'partition-resumed':
+      return `${placeOf(event)} goes on after offset ${event.offset}`;
     case 'partitions-unread':
       return `nobody reads some partitions of ${event.addresses.join(', ')}`;
     case 'pool-small':
@@ -120,6 +122,8 @@ function ofConsumer(event: Exclude<ConsumerTrouble, { readonly type: RelayTroubl
       return 'expired processed ids could not be dropped';
     case 'workflows-failing':
       return 'Temporal runs no workflows, parked messages are tried by the consumers themselves';
+    case 'workflows-resumed':
+      return `Temporal runs workflows again, which it did not since ${event.since.toISOString()}`;
   }
 }
 

@@ -263,6 +263,7 @@ function subscribe<Tx extends Transaction>(
   { health, stopping }: Running,
   { members, presence }: { readonly members: Set<string>; readonly presence: ConsumerPresence<Tx> },
 ): Promise<Subscribed> {
+  let awaySince: Date | undefined;
   return source.subscribe({
     addresses: addressesOf(routes),
     group: rules.group,
@@ -276,12 +277,15 @@ function subscribe<Tx extends Transaction>(
       members.add(name);
       health.mended(name);
       presence.owns(name, partitions);
+      if (awaySince !== undefined) report({ type: 'connection-resumed', server: name, since: awaySince });
+      awaySince = undefined;
       intake.assigned(partitions);
     },
     disconnected: (error, retryInMs) => {
       members.delete(name);
       presence.owns(name, []);
       health.failed(name, error, { away: true });
+      awaySince ??= new Date();
       report({ type: 'disconnected', error, retryInMs });
     },
     incomplete: (error) => {

@@ -36,6 +36,7 @@ test('a consumer waits out the loss of its broker and continues by itself', {
   expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 20));
   expect(running.counts().failedAttempts).toBe(0);
   expect(running.health()).toMatchObject({ joined: true, failing: [] });
+  expect(running.events.filter(({ type }) => type === 'connection-resumed')).toHaveLength(1);
 });
 
 test('a start that reaches no broker is refused after the given time', async () => {

@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const promise = 'Alerts are told once';
+const oneSchema = "Every line of a relay's or API's log has one schema, on one stream";
 
 export const incidentMutations: readonly Mutation[] = [
   {
@@ -35,5 +36,15 @@ export const incidentMutations: readonly Mutation[] = [
           subject: topic.slice(0, 0),`,
     test: 'test/integration/alerts/incidents.test.ts',
     title: 'in an hour with all incidents',
+  },
+  {
+    name: 'connection-resumed-at-each-assignment',
+    promise: oneSchema,
+    file: 'src/inbox/start-consumer.ts',
+    find: '      awaySince = undefined;\n',
+    replace: '',
+    test: 'test/unit/inbox/consumer-joins.test.ts',
+    title:
+      'it has joined while it is a member at every source, and a lost connection is reported until all continue',
   },
 ];

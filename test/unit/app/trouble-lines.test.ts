@@ -246,6 +246,23 @@ test('errors of a logger are ignored, false logs nothing, and anything else is r
   );
 });
 
+test('what a consumer logs as failing it also logs as going on again, with the time since when it had not', () => {
+  const { told, logger } = listening();
+  const report = consumerTroubleLines('billing', logger);
+  const since = new Date('2026-11-28T13:05:18Z');
+  report?.({ type: 'connection-resumed', server: 'kafka', since });
+  report?.({ type: 'workflows-resumed', since });
+  report?.({ type: 'partition-resumed', address: 'orders', partition: 0, offset: '7' });
+  report?.({ type: 'address-resumed', address: 'orders', since });
+
+  expect(told.map(([, , message]) => message)).toEqual([
+    'receives from kafka again, which was away since 2026-11-28T13:05:18.000Z',
+    'Temporal runs workflows again, which it did not since 2026-11-28T13:05:18.000Z',
+    'orders/0 goes on after offset 7',
+    'receives from orders again, which was paused since 2026-11-28T13:05:18.000Z',
+  ]);
+});
+
 test('a line of a consumer says of which message or place it is', () => {
   const { told, logger } = listening();
   const report = consumerTroubleLines('billing', logger);

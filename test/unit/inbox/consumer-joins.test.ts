@@ -31,6 +31,7 @@ test('a batch of the source is one transaction if the consumer wants batches', a
 
 test('it has joined while it is a member at every source, and a lost connection is reported until all continue', async () => {
   const { consumer, events, sources } = await consumerBench(two);
+  const told = () => events.filter(({ type }) => type === 'connection-resumed');
   expect(consumer.health().state).toBe('stopped');
   const running = await consumer.start();
   onTestFinished(() => running.stop());
@@ -43,11 +44,19 @@ test('it has joined while it is a member at every source, and a lost connection 
   expect(running.health().joined).toBe(true);
 
   const error = new Error('away');
+  expect(told()).toEqual([]);
   memory?.disconnected(error, 500);
   expect(running.health()).toMatchObject({ joined: false, failing: [{ what: 'memory', error }] });
   expect(events.at(-1)).toEqual({ type: 'disconnected', error, retryInMs: 500 });
+  memory?.disconnected(error, 900);
+  other?.assigned([]);
+  expect(told()).toEqual([]);
   memory?.assigned([]);
   expect(running.health()).toMatchObject({ joined: true, failing: [] });
+  memory?.assigned([]);
+  expect(told(), 'once per outage').toEqual([
+    { type: 'connection-resumed', server: 'memory', since: expect.any(Date) },
+  ]);
 });
 
 test('the partitions it owns of all sources are written to the database, except those of an unreachable source', async () => {
