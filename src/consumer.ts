@@ -24,6 +24,7 @@ export type {
   ConsumerEvent,
   ConsumerReport,
   IdentifiedMessage,
+  KeyedMessage,
   PausedAddress,
   Position,
 } from './inbox/consumer-event.ts';

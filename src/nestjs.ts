@@ -23,6 +23,7 @@ export type {
   ConsumerEvent,
   ConsumerReport,
   IdentifiedMessage,
+  KeyedMessage,
   PausedAddress,
   Position,
 } from './inbox/consumer-event.ts';

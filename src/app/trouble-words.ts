@@ -132,9 +132,10 @@ function meanwhile({ server }: { readonly server: string }): string {
   return server === 'Temporal' ? ', and delivers without it meanwhile' : '';
 }
 
-/** Of a try of a consumer only the position is known, of a message that killed its consumer only the id. */
+/** Of a try of several messages only the position is known, of a message that killed its consumer only the id. */
 function messageOf(event: { readonly id?: string; readonly topic?: string } | Position): string {
-  if ('id' in event) return `message ${event.id}${event.topic === undefined ? '' : ` of ${event.topic}`}`;
+  if ('id' in event && event.id !== undefined)
+    return `message ${event.id}${event.topic === undefined ? '' : ` of ${event.topic}`}`;
   return 'offset' in event ? `offset ${event.offset} of ${placeOf(event)}` : 'a message';
 }
 

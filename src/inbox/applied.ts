@@ -1,5 +1,5 @@
 import type { ConsumerEvent } from './consumer-event.ts';
-import type { Arrived } from './handling/arrived.ts';
+import { type Arrived, keyedOf, positionOf } from './handling/arrived.ts';
 
 /** How a message that arrived has ended. */
 export type Applied =
@@ -22,21 +22,18 @@ export function counterOf({ kind }: Applied): 'handled' | 'duplicates' | 'expire
 }
 
 /** The event that reports it. */
-export function eventOf<Tx>(
-  { id, topic, incoming: { address, partition, offset } }: Arrived<Tx>,
-  applied: Applied,
-  attempt: number,
-): ConsumerEvent {
-  const message = { id, topic, address, partition, offset };
+export function eventOf<Tx>(arrived: Arrived<Tx>, applied: Applied, attempt: number): ConsumerEvent {
+  const { id, topic } = arrived;
+  const message = { id, topic, ...positionOf(arrived) };
   switch (applied.kind) {
     case 'handled':
       return { type: 'handled', ...message, attempt };
     case 'expired':
       return { type: 'expired', ...message };
     case 'parked':
-      return { type: 'parked', ...message, error: applied.error };
+      return { type: 'parked', ...keyedOf(arrived), error: applied.error };
     case 'failed':
-      return { type: 'failed', ...message, reason: applied.reason, error: applied.error };
+      return { type: 'failed', ...keyedOf(arrived), reason: applied.reason, error: applied.error };
     case 'duplicate':
     case 'kept':
       return { type: 'duplicate', ...message };

@@ -35,6 +35,12 @@ export interface IdentifiedMessage extends Position {
   readonly topic: string;
 }
 
+/** A message whose key is known. */
+export interface KeyedMessage extends IdentifiedMessage {
+  /** As `inbox list` shows it: one that is too long is cut. `null` if it has none. */
+  readonly key: string | null;
+}
+
 /**
  * What a consumer reports. Nothing depends on a listener. `error` is what was thrown, `retryInMs` the milliseconds until
  * the next try, `attempt` the number of the try, from 1, as far as this process knows.
@@ -65,7 +71,7 @@ export type ConsumerEvent =
   /** Its topic shares the address and has no handler here; it was skipped. */
   | ({ readonly type: 'ignored' } & IdentifiedMessage)
   /** It was kept, because its tries failed (`error` is the last one), or because its key is parked. */
-  | ({ readonly type: 'parked'; readonly error: unknown } & IdentifiedMessage)
+  | ({ readonly type: 'parked'; readonly error: unknown } & KeyedMessage)
   /**
    * It failed for good, after its last try or because retrying cannot help, and is kept for a person. `reason` is the one
    * that `inbox show` prints. Of a message that killed its consumer only the id is known.
@@ -74,7 +80,7 @@ export type ConsumerEvent =
       IdentifiedMessage,
       'id'
     > &
-      Partial<IdentifiedMessage>)
+      Partial<KeyedMessage>)
   /**
    * Temporal does not answer or refuses, or the consumer's workers fail: parked messages are tried by the consumers
    * themselves, bulk operations on kept messages wait. Reported once, until `workflows-resumed`.
@@ -94,9 +100,10 @@ export type ConsumerEvent =
   | { readonly type: 'dead-letters-failing'; readonly error: unknown; readonly retryInMs: number }
   /**
    * A try was rolled back; another follows, or the message is parked. For a transaction of several messages the position is
-   * that of the first one, whichever has failed: next they are tried one by one.
+   * that of the first one, whichever has failed, and there is no `id`, `topic` or `key`: next they are tried one by one.
    */
-  | ({ readonly type: 'attempt-failed'; readonly attempt: number; readonly error: unknown } & Position)
+  | ({ readonly type: 'attempt-failed'; readonly attempt: number; readonly error: unknown } & Position &
+      Partial<KeyedMessage>)
   /**
    * The message can neither be handled nor kept, or the queue of its key is full (`OUTBOX_QUEUE_FULL`): its partition waits,
    * others go on. Reported again at every pause.

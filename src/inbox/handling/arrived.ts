@@ -4,7 +4,7 @@ import { chosenIdHeader } from '../../core/chosen-id.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { isName } from '../../core/options/name.ts';
 import { storableText } from '../../store/inbox/park.ts';
-import type { Position } from '../consumer-event.ts';
+import type { KeyedMessage, Position } from '../consumer-event.ts';
 import { eventId, positionId } from '../reading/message-id.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
 import type { Route } from '../route.ts';
@@ -84,4 +84,10 @@ function bounded(text: string): string {
 /** Where a message arrived. */
 export function positionOf<Tx>({ incoming: { address, partition, offset } }: Arrived<Tx>): Position {
   return { address, partition, offset };
+}
+
+/** The message as events have it. */
+export function keyedOf<Tx>(message: Arrived<Tx>): KeyedMessage {
+  const { id, topic, key } = message;
+  return { id, topic, key, ...positionOf(message) };
 }

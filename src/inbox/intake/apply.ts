@@ -1,6 +1,6 @@
 import type { IncomingBatch, Partition } from '../../brokers/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
-import { type Arrived, positionOf } from '../handling/arrived.ts';
+import { type Arrived, keyedOf, positionOf } from '../handling/arrived.ts';
 import { attemptFailed } from '../handling/attempt-failed.ts';
 import { keyNameOf } from '../handling/breaker.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
@@ -74,7 +74,7 @@ export class Application<Tx extends Transaction> {
     const [first] = chunk;
     // `BlocksKey` is cheap to find again, so the chunk is not remembered.
     if (first === undefined || error instanceof BlocksKey || error instanceof GivenUp) return;
-    attemptFailed(this.#context, positionOf(first), 1, error);
+    attemptFailed(this.#context, chunk.length === 1 ? keyedOf(first) : positionOf(first), 1, error);
     this.#failedChunks.failed(
       first.incoming,
       chunk.map(({ incoming }) => incoming.offset),

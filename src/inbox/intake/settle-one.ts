@@ -2,7 +2,7 @@ import type { IncomingBatch } from '../../brokers/source.ts';
 import { rest } from '../../core/rest.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Applied } from '../applied.ts';
-import { type Arrived, positionOf } from '../handling/arrived.ts';
+import { type Arrived, keyedOf, positionOf } from '../handling/arrived.ts';
 import { attemptFailed } from '../handling/attempt-failed.ts';
 import { keyNameOf } from '../handling/breaker.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
@@ -74,7 +74,7 @@ export class OneByOne<Tx extends Transaction> {
         return { kind: 'done', applied };
       } catch (error) {
         if (error instanceof GivenUp) return { kind: 'given-up' };
-        attemptFailed(this.#context, positionOf(message), attempt, error);
+        attemptFailed(this.#context, keyedOf(message), attempt, error);
         // A verdict is about the message, and says nothing about a dependency.
         if (verdictOf(error) !== undefined) return this.#park(message, 'error', error);
         let pauseMs = quickRetriesMs[attempt - 1];

@@ -14,7 +14,7 @@ import {
   type TopicDelays,
 } from '../../store/inbox/tries.ts';
 import type { ConsumerContext } from '../consumer-context.ts';
-import type { IdentifiedMessage } from '../consumer-event.ts';
+import type { KeyedMessage } from '../consumer-event.ts';
 import { attemptFailed } from '../handling/attempt-failed.ts';
 import { GivenUp } from '../handling/handler-transactions.ts';
 import type { Receipts } from '../handling/receipts.ts';
@@ -26,7 +26,15 @@ import { nudgeDeadLetters } from '../source-routes.ts';
 import { verdictOf } from '../verdict.ts';
 import { DrainPace } from './drain-pace.ts';
 import { isFinal, judgeTry } from './failed-try.ts';
-import { type Begun, callHandlers, findParked, type ReadyTry, readParked } from './parked-message.ts';
+import {
+  type Begun,
+  callHandlers,
+  findParked,
+  keptAs,
+  type ReadyTry,
+  readParked,
+  triedOf,
+} from './parked-message.ts';
 import { UncountedTries } from './uncounted-tries.ts';
 
 /** Pause while a message is being added to the key, an operator holds it, or another suspect is in hand: all short. */
@@ -162,7 +170,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
       } catch (thrown) {
         const error = readable(thrown);
         if (error instanceof GivenUp) return this.#giveBack(begun);
-        attemptFailed(this.#context, first, first.attempts + quick, error);
+        attemptFailed(this.#context, triedOf(begun), first.attempts + quick, error);
         if (messages.length > 1) {
           pace.failed(messages.length);
           const failure = { error, bodies: messages.map(({ body }) => body) };
@@ -231,21 +239,20 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
       rules: { group, tries },
     } = this.#context;
     const { failed, retryMs } = judgeTry(messages[0], found[0]?.arrived.route, error, tries.retryMs);
-    const { message, reason } = failed;
+    const { reason } = failed;
     const answer: FailAnswer = await client.$transaction((tx) =>
       failTry(sqlOf(tx), group, keyId, failed, { ...tries, retryMs }),
     );
     if (answer.kind === 'wait') return { kind: 'waiting', inMs: answer.inMs };
     if (answer.kind === 'busy') return { kind: 'waiting', inMs: 0 };
     passCrashPoint('inbox:given-up');
-    const { id, topic, address, partition, offset } = message;
-    this.#tellFailed({ id, topic, address, partition, offset }, reason, error);
+    this.#tellFailed(keptAs(messages[0], found[0]), reason, error);
     if (answer.kind === 'more') return 'more';
     return { kind: answer.kind === 'blocked' ? 'blocked' : 'drained' };
   }
 
   #tellFailed(
-    message: Pick<IdentifiedMessage, 'id'> & Partial<IdentifiedMessage>,
+    message: Pick<KeyedMessage, 'id'> & Partial<KeyedMessage>,
     reason: string,
     error: unknown,
   ): void {

@@ -1,5 +1,6 @@
 import { OutboxError } from '../../core/errors.ts';
 import type { BegunTry } from '../../store/inbox/tries.ts';
+import type { IdentifiedMessage, KeyedMessage, Position } from '../consumer-event.ts';
 import { Arrived, identify } from '../handling/arrived.ts';
 import { arrivedAgain } from '../handling/kept.ts';
 import { isExpired } from '../reading/expiry.ts';
@@ -48,6 +49,22 @@ export function findParked<Tx>(
   if (routes === undefined) return undefined;
   const arrived = identify(incoming, routes);
   return 'id' in arrived ? { arrived, routes, expired: false } : undefined;
+}
+
+/** The message as events have it. Its key is known where it can be read. */
+export function keptAs<Tx>(
+  { id, topic, address, partition, offset }: BegunTry,
+  found: FoundMessage<Tx> | undefined,
+): IdentifiedMessage & Partial<KeyedMessage> {
+  return { id, topic, ...(found !== undefined && { key: found.arrived.key }), address, partition, offset };
+}
+
+/** What was tried: of several messages only the position of the first one. */
+export function triedOf<Tx>({ found, messages }: Begun<Tx>): Position & Partial<KeyedMessage> {
+  const [first, second] = messages;
+  if (second === undefined) return keptAs(first, found[0]);
+  const { address, partition, offset } = first;
+  return { address, partition, offset };
 }
 
 /** @throws OutboxError `OUTBOX_HANDLER_MISSING`, `OUTBOX_MESSAGE_UNREADABLE` */

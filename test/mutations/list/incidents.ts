@@ -47,4 +47,13 @@ export const incidentMutations: readonly Mutation[] = [
     title:
       'it has joined while it is a member at every source, and a lost connection is reported until all continue',
   },
+  {
+    name: 'try-of-several-names-the-first',
+    promise: oneSchema,
+    file: 'src/inbox/intake/apply.ts',
+    find: 'chunk.length === 1 ? keyedOf(first) : positionOf(first)',
+    replace: 'chunk.length === 1 ? positionOf(first) : keyedOf(first)',
+    test: 'test/unit/inbox/intake-batches.test.ts',
+    title: 'a failed transaction is reported once, at its first message',
+  },
 ];

@@ -27,7 +27,7 @@ test('a logger gets each problem of a consumer with its facts, and nothing that 
     error: new Error('no broker\n    at connect (a.js:1:1)'),
     retryInMs: 200,
   });
-  report?.({ type: 'parked', id: 'm-2', offset: '2', error: 'the bank is closed', ...place });
+  report?.({ type: 'parked', id: 'm-2', key: null, offset: '2', error: 'the bank is closed', ...place });
   report?.({ type: 'failed', id: 'm-3', reason: 'tries', error: undefined });
 
   const from = { component: 'temporal-outbox consumer', group: 'billing' };
@@ -36,7 +36,7 @@ test('a logger gets each problem of a consumer with its facts, and nothing that 
     ['warn', { ...from, event: 'disconnected', retryInMs: 200, error: 'Error: no broker' }, message],
     [
       'warn',
-      { ...from, event: 'parked', id: 'm-2', offset: '2', ...place, error: 'the bank is closed' },
+      { ...from, event: 'parked', id: 'm-2', key: null, offset: '2', ...place, error: 'the bank is closed' },
       'message m-2 of orders is parked: the bank is closed',
     ],
     ['error', { ...from, event: 'failed', id: 'm-3', reason: 'tries' }, 'message m-3 has failed for good'],
@@ -104,7 +104,7 @@ test('the same problem is logged once in five seconds, wherever and for whicheve
     for (let n = 0; n < 100; n += 1) {
       relay({ type: 'error', during: 'look', error: new Error(`port ${n}`) });
       const id = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
-      consumer?.({ type: 'parked', id, offset: String(n), error: 'closed', ...place });
+      consumer?.({ type: 'parked', id, key: null, offset: String(n), error: 'closed', ...place });
     }
     relay({ type: 'error', during: 'sweep', error: new Error('port 1') });
     const counted = { acknowledged: 1, exceptions: 0, transport: 'kafka', publishMs: 1 };
@@ -267,13 +267,16 @@ test('a line of a consumer says of which message or place it is', () => {
   const { told, logger } = listening();
   const report = consumerTroubleLines('billing', logger);
   const error = 'closed';
-  report?.({ type: 'attempt-failed', attempt: 2, offset: '7', error, ...place });
+  report?.({ type: 'attempt-failed', attempt: 1, offset: '7', error, address: 'orders', partition: 0 });
+  report?.({ type: 'attempt-failed', attempt: 2, id: 'm-1', key: 'k', offset: '7', error, ...place });
   report?.({ type: 'partition-paused', attempt: 3, offset: '7', error, retryInMs: 100, ...place });
-  report?.({ type: 'parked', id: 'm-1', offset: '7', error, ...place });
+  report?.({ type: 'parked', id: 'm-1', key: 'k', offset: '7', error, ...place });
   report?.({ type: 'failed', id: 'm-2', reason: 'tries', error });
 
+  expect(told[1]?.[1]).toMatchObject({ event: 'attempt-failed', id: 'm-1', topic: 'orders', key: 'k' });
   expect(told.map(([, , message]) => message)).toEqual([
-    'try 2 of offset 7 of orders/0 failed: closed',
+    'try 1 of offset 7 of orders/0 failed: closed',
+    'try 2 of message m-1 of orders failed: closed',
     'orders/0 waits at offset 7, after try 3: closed',
     'message m-1 of orders is parked: closed',
     'message m-2 has failed for good: closed',

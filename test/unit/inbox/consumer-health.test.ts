@@ -96,6 +96,7 @@ test('the outcome of a message is counted and reported by its kind', () => {
     route: { kind: 'refused', error: unreadable(position, 'no-id', 'it has none') },
   });
   const message = { id: 'id-9', topic: 'orders', ...position };
+  const { key } = arrived;
   expect(
     (
       [
@@ -110,7 +111,7 @@ test('the outcome of a message is counted and reported by its kind', () => {
     ['handled', { type: 'handled', ...message, attempt: 2 }],
     ['duplicates', { type: 'duplicate', ...message }],
     ['duplicates', { type: 'duplicate', ...message }],
-    ['parked', { type: 'parked', ...message, error }],
-    ['failed', { type: 'failed', ...message, reason: 'no-id', error }],
+    ['parked', { type: 'parked', ...message, key, error }],
+    ['failed', { type: 'failed', ...message, key, reason: 'no-id', error }],
   ]);
 });

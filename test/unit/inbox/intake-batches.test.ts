@@ -104,10 +104,11 @@ test('a failed transaction is reported once, at its first message, and its messa
   expect(
     bench
       .told('attempt-failed')
-      .map((event) => 'attempt' in event && 'offset' in event && [event.offset, event.attempt]),
+      .map((event) => event.type === 'attempt-failed' && [event.offset, event.attempt, event.id]),
+    'which message of several has failed is not known',
   ).toEqual([
-    ['1', 1],
-    ['2', 1],
+    ['1', 1, undefined],
+    ['2', 1, 'id-2'],
   ]);
   expect(bench.told('parked')).toEqual([expect.objectContaining({ id: 'id-2' })]);
   expect(bench.tally.counts()).toMatchObject({ handled: 2, parked: 1, failedAttempts: 2 });

@@ -185,19 +185,18 @@ test.each([
   ]);
   expect(bench.failed).toBe(failed);
   expect(bench.tally.counts()).toMatchObject({ failed, failedAttempts: 1 });
+  const message = { id: 'id-1', topic: 'orders', key: 'k', address: 'orders', partition: 3, offset: '1' };
+  const error = new Error('no');
+  expect(bench.told('attempt-failed')).toEqual([{ type: 'attempt-failed', ...message, attempt: 2, error }]);
   expect(bench.told('failed')).toEqual(
     failed === 0
       ? []
       : [
           {
             type: 'failed',
-            id: 'id-1',
-            topic: 'orders',
-            address: 'orders',
-            partition: 3,
-            offset: '1',
+            ...message,
             reason: 'error',
-            error: new Error('no'),
+            error,
           },
         ],
   );
