@@ -1,6 +1,6 @@
-import ms from 'ms';
 import { counted } from '../../core/diagnosis.ts';
 import { laneName } from '../../core/lane.ts';
+import { timeInWords } from '../../core/time-in-words.ts';
 import type { RelayEvent, RelayReport } from '../../relay/report.ts';
 
 /**
@@ -21,15 +21,15 @@ function inWords(event: RelayEvent): string | undefined {
     case 'alert-ended':
       return `alert ${event.rule} is over: ${event.text}`;
     case 'archived':
-      return `archived ${counted(event.count, 'message')}`;
+      return event.count === 0 ? undefined : `archived ${counted(event.count, 'message')}`;
     case 'bulk-started':
       return `carries out the bulk operation ${event.id}`;
     case 'bulk-ended':
       return `the bulk operation ${event.id} has ended`;
     case 'hold-ended':
       return event.over
-        ? `lane ${laneName(event)} no longer waits, after ${ms(event.lastedMs)}`
-        : `lane ${laneName(event)} is given up after it has waited for ${ms(event.lastedMs)}; its next owner waits on`;
+        ? `lane ${laneName(event)} no longer waits, after ${timeInWords(event.lastedMs)}`
+        : `lane ${laneName(event)} is given up after it has waited for ${timeInWords(event.lastedMs)}; its next owner waits on`;
     case 'lane-acquired':
       return event.lapsed ? `took lane ${laneName(event)} from an owner that had died` : undefined;
     case 'messages-resent':
@@ -39,7 +39,7 @@ function inWords(event: RelayEvent): string | undefined {
         ? undefined
         : `restarted ${counted(event.restarted, 'workflow')} and ended ${event.ended} that differed from their rows`;
     case 'temporal-back':
-      return `Temporal is back, after ${ms(event.awayMs)}`;
+      return `Temporal is back, after ${timeInWords(event.awayMs)}`;
     default:
       return undefined;
   }

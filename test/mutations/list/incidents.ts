@@ -48,6 +48,15 @@ export const incidentMutations: readonly Mutation[] = [
       'it has joined while it is a member at every source, and a lost connection is reported until all continue',
   },
   {
+    name: 'line-of-an-archive-that-moved-nothing',
+    promise: oneSchema,
+    file: 'src/app/relay/relay-news.ts',
+    find: 'event.count === 0 ? undefined : ',
+    replace: '',
+    test: 'test/unit/app/relay-news.test.ts',
+    title: 'a look at the archive is a line if it moved something',
+  },
+  {
     name: 'try-of-several-names-the-first',
     promise: oneSchema,
     file: 'src/inbox/intake/apply.ts',

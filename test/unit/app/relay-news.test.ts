@@ -22,23 +22,29 @@ test('each change of state of an alert, a hold, a lane and Temporal is one line'
       { type: 'alert-began', ...alert },
       { type: 'alert-ended', ...alert },
       { type: 'hold-began', hold: { scope: 'topic', reason: 'it is away' }, ...lane },
-      { type: 'hold-ended', lastedMs: 4_000, over: false, ...lane },
+      { type: 'hold-ended', lastedMs: 4_000.317, over: false, ...lane },
       { type: 'hold-ended', lastedMs: 9_000, over: true, ...lane },
       { type: 'lane-lost', ...lane },
       { type: 'lane-acquired', lapsed: true, standIn: false, ...lane },
       { type: 'temporal-away', error: new Error('no') },
-      { type: 'temporal-back', awayMs: 60_000 },
+      { type: 'temporal-back', awayMs: 214.3393750000032 },
     ),
   ).toEqual([
     'alert-began: alert oldestDue: The oldest due message waits for 2 min.',
     'alert-ended: alert oldestDue is over: The oldest due message waits for 2 min.',
     'hold-began: lane orders/3 waits: it is away',
-    'hold-ended: lane orders/3 is given up after it has waited for 4s; its next owner waits on',
-    'hold-ended: lane orders/3 no longer waits, after 9s',
+    'hold-ended: lane orders/3 is given up after it has waited for 4 seconds; its next owner waits on',
+    'hold-ended: lane orders/3 no longer waits, after 9 seconds',
     'lane-lost: lane orders/3 is lost: another owner may have it',
     'lane-acquired: took lane orders/3 from an owner that had died',
     'temporal-away: delivers without Temporal until it is back: Error: no',
-    'temporal-back: Temporal is back, after 1m',
+    'temporal-back: Temporal is back, after 214 ms',
+  ]);
+});
+
+test('a look at the archive is a line if it moved something', () => {
+  expect(logged({ type: 'archived', count: 0 }, { type: 'archived', count: 1 })).toEqual([
+    'archived: archived 1 message',
   ]);
 });
 
