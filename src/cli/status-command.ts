@@ -217,7 +217,7 @@ function stateOf(lane: LaneStatus, { laneLocks, relays }: Status): string {
     return `on hold (${lane.hold.scope}) since ${lane.hold.since.toISOString()}: ${lane.hold.reason}`;
   if (lane.owned && lane.rateWaitMs !== null)
     return `waits ${age(lane.rateWaitMs)} for the rate of its topic`;
-  if (lane.owned) return 'draining';
+  // Also if a relay owns it: it looks there for what comes next.
   if (!lane.hasWork) return lane.blocked === 0 ? 'quiet' : 'its blocked messages wait for their keys';
-  return 'waits for a relay';
+  return lane.owned ? 'draining' : 'waits for a relay';
 }

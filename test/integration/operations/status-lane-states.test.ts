@@ -85,6 +85,10 @@ test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs,
 
   await acquireLane(lanes.database, lanes.lane, crypto.randomUUID());
   expect((await statusOf(lanes.database)).lanes).toMatchObject([{ owned: true }]);
+  const taken = await written((output) => statusCommand({ database: lanes.url }, output));
+  expect(taken.stdout.split('\n').find((line) => line.startsWith('orders'))).toMatch(
+    hasWork ? / {2}draining$/ : new RegExp(` {2}${state.slice(0, 10)}`),
+  );
 });
 
 test('a lane on hold whose relays have died waits for a relay, not for its broker', async (context) => {
