@@ -47,6 +47,7 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
     ...progressOf(next ?? progress),
     changes,
     claimSnapshot: claim.snapshot,
+    ...(claim.unblocked && { unblocked: true }),
     // Behind a backlog the wait for a disk costs nothing, because the next batch is claimed during it, and a crash would repeat
     // a hundred thousand messages instead of what arrived in half a second.
     durable: claim.truncated || changes.length > 0,

@@ -1,5 +1,6 @@
 import { alertMutations } from './list/alerts.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
+import { blockingMutations } from './list/blocking.ts';
 import { bulkMutations } from './list/bulk.ts';
 import { clockMutations } from './list/clocks.ts';
 import { commandLineMutations } from './list/command-line.ts';
@@ -56,6 +57,7 @@ export const mutations: readonly Mutation[] = [
   ...expiryMutations,
   ...expiredArrivalMutations,
   ...laneMutations,
+  ...blockingMutations,
   ...leafMutations,
   ...retentionMutations,
   ...freedKeyMutations,

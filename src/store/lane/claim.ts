@@ -1,5 +1,6 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
+import { lookedForBlocking, mayLookForBlocking } from './blocking-looks.ts';
 import { type ClaimedMessage, type ClaimRow, readClaimed } from './claimed-messages.ts';
 import { ctidOf } from './lane-row.ts';
 import type { LateProgress } from './lease.ts';
@@ -15,6 +16,8 @@ export interface Claim {
   readonly truncated: boolean;
   /** True if keys of the lane may be free again: blocked messages are to be released. */
   readonly freed: boolean;
+  /** True if it has found that no message of the lane is retrying or blocked, which the lane's row does not say yet. */
+  readonly unblocked: boolean;
   /** The most messages that one take of the topic's rate lets go; `null`: it has no rate. */
   readonly share: number | null;
   /** When it was made by the database's clock, in milliseconds since 1970; `null` without messages. */
@@ -38,10 +41,12 @@ export interface ClaimRequest {
   readonly suspect: string | null;
 }
 
+type Answer = ClaimRow & Omit<Claim, 'messages' | 'unblocked'> & { readonly unblocked: boolean | null };
+
 /** The statement is a function, `outbox.claim`, so that its plan is cached. */
 export const claimSql = `
-  select snapshot, owned, paused, truncated, freed, ids, positions, created, lengths, payloads, keys, headers, others, share, at
-  from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
+  select snapshot, owned, paused, truncated, freed, unblocked, ids, positions, created, lengths, payloads, keys, headers, others, share, at
+  from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
 
 /** Reads the next messages of a lane that the owner has not published yet. Writes nothing. */
 export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promise<Claim> {
@@ -59,15 +64,19 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
     ctidOf(lane),
     late?.cursor ?? null,
     late?.snapshot ?? null,
+    mayLookForBlocking(lane, performance.now()),
   ];
-  const [row] = await sql.query<ClaimRow & Omit<Claim, 'messages'>>(claimSql, values, 'repeated');
+  const startedAt = performance.now();
+  const [row] = await sql.query<Answer>(claimSql, values, 'repeated');
   if (row === undefined) throw new Error('A claim answers one row.');
+  if (row.unblocked !== null) lookedForBlocking(lane, startedAt, performance.now());
   return {
     snapshot: row.snapshot,
     owned: row.owned,
     paused: row.paused,
     truncated: row.truncated,
     freed: row.freed,
+    unblocked: row.unblocked === true,
     share: row.share,
     at: row.at,
     messages: readClaimed(row),

@@ -3,6 +3,11 @@ const restsPerWalk = 20;
 /** And for at least this time. */
 const leastRestMs = 1_000;
 
+/** When a walk that reads what an old snapshot keeps may be repeated: the slower it is, the rarer. */
+export function restOfWalk(startedAt: number, endedAt: number): number {
+  return endedAt + Math.max(leastRestMs, restsPerWalk * (endedAt - startedAt));
+}
+
 /**
  * Where the walks of one process over due messages begin: every message that was due before is released, or was locked, or is
  * behind a locked one of its key.
@@ -23,7 +28,6 @@ export class DueEdge {
   /** Records a walk that began at `from`; `next` is where the one after it may begin. */
   walked(from: string | null, next: string, startedAt: number, endedAt: number): void {
     this.#from = next;
-    if (from === null)
-      this.#restsUntil = endedAt + Math.max(leastRestMs, restsPerWalk * (endedAt - startedAt));
+    if (from === null) this.#restsUntil = restOfWalk(startedAt, endedAt);
   }
 }

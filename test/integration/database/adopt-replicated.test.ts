@@ -90,6 +90,36 @@ test('a key that is freed on an adopted copy continues, although its lane found 
   expect(copy.broker.labels).toEqual(['follower']);
 });
 
+test('on an adopted copy a message that retries keeps its key back, and once it is over its lane finds that nothing blocks', async () => {
+  const fixture = await originalFixture();
+  const { broker, topic } = fixture;
+  broker.judge = () => 'reject';
+  const lane = { topic, lane: 0 };
+  const [row] = await fixture.database.query<{ key: string }>(
+    `select 'k' || n as key from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 2) = 0 limit 1`,
+  );
+  const key = row?.key ?? '';
+  await fixture.send('head', { key });
+  await fixture.drain({ lane });
+  const copy = await keptInStep(fixture);
+  copy.know('head', fixture.idOf('head'));
+  expect(await adopt(copy.database, by)).toMatchObject({ adopted: true });
+
+  await copy.send('follower', { key });
+  await copy.drain({ lane });
+  expect(await copy.states('head', 'follower')).toEqual(['retrying', 'blocked']);
+
+  expect(await copy.cancel('head')).toBe('canceled');
+  await copy.drain({ lane });
+  await copy.send('last', { key });
+  // Another owner, which looks at once: one that has just looked rests.
+  await copy.drain({ lane: { ...lane } });
+  expect(copy.broker.labels).toEqual(['follower', 'last']);
+  expect(await copy.database.query('select blocking_xid from outbox.lane where n = 0')).toEqual([
+    { blocking_xid: null },
+  ]);
+});
+
 test('a copy that lacks the leaf that its original opened meanwhile has one once it is adopted, and stores in it', async () => {
   const fixture = await originalFixture();
   const copy = await keptInStep(fixture);

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { claimed, pagesBehind, pasts, searched } from '../../support/fixtures/old-snapshot.ts';
+import {
+  claimed,
+  claimedAgain,
+  keyedBesideRetrying,
+  keyedMessages,
+  pagesBehind,
+  pasts,
+  searched,
+} from '../../support/fixtures/old-snapshot.ts';
 
 /** With few, and with many, a claim finds as little. */
 const few = 100;
@@ -26,3 +34,19 @@ test.each(Object.keys(pasts))(
     expect(most).toBeLessThan(least + deeper);
   },
 );
+
+const retried = 'messages that were retried and confirmed';
+
+test('a claim of a message with a key costs as little behind messages that were retried and an old snapshot', async () => {
+  const least = await pagesBehind(retried, few, claimed, keyedMessages);
+  const most = await pagesBehind(retried, many, claimed, keyedMessages);
+
+  expect(most).toBeLessThan(least + deeper);
+});
+
+test('beside a message that is retrying, only the first of several claims reads those that were retried before', async () => {
+  const least = await pagesBehind(retried, few, claimedAgain, keyedBesideRetrying);
+  const most = await pagesBehind(retried, many, claimedAgain, keyedBesideRetrying);
+
+  expect(most).toBeLessThan(least + deeper);
+});

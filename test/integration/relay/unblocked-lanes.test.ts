@@ -1,0 +1,194 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Lane } from '../../../src/core/lane.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { type Claim, claim } from '../../../src/store/lane/claim.ts';
+import { beginChange } from '../../../src/store/lane/lanes-change.ts';
+import { emptyHands } from '../../../src/store/lane/lanes-empty.ts';
+import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
+import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
+import { acquireLane } from '../../../src/store/lane/lease.ts';
+import { type SettledChange, settle } from '../../../src/store/lane/settle.ts';
+import { verifyStates } from '../../../src/store/verify/states.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
+
+const owner = '00000000-0000-4000-8000-000000000001';
+
+let fixture: LaneFixture;
+beforeEach(async () => {
+  fixture = await laneFixture();
+});
+afterEach(() => fixture.drop());
+
+/** Whether the row of each lane says that none of its messages is retrying or blocked. */
+async function unblockedLanes(): Promise<readonly boolean[]> {
+  const rows = await fixture.database.query<{ unblocked: boolean }>(
+    'select blocking_xid is null as unblocked from outbox.lane order by n',
+  );
+  return rows.map(({ unblocked }) => unblocked);
+}
+
+/** The lane has settled a message of a key, and knows that nothing blocks. */
+async function foundUnblocked(): Promise<void> {
+  await fixture.send('other', { key: 'other' });
+  await fixture.drain();
+  expect(await unblockedLanes()).toEqual([true]);
+  fixture.broker.log.length = 0;
+}
+
+/** A claim of an owner behind what it has claimed and not settled yet; it looks whether anything blocks, unless one of the same lane object has. */
+async function claimedAfter(before?: Claim, lane: Lane = { ...fixture.lane }): Promise<Claim> {
+  const [row] = await fixture.database.query<{ cursor: string; snapshot: string | null }>(
+    'select cursor, snapshot::text from outbox.lane',
+  );
+  const last = before?.messages.at(-1);
+  const at =
+    before === undefined || last === undefined ? row : { cursor: last.position, snapshot: before.snapshot };
+  if (at === undefined) throw new Error('The lane is missing.');
+  const limits = { limit: 100, bytes: 1_000_000, failedBlocks: false, suspect: null };
+  return claim(fixture.database, lane, { owner, ...at, ...limits });
+}
+
+/** Settles a claim whose messages all end so, `published` if nothing else is said. */
+function settled(of: Claim, to?: 'retrying', database = fixture.database): Promise<boolean> {
+  const changes = of.messages.flatMap(({ id }): SettledChange[] =>
+    to === undefined ? [] : [{ id, to, attempt: 'rejected', error: 'no', retryInMs: 3_600_000 }],
+  );
+  const { snapshot, unblocked } = of;
+  const cursor = of.messages.at(-1)?.position ?? '0';
+  const settlement = { owner, cursor, snapshot, changes, claimSnapshot: snapshot, unblocked, durable: true };
+  return settle(database, { ...fixture.lane }, settlement);
+}
+
+const blockedOf = ({ messages }: Claim) => messages.map(({ blocked }) => blocked);
+
+test('where nothing has blocked, a message that begins to retry keeps its key back', async () => {
+  await foundUnblocked();
+  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
+  await fixture.send('K1', { key: 'K' });
+  await fixture.drain();
+  expect(await unblockedLanes()).toEqual([false]);
+
+  await fixture.send('K2', { key: 'K' });
+  await fixture.drain();
+  expect(await fixture.states('K1', 'K2')).toEqual(['retrying', 'blocked']);
+  fixture.broker.judge = () => 'store';
+  await fixture.release('K1');
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(['K1', 'K2']);
+  expect((await verifyStates(fixture.database)).violations).toBe(0);
+});
+
+test('a claim ahead that found nothing that blocks does not hide a message that its batch before made retry', async () => {
+  await acquireLane(fixture.database, fixture.lane, owner);
+  await fixture.send('K1', { key: 'K' });
+  const first = await claimedAfter();
+  await fixture.send('other', { key: 'other' });
+  const ahead = await claimedAfter(first);
+  expect(ahead).toMatchObject({ unblocked: true, messages: [{ key: 'other' }] });
+
+  expect(await settled(first, 'retrying')).toBe(true);
+  expect(await settled(ahead)).toBe(true);
+
+  expect(await unblockedLanes()).toEqual([false]);
+  await fixture.send('K2', { key: 'K' });
+  expect(blockedOf(await claimedAfter())).toEqual([true]);
+});
+
+test('a claim during a settle that makes a message retry does not hide it', async () => {
+  await acquireLane(fixture.database, fixture.lane, owner);
+  await fixture.send('K1', { key: 'K' });
+  const first = await claimedAfter();
+  await fixture.send('other', { key: 'other' });
+  const open = await fixture.begin();
+  const settling: Database = { ...fixture.database, transaction: (work) => work(open) };
+  expect(await settled(first, 'retrying', settling)).toBe(true);
+  const during = await claimedAfter(first);
+  expect(during.unblocked).toBe(true);
+  await open.commit();
+
+  expect(await settled(during)).toBe(true);
+
+  expect(await unblockedLanes()).toEqual([false]);
+  await fixture.send('K2', { key: 'K' });
+  expect(blockedOf(await claimedAfter())).toEqual([true]);
+});
+
+test('a settle that crashes before it is committed leaves the lane as it was, and the key in order', async () => {
+  await foundUnblocked();
+  await acquireLane(fixture.database, fixture.lane, owner);
+  await fixture.send('K1', { key: 'K' });
+  const crashing: Database = {
+    ...fixture.database,
+    transaction: (work) =>
+      fixture.database.transaction(async (sql) => {
+        await work(sql);
+        throw new Error('crashed');
+      }),
+  };
+  await expect(settled(await claimedAfter(), 'retrying', crashing)).rejects.toThrow('crashed');
+  expect(await unblockedLanes()).toEqual([true]);
+
+  await fixture.send('K2', { key: 'K' });
+  const again = await claimedAfter();
+  expect(again.messages.map(({ id }) => id)).toEqual([fixture.idOf('K1'), fixture.idOf('K2')]);
+  expect(await settled(again, 'retrying')).toBe(true);
+  expect(await unblockedLanes()).toEqual([false]);
+});
+
+test('a message that retries in another lane keeps its key back in the one that it comes to by a change', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ lanes: 4 });
+  const { database, topic } = fixture;
+  const [keys] = await database.query<{ keys: readonly string[] }>(
+    `select array(select min('k' || n) from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 2) = 1
+       group by outbox.lane_of('k' || n, null, 4) order by outbox.lane_of('k' || n, null, 4)) as keys`,
+  );
+  const [stays = '', moves = ''] = keys?.keys ?? [];
+  fixture.broker.judge = (message) => (labelOf(message) === 'head' ? 'reject' : 'store');
+  await fixture.send('other', { key: stays });
+  await fixture.drain({ lane: { topic, lane: 1 } });
+  await fixture.send('head', { key: moves });
+  await fixture.drain({ lane: { topic, lane: 3 } });
+  expect(await unblockedLanes()).toEqual([false, true, false, false]);
+
+  const change = await beginChange(database, { topic, kind: 'lanes', wanted: 2 }, { actor: 'test' });
+  for (const lane of [0, 1, 2, 3]) await emptyHands(database, { topic, lane });
+  await switchLanes(database, change, { actor: 'test' });
+  expect(await replaceMessages(database, change)).toBe(1);
+  expect(await endLanesChange(database, change, { actor: 'test' })).toBe(true);
+
+  await fixture.send('follower', { key: moves });
+  await fixture.drain({ lane: { topic, lane: 1 } });
+  expect(await fixture.states('head', 'follower')).toEqual(['retrying', 'blocked']);
+  expect((await verifyStates(database)).violations).toBe(0);
+});
+
+test('while no claim looks whether anything blocks, a message of a blocked key waits and one of another key goes', async () => {
+  await acquireLane(fixture.database, fixture.lane, owner);
+  await fixture.send('K1', { key: 'K' });
+  await settled(await claimedAfter(), 'retrying');
+  await fixture.send('K2', { key: 'K' });
+  await fixture.send('L1', { key: 'L' });
+
+  const looking = await claimedAfter(undefined, fixture.lane);
+  const resting = await claimedAfter(undefined, fixture.lane);
+
+  expect([looking, resting].map(blockedOf)).toEqual([
+    [true, false],
+    [true, false],
+  ]);
+});
+
+test('a lane that knows nothing of what is retrying in it is named by a verification', async () => {
+  await acquireLane(fixture.database, fixture.lane, owner);
+  await fixture.send('K1', { key: 'K' });
+  await settled(await claimedAfter(), 'retrying');
+  expect((await verifyStates(fixture.database)).violations).toBe(0);
+  await fixture.database.query('update outbox.lane set blocking_xid = null');
+
+  expect(await verifyStates(fixture.database)).toMatchObject({
+    violations: 1,
+    first: [{ id: fixture.idOf('K1'), what: 'Its lane says that no message of it is retrying or blocked.' }],
+  });
+});
