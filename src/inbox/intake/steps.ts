@@ -113,7 +113,7 @@ export function mark<Tx extends Transaction>({ marks }: IntakeContext<Tx>, oneBy
     const ids = begun.map(({ id }) => id);
     const unsuspected = await marks.begin(batch, ids);
     const went = unsuspected ? await next({ ...round, messages: begun }) : 'left';
-    if (!unsuspected) await searchKiller(round);
+    if (!unsuspected) await searchKiller({ ...round, messages: begun });
     if (went === 'left') await marks.leave(batch);
     return went;
   };

@@ -253,4 +253,13 @@ export const inboxMutations: readonly Mutation[] = [
     test: 'test/integration/inbox/read-only.test.ts',
     title: 'goes on by itself after its database was read-only',
   },
+  {
+    name: 'suspect-probe-is-another',
+    promise: away,
+    file: 'src/inbox/intake/steps.ts',
+    find: 'await searchKiller({ ...round, messages: begun });',
+    replace: 'await searchKiller(round);',
+    test: 'test/unit/inbox/intake-breaker.test.ts',
+    title: 'a pause ends by a message that others left',
+  },
 ];

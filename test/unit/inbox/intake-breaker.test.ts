@@ -92,8 +92,8 @@ test('a probe that has expired says nothing, and the next one begins at once', a
   expect(bench.breaker.isPaused('orders')).toBe(false);
 });
 
-test('a probe among messages that may have killed a consumer is the first of them, alone', async () => {
-  let maxKills = 1;
+test('a probe that may have killed a consumer is tried in its turn, alone, until it has killed too often', async () => {
+  let kills = 1;
   const bench = new IntakeBench({ breakerKeys: 1, handler: () => Promise.reject(new Error('no')) });
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -101,23 +101,45 @@ test('a probe among messages that may have killed a consumer is the first of the
   vi.advanceTimersByTime(1_001);
   await bench.offer([1, 2].map((n) => numbered(n)));
   vi.advanceTimersByTime(2_001);
-  // By turns it would be the second one.
   bench.database.on('with quick as materialized', ([, , , , ids]) =>
-    Array.isArray(ids) && ids.includes('id-2') ? [{ id: 'id-1', kills: maxKills, alone: true }] : [],
+    Array.isArray(ids) && ids.includes('id-2') ? [{ id: 'id-2', kills, alone: true }] : [],
   );
 
   const probed = await bench.offer([1, 2].map((n) => numbered(n)));
 
-  expect(probed.rejected).toEqual([['1', expect.any(Number)]]);
-  expect(bench.marked().slice(-2)).toEqual([['id-2'], ['id-1']]);
+  expect(probed.rejected, 'the second key has its turn').toEqual([['2', expect.any(Number)]]);
+  expect(bench.marked().slice(-2), 'its death would count').toEqual([['id-2'], ['id-2']]);
   vi.advanceTimersByTime(4_001);
-  maxKills = 3;
-  bench.database.on('with quick as materialized', () => [{ id: 'id-1', kills: 3, alone: true }]);
+  kills = 3;
   const tries = bench.tally.failedAttempts;
+  expect((await bench.offer([1, 2].map((n) => numbered(n)))).rejected).toEqual([['1', expect.any(Number)]]);
+  vi.advanceTimersByTime(8_001);
   const skipped = await bench.offer([1, 2].map((n) => numbered(n)));
-  expect(skipped, 'a killer is no probe').toEqual({ acknowledged: ['1'], rejected: [] });
-  expect(bench.tally.failedAttempts).toBe(tries);
-  expect(bench.told('failed')).toEqual([expect.objectContaining({ id: 'id-1', reason: 'killed' })]);
+  expect(skipped, 'a killer is no probe').toEqual({ acknowledged: ['2'], rejected: [] });
+  expect(bench.tally.failedAttempts).toBe(tries + 1);
+  expect(bench.told('failed')).toEqual([expect.objectContaining({ id: 'id-2', reason: 'killed' })]);
+});
+
+test('a pause ends by a message that others left although the one before it fails always', async () => {
+  const bench = new IntakeBench({
+    breakerKeys: 1,
+    handler: async (n) => {
+      if (n === 1) throw new Error('no');
+    },
+  });
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  bench.database.on('with quick as materialized', ([, , , , ids]) =>
+    Array.isArray(ids) && ids.includes('id-2') ? [{ id: 'id-2', kills: 1, alone: false }] : [],
+  );
+  await bench.offer([numbered(1)]);
+  for (let turn = 0; turn < 2; turn += 1) {
+    vi.advanceTimersByTime(30_001);
+    await bench.offer([1, 2].map((n) => numbered(n)));
+  }
+
+  expect(bench.handled).toEqual([2]);
+  expect(bench.breaker.isPaused('orders')).toBe(false);
 });
 
 test('a batch of known messages does not take the turn of a probe', async () => {
