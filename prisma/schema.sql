@@ -652,7 +652,8 @@ create table outbox.request (
   digest text not null,
   status integer,
   answer text,
-  created_at timestamp with time zone not null default now()
+  created_at timestamp with time zone not null default now(),
+  taken_until timestamp with time zone
 );
 constraint request_pkey PRIMARY KEY (actor, key);
 CREATE INDEX request_created ON outbox.request USING btree (created_at);

@@ -2896,6 +2896,8 @@ create table outbox.request (
   -- Never a payload.
   answer     text,
   created_at timestamptz not null default now(),
+  -- Until then nobody else answers it: its process moves this on.
+  taken_until timestamptz,
   primary key (actor, key)
 );
 create index request_created on outbox.request (created_at);

@@ -9,22 +9,11 @@ import { withLimits } from '../../store/database/with-limits.ts';
 import { withinOne } from '../../store/database/within-one.ts';
 import type { MessageFilter } from '../../store/message/list.ts';
 import { readKeptTopicsOf, readTopicsOf } from '../../store/message/topics-of.ts';
-import {
-  type EarlierRequest,
-  noteRequest,
-  type RepeatableRequest,
-  type StoredAnswer,
-  storeAnswer,
-} from '../../store/request/request.ts';
+import type { RepeatableRequest, StoredAnswer } from '../../store/request/request.ts';
+import { answerOnce, type GivenAnswer } from './answer-once.ts';
 import { addressOf, type Operations, type OperationsConfig, operationsOn } from './operations.ts';
 
-/** An answer as it is given. */
-export interface GivenAnswer extends StoredAnswer {
-  /** It says that there is more to wait for. @defaultValue false */
-  readonly unfinished?: boolean;
-}
-
-export type { AuditEntry, MessageFilter, RepeatableRequest, StoredAnswer, TailPlace };
+export type { AuditEntry, GivenAnswer, MessageFilter, RepeatableRequest, StoredAnswer, TailPlace };
 
 /** The operations within one request. */
 export interface RequestOperations extends Omit<Operations, 'close'> {
@@ -59,10 +48,11 @@ export interface ServedOperations {
     sight?: Sight,
   ): Promise<Result>;
   /**
-   * The answer of the first such request; if there was none, that of `work`, stored in the transaction of what it changes. One
-   * that waits is answered again if its process ended before its answer was stored, or if that was unfinished.
+   * The answer of the first such request, which is awaited; if there was none, that of `work`, stored in the transaction of what it
+   * changes. One that waits is answered again if its process ended before its answer was stored, or if that was unfinished.
    *
-   * @throws OutboxError `OUTBOX_REQUEST_REPEATED` if the key was used for another request
+   * @throws OutboxError `OUTBOX_REQUEST_REPEATED` if the key was used for another request, `OUTBOX_REQUEST_LIMITED` if the first is
+   * being answered for long
    */
   once(
     request: RepeatableRequest,
@@ -106,14 +96,9 @@ export function servedOperations(config: OperationsConfig, statementMs = usualMs
   return {
     run: (way, work, sight) => within(way, (at) => work(operationsAt(at, config, sight))),
     once: (request, way, work, sight) =>
-      within(way, async (at) => {
-        const earlier = await noteRequest(at, request);
-        const first = firstAnswer(earlier);
-        if (first !== undefined) return first;
-        const answer = await work(operationsAt(at, config, sight));
-        if (answer.unfinished !== true) await storeAnswer(at, request, answer);
-        return answer;
-      }),
+      within(way, (at) =>
+        answerOnce(at, request, statementMs.change, () => work(operationsAt(at, config, sight))),
+      ),
     follow: (filter, options, from, sight) =>
       lookAgain((work) => within('read', (at) => work(seenBy(at, sight))), filter, options, from),
     close: async () => opened?.close(),
@@ -136,15 +121,6 @@ function operationsAt(stored: Database, config: OperationsConfig, sight?: Sight)
     keptTopicsOf: (group, ids) => readKeptTopicsOf(at, group, ids),
     note: async (entry) => void (await writeAudit(at, [entry])),
   };
-}
-
-function firstAnswer(earlier: EarlierRequest): StoredAnswer | undefined {
-  if (earlier.kind === 'answered') return earlier.answer;
-  if (earlier.kind !== 'other') return undefined;
-  throw new OutboxError(
-    'OUTBOX_REQUEST_REPEATED',
-    'The Idempotency-Key was used for another request within the last day.',
-  );
 }
 
 /** The server has canceled a statement at its limit, or at that of its locks. */

@@ -1,5 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { failAll } from '../../support/fixtures/operator.ts';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type GivenAnswer, servedOperations } from '../../../src/app/operations/served-operations.ts';
+import { acquireLane } from '../../../src/store/lane/lease.ts';
+import { auditOf, failAll } from '../../support/fixtures/operator.ts';
+import { until } from '../../support/fixtures/until.ts';
 import { type ApiBench, adam, expectProblem, olga, openApi } from './api-bench.ts';
 
 let bench: ApiBench;
@@ -69,4 +73,60 @@ test('the order in which the topics of a caller are named is not a part of its r
   const first = await ask(['orders', 'refunds']);
   expect(first.status).toBe(200);
   expect((await ask(['refunds', 'orders'])).text).toBe(first.text);
+});
+
+test('of equal requests at once that wait for relays one acts, and the others get its answer', async () => {
+  const { database, lane } = bench.lane;
+  await acquireLane(database, lane, randomUUID());
+  const ask = { body: { topic: 'orders', timeout: 20_000 }, headers: { 'idempotency-key': 'k' } };
+  const all = [1, 2, 3, 4].map(() => bench.post('/pause', ask));
+  await until(async () => (await auditOf(bench.lane)).length > 0);
+  await database.query('update outbox.lane set owner = null');
+
+  const answers = await Promise.all(all);
+
+  expect(answers[0]?.body).toMatchObject({ changed: true, complete: true });
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect((await auditOf(bench.lane)).map(({ action }) => action)).toEqual(['pause']);
+});
+
+const request = { actor: 'olga', key: 'k', digest: 'd' };
+const done: GivenAnswer = { status: 200, body: '{}' };
+
+/** A process of the API, which waits this long for the answer of another one. */
+function process(waitMs: number) {
+  const served = servedOperations({ database: { url: bench.lane.url } }, { read: 5_000, change: waitMs });
+  onTestFinished(() => served.close());
+  return (work: () => Promise<GivenAnswer>) => served.once(request, 'wait', work);
+}
+
+test('what another process is answering is refused after a time, and answered here once that failed or has died', async () => {
+  let fail: (error: Error) => void = () => undefined;
+  const first = process(15_000)(() => new Promise((_, reject) => (fail = reject)));
+  const failure = first.catch((error: unknown) => error);
+  await until(async () => (await bench.lane.database.query('select from outbox.request')).length > 0);
+  await expect(process(100)(async () => done)).rejects.toMatchObject({ code: 'OUTBOX_REQUEST_LIMITED' });
+  fail(new Error('it failed'));
+  expect(await failure).toMatchObject({ message: 'it failed' });
+  expect(await process(0)(async () => ({ ...done, unfinished: true }))).toMatchObject(done);
+
+  await bench.lane.database.query(`update outbox.request set taken_until = now() + interval '100 ms'`);
+  expect(await process(15_000)(async () => done), 'its process has ended').toEqual(done);
+});
+
+test('a request stays taken for as long as it is being answered', async () => {
+  let end: (answer: GivenAnswer) => void = () => undefined;
+  const first = process(15_000)(() => new Promise((resolve) => (end = resolve)));
+  const takenUntil = async () => {
+    const [row] = await bench.lane.database.query<{ readonly at: string }>(
+      'select r.taken_until::text as at from outbox.request r',
+    );
+    return row?.at;
+  };
+  await until(async () => (await takenUntil()) !== undefined);
+  const before = await takenUntil();
+  await until(async () => (await takenUntil()) !== before);
+
+  end(done);
+  expect(await first).toEqual(done);
 });

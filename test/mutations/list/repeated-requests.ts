@@ -44,11 +44,20 @@ export const repeatedRequestMutations: readonly Mutation[] = [
   {
     name: 'api-answer-not-stored',
     promise: once,
-    file: 'src/app/operations/served-operations.ts',
-    find: 'if (answer.unfinished !== true) await storeAnswer(',
-    replace: 'if (answer.status === 0) await storeAnswer(',
+    file: 'src/app/operations/answer-once.ts',
+    find: 'else await storeAnswer(at, request, answer);',
+    replace: 'else await leaveRequest(at, request);',
     test: byRequests,
     title: 'a repeat with the same key gets the first answer, and changes nothing again',
+  },
+  {
+    name: 'api-equal-requests-all-act',
+    promise: once,
+    file: 'src/store/request/request.ts',
+    find: 'and (r.taken_until is null or r.taken_until < clock_timestamp())',
+    replace: 'and r.created_at is not null',
+    test: 'test/integration/api/repeats.test.ts',
+    title: 'of equal requests at once that wait for relays one acts',
   },
   {
     name: 'api-busy-stored',
