@@ -4,6 +4,7 @@ import { listOf, object, type ReadTable, type Table } from '../core/options/coll
 import { type Lazy, lazy } from '../core/options/lazy.ts';
 import { misfit, type Reader } from '../core/options/reader.ts';
 import { defaulted, duration, either, optional, text, value, whole } from '../core/options/values.ts';
+import { secret, secretIn } from '../core/secrets.ts';
 import { type AlertRuleName, type AlertThresholds, alertRules } from './rules.ts';
 
 /** A URL that gets alerts by POST. */
@@ -101,6 +102,8 @@ function urlOf(schemes: readonly string[], user: 'with-user' | 'without-user'): 
       // `fetch` refuses such a URL, and repeats it.
       if (user === 'without-user' && (url.username !== '' || url.password !== ''))
         throw misfit(option, `must be ${wanted}`);
+      if (user === 'with-user') secretIn(url);
+      else secret(url.href);
       return url.href;
     },
   };

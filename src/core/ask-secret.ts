@@ -1,5 +1,6 @@
 import { OutboxError } from './errors.ts';
 import { reasonOf } from './reason.ts';
+import { secret } from './secrets.ts';
 
 /** A password or a key, or a function that returns the current one. */
 export type Secret = string | (() => string | Promise<string>);
@@ -11,7 +12,7 @@ export type Secret = string | (() => string | Promise<string>);
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` if the function fails, `OUTBOX_CONFIG_INVALID` if it does not return a string
  */
 export async function askSecret(setting: string, given: Secret): Promise<string> {
-  if (typeof given === 'string') return given;
+  if (typeof given === 'string') return secret(given);
   const details = { setting };
   let answer: unknown;
   try {
@@ -24,7 +25,7 @@ export async function askSecret(setting: string, given: Secret): Promise<string>
       cause,
     });
   }
-  if (typeof answer === 'string' && answer !== '') return answer;
+  if (typeof answer === 'string' && answer !== '') return secret(answer);
   throw new OutboxError('OUTBOX_CONFIG_INVALID', `The function ${setting} did not return a string.`, {
     details,
   });

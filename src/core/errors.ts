@@ -2,6 +2,7 @@ import { endSession } from './end-session.ts';
 import type { ErrorRule } from './error-rule.ts';
 import { groupErrorRules } from './group-errors.ts';
 import { requestErrorRules } from './request-errors.ts';
+import { withoutSecrets } from './secrets.ts';
 import { brand } from './shared.ts';
 
 /** Every error of the library, as data. The code is stable; the texts are for people and may change. */
@@ -263,7 +264,7 @@ export class OutboxError extends Error {
     message: string,
     options: { readonly details?: Readonly<Record<string, unknown>>; readonly cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(withoutSecrets(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details ?? {};
   }

@@ -1,5 +1,6 @@
 import { withCauses } from './cause.ts';
 import { causesOf } from './cause-chain.ts';
+import { withoutSecrets } from './secrets.ts';
 
 /** Of an AggregateError, and of all that wrap each other. */
 const mostErrors = 10;
@@ -13,29 +14,32 @@ const userOfUrl = /:\/\/[^\s/?#]*@/g;
 
 /**
  * The text of any thrown value, with those of its causes: clients say "fetch failed" of a server that is away, and the cause says
- * which. Of an error without a text: those of the addresses that Node has tried, or its name. No user and password of a URL.
+ * which. Of an error without a text: those of the addresses that Node has tried, or its name. No user and password of a URL, and
+ * no secret that was read.
  *
  * It never throws: a value may have no prototype, or getters that throw, and recording a failure must not fail.
  */
 export function reasonOf(thrown: unknown): string {
-  return told(() => reasonWithin(thrown, new Set()));
+  return withoutSecrets(told(() => reasonWithin(thrown, new Set())));
 }
 
 /** The same without the causes. */
 export function ownReasonOf(thrown: unknown): string {
-  return told(() => ownWithin(thrown, new Set()));
+  return withoutSecrets(told(() => ownWithin(thrown, new Set())));
 }
 
 /** The same as {@link reasonOf} with the name of the error before it, for operators. It never throws either. */
 export function namedReasonOf(thrown: unknown): string {
-  return told(() => {
-    if (!(thrown instanceof Error)) return reasonWithin(thrown, new Set());
-    const seen = new Set<unknown>([thrown]);
-    const errors = errorsIn(thrown, seen);
-    const own = textOf(thrown.message);
-    const said = own === '' || errors === '' ? own + errors : `${own}: ${errors}`;
-    return `${textOf(thrown.name)}: ${withItsCauses(thrown, said, seen)}`;
-  });
+  return withoutSecrets(told(() => namedReason(thrown)));
+}
+
+function namedReason(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return reasonWithin(thrown, new Set());
+  const seen = new Set<unknown>([thrown]);
+  const errors = errorsIn(thrown, seen);
+  const own = textOf(thrown.message);
+  const said = own === '' || errors === '' ? own + errors : `${own}: ${errors}`;
+  return `${textOf(thrown.name)}: ${withItsCauses(thrown, said, seen)}`;
 }
 
 /** @param seen errors that have been told: they may wrap each other, or themselves */

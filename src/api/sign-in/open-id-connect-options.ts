@@ -9,6 +9,7 @@ import {
   matching,
   oneOf,
   optional,
+  secretText,
   text,
   value,
   where,
@@ -93,7 +94,7 @@ const word = matching(/^[\x21-\x7E]{1,200}$/, 'a text without spaces');
 export const openIdConnectOptions = optionTable('openIdConnect()', {
   issuer: lazy(address(secured, () => true)),
   clientId: lazy(text()),
-  clientSecret: optional(lazy(text())),
+  clientSecret: optional(lazy(secretText())),
   redirectUrl: lazy(
     address(`${secured}, that ends with /callback`, ({ pathname }) => pathname.endsWith('/callback')),
   ),

@@ -1,3 +1,4 @@
+import { secret } from '../secrets.ts';
 import { misfit, type Option, type Reader } from './reader.ts';
 import { matching } from './values.ts';
 
@@ -54,12 +55,13 @@ export function serverUrl(
     if (url === undefined || usual === undefined || url.hostname === '')
       throw misfit(option, `must be ${wanted}`);
     if (url.search !== '' || url.hash !== '') throw misfit(option, 'must not have a query or a fragment');
+    const username = decoded(url.username, option);
     return {
       host: url.hostname.replaceAll(/^\[|\]$/g, ''),
       port: url.port === '' ? usual[1] : Number(url.port),
       secure: usual === ports[1],
-      username: decoded(url.username, option),
-      password: decoded(url.password, option),
+      username,
+      password: secret(decoded(url.password, option), username),
       path: decoded(url.pathname.slice(1), option),
     };
   };

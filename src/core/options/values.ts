@@ -1,5 +1,6 @@
 import ms from 'ms';
 import { type Duration, durationMs, longestDurationMs } from '../duration.ts';
+import { secret } from '../secrets.ts';
 import { Misfit, misfit, type Reader } from './reader.ts';
 
 /**
@@ -91,6 +92,12 @@ export const unchecked: Reader<unknown> = { wanted: 'anything', read: (given) =>
 /** A text that is not empty. */
 export const text = (normal?: string): Reader<string> =>
   value('a text that is not empty', (given) => (isText(given) ? given : undefined), normal);
+
+/** A password or a key: no text of an error repeats it. */
+export const secretText = (): Reader<string> => ({
+  ...text(),
+  read: (given, option) => secret(text().read(given, option)),
+});
 
 /** A text of this form. */
 export const matching = (pattern: RegExp, wanted: string, normal?: string): Reader<string> =>

@@ -2,12 +2,16 @@ import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import type { ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { askSecret } from '../../core/ask-secret.ts';
+import { secret } from '../../core/secrets.ts';
 import type { DatabaseAddress } from './database-address.ts';
 import { ownTypes } from './own-types.ts';
 
 /** The address as options of pg. In pg itself the address takes precedence, even if it has no password. */
 export function clientConfig({ url, tls, password }: DatabaseAddress): ClientConfig {
   const { application_name = 'temporal-outbox', ...parsed } = parseIntoClientConfig(url);
+  const shown = [parsed.user, parsed.database, parsed.host];
+  if (typeof parsed.password === 'string') secret(parsed.password, ...shown);
+  if (typeof password === 'string') secret(password, ...shown);
   return {
     ...parsed,
     application_name,

@@ -141,6 +141,8 @@ export class ScriptedConnection {
   #login({ clientProperties, response }: AmqpFields): void {
     const name: unknown = Reflect.get(Object(clientProperties), 'connection_name');
     this.#server.logins.push({ name, user: String(response).split('\0')[1] ?? '' });
+    const refused = this.#server.refuseLogin(String(response));
+    if (refused !== undefined) return this.#refuse(0, { code: 403, text: refused, connection: true });
     this.send(0, 'ConnectionTune', { channelMax: 0, frameMax: 131_072, heartbeat: 0 });
   }
 

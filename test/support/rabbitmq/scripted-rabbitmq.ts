@@ -48,6 +48,8 @@ export class ScriptedRabbitmq {
   version = '3.13.0';
   /** What is answered instead of what was asked for. */
   refuse: (question: RabbitmqQuestion) => RabbitmqRefusal | undefined = () => undefined;
+  /** What credentials are refused with. */
+  refuseLogin: (response: string) => string | undefined = () => undefined;
   /** What a message is answered. */
   confirm: (message: ScriptedMessage) => 'ack' | 'nack' | 'none' | 'return' | RabbitmqRefusal = () => 'ack';
   readonly clients = new Set<ScriptedConnection>();

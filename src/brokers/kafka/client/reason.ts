@@ -1,4 +1,5 @@
 import { reasonOf } from '../../../core/reason.ts';
+import { withoutSecrets } from '../../../core/secrets.ts';
 import { isTlsFailure } from '../../../core/tls-failure.ts';
 
 /** What kafkajs throws when a connection fails. */
@@ -12,7 +13,7 @@ export function kafkaReason(error: unknown): string {
   const failure = connectionFailureIn(error);
   if (failure === undefined) return reasonOf(error);
   const { broker = 'Kafka', code = '', message } = failure;
-  const said = message.replace(/^Connection error: /, '').trim();
+  const said = withoutSecrets(message.replace(/^Connection error: /, '').trim());
   const ended = failure.name === 'KafkaJSConnectionClosedError';
   return brokenConnection(broker, { code, ended, said });
 }

@@ -1,4 +1,5 @@
 import { codeTextOf, reasonOf } from '../../../core/reason.ts';
+import { withoutSecrets } from '../../../core/secrets.ts';
 import { brokenConnection } from '../client/reason.ts';
 
 /** Why a connection to a broker could not be opened, or was lost, and what to look at. */
@@ -32,5 +33,5 @@ function innerOf(error: unknown): unknown {
 /** A refusal has the client's text, and beside it that of the broker. */
 function saidByBroker(error: unknown): string | undefined {
   const said: unknown = error instanceof Error ? Reflect.get(error, 'serverErrorMessage') : undefined;
-  return typeof said === 'string' ? said : undefined;
+  return typeof said === 'string' ? withoutSecrets(said) : undefined;
 }

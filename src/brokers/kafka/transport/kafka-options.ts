@@ -8,6 +8,7 @@ import { Misfit, misfit, type Reader } from '../../../core/options/reader.ts';
 import { servers } from '../../../core/options/servers.ts';
 import { tls } from '../../../core/options/tls.ts';
 import { defaulted, duration, func, optional, text } from '../../../core/options/values.ts';
+import { secret } from '../../../core/secrets.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { consumerOptions, type KafkaConsumerOptions, kafkaConsumption } from './consumer-options.ts';
 
@@ -51,9 +52,26 @@ const sasl: Reader<Sasl> = {
     const known = saslNames[given.mechanism.toLowerCase()] ?? ['authenticationProvider'];
     const problems = unknownIn(given, ['mechanism', ...known], option);
     if (problems.length > 0) throw new Misfit(problems);
-    return given;
+    return asSecrets(given);
   },
 };
+
+/** Errors of brokers may repeat what they refuse. */
+function asSecrets(given: Sasl): Sasl {
+  if ('authenticationProvider' in given) return given;
+  if ('oauthBearerProvider' in given) {
+    const { oauthBearerProvider } = given;
+    const provider: typeof oauthBearerProvider = async () => {
+      const token = await oauthBearerProvider();
+      secret(token.value);
+      return token;
+    };
+    return { ...given, oauthBearerProvider: provider };
+  }
+  if ('password' in given) secret(given.password, given.username);
+  if ('secretAccessKey' in given) for (const one of [given.secretAccessKey, given.sessionToken]) secret(one);
+  return given;
+}
 
 const isSasl = (given: unknown): given is Sasl =>
   isObject(given) && 'mechanism' in given && typeof given.mechanism === 'string';

@@ -4,7 +4,7 @@ import { type Lazy, lazy } from '../../../core/options/lazy.ts';
 import type { OptionTable } from '../../../core/options/option-table.ts';
 import { type ServerUrl, serverUrl } from '../../../core/options/servers.ts';
 import { tls } from '../../../core/options/tls.ts';
-import { asGiven, matching, optional, text, where } from '../../../core/options/values.ts';
+import { asGiven, matching, optional, secretText, text, where } from '../../../core/options/values.ts';
 
 /** A user of Redis and its password. */
 export interface RedisCredentials {
@@ -68,7 +68,7 @@ export const serverOptions = {
     lazy(
       asGiven<RedisCredentials>(
         object(
-          { username: optional(text()), password: text() } satisfies Table<RedisCredentials>,
+          { username: optional(text()), password: secretText() } satisfies Table<RedisCredentials>,
           'an object with a password',
         ),
       ),

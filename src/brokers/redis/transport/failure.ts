@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../../../core/secrets.ts';
 import type { Hold, PublishOutcome } from '../../transport.ts';
 
 /** What an error reply of Redis means: nothing more can be sent for now, or one message caused it. */
@@ -53,7 +54,7 @@ const redisTexts: readonly (readonly [words: RegExp, meaning: Hold['scope'] | 'p
  * An unlisted reply may come from a proxy, which does not know what the server did: `ambiguous`.
  */
 export function meaningOf(answer: string): RedisFailure {
-  const text = plain(answer);
+  const text = withoutSecrets(plain(answer));
   const [code = ''] = text.split(' ', 1);
   const words = code === 'ERR' ? text.slice(4) : text;
   const meaning = redisAnswers[code] ?? redisTexts.find(([known]) => known.test(words))?.[1];

@@ -5,7 +5,7 @@ import { type Lazy, lazy } from '../../../core/options/lazy.ts';
 import { optionTable } from '../../../core/options/option-table.ts';
 import { servers } from '../../../core/options/servers.ts';
 import { tls } from '../../../core/options/tls.ts';
-import { duration, func, matching, optional, text } from '../../../core/options/values.ts';
+import { duration, func, matching, optional, secretText, text } from '../../../core/options/values.ts';
 import type { OutgoingMessage } from '../../transport.ts';
 import type { RocketmqConnection } from '../client/connection.ts';
 
@@ -49,7 +49,7 @@ const rocketmqOptions = optionTable('rocketmq()', {
   servers: lazy(servers({ ipv6: true })),
   nameServers: optional(lazy(servers({ ipv6: true }))),
   accessKey: optional(lazy(text())),
-  secretKey: optional(lazy(text())),
+  secretKey: optional(lazy(secretText())),
   namespace: matching(/^/, 'a text', ''),
   tls: lazy(tls<ConnectionOptions>(), false),
   brokerTls: optional(lazy(tls<ConnectionOptions>())),

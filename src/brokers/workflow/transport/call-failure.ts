@@ -1,4 +1,5 @@
 import { reasonOf } from '../../../core/reason.ts';
+import { withoutSecrets } from '../../../core/secrets.ts';
 import type { SendOutcome } from '../../send-by-key.ts';
 import { EncodingFailure } from './encoding-failure.ts';
 
@@ -91,5 +92,5 @@ function statusOf(error: unknown): number | undefined {
 /** The server's message, without the text that the client adds. */
 export function callReason(error: unknown): string {
   const said = error instanceof Error && 'details' in error ? error.details : '';
-  return typeof said === 'string' && said !== '' ? said : reasonOf(error);
+  return typeof said === 'string' && said !== '' ? withoutSecrets(said) : reasonOf(error);
 }

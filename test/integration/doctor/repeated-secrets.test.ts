@@ -1,0 +1,181 @@
+import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { apiHandler } from '../../../src/api/handler.ts';
+import { consumer } from '../../../src/app/consumer/consumer.ts';
+import { operations } from '../../../src/app/operations/operations.ts';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import { print } from '../../../src/brokers/print/print-transport.ts';
+import { doctorCommand } from '../../../src/cli/doctor-command.ts';
+import { explain, type Output } from '../../../src/cli/output.ts';
+import type { Config } from '../../../src/config/config.ts';
+import type { Health } from '../../../src/core/health.ts';
+import type { Topic } from '../../../src/core/topic.ts';
+import { storeMessages } from '../../../src/store/message/write.ts';
+import {
+  plantedSecret,
+  repeatingBrokers,
+  repeatingPostgres,
+  saidBeside,
+} from '../../support/faults/repeating-servers.ts';
+import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { openPrisma } from '../../support/fixtures/prisma.ts';
+import { type Numbered, numbered, quietTemporal } from '../../support/fixtures/stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { byHeader, olga } from '../api/api-bench.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** What was told, by where. */
+class Told {
+  readonly texts = new Map<string, string>();
+
+  add(where: string, what: unknown): void {
+    const text = typeof what === 'string' ? what : JSON.stringify(what);
+    this.texts.set(where, `${this.texts.get(where) ?? ''}${text}\n`);
+  }
+
+  /** A logger, and an output of commands, that tell it here. */
+  logger(where: string) {
+    const line = (facts: object, message: string): void => this.add(where, { ...facts, message });
+    return { warn: line, error: line };
+  }
+
+  output(where: string): Output {
+    const add = (what: unknown): void => this.add(where, what);
+    return { json: false, line: add, value: add, trouble: add };
+  }
+
+  /** In plain text and as its forms on the wire. */
+  get leaks(): readonly string[] {
+    const forms = [
+      plantedSecret,
+      encodeURIComponent(plantedSecret),
+      Buffer.from(plantedSecret).toString('base64'),
+    ];
+    return [...this.texts]
+      .filter(([, text]) => forms.some((form) => text.includes(form)))
+      .map(([where]) => where);
+  }
+
+  get telling(): readonly string[] {
+    return [...this.texts].filter(([, text]) => text.includes(saidBeside)).map(([where]) => where);
+  }
+}
+
+async function examine(config: Config, told: Told): Promise<void> {
+  const output = told.output('doctor');
+  await doctorCommand(config, output).catch((error: unknown) => explain(error, output));
+}
+
+/** As whoever reads it writes it down. */
+function tellHealth(told: Told, where: string, { failing }: Health): void {
+  for (const { error, what } of failing) {
+    told.add(where, what);
+    explain(error, told.output(where));
+  }
+}
+
+/** What a relay that cannot send says, everywhere. */
+async function tellRelay(
+  context: TestContext,
+  config: Config & { topics: readonly Topic<Numbered>[] },
+  told: Told,
+) {
+  const made = await createTestDatabase();
+  context.onTestFinished(() => made.drop());
+  const database = { url: made.url };
+  const relay = startRelay({ ...config, database }, { logger: told.logger('log of the relay') });
+  context.onTestFinished(() => relay.stop());
+  await relay.ready;
+  await storeMessages(made.database, 'orders', [{ payload: '{"n":1}' }]);
+  const texts = async (): Promise<string> => {
+    const rows = await made.database.query<{ readonly text: string }>(
+      `select to_jsonb(l)::text as text from outbox.lane l union all select to_jsonb(m)::text from outbox.message m`,
+    );
+    return rows.map(({ text }) => text).join('\n');
+  };
+  await until(async () => (await texts()).includes(saidBeside));
+  told.add('rows', await texts());
+  await until(() => (told.texts.get('log of the relay') ?? '').includes(saidBeside));
+  tellHealth(told, 'health of the relay', relay.health());
+  const at = operations({ database });
+  told.add('status', await at.status());
+  await at.close();
+  const api = apiHandler({ database }, { authentication: byHeader, logger: told.logger('log of the API') });
+  context.onTestFinished(() => api.close());
+  for (const path of ['/status', '/messages', '/health'])
+    told.add(
+      `API ${path}`,
+      await (
+        await api(new Request(`http://api.test${path}`, { headers: { 'x-test': JSON.stringify(olga) } }))
+      ).text(),
+    );
+  return made;
+}
+
+test.for(Object.keys(repeatingBrokers))(
+  '%s that repeats the credentials is quoted without them, wherever it is',
+  async (broker, context) => {
+    quietTemporal();
+    const { address, transport } = await (repeatingBrokers[broker] ?? expect.unreachable)();
+    const told = new Told();
+    const config = {
+      database: { url: inject('databaseUrl') },
+      temporal: { address: inject('temporalAddress') },
+      topics: [numbered('orders', { address, transport: broker })],
+      transports: { [broker]: transport },
+    };
+
+    const { url } = await tellRelay(context, config, told);
+    await examine({ ...config, database: { url } }, told);
+    expect(told.leaks).toEqual([]);
+    expect(told.telling).toEqual(expect.arrayContaining(['rows', 'log of the relay']));
+    // Nothing is received by HTTP, and the scripted broker knows no groups.
+    if (broker === 'http' || broker === 'kafka') return;
+
+    const receiving = consumer(openPrisma(url), {
+      config: { ...config, database: { url } },
+      group: 'shop',
+      logger: told.logger('log of the consumer'),
+      startTimeout: '2s',
+    });
+    await receiving
+      .on(numbered('orders', { address, transport: broker }), async () => undefined)
+      .start()
+      .catch((error: unknown) => {
+        explain(error, told.output('start of the consumer'));
+      });
+    tellHealth(told, 'health of the consumer', receiving.health());
+    await receiving.stop();
+    expect(told.leaks).toEqual([]);
+    expect(told.telling).toContain('start of the consumer');
+  },
+);
+
+test('PostgreSQL, or what is in its place, is quoted without the password', async (context) => {
+  quietTemporal();
+  const url = await repeatingPostgres();
+  const told = new Told();
+  const config = {
+    database: { url },
+    temporal: { address: inject('temporalAddress') },
+    topics: [numbered('orders')],
+    transports: { print: print() },
+  };
+  await examine(config, told);
+  const at = operations(config);
+  await at.status().catch((error: unknown) => explain(error, told.output('status')));
+  await at.close();
+  const api = apiHandler(config, { authentication: byHeader, logger: told.logger('log of the API') });
+  context.onTestFinished(() => api.close());
+  const asked = new Request('http://api.test/status', { headers: { 'x-test': JSON.stringify(olga) } });
+  told.add('API', await (await api(asked)).text());
+  const relay = startRelay(config, { logger: told.logger('log of the relay') });
+  context.onTestFinished(() => relay.stop());
+  await relay.ready.catch((error: unknown) => explain(error, told.output('start of the relay')));
+  tellHealth(told, 'health of the relay', relay.health());
+
+  expect(told.leaks).toEqual([]);
+  expect(told.telling).toEqual(
+    expect.arrayContaining(['doctor', 'status', 'log of the API', 'start of the relay']),
+  );
+});
