@@ -135,4 +135,13 @@ export const rocketmqMutations: readonly Mutation[] = [
     test: 'test/unit/brokers/rocketmq/leased-partition.test.ts',
     title: 'with order, no message after an open one is done',
   },
+  {
+    name: 'another-server-ends-the-process',
+    promise: unreachable,
+    file: 'src/brokers/rocketmq/client/remoting-link.ts',
+    find: 'if (headerEnd > frame.length) return undefined;',
+    replace: 'if (headerEnd > frame.length) throw new Error();',
+    test: 'test/unit/brokers/rocketmq/remoting-link.test.ts',
+    title: 'where RocketMQ should be is an error of the question, and ends nothing else',
+  },
 ];

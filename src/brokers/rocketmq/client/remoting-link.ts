@@ -27,6 +27,9 @@ interface Waiting {
 /** Version 5.4 of the protocol: servers leave out what an older client does not know. */
 const protocolVersion = 477;
 
+/** More than any answer: brokers refuse larger frames themselves. */
+const mostBytes = 64 * 1024 * 1024;
+
 /** One connection to a name server or broker; it is never reopened. */
 export class RemotingLink {
   readonly #server: string;
@@ -82,31 +85,43 @@ export class RemotingLink {
     this.#received = Buffer.concat([this.#received, piece]);
     for (;;) {
       const { length } = this.#received;
-      const end = length < 4 ? Infinity : 4 + this.#received.readInt32BE(0);
+      const end = length < 4 ? Infinity : 4 + this.#received.readUInt32BE(0);
+      if (end !== Infinity && end > mostBytes) return this.#end(this.#otherServer());
       if (length < end) return;
       const frame = this.#received.subarray(0, end);
       this.#received = this.#received.subarray(end);
-      this.#answer(frame);
+      const header = headerIn(frame);
+      if (header === undefined) return this.#end(this.#otherServer());
+      const waiting = this.#waiting.get(header.opaque);
+      this.#waiting.delete(header.opaque);
+      waiting?.resolve(header.answer);
     }
   }
 
-  #answer(frame: Buffer): void {
-    // The byte before says how the header is written: as JSON, because the question was.
-    const headerEnd = 8 + frame.readUIntBE(5, 3);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape of every header of the protocol
-    const header = JSON.parse(frame.toString('utf8', 8, headerEnd)) as {
-      readonly code: number;
-      readonly opaque: number;
-      readonly remark?: string | null;
-    };
-    const waiting = this.#waiting.get(header.opaque);
-    this.#waiting.delete(header.opaque);
-    waiting?.resolve({
-      code: header.code,
-      remark: header.remark ?? '',
-      body: Buffer.from(frame.subarray(headerEnd)),
-    });
+  /** What listens there may be any server. */
+  #otherServer(): Error {
+    return new Error(`${this.#server} does not speak the protocol of RocketMQ`);
   }
+}
+
+/** `undefined` for what is no frame of the protocol. */
+function headerIn(frame: Buffer): { readonly opaque: number; readonly answer: RemotingAnswer } | undefined {
+  if (frame.length < 8) return undefined;
+  // The byte before says how the header is written: as JSON, because the question was.
+  const headerEnd = 8 + frame.readUIntBE(5, 3);
+  if (headerEnd > frame.length) return undefined;
+  let header: unknown;
+  try {
+    header = JSON.parse(frame.toString('utf8', 8, headerEnd));
+  } catch {
+    return undefined;
+  }
+  if (typeof header !== 'object' || header === null) return undefined;
+  if (!('code' in header) || !('opaque' in header)) return undefined;
+  const { code, opaque } = header;
+  if (typeof code !== 'number' || typeof opaque !== 'number') return undefined;
+  const remark = 'remark' in header && typeof header.remark === 'string' ? header.remark : '';
+  return { opaque, answer: { code, remark, body: Buffer.from(frame.subarray(headerEnd)) } };
 }
 
 function open(server: string, tls: RocketmqConnection['brokerTls']): Socket {
