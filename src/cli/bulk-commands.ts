@@ -4,6 +4,7 @@ import type { BulkOperation } from '../operations/bulk.ts';
 import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { selectionOf, showStanding, untilEnded } from './bulk-show-command.ts';
+import { wholeOfFlag } from './flag-values.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output, run } from './output.ts';
 import { clip } from './printable.ts';
@@ -51,7 +52,7 @@ export function registerBulkCommands(root: Command): void {
 const heading = ['ID', 'ACTION', 'STATE', 'ANSWERED', 'STARTED', 'BY'];
 
 async function listCommand({ limit = '50', ...flags }: ListBulkFlags, output: Output): Promise<number> {
-  const bulks = await withOperations(flags, (at) => listBoth(at, Number(limit)));
+  const bulks = await withOperations(flags, (at) => listBoth(at, wholeOfFlag('limit', limit)));
   output.line(bulks.length === 0 ? 'None was started.' : bulkTable(bulks));
   output.value({ ok: true, bulks });
   return exitCodes.ok;

@@ -17,7 +17,8 @@ export function timeOfFlag(option: string, text: string): Date {
 export function nearTimeOfFlag(option: string, text: string, from: 'ago' | 'from now'): Date {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
   const ms = durationMs(text as Duration);
-  if (ms !== undefined) return new Date(Date.now() + (from === 'ago' ? -ms : ms));
+  const near = new Date(Date.now() + (ms ?? Number.NaN) * (from === 'ago' ? -1 : 1));
+  if (!Number.isNaN(near.getTime())) return near;
   if (/^\d{4}-/.test(text)) return timeOfFlag(option, text);
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
@@ -53,6 +54,17 @@ export function durationOfFlag(option: string, text: string): number {
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
     `--${option} takes a duration such as 15m, and "${text}" is none.`,
+    { details: { option } },
+  );
+}
+
+/** The whole number of a flag or an argument, in digits only. */
+export function wholeOfFlag(option: string, text: string): number {
+  const number = Number(text);
+  if (/^\d{1,15}$/.test(text)) return number;
+  throw new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    `--${option} takes a whole number such as 50, and "${text}" is none.`,
     { details: { option } },
   );
 }

@@ -3,6 +3,7 @@ import { causeIn } from '../core/cause.ts';
 import { unknownNames } from '../operations/known-names.ts';
 import type { KeptList, ListPageOptions, MessageList } from '../operations/list.ts';
 import { type FilterFlags, filterOf, keptFilterOf } from './filter-flags.ts';
+import { wholeOfFlag } from './flag-values.ts';
 import { withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output } from './output.ts';
 import { clip, screenColumns } from './printable.ts';
@@ -41,7 +42,7 @@ async function listAll<One>(
   tableOf: (messages: readonly One[]) => string,
 ): Promise<number> {
   const { messages, next, wrongName } = await withOperations(flags, async (at) => {
-    const limit = flags.limit === undefined ? 50 : Number(flags.limit);
+    const limit = wholeOfFlag('limit', flags.limit ?? '50');
     const found: One[] = [];
     let after = flags.after;
     for (let page = 0; page < maxPages; page += 1) {

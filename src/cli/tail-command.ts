@@ -2,7 +2,7 @@ import type { Duration } from '../core/duration.ts';
 import { unknownNames } from '../operations/known-names.ts';
 import type { TailedMessage, TailOptions } from '../operations/tail.ts';
 import { type FilterFlags, filterOf } from './filter-flags.ts';
-import { durationOfFlag } from './flag-values.ts';
+import { durationOfFlag, wholeOfFlag } from './flag-values.ts';
 import { factsOf } from './list-command.ts';
 import { withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output } from './output.ts';
@@ -21,7 +21,7 @@ export function tailCommand(flags: TailFlags, output: Output, signal: AbortSigna
   const filter = filterOf(flags);
   const options: TailOptions = {
     signal,
-    last: Number(flags.last),
+    last: wholeOfFlag('last', flags.last),
     ...(interval !== undefined && { interval }),
   };
   return withOperations(flags, async (at) => {

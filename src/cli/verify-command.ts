@@ -90,7 +90,7 @@ function msOf(text: string): number | undefined {
 
 function shareOf(text: string): number {
   const share = Number(text);
-  if (text.trim() !== '' && share >= 0 && share <= 1) return share;
+  if (/^\d*\.?\d+$/.test(text) && share <= 1) return share;
   throw invalid('max-duplicates', 'a share from 0 to 1');
 }
 

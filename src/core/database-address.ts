@@ -5,6 +5,15 @@ export function addressOfDatabase(url: string): { readonly address: string; read
   const host = searchParams.get('host') ?? (hostname === '' ? 'localhost' : hostname);
   return {
     address: `${host}:${port === '' ? '5432' : port}`,
-    database: decodeURIComponent(pathname.slice(1)),
+    database: decoded(pathname.slice(1)),
   };
+}
+
+/** As it is written where it says nothing: this is for a person who looks for the mistake. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

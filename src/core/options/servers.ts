@@ -1,13 +1,18 @@
 import { secret } from '../secrets.ts';
 import { misfit, type Option, type Reader } from './reader.ts';
-import { matching } from './values.ts';
+import { matching, where } from './values.ts';
 
 const hostAndPort = /^[^\s:@/[\]]+:\d{1,5}$/;
 const withIpv6 = /^(?:[^\s:@/[\]]+|\[[\da-f:]+\]):\d{1,5}$/i;
 
 /** Servers as `host:port`, at least one: separated by commas or semicolons, or as a list. */
 export function servers({ ipv6 = false } = {}): Reader<readonly string[]> {
-  return several(matching(ipv6 ? withIpv6 : hostAndPort, 'host:port, or several of them'), /[,;]/);
+  const one = matching(ipv6 ? withIpv6 : hostAndPort, 'host:port, or several of them');
+  const inRange = where(one, 'must have a port from 1 to 65535', (server) => {
+    const port = Number(server.slice(server.lastIndexOf(':') + 1));
+    return port >= 1 && port <= 65_535;
+  });
+  return several(inRange, /[,;]/);
 }
 
 /** At least one of what `reader` reads, as a list or in one text. */

@@ -5,6 +5,7 @@ import type { KeptMessage } from '../../store/inbox/park.ts';
 import type { BegunTry } from '../../store/inbox/tries.ts';
 import { readWire, writeWire } from '../../store/inbox/wire.ts';
 import { firstTryOf, noteFirstTry } from '../../telemetry/first-tries.ts';
+import { storableTime } from '../reading/storable-time.ts';
 import type { RefusalReason } from '../reading/unreadable.ts';
 import { withoutVerdict } from '../verdict.ts';
 import type { Arrived } from './arrived.ts';
@@ -53,12 +54,6 @@ export function arrivedAgain({ address, partition, offset, wire, body, sentAt }:
   const incoming = incomingMessage({ address, partition, offset, key, headers, body, timestamp: sentAt });
   noteFirstTry(incoming, firstTry);
   return incoming;
-}
-
-/** A sender may write any timestamp, even microseconds; if it cannot be stored, the time of arrival is used. */
-function storableTime(time: Date): Date {
-  const year = time.getUTCFullYear();
-  return year >= 1970 && year <= 9999 ? time : new Date();
 }
 
 const maxErrorCharacters = 2_000;

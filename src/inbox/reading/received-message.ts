@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import type { IncomingMessage } from '../../brokers/source.ts';
 import { statedTime } from '../../core/written-time.ts';
 import type { InboxMessage } from './inbox-message.ts';
+import { storableTime } from './storable-time.ts';
 
 /** Fields that do not come from the wire. */
 type Read<Payload> = Pick<InboxMessage<Payload>, 'id' | 'topic' | 'payload' | 'attempt'>;
@@ -73,5 +74,5 @@ export class ReceivedMessage<Payload> implements InboxMessage<Payload> {
 }
 
 function sentAt(message: IncomingMessage): Date {
-  return statedTime(message.header('ce_time')) ?? message.timestamp;
+  return statedTime(message.header('ce_time')) ?? storableTime(message.timestamp);
 }

@@ -20,7 +20,7 @@ export async function sendNudge(sql: Sql, lanes: readonly Lane[]): Promise<void>
 /** The lanes that a nudge names; empty: it names none. */
 export function lanesOfNudge(payload: string): readonly Lane[] {
   return payload.split(' ').flatMap((name) => {
-    const [, topic, lane] = /^([^/]+)\/(\d+)$/.exec(name) ?? [];
+    const [, topic, lane] = /^([^/]+)\/(\d{1,9})$/.exec(name) ?? [];
     return topic === undefined ? [] : [{ topic, lane: Number(lane) }];
   });
 }

@@ -74,4 +74,13 @@ export const incidentMutations: readonly Mutation[] = [
     test: 'test/integration/doctor/repeated-secrets.test.ts',
     title: 'that repeats the credentials is quoted without them',
   },
+  {
+    name: 'malformed-address-told',
+    promise: 'Secrets stay secret',
+    file: 'src/store/database/client-config.ts',
+    find: "{ details: { setting: 'database.url' } },",
+    replace: "{ details: { setting: 'database.url' }, cause: error },",
+    test: 'test/unit/house/foreign-text.property.test.ts',
+    title: 'an address that cannot be read is refused without its password',
+  },
 ];

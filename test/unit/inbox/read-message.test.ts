@@ -93,6 +93,16 @@ test('the sending time is that of the sender, otherwise that of the broker', asy
   expect(await sent(undefined)).toEqual(new Date(0));
 });
 
+test.each([Number.NaN, -1, 9e15, Date.UTC(10_000, 0)])(
+  'a timestamp of %s, which is no time, is that of arrival',
+  async (ms) => {
+    const before = Date.now();
+    const { sentAt } = await read(orders, { headers: { ce_id: 'a' }, timestamp: new Date(ms) });
+    expect(sentAt.getTime()).toBeGreaterThanOrEqual(before);
+    expect(sentAt.getTime()).toBeLessThanOrEqual(Date.now());
+  },
+);
+
 test.for([
   ['without a body', { body: null }, 'unreadable', 'it has no body'],
   ['with an empty body', { body: new Uint8Array() }, 'unreadable', 'not JSON'],
