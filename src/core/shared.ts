@@ -1,3 +1,5 @@
+import path from 'node:path';
+
 /** Under one key in every copy of the package that a process has loaded, also of other versions. */
 function keyOf(name: string): symbol {
   return Symbol.for(`temporal-outbox/${name}`);
@@ -58,4 +60,5 @@ export function noteCopy(folder: string): void {
   );
 }
 
-noteCopy(__dirname);
+// Of these two names an ESM bundle has the one that it needs anyway.
+noteCopy(path.dirname(__filename));
