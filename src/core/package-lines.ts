@@ -43,7 +43,7 @@ export const packageLines = {
   '@opentelemetry/exporter-metrics-otlp-proto': exporter,
   '@opentelemetry/exporter-prometheus': exporter,
   '@opentelemetry/sdk-metrics': { installs: '2', lines: [major(2), major(3, '3.0.0', '22.15.0')] },
-  '@platformatic/kafka': { installs: '1', lines: [major(1, '1.35.0'), major(2, '2.3.0', '22.22.0')] },
+  '@platformatic/kafka': { installs: '1', lines: [major(1, '1.35.0'), major(2, '2.4.0', '22.22.0')] },
   '@prisma/adapter-pg': { installs: '7', lines: [major(6, '6.19.0'), major(7)] },
   '@prisma/client': { installs: '7', lines: [major(6, '6.19.0'), major(7)] },
   '@redis/client': only(major(6, '6.3.1')),
@@ -58,7 +58,8 @@ export const packageLines = {
   'openid-client': only(major(6)),
   'rocketmq-client-nodejs': only(major(1, '1.0.8')),
   standardwebhooks: only(major(1, '1.1.0')),
-  undici: { installs: '7', lines: [major(7), major(8, '8.0.0', '22.19.0')] },
+  // Before 7.5.0 it never ends closing after a certificate for another name.
+  undici: { installs: '7', lines: [major(7, '7.5.0'), major(8, '8.0.0', '22.19.0')] },
   zod: only(major(4)),
 } as const satisfies Readonly<Record<string, PackageLines>>;
 

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -14,9 +23,12 @@ export interface Scratch {
 /** What is not in git but needed by tests, besides the built program. */
 const made = ['dev/generated'];
 
+/** Folders of packages, by names, that a copy has instead of those of the original. */
+export type Replaced = Readonly<Record<string, string>>;
+
 /** Copies what is committed or about to be. The program must have been built, and counts as built from the copy. */
-export function makeScratch(root: string): Scratch {
-  const copy = mkdtempSync(join(tmpdir(), 'temporal-outbox-mutations-'));
+export function makeScratch(root: string, replaced: Replaced = {}): Scratch {
+  const copy = mkdtempSync(join(tmpdir(), 'temporal-outbox-copy-'));
   const known = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
     encoding: 'utf8',
@@ -26,7 +38,7 @@ export function makeScratch(root: string): Scratch {
     mkdirSync(dirname(join(copy, path)), { recursive: true });
     cpSync(join(root, path), join(copy, path), { recursive: true });
   }
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  linkPackages(join(root, 'node_modules'), join(copy, 'node_modules'), replaced);
   const restoreBuilt = (): void => {
     rmSync(join(copy, 'dist'), { recursive: true, force: true });
     cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true });
@@ -35,6 +47,17 @@ export function makeScratch(root: string): Scratch {
   };
   restoreBuilt();
   return { root: copy, restoreBuilt, remove: () => rmSync(copy, { recursive: true, force: true }) };
+}
+
+/** A link for each package: what it needs itself it finds where it really is. */
+export function linkPackages(original: string, copy: string, replaced: Replaced): void {
+  const names = readdirSync(original).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(original, name)).map((part) => join(name, part)) : [name],
+  );
+  for (const name of new Set([...names, ...Object.keys(replaced)])) {
+    mkdirSync(dirname(join(copy, name)), { recursive: true });
+    symlinkSync(replaced[name] ?? join(original, name), join(copy, name));
+  }
 }
 
 /** Which commit is checked out; the empty text where there is no repository. */

@@ -4,15 +4,17 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { parseArgs } from 'node:util';
-import { type Environment, startPostgres } from '../../dev/servers/index.ts';
+import { startPostgres } from '../../dev/servers/index.ts';
 import type { LocalContext } from '../../dev/servers/local-context.ts';
 import { openContext } from '../../dev/servers/open-context.ts';
 import { postgresFromRegistry } from '../../dev/servers/postgres/postgres-binaries.ts';
 import { lastLines } from '../../dev/servers/process/run-command.ts';
+import { makeScratch } from '../mutations/scratch.ts';
 import { inMemory } from '../support/fixtures/memory-cache.ts';
 import { nodeFolder } from './node-program.ts';
+import { packageFolders } from './package-folders.ts';
 import { type Row, rows } from './rows.ts';
-import { runSuite, type SuiteResult } from './run-suite.ts';
+import { runSuite, type SuiteOptions, type SuiteResult } from './run-suite.ts';
 import { withVersionTable } from './table.ts';
 
 const root = resolve(import.meta.dirname, '..', '..');
@@ -62,9 +64,18 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 async function runRow(context: LocalContext, row: Row): Promise<Tried['results']> {
-  if (row.kind === 'node') return runSuites(context.env, row, await nodeFolder(context, row.version));
-  const own = dirname(process.execPath);
-  if (row.kind !== 'postgres') return runSuites(context.env, row, own);
+  if (row.kind === 'postgres') return runOnPostgres(context, row);
+  const bin = row.node === undefined ? dirname(process.execPath) : await nodeFolder(context, row.node);
+  if (row.packages === undefined) return runSuites(row, { root, bin, env: context.env });
+  const copy = makeScratch(root, await packageFolders(context, row.packages));
+  try {
+    return await runSuites(row, { root: copy.root, bin, env: context.env });
+  } finally {
+    copy.remove();
+  }
+}
+
+async function runOnPostgres(context: LocalContext, row: Row): Promise<Tried['results']> {
   const candidate = await postgresFromRegistry(context, row.version);
   if ('missing' in candidate) throw new Error(`PostgreSQL ${row.version}: ${candidate.missing}`);
   // Under CI nothing on PATH would be taken.
@@ -74,18 +85,18 @@ async function runRow(context: LocalContext, row: Row): Promise<Tried['results']
     durable: false,
   });
   try {
-    return await runSuites({ ...context.env, DATABASE_URL: server.url }, row, own);
+    const env = { ...context.env, DATABASE_URL: server.url };
+    return await runSuites(row, { root, bin: dirname(process.execPath), env });
   } finally {
     await server.stop();
   }
 }
 
-async function runSuites(env: Environment, row: Row, bin: string): Promise<Tried['results']> {
+async function runSuites(row: Row, options: Omit<SuiteOptions, 'folder'>): Promise<Tried['results']> {
   const results: Record<string, SuiteResult> = {};
-  const version = row.kind === 'node' ? row.version : process.versions.node;
   for (const suite of row.suites) {
     const folder = mkdtempSync(join(tmpdir(), 'outbox-versions-'));
-    const result = await runSuite(suite, { bin, folder, env }, version);
+    const result = await runSuite(suite, { ...options, folder }, row.node ?? process.versions.node);
     results[suite.name] = result;
     tell(`${row.kind} ${row.version} ${suite.name}: ${wordFor(result)}`);
     if (!result.passed) tell(lastLines(readFileSync(join(folder, `${suite.name}.log`), 'utf8'), 60));
@@ -99,7 +110,7 @@ function resultTable(tried: readonly Tried[]): string {
   return tried
     .map(({ row, results }) => {
       const cells = Object.entries(results).map(([name, result]) => `${name} ${wordFor(result)}`);
-      return `${row.kind.padEnd(11)}${row.line.padEnd(7)}${row.version.padEnd(17)}${cells.join(', ')}`;
+      return `${row.kind.padEnd(14)}${row.line.padEnd(7)}${row.version.padEnd(17)}${cells.join(', ')}`;
     })
     .join('\n');
 }

@@ -1,4 +1,13 @@
-import { candidates, nodes, postgres, prisma, typescript } from './table.ts';
+import {
+  type ClientLine,
+  candidates,
+  clients,
+  nodes,
+  postgres,
+  prisma,
+  typescript,
+  versionOf,
+} from './table.ts';
 
 /** Something that is run on one version. */
 export interface Suite {
@@ -11,11 +20,15 @@ export interface Suite {
 
 /** One version, and what is run on it. */
 export interface Row {
-  readonly kind: 'node' | 'postgres' | 'typescript' | 'prisma';
+  readonly kind: 'node' | 'postgres' | 'typescript' | 'prisma' | ClientLine['kind'];
   /** Its line in the table. */
   readonly line: string;
   readonly version: string;
   readonly suites: readonly Suite[];
+  /** The release of Node that runs it. @defaultValue the one that runs this program */
+  readonly node?: string;
+  /** Packages, by their exact versions, that take the place of those that the repository has. */
+  readonly packages?: Readonly<Record<string, string>>;
 }
 
 /** Which rows are run. */
@@ -84,10 +97,36 @@ const compiled = (line: string): Suite => vitest('package', 'package', ['service
 const sent = (line: string): Suite =>
   vitest('package', 'package', ['prisma-clients', 'prisma-8'], `with Prisma ${line.split('.')[0] ?? ''},`);
 
+const clientSuites: Readonly<Record<ClientLine['kind'], readonly Suite[]>> = {
+  kafka: [
+    vitest('unit', 'unit', ['unit/brokers/kafka']),
+    vitest('contract', 'contract', ['contract/kafka', 'contract/sources-kafka']),
+    vitest('transports', 'transports-kafka'),
+  ],
+  undici: [vitest('unit', 'unit', ['unit/brokers/http']), vitest('transports', 'transports-http')],
+  opentelemetry: [
+    vitest('unit', 'unit', ['unit/telemetry', 'figure-metrics', 'handling-metrics']),
+    vitest('integration', 'integration', ['integration/telemetry', 'kafka/trace']),
+  ],
+};
+
+const clientRows = clients.flatMap(({ kind, name, node, releases }) =>
+  releases.map(
+    (packages): Row => ({
+      kind,
+      line: name,
+      version: versionOf(packages),
+      node,
+      packages,
+      suites: clientSuites[kind],
+    }),
+  ),
+);
+
 /** All rows, in the order of the table. A choice that names nothing has none. */
 export function rows({ only, ci = false }: Choice = {}): readonly Row[] {
   const nodeVersions = nodes.flatMap(({ name, first, newest }) =>
-    [first, newest].map((version) => ({ line: name, version })),
+    [first, newest].map((version) => ({ line: name, version, node: version })),
   );
   const ends = nodeVersions.filter((_, n) => n === 0 || n === nodeVersions.length - 1);
   const ofNode = (ci ? ends : nodeVersions).map(
@@ -97,6 +136,7 @@ export function rows({ only, ci = false }: Choice = {}): readonly Row[] {
     ...postgres.map(({ name, packageVersion }) => row('postgres', name, packageVersion, sql)),
     ...typescript.map(({ name, version }) => row('typescript', name, version, compiled(name))),
     ...[...prisma, ...candidates].map(({ name, version }) => row('prisma', name, version, sent(name))),
+    ...clientRows,
   ];
   const all = ci ? ofNode : [...ofNode, ...others];
   return only === undefined ? all : all.filter((one) => isMeant(one, only));

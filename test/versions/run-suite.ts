@@ -1,10 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, join } from 'node:path';
 import type { Environment } from '../../dev/servers/index.ts';
 import type { Suite } from './rows.ts';
 
-const root = resolve(import.meta.dirname, '..', '..');
 /** Several times what the longest takes; one that hangs must not hang the rest. */
 const longestMs = 20 * 60_000;
 
@@ -18,6 +17,8 @@ export interface SuiteResult {
 
 /** What a suite is run with. */
 export interface SuiteOptions {
+  /** The repository, or a copy of it. */
+  readonly root: string;
   /** The folder of the program `node`. */
   readonly bin: string;
   /** An empty folder for what is said. */
@@ -33,7 +34,7 @@ export interface SuiteOptions {
  */
 export async function runSuite(
   suite: Suite,
-  { bin, folder, env }: SuiteOptions,
+  { root, bin, folder, env }: SuiteOptions,
   version: string,
 ): Promise<SuiteResult> {
   const node = join(bin, 'node');
@@ -46,7 +47,16 @@ export async function runSuite(
   };
   tryOut(node, suiteEnv, version);
   const startedAt = performance.now();
-  const code = await run(node, suite.args, suiteEnv, join(folder, `${suite.name}.log`));
+  const log = openSync(join(folder, `${suite.name}.log`), 'a');
+  // A group of its own, so that it ends with all that it started.
+  const child = spawn(node, suite.args, {
+    cwd: root,
+    env: suiteEnv,
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
+  const code = await ended(child);
+  closeSync(log);
   return {
     passed: code === 0,
     warnings: existsSync(warnings) ? readFileSync(warnings, 'utf8') : '',
@@ -64,11 +74,7 @@ function tryOut(node: string, env: Environment & { NODE_REDIRECT_WARNINGS: strin
   rmSync(env.NODE_REDIRECT_WARNINGS);
 }
 
-async function run(node: string, args: readonly string[], env: Environment, log: string): Promise<number> {
-  const output = openSync(log, 'a');
-  // A group of its own, so that it ends with all that it started.
-  const child = spawn(node, args, { cwd: root, env, stdio: ['ignore', output, output], detached: true });
-  closeSync(output);
+async function ended(child: ChildProcess): Promise<number> {
   const end = (signal: NodeJS.Signals): void => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signal);

@@ -63,6 +63,44 @@ export const prisma: readonly NeighborLine[] = [
   { name: '7', version: '7.10.0' },
 ];
 
+/** A line of an optional package that has several, in the releases that are run: its first and its newest. */
+export interface ClientLine {
+  readonly kind: 'kafka' | 'undici' | 'opentelemetry';
+  readonly name: string;
+  /** The first Node that runs it. */
+  readonly node: string;
+  /** What is installed together, exactly; the first names the version. */
+  readonly releases: readonly Readonly<Record<string, string>>[];
+}
+
+const kafka = (version: string) => ({ '@platformatic/kafka': version });
+const undici = (version: string) => ({ undici: version });
+const opentelemetry = (sdk: string, exporters: string, api: string) => ({
+  '@opentelemetry/sdk-metrics': sdk,
+  '@opentelemetry/exporter-prometheus': exporters,
+  '@opentelemetry/exporter-metrics-otlp-proto': exporters,
+  '@opentelemetry/api': api,
+});
+
+export const clients: readonly ClientLine[] = [
+  { kind: 'kafka', name: '1', node: '20.19.0', releases: [kafka('1.35.0')] },
+  { kind: 'kafka', name: '2', node: '22.22.0', releases: [kafka('2.4.0'), kafka('2.12.1')] },
+  { kind: 'undici', name: '7', node: '20.19.0', releases: [undici('7.5.0'), undici('7.30.2')] },
+  { kind: 'undici', name: '8', node: '22.19.0', releases: [undici('8.0.0'), undici('8.13.1')] },
+  {
+    kind: 'opentelemetry',
+    name: '2',
+    node: '20.19.0',
+    releases: [opentelemetry('2.0.0', '0.200.0', '1.9.0'), opentelemetry('2.12.1', '0.223.0', '1.9.1')],
+  },
+  {
+    kind: 'opentelemetry',
+    name: '3',
+    node: '22.15.0',
+    releases: [opentelemetry('3.0.0', '0.300.0', '1.10.0'), opentelemetry('3.1.1', '0.301.0', '1.10.0')],
+  },
+];
+
 /** Another client than the versions before it, behind `prisma8`. */
 export const candidates: readonly NeighborLine[] = [{ name: '8', version: '8.0.0-rc.13' }];
 
@@ -86,7 +124,7 @@ function versionTable(): string {
     [
       'PostgreSQL',
       named(postgres),
-      'tests of the schema, of sending, of lanes and of the inbox',
+      'schema, sending, lanes and inbox',
       exact(postgres.map(({ packageVersion }) => packageVersion.replace(/\.0-.*/, ''))),
     ],
     [
@@ -107,10 +145,28 @@ function versionTable(): string {
       'sending and consuming with `prisma8`',
       exact(candidates.map(({ version }) => `${version} of @prisma/orm-postgres`)),
     ],
+    clientRow('`@platformatic/kafka`', 'kafka', 'sending and reading, also with TLS and SASL'),
+    clientRow('undici', 'undici', 'sending over HTTP'),
+    clientRow("OpenTelemetry's SDK", 'opentelemetry', 'metrics and traces, exporters 0.2xx and 0.3xx'),
   ];
   const head = ['', 'versions', 'what is run on each', 'exactly'];
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function clientRow(title: string, kind: ClientLine['kind'], what: string): readonly string[] {
+  const lines = clients.filter((line) => line.kind === kind);
+  const oldest = nodes[0]?.first;
+  const named = lines.map(({ name, node }) =>
+    node === oldest ? name : `${name} (Node ${node.replace(/\.0$/, '')})`,
+  );
+  const exact = lines.flatMap(({ releases }) => releases.map(versionOf));
+  return [title, named.join(', '), what, exact.join(', ')];
+}
+
+/** The version of a release, that of its first package. */
+export function versionOf(release: Readonly<Record<string, string>>): string {
+  return Object.values(release)[0] ?? '';
 }
 
 const start = '<!-- versions: made of test/versions/table.ts by `npm run versions -- --write` -->\n';

@@ -12,7 +12,7 @@ interface NpmPackage {
   readonly name: string;
   /** Display name in progress reports. */
   readonly label: string;
-  /** Name and exact version. */
+  /** Name and exact version; several with spaces between them. */
   readonly spec: string;
   /** Replaces the package's install script, which is not run. */
   readonly finish?: (folder: string) => Promise<void>;
@@ -28,7 +28,7 @@ export async function npmPackage(
   return installOnce(context, name, async (partial) => {
     const quiet = ['--no-audit', '--no-fund', '--no-save', '--ignore-scripts'];
     await progressStep(context.tell, `${label}: npm install ${spec}`, (onLine) =>
-      runCommand(npm ?? 'npm', ['install', '--prefix', partial, ...quiet, spec], {
+      runCommand(npm ?? 'npm', ['install', '--prefix', partial, ...quiet, ...spec.split(' ')], {
         env: context.env,
         cwd: partial,
         signal: context.signal,

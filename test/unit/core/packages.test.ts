@@ -47,8 +47,8 @@ test('what is installed for the tests, and what the error names, are of supporte
 });
 
 test.each([
-  ['undici', '6.21.3', '24.0.0', 'undici 6.21.3 is not supported, but 7 (from 7.0.0) or 8 (from 8.0.0)'],
-  ['undici', '9.0.0', '24.0.0', 'undici 9.0.0 is not supported, but 7 (from 7.0.0) or 8 (from 8.0.0)'],
+  ['undici', '6.21.3', '24.0.0', 'undici 6.21.3 is not supported, but 7 (from 7.5.0) or 8 (from 8.0.0)'],
+  ['undici', '9.0.0', '24.0.0', 'undici 9.0.0 is not supported, but 7 (from 7.5.0) or 8 (from 8.0.0)'],
   ['undici', '8.13.1', '20.20.2', 'undici 8.13.1 needs Node 22.19.0 or later, and this is 20.20.2'],
   ['undici', '8.13.1', '22.19.0', undefined],
   ['undici', '7.30.2', '20.19.0', undefined],

@@ -5,11 +5,13 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { pinned, supported } from '../../../dev/servers/providers/pinned-versions.ts';
 import { compareVersions, inRange, parseVersion } from '../../../dev/servers/providers/version-range.ts';
+import { misfitOf, type PackageLines, packageLines } from '../../../src/core/package-lines.ts';
 import { tellsFailures } from '../../../src/inbox/handling/failed-operations.ts';
 import { rows } from '../../versions/rows.ts';
 import {
   askMore,
   candidates,
+  clients,
   engines,
   nodes,
   postgres,
@@ -94,6 +96,33 @@ test('the versions of TypeScript and Prisma are those that the projects of test/
   expect(manifest('.').peerDependencies?.['@prisma/client']).toBe('^6.19.0 || ^7.0.0');
 });
 
+test('each line of an optional package that has several is run from its first release on, by the first Node that it accepts', () => {
+  const oldest = nodes[0]?.first ?? '';
+  const accepted = Object.entries<PackageLines>(packageLines)
+    .filter(([name, { lines }]) => lines.length > 1 && !name.startsWith('@prisma/'))
+    .flatMap(([name, { lines }]) => lines.map(({ from, node = oldest }) => `${name}@${from} on ${node}`));
+  const run = clients.flatMap(({ releases, node }) =>
+    Object.entries(releases[0] ?? {})
+      .filter(([name]) => name !== '@opentelemetry/api')
+      .map(([name, exact]) => `${name}@${exact} on ${node}`),
+  );
+  expect(run.toSorted()).toEqual(accepted.toSorted());
+  for (const { releases, node, kind, name } of clients)
+    for (const [part, exact] of releases.flatMap((release) => Object.entries(release)))
+      expect(misfitOf(part as keyof typeof packageLines, exact, node), `${kind} ${name}`).toBeUndefined();
+});
+
+test('the newest release of each line is the one that the tests or their neighbors install', () => {
+  const { devDependencies = {} } = manifest('.');
+  const newest = new Map(rows().map(({ kind, line, version: exact }) => [`${kind} ${line}`, exact]));
+  expect(newest.get('kafka 1')).toBe(devDependencies['@platformatic/kafka']);
+  expect(newest.get('undici 7')).toBe(devDependencies['undici']);
+  const neighbors = read('test/package/newest-peers.test.ts');
+  expect(neighbors).toContain(`'@platformatic/kafka': '${newest.get('kafka 2')}'`);
+  expect(neighbors).toContain(`undici: '${newest.get('undici 8')}'`);
+  expect(neighbors).toContain(`'@opentelemetry/sdk-metrics': '${newest.get('opentelemetry 3')}'`);
+});
+
 test('the tested versions of Prisma emit failed operations, and untested ones are not relied on', () => {
   expect(prisma.filter(({ version: exact }) => !tellsFailures(exact))).toEqual([]);
   const [major = 0, minor = 0] = version(prisma.at(-1)?.version ?? '');
@@ -102,7 +131,9 @@ test('the tested versions of Prisma emit failed operations, and untested ones ar
 });
 
 test('every suite finds the files and tests that it names', () => {
-  const folders = ['test/integration', 'test/invariants', 'test/package'];
+  const folders = ['contract', 'integration', 'invariants', 'package', 'transports', 'unit'].map(
+    (folder) => `test/${folder}`,
+  );
   const files = folders.flatMap((folder) =>
     readdirSync(join(projectRoot, folder), { recursive: true, encoding: 'utf8' }).map(
       (file) => `${folder}/${file}`,
@@ -130,6 +161,10 @@ test.each([
   ['postgres:15', 1],
   ['prisma', 3],
   ['prisma:8', 1],
+  ['kafka', 3],
+  ['kafka:2', 2],
+  ['undici:8', 2],
+  ['opentelemetry:3.1', 1],
   ['perl', 0],
 ])('`--only %s` chooses %i versions', (only, count) => {
   expect(rows({ only })).toHaveLength(count);

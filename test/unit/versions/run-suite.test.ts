@@ -9,7 +9,11 @@ async function runLine(line: string, version: string = process.versions.node): P
   const folder = mkdtempSync(join(tmpdir(), 'outbox-suite-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const bin = dirname(process.execPath);
-  return runSuite({ name: 'line', args: ['-e', line] }, { bin, folder, env: process.env }, version);
+  return runSuite(
+    { name: 'line', args: ['-e', line] },
+    { root: folder, bin, folder, env: process.env },
+    version,
+  );
 }
 
 test('a silent suite passes without a warning', async () => {
