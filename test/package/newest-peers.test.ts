@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
-import { installsWithinMs } from './scratch-project.ts';
+import { installsWithinMs, printed, scratchProject } from './scratch-project.ts';
 
 /** What an application may have for reasons of its own: the newest releases, and some that no part of the library can use. */
 const neighborhoods = {
@@ -53,6 +53,28 @@ test.each(['newest', 'older'] as const)(
     }
   },
 );
+
+test('pnpm adds the package beside either of them, and finds no peer of a wrong version', {
+  timeout: installsWithinMs,
+}, async () => {
+  const project = await scratchProject('pnpm');
+  const pnpm = path.join(project.folder, 'node_modules/pnpm/bin/pnpm.mjs');
+  // It would only warn of such a peer.
+  const args = ['add', '--lockfile-only', '--config.strict-peer-dependencies=true', inject('tarball')];
+  try {
+    for (const [name, dependencies] of Object.entries(neighborhoods)) {
+      await mkdir(path.join(project.folder, name));
+      await writeFile(
+        path.join(project.folder, name, 'package.json'),
+        JSON.stringify({ name, private: true, dependencies }),
+      );
+      const said = printed(await project.node([pnpm, ...args], { within: name }));
+      expect(said, name).toMatch(/\+ temporal-outbox file:.*\n\nDone in /);
+    }
+  } finally {
+    await project.remove();
+  }
+});
 
 test('the newest releases are of every optional package', async () => {
   const { peerDependencies } = (await import('../../package.json', { with: { type: 'json' } })).default;
