@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { pinned, supported } from '../../../dev/servers/providers/pinned-versions.ts';
 import { compareVersions, inRange, parseVersion } from '../../../dev/servers/providers/version-range.ts';
 import { misfitOf, type PackageLines, packageLines } from '../../../src/core/package-lines.ts';
@@ -52,6 +53,26 @@ test('all other packages of the lock accept the oldest Node', { timeout: 120_000
   });
   const found = JSON.parse(stdout) as readonly { readonly name: string }[];
   expect(found.map(({ name }) => name).toSorted()).toEqual(askMore);
+});
+
+test('`npm ci` on the Node that runs this warns of none but those, which the page names', {
+  timeout: 120_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'outbox-engines-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const file of ['package.json', 'package-lock.json', '.npmrc'])
+    copyFileSync(join(projectRoot, file), join(folder, file));
+  // As it would install them, without downloads, and with its warnings, which `npm run --silent` turns off for what it runs.
+  const args = ['ci', '--dry-run', '--ignore-scripts', '--loglevel=warn'];
+  const { stderr } = await promisify(execFile)('npm', args, { cwd: folder });
+  const warned = [...stderr.matchAll(/EBADENGINE +package: '(?<name>.+)@/g)].map(
+    (match) => match.groups?.['name'] ?? '',
+  );
+  expect(askMore).toEqual(expect.arrayContaining(warned));
+  // CI runs this on the oldest Node, too.
+  if (process.versions.node === nodes[0]?.first) expect(warned.toSorted()).toEqual(askMore);
+  const page = read('docs/versions.md');
+  expect(askMore.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
 test.each(nodes)(
