@@ -94,7 +94,7 @@ export type { KeptAnswer, KeptRefusal, KeptRetried } from './store/inbox/change.
 export type { OwnedPartitions } from './store/inbox/consumers.ts';
 export type { KeptName } from './store/inbox/edit.ts';
 export type { LastHandled } from './store/inbox/last-handled.ts';
-export type { KeptFilter, ListedKept } from './store/inbox/list.ts';
+export type { KeptFilter, KeptListFilter, ListedKept } from './store/inbox/list.ts';
 export type { StoredKept } from './store/inbox/show.ts';
 export type { Adoption } from './store/installation/adopt.ts';
 export type { ServerView } from './store/installation/relays.ts';

@@ -113,7 +113,7 @@ export const helpExamples: Readonly<Record<string, CommandHelp>> = {
   },
   inbox: {
     examples: [
-      ['inbox list --group billing', 'why a group stands still'],
+      ['inbox list --group billing --head', 'why a group stands still'],
       [`inbox discard <id> --group billing --yes`, 'passes a parked message over'],
     ],
   },

@@ -6,7 +6,7 @@ import { type EditFlags, keptEditCommand } from './edit-command.ts';
 import { type ExpungeFlags, keptExpungeCommand } from './expunge-command.ts';
 import { withKeptFilter } from './filter-flags.ts';
 import { type InboxShowFlags, inboxShowCommand } from './inbox-show-command.ts';
-import { keptListCommand, type ListFlags } from './list-command.ts';
+import { type KeptListFlags, keptListCommand } from './list-command.ts';
 import { run } from './output.ts';
 import { addCommand, addListCommand, addOperatorCommand, withDatabase } from './register.ts';
 import { type RewindFlags, rewindCommand } from './rewind-command.ts';
@@ -15,9 +15,10 @@ import { type RewindFlags, rewindCommand } from './rewind-command.ts';
 export function registerInboxCommands(root: Command): void {
   const inbox = root.command('inbox').description('messages that consumers keep: parked and failed ones');
   withKeptFilter(withGroup(addListCommand(inbox, operationTexts['inbox list']), false))
+    .option('--head', optionTexts.head)
     .option('--limit <count>', optionTexts.limit, '50')
     .option('--after <next>', optionTexts.nextPage)
-    .action(run<ListFlags>(keptListCommand));
+    .action(run<KeptListFlags>(keptListCommand));
   withGroup(withDatabase(addCommand(inbox, 'show <id>', operationTexts['inbox show'])))
     .option('--payload', 'show the body')
     .action(run<InboxShowFlags>((flags, output, [id]) => inboxShowCommand(id, flags, output)));

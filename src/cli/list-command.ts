@@ -15,6 +15,10 @@ export interface ListFlags extends CommonFlags, FilterFlags {
   readonly after?: string;
 }
 
+export interface KeptListFlags extends ListFlags {
+  readonly head?: boolean;
+}
+
 type Listed = MessageList['messages'][number];
 type Kept = KeptList['messages'][number];
 
@@ -28,9 +32,13 @@ export function listCommand(flags: ListFlags, output: Output): Promise<number> {
 }
 
 /** Lists messages that consumers keep, latest first. */
-export function keptListCommand(flags: ListFlags, output: Output): Promise<number> {
-  const { group } = flags;
-  const filter = { ...keptFilterOf(flags), ...(group !== undefined && { group }) };
+export function keptListCommand(flags: KeptListFlags, output: Output): Promise<number> {
+  const { group, head } = flags;
+  const filter = {
+    ...keptFilterOf(flags),
+    ...(group !== undefined && { group }),
+    ...(head !== undefined && { head }),
+  };
   const read = (at: Operations, page: ListPageOptions) => at.inbox.list(filter, page);
   return listAll(flags, output, read, (messages) => keptTable(messages, group === undefined));
 }

@@ -55,6 +55,7 @@ export const optionTexts = {
   dueTo: 'due before this time',
   group: 'of this consumer group',
   keptFor: 'kept for this reason: error, permanent, killed, invalid, unreadable, …',
+  head: 'that no other message of its key goes before',
   olderThan: 'arrived at least this long ago',
   rewindTo: 'deliver again what brokers stored at this time or later',
   limit: 'how many, 1 to 200',

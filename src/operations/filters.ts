@@ -2,11 +2,11 @@ import type { Table } from '../core/options/collections.ts';
 import { optionTable } from '../core/options/option-table.ts';
 import type { Reader } from '../core/options/reader.ts';
 import { several } from '../core/options/servers.ts';
-import { duration, oneOf, optional, value } from '../core/options/values.ts';
+import { duration, flag, oneOf, optional, value } from '../core/options/values.ts';
 import { keptStates } from '../core/parked-states.ts';
 import { textOf } from '../core/reason.ts';
 import { states } from '../core/transitions.ts';
-import type { KeptFilter } from '../store/inbox/list.ts';
+import type { KeptFilter, KeptListFilter } from '../store/inbox/list.ts';
 import type { MessageFilter } from '../store/message/list.ts';
 import { assertId, storable } from './operation-options.ts';
 
@@ -29,14 +29,19 @@ const messageFilter = optionTable('the filter', {
   dueTo: optional(time),
 } satisfies Table<MessageFilter>);
 
-const keptFilter = optionTable('the filter', {
+const keptConditions = {
   group: optional(text),
   topic: optional(text),
   states: optional(several(oneOf(keptStates), /,/)),
   key: optional(text),
   reason: optional(text),
   olderThan: optional(duration(0)),
-} satisfies Table<KeptFilter>);
+} satisfies Table<KeptFilter>;
+const keptFilter = optionTable('the filter', keptConditions);
+const keptListFilter = optionTable('the filter', {
+  ...keptConditions,
+  head: optional(flag()),
+} satisfies Table<KeptListFilter>);
 
 /** A filter with every value checked, and its times in ISO. @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_ID_INVALID` */
 export function checkFilter(filter: MessageFilter): MessageFilter<string> {
@@ -46,6 +51,11 @@ export function checkFilter(filter: MessageFilter): MessageFilter<string> {
 /** The same for kept messages, with the age in milliseconds. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkKeptFilter(filter: KeptFilter): KeptFilter<number> {
   return setIn(keptFilter.read(filter));
+}
+
+/** The same for a list of them. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function checkKeptListFilter(filter: KeptListFilter): KeptListFilter<number> {
+  return setIn(keptListFilter.read(filter));
 }
 
 function setIn(conditions: object): object {

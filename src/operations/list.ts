@@ -1,16 +1,16 @@
 import { uuid } from '../core/uuid.ts';
 import type { Database } from '../store/database/database.ts';
-import { type KeptFilter, type ListedKept, listKept } from '../store/inbox/list.ts';
+import { type KeptFilter, type KeptListFilter, type ListedKept, listKept } from '../store/inbox/list.ts';
 import {
   type ListedMessage,
   listMessages,
   type MessageFilter,
   type PageCursor,
 } from '../store/message/list.ts';
-import { checkFilter, checkKeptFilter } from './filters.ts';
+import { checkFilter, checkKeptListFilter } from './filters.ts';
 import { invalid, pageSizeOf } from './operation-options.ts';
 
-export type { KeptFilter, MessageFilter };
+export type { KeptFilter, KeptListFilter, MessageFilter };
 
 /** Which page of a list. */
 export interface ListPageOptions {
@@ -63,11 +63,11 @@ export async function list(
  */
 export async function listKeptMessages(
   database: Database,
-  filter: KeptFilter = {},
+  filter: KeptListFilter = {},
   { limit, after }: ListPageOptions = {},
 ): Promise<KeptList> {
   return pageOf(
-    await listKept(database, checkKeptFilter(filter), pageSizeOf(limit), cursorOf(after, isStorable)),
+    await listKept(database, checkKeptListFilter(filter), pageSizeOf(limit), cursorOf(after, isStorable)),
   );
 }
 

@@ -14,12 +14,13 @@ import {
   time,
   topicName,
   words,
+  yesOrNo,
 } from './values.ts';
 
 const state = z.enum(keptStates);
 
 /** Conditions of a list of kept messages, as query parameters. */
-export const keptQuery = {
+const keptQuery = {
   topic: meaning(z.exactOptional(topicName), optionTexts.topic),
   states: meaning(z.exactOptional(words(keptStates)), statesText(keptStates)),
   key: meaning(z.exactOptional(condition), optionTexts.key),
@@ -27,7 +28,10 @@ export const keptQuery = {
   olderThan: meaning(z.exactOptional(span), optionTexts.olderThan, spanForm),
 };
 
-/** The same in a body, for one group. */
+/** The same with the condition that only a list has. */
+export const keptListQuery = { ...keptQuery, head: meaning(z.exactOptional(yesOrNo), optionTexts.head) };
+
+/** The conditions of {@link keptQuery} in a body, for one group. */
 export const keptFilter = component(
   'KeptFilter',
   z.strictObject({

@@ -77,6 +77,8 @@ export const givenTime = z
     return z.NEVER;
   })
   .describe(timeForm);
+/** A yes or no in a query. */
+export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true');
 /** A time of an answer. */
 export const time = z.iso.datetime();
 /** A 64-bit integer. */

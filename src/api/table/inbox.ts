@@ -5,7 +5,7 @@ import { asSentence, operationTexts, optionTexts } from '../../operations/descri
 import type { Role } from '../authentication.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
-import { keptAnswers, keptDetails, keptList, keptQuery } from '../schemas/inbox.ts';
+import { keptAnswers, keptDetails, keptList, keptListQuery } from '../schemas/inbox.ts';
 import { edit, edited, revealed } from '../schemas/messages.ts';
 import { authored, keptText, meaning, page } from '../schemas/values.ts';
 import { onlyBusy } from './changes.ts';
@@ -29,7 +29,7 @@ export const inboxRoutes: readonly Operation[] = [
     way: 'read',
     query: z.strictObject({
       group: meaning(z.exactOptional(keptText), optionTexts.group),
-      ...keptQuery,
+      ...keptListQuery,
       ...page,
     }),
     answer: keptList,

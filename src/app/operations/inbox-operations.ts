@@ -14,7 +14,7 @@ import {
   retryKept,
 } from '../../store/inbox/change.ts';
 import type { KeptName } from '../../store/inbox/edit.ts';
-import type { KeptFilter } from '../../store/inbox/list.ts';
+import type { KeptListFilter } from '../../store/inbox/list.ts';
 import type { Expunged } from '../../store/message/expunge.ts';
 import { rewindableOf } from './broker-views.ts';
 import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.ts';
@@ -29,7 +29,7 @@ import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.t
  */
 export interface InboxOperations {
   /** Kept messages, latest first. */
-  list(filter?: KeptFilter, page?: ListPageOptions): Promise<KeptList>;
+  list(filter?: KeptListFilter, page?: ListPageOptions): Promise<KeptList>;
   /** Everything about one message, and why it is kept; or whether the group has handled it. */
   show(name: KeptName): Promise<KeptDetails | NotKept>;
   /** Retries failed messages, in their old position, and parked ones at once; not those that have expired. */

@@ -25,6 +25,12 @@ export interface KeptFilter<Age = Duration> {
   readonly olderThan?: Age;
 }
 
+/** A filter of a list of kept messages. */
+export interface KeptListFilter<Age = Duration> extends KeptFilter<Age> {
+  /** Only messages that no other one of their key goes before: of a queue the one that is tried, or failed. @defaultValue false */
+  readonly head?: boolean;
+}
+
 /** A kept message in a list: everything but its body and headers. */
 export interface ListedKept {
   /** Name of the consumer group that keeps it. */
@@ -90,7 +96,7 @@ export function selectionValues(selection: KeptFilter<number>): readonly unknown
 /** Kept messages, latest first by position. */
 export async function listKept(
   sql: Sql,
-  selection: KeptFilter<number>,
+  selection: KeptListFilter<number>,
   limit: number,
   after: KeptPosition | null,
 ): Promise<{ readonly messages: readonly ListedKept[]; readonly next: KeptPosition | null }> {
@@ -98,11 +104,18 @@ export async function listKept(
     `with recursive ${groups}
      select x.* from groups n cross join lateral (
        select ${keptColumns} from outbox.parked p
-       where p.consumer_group = n.name and ${keptMatchesSql}
+       where p.consumer_group = n.name and ${keptMatchesSql} and (not $10::boolean
+           or not exists (select from outbox.parked e where e.key_id = p.key_id and e.position < p.position))
          and (p.position, p.message_id) < (coalesce($7::bigint, 9223372036854775807), coalesce($8::text, '') collate "C")
        order by p.position desc, p.message_id desc limit $9) x
      order by x.position desc, x.id desc limit $9`,
-    [...selectionValues(selection), after?.position ?? null, after?.id ?? null, limit + 1],
+    [
+      ...selectionValues(selection),
+      after?.position ?? null,
+      after?.id ?? null,
+      limit + 1,
+      selection.head ?? false,
+    ],
   );
   const messages = found.slice(0, limit);
   const last = messages.at(-1);

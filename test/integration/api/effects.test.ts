@@ -179,6 +179,9 @@ test('a page of bulk operations is full of those that a limited caller sees', as
 test('kept messages are listed, shown, revealed, retried, edited, discarded and expunged', async () => {
   const named = `/groups/billing/kept/${world.kept}`;
   expect((await bench.get('/kept?group=billing')).body).toMatchObject({ messages: [{ id: world.kept }] });
+  expect((await bench.get('/kept?group=billing&head=true')).body).toMatchObject({
+    messages: [{ id: world.kept }],
+  });
   const shown = await bench.get(named);
   expect(shown.body).toMatchObject({ message: { state: 'failed' }, why: {} });
   expect(shown.body['message']).not.toHaveProperty('body');

@@ -185,6 +185,7 @@ test.each([
     status: 400,
   },
   { what: 'a cursor with NUL', path: `/kept?after=5_${tokenOf('a\0b')}`, status: 400 },
+  { what: 'a yes that is none', path: '/kept?head=maybe', status: 400 },
   { what: 'a state that is none', path: '/messages?states=lost', status: 400 },
   { what: 'an id that is none', path: `/messages/${some}`, status: 400 },
   { what: 'SQL', path: `/messages?key=${encodeURIComponent("' or 1=1 --")}`, status: 200 },

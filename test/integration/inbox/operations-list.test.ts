@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type KeptState, keptStates, keptTransitions } from '../../../src/core/parked-states.ts';
+import { runCli } from '../../support/fixtures/cli.ts';
 import { giveUp, type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 
@@ -31,6 +32,32 @@ test('kept messages are listed by group, topic, state, key, reason and age, the 
     await expect(fixture.operator.inbox.list(filter as object)).rejects.toMatchObject({
       code: 'OUTBOX_OPTION_INVALID',
     });
+});
+
+test('only what no other message of its key goes before is listed as a head, with every other condition and on every page', async (end) => {
+  const fixture = await keptFixture(end);
+  await fixture.keep('A', { retryInMs: 3_600_000 });
+  await fixture.keep('B');
+  await fixture.keep('C');
+  await fixture.keep('D', { key: 'other' });
+  await fixture.keep('E', { key: 'other' });
+  await fixture.keep('F', { state: 'failed', key: null });
+  const heads = { group: fixture.group, head: true };
+
+  expect(await labels(fixture, {})).toBe('F E D C B A');
+  expect(await labels(fixture, { head: false })).toBe('F E D C B A');
+  expect(await labels(fixture, heads)).toBe('F D A');
+  expect(await labels(fixture, { ...heads, key: 'K' })).toBe('A');
+  const first = await fixture.operator.inbox.list(heads, { limit: 2 });
+  const rest = await fixture.operator.inbox.list(heads, { limit: 2, after: first.next ?? '' });
+  expect(rest).toMatchObject({
+    messages: [{ key: 'K', lastError: 'Error: the bank is closed' }],
+    next: null,
+  });
+  const told = await runCli(['inbox', 'list', '--head', '--key', 'other', '--json'], {
+    DATABASE_URL: fixture.url,
+  });
+  expect(JSON.parse(told.stdout)).toMatchObject({ messages: [{ id: first.messages[1]?.id }] });
 });
 
 test('pages have every message of every group once, also copies with the same offset', async (end) => {

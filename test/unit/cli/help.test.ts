@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { registerDevelopmentCommands } from '../../../dev/commands/development-commands.ts';
-import { keptQuery } from '../../../src/api/schemas/inbox.ts';
+import { keptListQuery } from '../../../src/api/schemas/inbox.ts';
 import { messageQuery } from '../../../src/api/schemas/messages.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { helpExamples } from '../../../src/cli/help-examples.ts';
@@ -169,7 +169,7 @@ test('command line and HTTP API filter by the same conditions', () => {
       .map((name) => ({ states: 'state', reason: 'failedWith' })[name] ?? name)
       .toSorted();
   expect(parametersOf('list', [])).toEqual(apiNames(messageQuery));
-  expect(parametersOf('inbox list', ['group'])).toEqual(apiNames(keptQuery));
+  expect(parametersOf('inbox list', ['group'])).toEqual(apiNames(keptListQuery));
 });
 
 test('what the command line does to a message, the HTTP API does by the same name', () => {
