@@ -1,6 +1,7 @@
 import { type Logger, type Trouble, troublesTo } from '../config/logger.ts';
 import { causeIn } from '../core/cause.ts';
 import { OutboxError } from '../core/errors.ts';
+import { laneName } from '../core/lane.ts';
 import { namedReasonOf } from '../core/reason.ts';
 import { remember } from '../core/remember.ts';
 import type { ConsumerEvent, ConsumerReport } from '../inbox/consumer-event.ts';
@@ -47,8 +48,23 @@ const passing: ReadonlySet<string> = new Set([
  */
 export function relayTroubleLines(logger?: Logger | false): RelayReport {
   const tell = withoutRepeats(troublesTo(logger));
+  const isNews = holdsOnce();
   return (event) => {
-    if (isRelayTrouble(event)) tell(troubleOf({ component: 'temporal-outbox relay' }, event));
+    if (isNews(event) && isRelayTrouble(event))
+      tell(troubleOf({ component: 'temporal-outbox relay' }, event));
+  };
+}
+
+/** False of a hold that this process has told already: the lane may have another owner every few seconds while it lasts. */
+function holdsOnce(): (event: RelayEvent) => boolean {
+  const told = new Set<string>();
+  return (event) => {
+    if (event.type === 'hold-ended' && event.over) told.delete(laneName(event));
+    if (event.type !== 'hold-began') return true;
+    const lane = laneName(event);
+    if (event.continued && told.has(lane)) return false;
+    told.add(lane);
+    return true;
   };
 }
 

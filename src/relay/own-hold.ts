@@ -22,13 +22,14 @@ export class OwnHold {
   ) {
     this.#input = input;
     this.#lease = lease;
-    if (hold !== null) this.#begun(hold, heldMs);
+    if (hold !== null) this.#begun(hold, { heldMs, continued: true });
   }
 
   /** Shows it and reports it, or goes on with one. */
   async begin(hold: Hold): Promise<void> {
     const { database, lane } = this.#input;
-    this.#begun(hold, await writeHold(database, lane, this.#lease.owner, hold));
+    const heldMs = await writeHold(database, lane, this.#lease.owner, hold);
+    this.#begun(hold, { heldMs, continued: false });
   }
 
   /** Ends it, if there is one: the address answers. */
@@ -55,12 +56,15 @@ export class OwnHold {
     return !over;
   }
 
-  #begun({ scope, reason }: Pick<LaneHold, 'scope' | 'reason'>, heldMs: number): void {
+  #begun(
+    { scope, reason }: Pick<LaneHold, 'scope' | 'reason'>,
+    { heldMs, continued }: { readonly heldMs: number; readonly continued: boolean },
+  ): void {
     this.#beganAt ??= performance.now() - heldMs;
     // What the database refuses is reported as an error.
     if (this.#reported || scope === 'settle') return;
     this.#reported = true;
     const { lane, report } = this.#input;
-    report({ type: 'hold-began', hold: { scope, reason }, ...lane });
+    report({ type: 'hold-began', hold: { scope, reason }, continued, ...lane });
   }
 }

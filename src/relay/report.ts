@@ -83,8 +83,8 @@ export type RelayEvent =
   | ({ readonly type: 'failed' } & FailedSend)
   /** A consumer group does not move although messages wait for it: once per stall, or not at all if the relay dies just then. */
   | ({ readonly type: 'group-stalled' } & StalledGroup)
-  /** The lane waits. Its next owner reports it again when it takes the lane. */
-  | ({ readonly type: 'hold-began'; readonly hold: Hold } & Lane)
+  /** The lane waits. Its next owner reports it again when it takes the lane, as `continued`. */
+  | ({ readonly type: 'hold-began'; readonly hold: Hold; readonly continued: boolean } & Lane)
   /**
    * Follows every `hold-began`. `over`: the lane goes on, or nothing of it waits any more; otherwise it is given up, and its next
    * owner continues the hold. `lastedMs` counts from the beginning, also with earlier owners.

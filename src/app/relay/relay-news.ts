@@ -27,9 +27,10 @@ function inWords(event: RelayEvent): string | undefined {
     case 'bulk-ended':
       return `the bulk operation ${event.id} has ended`;
     case 'hold-ended':
+      // Owners come and go while it lasts.
       return event.over
         ? `lane ${laneName(event)} no longer waits, after ${timeInWords(event.lastedMs)}`
-        : `lane ${laneName(event)} is given up after it has waited for ${timeInWords(event.lastedMs)}; its next owner waits on`;
+        : undefined;
     case 'lane-acquired':
       return event.lapsed ? `took lane ${laneName(event)} from an owner that had died` : undefined;
     case 'messages-resent':

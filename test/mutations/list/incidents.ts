@@ -48,6 +48,15 @@ export const incidentMutations: readonly Mutation[] = [
       'it has joined while it is a member at every source, and a lost connection is reported until all continue',
   },
   {
+    name: 'hold-told-by-each-owner',
+    promise: oneSchema,
+    file: 'src/app/trouble-lines.ts',
+    find: 'if (event.continued && told.has(lane)) return false;',
+    replace: '',
+    test: 'test/unit/app/relay-news.test.ts',
+    title: 'is one line, whoever owns the lane meanwhile',
+  },
+  {
     name: 'line-of-an-archive-that-moved-nothing',
     promise: oneSchema,
     file: 'src/app/relay/relay-news.ts',

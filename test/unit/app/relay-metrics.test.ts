@@ -11,7 +11,7 @@ test('each owner of a lane on hold counts it as its own, and the last one record
   });
   const lane = { topic: 'orders', lane: 3 };
   for (const over of [false, true]) {
-    report({ type: 'hold-began', hold: { scope: 'topic', reason: 'it is away' }, ...lane });
+    report({ type: 'hold-began', continued: false, hold: { scope: 'topic', reason: 'it is away' }, ...lane });
     report({ type: 'hold-ended', lastedMs: over ? 60_000 : 40_000, over, ...lane });
   }
   expect(holds).toEqual([1, -1, 1, -1]);

@@ -4,6 +4,7 @@ import { relayTroubleLines } from '../../../src/app/trouble-lines.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 
 const lane = { topic: 'orders', lane: 3 };
+const hold = { scope: 'topic', reason: 'it is away' } as const;
 const alert = { rule: 'oldestDue', subject: 'topic orders', text: 'The oldest due message waits for 2 min.' };
 
 /** What a relay logs of these events, in their order. */
@@ -16,14 +17,15 @@ function logged(...events: readonly RelayEvent[]): readonly string[] {
   return lines;
 }
 
-test('each change of state of an alert, a hold, a lane and Temporal is one line', () => {
+test('each change of state of an alert, a hold, a lane and Temporal is one line, whoever owns the lane meanwhile', () => {
   expect(
     logged(
       { type: 'alert-began', ...alert },
       { type: 'alert-ended', ...alert },
-      { type: 'hold-began', hold: { scope: 'topic', reason: 'it is away' }, ...lane },
-      { type: 'hold-ended', lastedMs: 4_000.317, over: false, ...lane },
-      { type: 'hold-ended', lastedMs: 9_000, over: true, ...lane },
+      { type: 'hold-began', continued: false, hold, ...lane },
+      { type: 'hold-ended', lastedMs: 4_000, over: false, ...lane },
+      { type: 'hold-began', continued: true, hold, ...lane },
+      { type: 'hold-ended', lastedMs: 9_000.317, over: true, ...lane },
       { type: 'lane-lost', ...lane },
       { type: 'lane-acquired', lapsed: true, standIn: false, ...lane },
       { type: 'temporal-away', error: new Error('no') },
@@ -33,12 +35,27 @@ test('each change of state of an alert, a hold, a lane and Temporal is one line'
     'alert-began: alert oldestDue: The oldest due message waits for 2 min.',
     'alert-ended: alert oldestDue is over: The oldest due message waits for 2 min.',
     'hold-began: lane orders/3 waits: it is away',
-    'hold-ended: lane orders/3 is given up after it has waited for 4 seconds; its next owner waits on',
     'hold-ended: lane orders/3 no longer waits, after 9 seconds',
     'lane-lost: lane orders/3 is lost: another owner may have it',
     'lane-acquired: took lane orders/3 from an owner that had died',
     'temporal-away: delivers without Temporal until it is back: Error: no',
     'temporal-back: Temporal is back, after 214 ms',
+  ]);
+});
+
+test('a relay that begins while a lane is on hold logs it once, and the next hold as well', () => {
+  const told = [
+    { type: 'hold-began', continued: true, hold, ...lane },
+    { type: 'hold-ended', lastedMs: 4_000, over: false, ...lane },
+    { type: 'hold-began', continued: true, hold, ...lane },
+    { type: 'hold-ended', lastedMs: 9_000, over: true, ...lane },
+    { type: 'hold-began', continued: true, hold: { ...hold, reason: 'it refuses' }, ...lane },
+  ] as const;
+
+  expect(logged(...told)).toEqual([
+    'hold-began: lane orders/3 waits: it is away',
+    'hold-ended: lane orders/3 no longer waits, after 9 seconds',
+    'hold-began: lane orders/3 waits: it refuses',
   ]);
 });
 

@@ -128,7 +128,7 @@ test('a hold of each lane is a line of its own, however soon after each other', 
   const { told, logger } = listening();
   const report = relayTroubleLines(logger);
   const hold = { scope: 'transport', reason: 'it is away' } as const;
-  for (const lane of [0, 1, 1]) report({ type: 'hold-began', topic: 'orders', lane, hold });
+  for (const lane of [0, 1, 1]) report({ type: 'hold-began', continued: false, topic: 'orders', lane, hold });
 
   expect(told.map(([, , message]) => message)).toEqual([
     'lane orders/0 waits: it is away',

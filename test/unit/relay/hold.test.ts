@@ -47,7 +47,7 @@ test('a hold is written with its reason, probed at once and then every second, a
     ['orders', 2_000],
   ]);
   expect(written()).toEqual([['orders', 3, lease.owner, JSON.stringify(reason)]]);
-  expect(events).toEqual([{ type: 'hold-began', hold: reason, topic: 'orders', lane: 3 }]);
+  expect(events).toEqual([{ type: 'hold-began', hold: reason, continued: false, topic: 'orders', lane: 3 }]);
   expect(made.progress).toBe(3);
   expect(end.state).toBe('open');
 
@@ -116,7 +116,7 @@ test('a hold that outlives its drain stays in the row, and its owner leaves it t
 test('a hold of an earlier owner is reported once by this one, and counts from its beginning', async () => {
   const { broker, end, events } = holding({ heldMs: 50_000 });
   await pass(500);
-  expect(events).toEqual([{ type: 'hold-began', hold: reason, topic: 'orders', lane: 3 }]);
+  expect(events).toEqual([{ type: 'hold-began', hold: reason, continued: true, topic: 'orders', lane: 3 }]);
   broker.reachable = true;
   await pass(500);
   expect(end.state).toBe('resolved');
