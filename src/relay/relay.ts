@@ -122,6 +122,7 @@ export class Relay {
     await this.#watcher.stop();
     await Promise.all([this.#starter.stop(), this.#standIns.stop()]);
     await Promise.all([this.#overdue.stop(), this.#expiry.stop()]);
+    this.#supervision.stop();
   }
 
   /** Ends the session. To be called after all drains have ended. */

@@ -105,7 +105,10 @@ export type RelayEvent =
   | { readonly type: 'messages-unconfirmed'; readonly topic: string; readonly count: number }
   /** A record in the topic of receipts is not a receipt; it was skipped. */
   | { readonly type: 'receipt-unreadable'; readonly reason: string }
-  /** Temporal did not start a workflow: until it is back, relays drain their lanes without it. Reported once per outage. */
+  /**
+   * Temporal has started no workflow for five seconds: until it is back, relays drain their lanes without it, as they have in that time.
+   * Reported once per outage.
+   */
   | { readonly type: 'temporal-away'; readonly error: unknown }
   | { readonly type: 'temporal-back'; readonly awayMs: number }
   /**

@@ -5,13 +5,25 @@ import type { RelayReport } from './report.ts';
 
 /** The engine counts as away once a request has had no answer for this long. */
 const silentMs = 1_000;
+/** An outage is reported once it has lasted for so long: a request that is slow now and then is none. */
+const reportedAfterMs = 5_000;
+
+/** A time in which no request was answered. */
+interface Outage {
+  readonly since: number;
+  readonly over: AbortController;
+  /** The latest. */
+  error: unknown;
+  reported: boolean;
+}
 
 /** The workflow engine. While it is not connected yet, or away, lanes are drained without their workflows. */
 export class Supervision {
   readonly #report: RelayReport;
   #workflows: WorkflowStarter | undefined;
-  #awaySince: number | undefined;
+  #outage: Outage | undefined;
   #asking = 0;
+  #stopped = false;
 
   constructor(report: RelayReport) {
     this.#report = report;
@@ -35,7 +47,7 @@ export class Supervision {
    */
   async ask(start: LaneStart): Promise<boolean> {
     const workflows = this.#workflows;
-    if (workflows === undefined || (this.#awaySince !== undefined && this.#asking > 0)) return false;
+    if (workflows === undefined || (this.#outage !== undefined && this.#asking > 0)) return false;
     this.#asking += 1;
     const answered = new AbortController();
     const answer = workflows
@@ -51,17 +63,40 @@ export class Supervision {
     return Promise.race([answer, this.#silence(answered.signal)]);
   }
 
+  /** From now on no outage is reported. */
+  stop(): void {
+    this.#stopped = true;
+    this.#end();
+  }
+
+  #end(): void {
+    this.#outage?.over.abort();
+    this.#outage = undefined;
+  }
+
   #reached(): true {
-    if (this.#awaySince !== undefined)
-      this.#report({ type: 'temporal-back', awayMs: performance.now() - this.#awaySince });
-    this.#awaySince = undefined;
+    const outage = this.#outage;
+    this.#end();
+    if (outage?.reported === true)
+      this.#report({ type: 'temporal-back', awayMs: performance.now() - outage.since });
     return true;
   }
 
   #missed(error: unknown): false {
-    if (this.#awaySince === undefined) this.#report({ type: 'temporal-away', error });
-    this.#awaySince ??= performance.now();
+    if (this.#stopped) return false;
+    if (this.#outage === undefined) {
+      this.#outage = { since: performance.now(), over: new AbortController(), error, reported: false };
+      void this.#reportIfItLasts(this.#outage);
+    }
+    this.#outage.error = error;
     return false;
+  }
+
+  async #reportIfItLasts(outage: Outage): Promise<void> {
+    await rest(reportedAfterMs, outage.over.signal, { ref: false });
+    if (outage.over.signal.aborted) return;
+    outage.reported = true;
+    this.#report({ type: 'temporal-away', error: outage.error });
   }
 
   async #silence(answered: AbortSignal): Promise<boolean> {

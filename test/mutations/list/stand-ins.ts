@@ -36,7 +36,7 @@ export const standInMutations: readonly Mutation[] = [
     name: 'engine-asked-for-every-lane',
     promise: whoever,
     file: 'src/relay/supervision.ts',
-    find: '(this.#awaySince !== undefined && this.#asking > 0)',
+    find: '(this.#outage !== undefined && this.#asking > 0)',
     replace: 'false',
     test,
     title:
@@ -46,11 +46,19 @@ export const standInMutations: readonly Mutation[] = [
     name: 'outage-reported-again-and-again',
     promise: whoever,
     file: 'src/relay/supervision.ts',
-    find: `if (this.#awaySince === undefined) this.#report({ type: 'temporal-away', error });`,
-    replace: `this.#report({ type: 'temporal-away', error });`,
-    test,
-    title:
-      'an engine that refuses is reported once and delays nothing, and the lane returns to its workflow when it is back',
+    find: 'if (this.#outage === undefined) {',
+    replace: '{',
+    test: 'test/unit/relay/supervision.test.ts',
+    title: 'an engine that refuses for five seconds is reported once',
+  },
+  {
+    name: 'slow-start-reported-as-an-outage',
+    promise: whoever,
+    file: 'src/relay/supervision.ts',
+    find: 'const reportedAfterMs = 5_000;',
+    replace: 'const reportedAfterMs = 500;',
+    test: 'test/unit/relay/supervision.test.ts',
+    title: 'an engine that is slow or refuses now and then, or as the relay stops, is never reported',
   },
   {
     name: 'stand-ins-left-at-a-stop',

@@ -59,12 +59,11 @@ test('lanes are requested concurrently, and an answer within a second leaves not
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an engine that refuses is reported unreachable once, asked by one request at a time, and its return is reported with the duration', async () => {
+test('an engine that refuses for five seconds is reported once, asked by one request at a time, and its return is reported with the duration', async () => {
   const { supervision, workflows, told, events } = engine();
   supervision.begin(workflows);
   told.fails = true;
   expect(await answer(supervision.ask(start), 0)).toBe(false);
-  expect(events).toEqual([{ type: 'temporal-away', error: down }]);
 
   await pass(4_000);
   told.takesMs = 500;
@@ -75,30 +74,57 @@ test('an engine that refuses is reported unreachable once, asked by one request 
   expect(first.state).toBe('open');
   await pass(500);
   expect(first.value).toBe(false);
-  expect(events).toHaveLength(1);
+  await pass(499);
+  expect(events).toEqual([]);
+  await pass(1);
+  expect(events).toEqual([{ type: 'temporal-away', error: down }]);
 
   told.fails = false;
   expect(await answer(supervision.ask(start), 500)).toBe(true);
-  expect(events.slice(1)).toEqual([{ type: 'temporal-back', awayMs: 5_000 }]);
+  expect(events.slice(1)).toEqual([{ type: 'temporal-back', awayMs: 5_500 }]);
   told.takesMs = 0;
   expect(await answer(supervision.ask(start), 0)).toBe(true);
   expect(events).toHaveLength(2);
 });
 
-test('an engine that is silent for a second counts as unreachable, and its late answer ends that', async () => {
+test('an engine that is silent for a second counts as unreachable, is reported after five more, and its late answer ends that', async () => {
   const { supervision, workflows, told, events } = engine();
   supervision.begin(workflows);
-  told.takesMs = 3_000;
+  told.takesMs = 7_000;
   const asked = soFar(supervision.ask(start));
   await pass(999);
   expect(asked.state).toBe('open');
   await pass(1);
   expect(asked.value).toBe(false);
-  expect(events).toEqual([{ type: 'temporal-away', error: new Error('No answer for 1 s.') }]);
   expect(await answer(supervision.ask(start), 0)).toBe(false);
   expect(told.asked).toBe(1);
-  await pass(2_000);
-  expect(events.slice(1)).toEqual([{ type: 'temporal-back', awayMs: 2_000 }]);
+  await pass(4_999);
+  expect(events).toEqual([]);
+  await pass(1);
+  expect(events).toEqual([{ type: 'temporal-away', error: new Error('No answer for 1 s.') }]);
+  await pass(1_000);
+  expect(events.slice(1)).toEqual([{ type: 'temporal-back', awayMs: 6_000 }]);
   told.takesMs = 0;
   expect(await answer(supervision.ask(start), 0)).toBe(true);
+});
+
+test('an engine that is slow or refuses now and then, or as the relay stops, is never reported', async () => {
+  const { supervision, workflows, told, events } = engine();
+  supervision.begin(workflows);
+  for (const [takesMs, fails] of [
+    [1_600, false],
+    [0, true],
+  ] as const) {
+    Object.assign(told, { takesMs, fails });
+    expect(await answer(supervision.ask(start), 1_700)).toBe(false);
+    Object.assign(told, { takesMs: 0, fails: false });
+    expect(await answer(supervision.ask(start), 0)).toBe(true);
+    await pass(10_000);
+  }
+  told.fails = true;
+  expect(await answer(supervision.ask(start), 0)).toBe(false);
+  supervision.stop();
+  expect(await answer(supervision.ask(start), 10_000)).toBe(false);
+  expect(events).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
 });
