@@ -1,6 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
 import { installsWithinMs, printed, type ScratchProject, scratchProject } from './scratch-project.ts';
+
+interface Finding {
+  readonly state: string;
+  readonly check: string;
+  readonly next: string | null;
+}
 
 let project: ScratchProject;
 let made: TestDatabase;
@@ -19,7 +25,7 @@ async function database(end: (drop: () => Promise<void>) => void) {
   made = await createTestDatabase();
   end(() => made.drop());
   await made.database.query('create table orders (id text primary key)');
-  const env = { DATABASE_URL: made.url };
+  const env = { DATABASE_URL: made.url, TEMPORAL_ADDRESS: inject('temporalAddress') };
   return (...args: readonly string[]) => project.node(args, { env });
 }
 
@@ -85,4 +91,23 @@ test('with Prisma 8, consumers that are killed leave each effect once', async ({
   expect(await effects()).toEqual({ orders: ['1', '2', '3'], sent: ['1', '2', '3'] });
 
   expect(JSON.parse(ended)).toEqual({ handled: 1, duplicates: 2, parked: 0, failedAttempts: 1, failed: 0 });
+});
+
+test('with Prisma 8, the doctor runs, and names what is wrong with the servers', async ({
+  onTestFinished,
+}) => {
+  const run = await database(onTestFinished);
+  const command = 'node_modules/temporal-outbox/dist/bin/temporal-outbox.js';
+  const doctor = async () => {
+    const { stdout } = await run(command, 'doctor', '--json');
+    const { findings = [] } = JSON.parse(stdout) as { readonly findings?: readonly Finding[] };
+    return Object.fromEntries(findings.map(({ check, state, next }) => [check, [state, next]]));
+  };
+
+  expect(await doctor()).toMatchObject({
+    migrations: ['ok', null],
+    relays: ['warning', 'temporal-outbox relay'],
+  });
+  await made.database.query('drop schema outbox cascade');
+  expect(await doctor()).toMatchObject({ migrations: ['problem', 'temporal-outbox migrate'] });
 });
