@@ -234,13 +234,17 @@ test('a stop waits for the look in progress, and none follows', async () => {
   expect([times(look), times(sweep)]).toEqual([1, 0]);
 });
 
-test('a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed', async () => {
-  const { watcher, database } = stage();
+/** Has each search find two lanes quiet. @returns the lanes that the last search was told to leave out */
+function twoQuietLanes(database: ReturnType<typeof stage>['database']) {
   database.on(lanes, ([, , , , , names]) =>
     names === null ? [] : [1, 2].map((lane) => ({ topic: 'orders', lane, quiet: true })),
   );
-  /** The lanes that the last search was told to leave out. */
-  const left = () => database.valuesOf(lanes).findLast(([, orphans]) => orphans === false)?.[6];
+  return () => database.valuesOf(lanes).findLast(([, orphans]) => orphans === false)?.[6];
+}
+
+test('a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed', async () => {
+  const { watcher, database } = stage();
+  const left = twoQuietLanes(database);
   watcher.start();
   await pass(0);
   expect(left()).toEqual([]);
@@ -262,10 +266,7 @@ test('a lane that a search has found quiet is searched again after news of it, a
 
 test('a lane that a search has found quiet is searched at once when a message of it is swept', async () => {
   const { watcher, database } = stage();
-  database.on(lanes, ([, , , , , names]) =>
-    names === null ? [] : [1, 2].map((lane) => ({ topic: 'orders', lane, quiet: true })),
-  );
-  const left = () => database.valuesOf(lanes).findLast(([, orphans]) => orphans === false)?.[6];
+  const left = twoQuietLanes(database);
   watcher.start();
   await pass(1_000);
   expect(left()).toEqual([2]);
@@ -282,10 +283,7 @@ test('a lane that a search has found quiet is searched at once when a message of
 test('after a restart of the server, whose looks may lack news, all drains look and every lane is searched again', async () => {
   const { watcher, database, drains } = stage();
   const claims = await drainHere(drains);
-  database.on(lanes, ([, , , , , names]) =>
-    names === null ? [] : [1, 2].map((lane) => ({ topic: 'orders', lane, quiet: true })),
-  );
-  const left = () => database.valuesOf(lanes).findLast(([, orphans]) => orphans === false)?.[6];
+  const left = twoQuietLanes(database);
   watcher.start();
   await pass(1_000);
   expect(left()).toEqual([2]);
