@@ -316,6 +316,7 @@ create table outbox.lane (
   suspect pg_snapshot,
   freed_snapshot pg_snapshot,
   blocking_xid xid8 default pg_current_xact_id(),
+  failed_xid xid8 default pg_current_xact_id(),
   hold jsonb,
   wanted_since timestamp with time zone,
   started_at timestamp with time zone,
@@ -2132,12 +2133,6 @@ AS $function$
       or outbox.session_here(l.session)), false)
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.lane_unblocked(l outbox.lane, p_snapshot pg_snapshot)
- RETURNS boolean
- LANGUAGE sql
- STABLE
-AS $function$ select pg_visible_in_snapshot(l.blocking_xid, p_snapshot) is true $function$;
-
 CREATE OR REPLACE FUNCTION outbox.lane_workflow_id(topic text, lane integer)
  RETURNS text
  LANGUAGE sql
@@ -2443,6 +2438,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.none_left(p_last xid8, p_snapshot pg_snapshot)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$ select pg_visible_in_snapshot(p_last, p_snapshot) is true $function$;
+
 CREATE OR REPLACE FUNCTION outbox.not_yet_known()
  RETURNS xid8
  LANGUAGE sql
@@ -2575,7 +2576,7 @@ CREATE OR REPLACE FUNCTION outbox.parked_workflow_id(p_group text, p_id uuid)
  STABLE
 AS $function$ select (select i.id from outbox.installation i)::text || '/parked/' || p_group || '/' || p_id::text $function$;
 
-CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uuid, p_ctid tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms double precision, p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean, p_late_cursor bigint, p_late_snapshot pg_snapshot, p_blocks boolean, p_unblocked pg_snapshot)
+CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uuid, p_ctid tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms double precision, p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean, p_late_cursor bigint, p_late_snapshot pg_snapshot, p_blocks boolean, p_unblocked pg_snapshot, p_fails boolean, p_unfailed pg_snapshot)
  RETURNS tid
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -2587,7 +2588,8 @@ declare
 begin
   update outbox.lane l
   set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
-    blocking_xid = case when p_blocks then pg_current_xact_id() when not outbox.lane_unblocked(l, p_unblocked) then l.blocking_xid end,
+    blocking_xid = case when p_blocks then pg_current_xact_id() when not outbox.none_left(l.blocking_xid, p_unblocked) then l.blocking_xid end,
+    failed_xid = case when p_fails then pg_current_xact_id() when not outbox.none_left(l.failed_xid, p_unfailed) then l.failed_xid end,
     alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
   where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
     and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)
@@ -2595,7 +2597,8 @@ begin
   if row_ctid is null then
     update outbox.lane l
     set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
-      blocking_xid = case when p_blocks then pg_current_xact_id() when not outbox.lane_unblocked(l, p_unblocked) then l.blocking_xid end,
+      blocking_xid = case when p_blocks then pg_current_xact_id() when not outbox.none_left(l.blocking_xid, p_unblocked) then l.blocking_xid end,
+      failed_xid = case when p_fails then pg_current_xact_id() when not outbox.none_left(l.failed_xid, p_unfailed) then l.failed_xid end,
       alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
       and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)
@@ -3687,7 +3690,7 @@ CREATE OR REPLACE FUNCTION outbox.topics_of(p_topic text, p_transport text)
  STABLE
 AS $function$ select t.name from outbox.topic t where t.name = p_topic or t.transport = p_transport $function$;
 
-CREATE OR REPLACE FUNCTION outbox.untold_messages(p_limit integer, p_without uuid[])
+CREATE OR REPLACE FUNCTION outbox.untold_messages(p_limit integer, p_without uuid[], p_from timestamp with time zone)
  RETURNS TABLE(id uuid, workflow_id text, topic text, key text, ref text, due_at timestamp with time zone, due_in_ms double precision, replace boolean, visible boolean)
  LANGUAGE plpgsql
  STABLE
@@ -3703,10 +3706,12 @@ begin
   return query
   with recursive waits(topic) as (
     (select topic from only outbox.message
-     where state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at order by topic limit 1)
+     where state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at and due_at >= coalesce(p_from, '-infinity')
+     order by topic limit 1)
     union all
     select (select m.topic from only outbox.message m
       where m.topic > w.topic and state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at
+        and due_at >= coalesce(p_from, '-infinity')
       order by m.topic limit 1)
     from waits w where w.topic is not null
   )
@@ -3717,6 +3722,7 @@ begin
   cross join lateral (
     select * from only outbox.message u
     where u.topic = any(array[w.topic]) and state in ('waiting', 'retrying') and workflow_due_at is distinct from u.due_at
+      and u.due_at >= coalesce(p_from, '-infinity')
       and u.due_at < outbox.clock() + coalesce(t.horizon, interval '24 hours') and u.id <> all(p_without)
     order by u.topic, u.due_at limit p_limit
   ) m
@@ -3894,9 +3900,11 @@ declare
   batch text := $batch$
   with retried as materialized (
     select p_look and not exists (select from only outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'blocked')) as over
+  ), failed as materialized (
+    select p_look and not exists (select from only outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed') as over
   ), blocking as materialized (
     select blocking_xid is not null and not (select r.over from retried r)
-      or p_failed_blocks and exists (select from only outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed')
+      or p_failed_blocks and failed_xid is not null and not (select f.over from failed f)
       or false and exists (select from outbox.log) as any
   ), batch as (
     -- One window with one frame, which ends with the row: no row is stored for it.
@@ -3914,6 +3922,7 @@ declare
     count(*) = p_limit or count(*) > count(*) filter (where b.before < p_bytes),
     exists (select from outbox.freed_since(p_topic, p_lane, freed_snapshot)),
     case when blocking_xid is not null and p_look and count(b.key) > 0 then (select r.over from retried r) end,
+    case when p_failed_blocks and failed_xid is not null and p_look and count(b.key) > 0 then (select f.over from failed f) end,
     string_agg(b.id::text, '') filter (where b.before < p_bytes),
     string_agg(b.position::text, ',') filter (where b.before < p_bytes),
     string_agg(((date_part('epoch', b.created_at) * 1000000)::bigint / 1000)::text, ',') filter (where b.before < p_bytes),
@@ -3936,8 +3945,8 @@ create or replace function outbox.claim(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint,
   p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid, p_late_cursor bigint, p_late_snapshot pg_snapshot, p_look boolean
 ) returns table (
-  snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, unblocked boolean, ids text, positions text, created text,
-  lengths text, payloads text, keys text, headers text, others text, share integer, at float8
+  snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, unblocked boolean, unfailed boolean, ids text, positions text,
+  created text, lengths text, payloads text, keys text, headers text, others text, share integer, at float8
 ) language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -3950,19 +3959,22 @@ declare
   exceptions boolean;
   freed_snapshot pg_snapshot;
   blocking_xid xid8;
+  failed_xid xid8;
 begin
   -- The snapshots of a standby contain no running transactions: rows that commit later would count as passed.
   if pg_is_in_recovery() then
     raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
       hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
   end if;
-  select o.freed_snapshot, o.blocking_xid, p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
-  into freed_snapshot, blocking_xid, exceptions
+  select o.freed_snapshot, o.blocking_xid, o.failed_xid,
+    p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
+  into freed_snapshot, blocking_xid, failed_xid, exceptions
   from (
-    select l.freed_snapshot, l.blocking_xid from outbox.lane l
+    select l.freed_snapshot, l.blocking_xid, l.failed_xid from outbox.lane l
     where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
     union all
-    select l.freed_snapshot, l.blocking_xid from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+    select l.freed_snapshot, l.blocking_xid, l.failed_xid from outbox.lane l
+    where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
     limit 1) o;
   owned := found;
   paused := outbox.is_paused(p_topic);

@@ -2,6 +2,7 @@ import type { ConfirmRules } from '../core/topic.ts';
 import type { Database } from '../store/database/database.ts';
 import {
   giveUp,
+  holdLanes,
   lockOverdue,
   type OverdueTopic,
   overdueTopics,
@@ -124,12 +125,14 @@ export class Overdue {
       for (const message of overdue) {
         verdicts[judgeOverdue(message, passed, confirm.maxSends)].push(message.id);
       }
-      const givenUp = verdicts['give-up'];
+      const last = verdicts['give-up'];
+      const givenUp = last.length > 0 ? await holdLanes(sql, name, last) : [];
       if (verdicts.postpone.length > 0) await postpone(sql, verdicts.postpone);
       const resent = verdicts.resend.length > 0 ? await resend(sql, verdicts.resend, givenUp) : 0;
       const failed = givenUp.length > 0 ? await giveUp(sql, givenUp, confirm.group) : [];
       // Those that wait would only be found again.
-      const full = overdue.length === batchSize && verdicts.wait.length === 0;
+      const waiting = verdicts.wait.length + last.length - givenUp.length;
+      const full = overdue.length === batchSize && waiting === 0;
       return { full, resent, givenUp: failed };
     });
   }

@@ -48,6 +48,7 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
     changes,
     claimSnapshot: claim.snapshot,
     ...(claim.unblocked && { unblocked: true }),
+    ...(claim.unfailed && { unfailed: true }),
     // Behind a backlog the wait for a disk costs nothing, because the next batch is claimed during it, and a crash would repeat
     // a hundred thousand messages instead of what arrived in half a second.
     durable: claim.truncated || changes.length > 0,

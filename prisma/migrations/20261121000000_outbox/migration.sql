@@ -779,9 +779,10 @@ create table outbox.lane (
   suspect      pg_snapshot,
   -- Of the freed keys that are visible in it none is left: see outbox.freed_since.
   freed_snapshot pg_snapshot,
-  -- The last transaction that has made one of its messages retrying or blocked, or may have; null: none of them is. See
-  -- outbox.lane_unblocked.
+  -- The last transaction that has made one of its messages retrying or blocked, or may have; null: none of them is. The same of failed
+  -- ones, which only where they block their keys are ever found to be none. See outbox.none_left.
   blocking_xid xid8 default pg_current_xact_id(),
+  failed_xid   xid8 default pg_current_xact_id(),
   -- Why the lane waits, and since when: it outlives the owner, and ends when an owner sends, or finds nothing to send.
   hold         jsonb,
   wanted_since timestamptz,
@@ -877,11 +878,11 @@ as $$
         -length(coalesce(p_late_snapshot, p_snapshot)::text), coalesce(p_late_cursor, p_cursor)))
 $$;
 
--- True if no message of the lane is retrying or blocked, because a claim with this snapshot has found none, and could see the last
--- transaction that made one. Whoever makes one has the row of the lane locked, and names its transaction there. A change of lanes, which
--- moves such messages, has named its own before, and lets nobody claim until its end.
-create function outbox.lane_unblocked(l outbox.lane, p_snapshot pg_snapshot) returns boolean language sql stable
-as $$ select pg_visible_in_snapshot(l.blocking_xid, p_snapshot) is true $$;
+-- True if no message of a lane is retrying or blocked, or failed, because a claim with this snapshot has found none, and could see the last
+-- transaction that made one, `p_last`. Whoever makes one has the row of the lane locked, and names its transaction there. A change of lanes,
+-- which moves such messages, has named its own before, and lets nobody claim until its end.
+create function outbox.none_left(p_last xid8, p_snapshot pg_snapshot) returns boolean language sql stable
+as $$ select pg_visible_in_snapshot(p_last, p_snapshot) is true $$;
 
 -- True while the lane has an owner; the lane of a dead owner is free.
 --
@@ -2030,8 +2031,9 @@ $$;
 -- without separators, of `lengths` bytes in UTF-8 each. `keys` and `headers` are arrays in JSON, null if no message has any.
 -- `others`, in JSON, says what else is not as usual, by the index in the batch from 0. `p_bytes` bounds payloads and headers, as
 -- text; a larger first message goes alone. `freed`: outbox.release_blocked has something to look at. `unblocked`: true if no message of the
--- lane is retrying or blocked, which its row does not say yet; null: not looked for, as without `p_look`. `share`: the most that one call
--- of outbox.take_rate lets go; null: the topic has no rate. `at`: when it was made, in milliseconds since 1970; null without messages.
+-- lane is retrying or blocked, which its row does not say yet; null: not looked for, as without `p_look`. `unfailed`: the same of failed
+-- ones, where they block. `share`: the most that one call of outbox.take_rate lets go; null: the topic has no rate. `at`: when it was made,
+-- in milliseconds since 1970; null without messages.
 --
 -- Why STABLE: claimable messages, the owner of the lane and blocked keys must be read from one snapshot, that of the calling
 -- statement, which the statements of a stable function share.
@@ -2051,9 +2053,11 @@ declare
   batch text := $batch$
   with retried as materialized (
     select p_look and not exists (select from only outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'blocked')) as over
+  ), failed as materialized (
+    select p_look and not exists (select from only outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed') as over
   ), blocking as materialized (
     select blocking_xid is not null and not (select r.over from retried r)
-      or p_failed_blocks and exists (select from only outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed')
+      or p_failed_blocks and failed_xid is not null and not (select f.over from failed f)
       or false and exists (select from outbox.log) as any
   ), batch as (
     -- One window with one frame, which ends with the row: no row is stored for it.
@@ -2071,6 +2075,7 @@ declare
     count(*) = p_limit or count(*) > count(*) filter (where b.before < p_bytes),
     exists (select from outbox.freed_since(p_topic, p_lane, freed_snapshot)),
     case when blocking_xid is not null and p_look and count(b.key) > 0 then (select r.over from retried r) end,
+    case when p_failed_blocks and failed_xid is not null and p_look and count(b.key) > 0 then (select f.over from failed f) end,
     string_agg(b.id::text, '') filter (where b.before < p_bytes),
     string_agg(b.position::text, ',') filter (where b.before < p_bytes),
     string_agg(((date_part('epoch', b.created_at) * 1000000)::bigint / 1000)::text, ',') filter (where b.before < p_bytes),
@@ -2093,8 +2098,8 @@ create or replace function outbox.claim(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint,
   p_failed_blocks boolean, p_suspect pg_snapshot, p_ctid tid, p_late_cursor bigint, p_late_snapshot pg_snapshot, p_look boolean
 ) returns table (
-  snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, unblocked boolean, ids text, positions text, created text,
-  lengths text, payloads text, keys text, headers text, others text, share integer, at float8
+  snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, unblocked boolean, unfailed boolean, ids text, positions text,
+  created text, lengths text, payloads text, keys text, headers text, others text, share integer, at float8
 ) language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -2107,19 +2112,22 @@ declare
   exceptions boolean;
   freed_snapshot pg_snapshot;
   blocking_xid xid8;
+  failed_xid xid8;
 begin
   -- The snapshots of a standby contain no running transactions: rows that commit later would count as passed.
   if pg_is_in_recovery() then
     raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
       hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
   end if;
-  select o.freed_snapshot, o.blocking_xid, p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
-  into freed_snapshot, blocking_xid, exceptions
+  select o.freed_snapshot, o.blocking_xid, o.failed_xid,
+    p_late_cursor is not null or outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)
+  into freed_snapshot, blocking_xid, failed_xid, exceptions
   from (
-    select l.freed_snapshot, l.blocking_xid from outbox.lane l
+    select l.freed_snapshot, l.blocking_xid, l.failed_xid from outbox.lane l
     where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
     union all
-    select l.freed_snapshot, l.blocking_xid from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+    select l.freed_snapshot, l.blocking_xid, l.failed_xid from outbox.lane l
+    where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
     limit 1) o;
   owned := found;
   paused := outbox.is_paused(p_topic);
@@ -2150,7 +2158,8 @@ select outbox.write_claim();
 -- Moves the lane's cursor past a batch, and notes what of it was acknowledged, if anything. The new ctid of the lane's row; null,
 -- and nothing is written, if the lane has another owner, or has passed more than this. `p_ctid` is as for a claim.
 --
--- `p_blocks`: this transaction makes messages retrying or blocked. `p_unblocked`: a claim with this snapshot has found none.
+-- `p_blocks`: this transaction makes messages retrying or blocked. `p_unblocked`: a claim with this snapshot has found none. `p_fails` and
+-- `p_unfailed`: the same of failed ones.
 --
 -- Not `p_durable`: the transaction waits for no disk and no standby. A crash may undo it, and the batch is sent again.
 --
@@ -2158,7 +2167,7 @@ select outbox.write_claim();
 create function outbox.pass(
   p_topic text, p_lane integer, p_owner uuid, p_ctid tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms float8,
   p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean,
-  p_late_cursor bigint, p_late_snapshot pg_snapshot, p_blocks boolean, p_unblocked pg_snapshot
+  p_late_cursor bigint, p_late_snapshot pg_snapshot, p_blocks boolean, p_unblocked pg_snapshot, p_fails boolean, p_unfailed pg_snapshot
 ) returns tid language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -2169,7 +2178,8 @@ declare
 begin
   update outbox.lane l
   set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
-    blocking_xid = case when p_blocks then pg_current_xact_id() when not outbox.lane_unblocked(l, p_unblocked) then l.blocking_xid end,
+    blocking_xid = case when p_blocks then pg_current_xact_id() when not outbox.none_left(l.blocking_xid, p_unblocked) then l.blocking_xid end,
+    failed_xid = case when p_fails then pg_current_xact_id() when not outbox.none_left(l.failed_xid, p_unfailed) then l.failed_xid end,
     alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
   where l.ctid = p_ctid and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
     and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)
@@ -2177,7 +2187,8 @@ begin
   if row_ctid is null then
     update outbox.lane l
     set cursor = p_cursor, snapshot = p_snapshot, late_cursor = p_late_cursor, late_snapshot = p_late_snapshot,
-      blocking_xid = case when p_blocks then pg_current_xact_id() when not outbox.lane_unblocked(l, p_unblocked) then l.blocking_xid end,
+      blocking_xid = case when p_blocks then pg_current_xact_id() when not outbox.none_left(l.blocking_xid, p_unblocked) then l.blocking_xid end,
+      failed_xid = case when p_fails then pg_current_xact_id() when not outbox.none_left(l.failed_xid, p_unfailed) then l.failed_xid end,
       alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
     where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
       and outbox.lane_may_pass(l, p_cursor, p_snapshot, p_late_cursor, p_late_snapshot)

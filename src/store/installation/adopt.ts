@@ -145,7 +145,7 @@ async function renewOthers(sql: Sql): Promise<void> {
 async function restartLanes(sql: Sql): Promise<void> {
   await sql.query(
     `update outbox.lane set cursor = 0, snapshot = null, late_cursor = null, late_snapshot = null, suspect = null, freed_snapshot = null,
-       blocking_xid = pg_current_xact_id(),
+       blocking_xid = pg_current_xact_id(), failed_xid = pg_current_xact_id(),
        owner = null, alive_until = null, session = null, incarnation = null, wanted_since = null, started_at = null, hold = null`,
   );
 }

@@ -2,7 +2,8 @@ import type { Lane } from '../../core/lane.ts';
 import { restOfWalk } from './due-edge.ts';
 
 /**
- * Until when claims do not look whether any message of the lane is retrying or blocked, by the lane object of its owner.
+ * Until when claims do not look whether any message of the lane is retrying or blocked, or failed where that blocks, by the lane object of
+ * its owner.
  *
  * While an old snapshot exists, such a look reads all that have been. A claim without one asks for each of its keys, and is as right.
  */

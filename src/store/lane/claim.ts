@@ -18,6 +18,8 @@ export interface Claim {
   readonly freed: boolean;
   /** True if it has found that no message of the lane is retrying or blocked, which the lane's row does not say yet. */
   readonly unblocked: boolean;
+  /** True if it has found that no message of the lane is failed, where failed ones block, and the lane's row does not say so yet. */
+  readonly unfailed: boolean;
   /** The most messages that one take of the topic's rate lets go; `null`: it has no rate. */
   readonly share: number | null;
   /** When it was made by the database's clock, in milliseconds since 1970; `null` without messages. */
@@ -41,11 +43,12 @@ export interface ClaimRequest {
   readonly suspect: string | null;
 }
 
-type Answer = ClaimRow & Omit<Claim, 'messages' | 'unblocked'> & { readonly unblocked: boolean | null };
+type Looked = 'unblocked' | 'unfailed';
+type Answer = ClaimRow & Omit<Claim, 'messages' | Looked> & { readonly [answer in Looked]: boolean | null };
 
 /** The statement is a function, `outbox.claim`, so that its plan is cached. */
 export const claimSql = `
-  select snapshot, owned, paused, truncated, freed, unblocked, ids, positions, created, lengths, payloads, keys, headers, others, share, at
+  select snapshot, owned, paused, truncated, freed, unblocked, unfailed, ids, positions, created, lengths, payloads, keys, headers, others, share, at
   from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
 
 /** Reads the next messages of a lane that the owner has not published yet. Writes nothing. */
@@ -69,7 +72,7 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
   const startedAt = performance.now();
   const [row] = await sql.query<Answer>(claimSql, values, 'repeated');
   if (row === undefined) throw new Error('A claim answers one row.');
-  if (row.unblocked !== null) lookedForBlocking(lane, startedAt, performance.now());
+  if (row.unblocked !== null || row.unfailed !== null) lookedForBlocking(lane, startedAt, performance.now());
   return {
     snapshot: row.snapshot,
     owned: row.owned,
@@ -77,6 +80,7 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
     truncated: row.truncated,
     freed: row.freed,
     unblocked: row.unblocked === true,
+    unfailed: row.unfailed === true,
     share: row.share,
     at: row.at,
     messages: readClaimed(row),

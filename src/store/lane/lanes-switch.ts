@@ -18,9 +18,9 @@ export async function switchLanes(database: Database, change: TopicChange, by: A
       wanted,
     ]);
     await sql.query(
-      // What is retrying or blocked comes to these lanes from others.
+      // What is retrying, blocked or failed comes to these lanes from others.
       `insert into outbox.lane (topic, n) select $1, n from generate_series(0, $2::integer - 1) n
-       on conflict (topic, n) do update set blocking_xid = pg_current_xact_id()`,
+       on conflict (topic, n) do update set blocking_xid = pg_current_xact_id(), failed_xid = pg_current_xact_id()`,
       [topic, wanted],
     );
     await sql.query(`update outbox.topic_change set step = 'switched' where topic = $1`, [topic]);

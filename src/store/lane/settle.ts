@@ -46,6 +46,8 @@ export interface Settlement {
   readonly claimSnapshot: string;
   /** Whether that claim has found no retrying or blocked message of the lane. @defaultValue no */
   readonly unblocked?: boolean;
+  /** Whether it has found no failed one. @defaultValue no */
+  readonly unfailed?: boolean;
   /**
    * Whether it must outlive a crash of the server once it is answered, or a failover. One that only moves the cursor need not:
    * the batch is sent again. PostgreSQL writes such commits within three times its `wal_writer_delay`, 0.6 s by default.
@@ -89,9 +91,9 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
 }
 
 async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise<boolean> {
-  const { batch, owner, cursor, durable, late, snapshot, changes, claimSnapshot, unblocked } = settlement;
+  const { batch, owner, cursor, durable, late, snapshot, changes, claimSnapshot } = settlement;
   const [row] = await sql.query<{ ctid: string | null }>(
-    'select outbox.pass($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)::text as ctid',
+    'select outbox.pass($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)::text as ctid',
     [
       lane.topic,
       lane.lane,
@@ -109,7 +111,9 @@ async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise
       late?.cursor ?? null,
       late?.snapshot ?? null,
       changes.some(({ to }) => to === 'retrying' || to === 'blocked'),
-      unblocked ? claimSnapshot : null,
+      settlement.unblocked ? claimSnapshot : null,
+      changes.some(({ to }) => to === 'failed'),
+      settlement.unfailed ? claimSnapshot : null,
     ],
     'repeated',
   );

@@ -116,14 +116,43 @@ export interface Unconfirmed {
   readonly error: string;
 }
 
-/** Fails locked messages that have no receipt after all of their sends. A late receipt still confirms them. */
+/**
+ * Locks the lanes of messages that the caller has locked, for {@link giveUp}: whatever makes a message fail names its transaction in the row
+ * of its lane. What somebody else has locked is left to the next round: a settle that waits for a message has its lane locked.
+ *
+ * @param ids of messages of the topic
+ * @returns those whose lanes are locked now
+ */
+export async function holdLanes(sql: Sql, topic: string, ids: readonly string[]): Promise<readonly string[]> {
+  const rows = await sql.query<{ id: string }>(
+    `with asked as materialized (
+       select m.id, m.lane from only outbox.message m where m.id = any($2::uuid[])
+     ), held as materialized (
+       select l.n from outbox.lane l where l.topic = $1 and l.n = any(array(select a.lane from asked a)) order by l.n for update skip locked
+     )
+     select a.id from asked a where a.lane in (select h.n from held h)`,
+    [topic, [...ids]],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Fails locked messages that have no receipt after all of their sends. A late receipt still confirms them.
+ *
+ * @param ids as answered by {@link holdLanes}
+ */
 export async function giveUp(
   sql: Sql,
   ids: readonly string[],
   group: string,
 ): Promise<readonly Unconfirmed[]> {
   return sql.query<Unconfirmed>(
-    `update only outbox.message m set state = 'failed', maybe_published = true, confirm_by = null, updated_at = outbox.clock(),
+    `with lanes as materialized (
+       select m.topic, m.lane from only outbox.message m where m.id = any($1::uuid[]) group by m.topic, m.lane
+     ), noted as (
+       update outbox.lane l set failed_xid = pg_current_xact_id() from lanes where l.topic = lanes.topic and l.n = lanes.lane
+     )
+     update only outbox.message m set state = 'failed', maybe_published = true, confirm_by = null, updated_at = outbox.clock(),
        last_error = format('The group "%s" has passed this message without a receipt, %s times.', $2::text, m.sends)
      where m.id = any($1::uuid[])
      returning m.id, m.key, m.lane, m.sends, m.last_error as error`,

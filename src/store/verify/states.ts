@@ -39,6 +39,10 @@ const contradictions: readonly (readonly [condition: string, what: string])[] = 
     'Its lane says that no message of it is retrying or blocked.',
   ],
   [
+    `m.state = 'failed' and l.topic is not null and l.failed_xid is null`,
+    'Its lane says that no message of it is failed.',
+  ],
+  [
     `m.state in ('waiting', 'ready', 'blocked', 'retrying') and m.key is not null and t.name is not null and c.topic is null
       and m.lane <> outbox.lane_of(m.key, m.id, t.lanes)
       and not (m.state = 'ready' and outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, m.position, m.xid))`,

@@ -26,7 +26,7 @@ const exact = new Map<string, readonly string[]>([
   ['session_lives', ['outbox.session_lives(1)']],
   ['lane_owned', [`(select outbox.lane_owned(l, '${me}') from outbox.lane l)`]],
   ['lane_taken', ['(select outbox.lane_taken(l) from outbox.lane l)']],
-  ['lane_unblocked', [`(select outbox.lane_unblocked(l, '1:1:') from outbox.lane l)`]],
+  ['none_left', [`outbox.none_left('1', '1:1:')`]],
   ['lane_may_pass', [`(select outbox.lane_may_pass(l, 1, '1:1:', 1, '1:1:') from outbox.lane l)`]],
   ['is_passed', [`outbox.is_passed(1, '1:1:', 1, '1:1:', 1, '1'::xid8)`]],
   ['batch_facts', [`(select published_at from outbox.batch_facts('orders', 0, 1))`]],
@@ -58,7 +58,7 @@ const exact = new Map<string, readonly string[]>([
     'pass',
     ['(0,0)', '(0,1)'].map(
       (place) =>
-        `outbox.pass('orders', 0, '${me}', '${place}', 1, '1:1:', 1000, gen_random_uuid(), 1, 1, 1, '{}', false, 1, '1:1:', false, '1:1:')`,
+        `outbox.pass('orders', 0, '${me}', '${place}', 1, '1:1:', 1000, gen_random_uuid(), 1, 1, 1, '{}', false, 1, '1:1:', false, '1:1:', false, '1:1:')`,
     ),
   ],
 ]);

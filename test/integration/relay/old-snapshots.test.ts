@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import {
   claimed,
   claimedAgain,
-  keyedBesideRetrying,
+  claimedFirst,
+  keyedBeside,
   keyedMessages,
   pagesBehind,
   pasts,
@@ -35,18 +36,28 @@ test.each(Object.keys(pasts))(
   },
 );
 
-const retried = 'messages that were retried and confirmed';
+const kinds = [
+  ['retrying', 'messages that were retried and confirmed', 'reject'],
+  ['failed', 'messages that failed and were discarded', 'permanent'],
+] as const;
 
-test('a claim of a message with a key costs as little behind messages that were retried and an old snapshot', async () => {
-  const least = await pagesBehind(retried, few, claimed, keyedMessages);
-  const most = await pagesBehind(retried, many, claimed, keyedMessages);
+test.each(kinds)(
+  'a claim of a message with a key, where nothing is %s any more, costs as little behind %s and an old snapshot',
+  async (_, past) => {
+    const least = await pagesBehind(past, few, claimedFirst, keyedMessages);
+    const most = await pagesBehind(past, many, claimedFirst, keyedMessages);
 
-  expect(most).toBeLessThan(least + deeper);
-});
+    expect(most).toBeLessThan(least + deeper);
+  },
+);
 
-test('beside a message that is retrying, only the first of several claims reads those that were retried before', async () => {
-  const least = await pagesBehind(retried, few, claimedAgain, keyedBesideRetrying);
-  const most = await pagesBehind(retried, many, claimedAgain, keyedBesideRetrying);
+test.each(kinds)(
+  'beside a message that is %s, only the first of several claims reads the %s',
+  async (_, past, verdict) => {
+    const beside = keyedBeside.bind(undefined, verdict);
+    const least = await pagesBehind(past, few, claimedAgain, beside);
+    const most = await pagesBehind(past, many, claimedAgain, beside);
 
-  expect(most).toBeLessThan(least + deeper);
-});
+    expect(most).toBeLessThan(least + deeper);
+  },
+);

@@ -1,18 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Lane } from '../../../src/core/lane.ts';
 import type { Database } from '../../../src/store/database/database.ts';
-import { type Claim, claim } from '../../../src/store/lane/claim.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { emptyHands } from '../../../src/store/lane/lanes-empty.ts';
 import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
 import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
 import { acquireLane } from '../../../src/store/lane/lease.ts';
-import { type SettledChange, settle } from '../../../src/store/lane/settle.ts';
 import { verifyStates } from '../../../src/store/verify/states.ts';
+import { blockedOf, claimedAfter, owner, settled } from '../../support/fixtures/claims-by-hand.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
-
-const owner = '00000000-0000-4000-8000-000000000001';
 
 let fixture: LaneFixture;
 beforeEach(async () => {
@@ -20,10 +16,10 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.drop());
 
-/** Whether the row of each lane says that none of its messages is retrying or blocked. */
-async function unblockedLanes(): Promise<readonly boolean[]> {
+/** Whether the row of each lane says that none of its messages is retrying or blocked, or that none is failed. */
+async function unblockedLanes(by = 'blocking_xid'): Promise<readonly boolean[]> {
   const rows = await fixture.database.query<{ unblocked: boolean }>(
-    'select blocking_xid is null as unblocked from outbox.lane order by n',
+    `select ${by} is null as unblocked from outbox.lane order by n`,
   );
   return rows.map(({ unblocked }) => unblocked);
 }
@@ -35,32 +31,6 @@ async function foundUnblocked(): Promise<void> {
   expect(await unblockedLanes()).toEqual([true]);
   fixture.broker.log.length = 0;
 }
-
-/** A claim of an owner behind what it has claimed and not settled yet; it looks whether anything blocks, unless one of the same lane object has. */
-async function claimedAfter(before?: Claim, lane: Lane = { ...fixture.lane }): Promise<Claim> {
-  const [row] = await fixture.database.query<{ cursor: string; snapshot: string | null }>(
-    'select cursor, snapshot::text from outbox.lane',
-  );
-  const last = before?.messages.at(-1);
-  const at =
-    before === undefined || last === undefined ? row : { cursor: last.position, snapshot: before.snapshot };
-  if (at === undefined) throw new Error('The lane is missing.');
-  const limits = { limit: 100, bytes: 1_000_000, failedBlocks: false, suspect: null };
-  return claim(fixture.database, lane, { owner, ...at, ...limits });
-}
-
-/** Settles a claim whose messages all end so, `published` if nothing else is said. */
-function settled(of: Claim, to?: 'retrying', database = fixture.database): Promise<boolean> {
-  const changes = of.messages.flatMap(({ id }): SettledChange[] =>
-    to === undefined ? [] : [{ id, to, attempt: 'rejected', error: 'no', retryInMs: 3_600_000 }],
-  );
-  const { snapshot, unblocked } = of;
-  const cursor = of.messages.at(-1)?.position ?? '0';
-  const settlement = { owner, cursor, snapshot, changes, claimSnapshot: snapshot, unblocked, durable: true };
-  return settle(database, { ...fixture.lane }, settlement);
-}
-
-const blockedOf = ({ messages }: Claim) => messages.map(({ blocked }) => blocked);
 
 test('where nothing has blocked, a message that begins to retry keeps its key back', async () => {
   await foundUnblocked();
@@ -82,36 +52,36 @@ test('where nothing has blocked, a message that begins to retry keeps its key ba
 test('a claim ahead that found nothing that blocks does not hide a message that its batch before made retry', async () => {
   await acquireLane(fixture.database, fixture.lane, owner);
   await fixture.send('K1', { key: 'K' });
-  const first = await claimedAfter();
+  const first = await claimedAfter(fixture);
   await fixture.send('other', { key: 'other' });
-  const ahead = await claimedAfter(first);
+  const ahead = await claimedAfter(fixture, first);
   expect(ahead).toMatchObject({ unblocked: true, messages: [{ key: 'other' }] });
 
-  expect(await settled(first, 'retrying')).toBe(true);
-  expect(await settled(ahead)).toBe(true);
+  expect(await settled(fixture, first, 'retrying')).toBe(true);
+  expect(await settled(fixture, ahead)).toBe(true);
 
   expect(await unblockedLanes()).toEqual([false]);
   await fixture.send('K2', { key: 'K' });
-  expect(blockedOf(await claimedAfter())).toEqual([true]);
+  expect(blockedOf(await claimedAfter(fixture))).toEqual([true]);
 });
 
 test('a claim during a settle that makes a message retry does not hide it', async () => {
   await acquireLane(fixture.database, fixture.lane, owner);
   await fixture.send('K1', { key: 'K' });
-  const first = await claimedAfter();
+  const first = await claimedAfter(fixture);
   await fixture.send('other', { key: 'other' });
   const open = await fixture.begin();
   const settling: Database = { ...fixture.database, transaction: (work) => work(open) };
-  expect(await settled(first, 'retrying', settling)).toBe(true);
-  const during = await claimedAfter(first);
+  expect(await settled(fixture, first, 'retrying', settling)).toBe(true);
+  const during = await claimedAfter(fixture, first);
   expect(during.unblocked).toBe(true);
   await open.commit();
 
-  expect(await settled(during)).toBe(true);
+  expect(await settled(fixture, during)).toBe(true);
 
   expect(await unblockedLanes()).toEqual([false]);
   await fixture.send('K2', { key: 'K' });
-  expect(blockedOf(await claimedAfter())).toEqual([true]);
+  expect(blockedOf(await claimedAfter(fixture))).toEqual([true]);
 });
 
 test('a settle that crashes before it is committed leaves the lane as it was, and the key in order', async () => {
@@ -126,53 +96,61 @@ test('a settle that crashes before it is committed leaves the lane as it was, an
         throw new Error('crashed');
       }),
   };
-  await expect(settled(await claimedAfter(), 'retrying', crashing)).rejects.toThrow('crashed');
+  await expect(settled(fixture, await claimedAfter(fixture), 'retrying', crashing)).rejects.toThrow(
+    'crashed',
+  );
   expect(await unblockedLanes()).toEqual([true]);
 
   await fixture.send('K2', { key: 'K' });
-  const again = await claimedAfter();
+  const again = await claimedAfter(fixture);
   expect(again.messages.map(({ id }) => id)).toEqual([fixture.idOf('K1'), fixture.idOf('K2')]);
-  expect(await settled(again, 'retrying')).toBe(true);
+  expect(await settled(fixture, again, 'retrying')).toBe(true);
   expect(await unblockedLanes()).toEqual([false]);
 });
 
-test('a message that retries in another lane keeps its key back in the one that it comes to by a change', async () => {
-  await fixture.drop();
-  fixture = await laneFixture({ lanes: 4 });
-  const { database, topic } = fixture;
-  const [keys] = await database.query<{ keys: readonly string[] }>(
-    `select array(select min('k' || n) from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 2) = 1
+test.each([
+  { state: 'retrying', verdict: 'reject', by: 'blocking_xid' },
+  { state: 'failed', verdict: 'permanent', by: 'failed_xid' },
+] as const)(
+  'a message that is $state in another lane keeps its key back in the one that it comes to by a change',
+  async ({ state, verdict, by }) => {
+    await fixture.drop();
+    fixture = await laneFixture({ lanes: 4, exhausted: 'block-key' });
+    const { database, topic } = fixture;
+    const [keys] = await database.query<{ keys: readonly string[] }>(
+      `select array(select min('k' || n) from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 2) = 1
        group by outbox.lane_of('k' || n, null, 4) order by outbox.lane_of('k' || n, null, 4)) as keys`,
-  );
-  const [stays = '', moves = ''] = keys?.keys ?? [];
-  fixture.broker.judge = (message) => (labelOf(message) === 'head' ? 'reject' : 'store');
-  await fixture.send('other', { key: stays });
-  await fixture.drain({ lane: { topic, lane: 1 } });
-  await fixture.send('head', { key: moves });
-  await fixture.drain({ lane: { topic, lane: 3 } });
-  expect(await unblockedLanes()).toEqual([false, true, false, false]);
+    );
+    const [stays = '', moves = ''] = keys?.keys ?? [];
+    fixture.broker.judge = (message) => (labelOf(message) === 'head' ? verdict : 'store');
+    await fixture.send('other', { key: stays });
+    await fixture.drain({ lane: { topic, lane: 1 } });
+    await fixture.send('head', { key: moves });
+    await fixture.drain({ lane: { topic, lane: 3 } });
+    expect(await unblockedLanes(by)).toEqual([false, true, false, false]);
 
-  const change = await beginChange(database, { topic, kind: 'lanes', wanted: 2 }, { actor: 'test' });
-  for (const lane of [0, 1, 2, 3]) await emptyHands(database, { topic, lane });
-  await switchLanes(database, change, { actor: 'test' });
-  expect(await replaceMessages(database, change)).toBe(1);
-  expect(await endLanesChange(database, change, { actor: 'test' })).toBe(true);
+    const change = await beginChange(database, { topic, kind: 'lanes', wanted: 2 }, { actor: 'test' });
+    for (const lane of [0, 1, 2, 3]) await emptyHands(database, { topic, lane });
+    await switchLanes(database, change, { actor: 'test' });
+    expect(await replaceMessages(database, change)).toBe(1);
+    expect(await endLanesChange(database, change, { actor: 'test' })).toBe(true);
 
-  await fixture.send('follower', { key: moves });
-  await fixture.drain({ lane: { topic, lane: 1 } });
-  expect(await fixture.states('head', 'follower')).toEqual(['retrying', 'blocked']);
-  expect((await verifyStates(database)).violations).toBe(0);
-});
+    await fixture.send('follower', { key: moves });
+    await fixture.drain({ lane: { topic, lane: 1 } });
+    expect(await fixture.states('head', 'follower')).toEqual([state, 'blocked']);
+    expect((await verifyStates(database)).violations).toBe(0);
+  },
+);
 
 test('while no claim looks whether anything blocks, a message of a blocked key waits and one of another key goes', async () => {
   await acquireLane(fixture.database, fixture.lane, owner);
   await fixture.send('K1', { key: 'K' });
-  await settled(await claimedAfter(), 'retrying');
+  await settled(fixture, await claimedAfter(fixture), 'retrying');
   await fixture.send('K2', { key: 'K' });
   await fixture.send('L1', { key: 'L' });
 
-  const looking = await claimedAfter(undefined, fixture.lane);
-  const resting = await claimedAfter(undefined, fixture.lane);
+  const looking = await claimedAfter(fixture, undefined, fixture.lane);
+  const resting = await claimedAfter(fixture, undefined, fixture.lane);
 
   expect([looking, resting].map(blockedOf)).toEqual([
     [true, false],
@@ -183,7 +161,7 @@ test('while no claim looks whether anything blocks, a message of a blocked key w
 test('a lane that knows nothing of what is retrying in it is named by a verification', async () => {
   await acquireLane(fixture.database, fixture.lane, owner);
   await fixture.send('K1', { key: 'K' });
-  await settled(await claimedAfter(), 'retrying');
+  await settled(fixture, await claimedAfter(fixture), 'retrying');
   expect((await verifyStates(fixture.database)).violations).toBe(0);
   await fixture.database.query('update outbox.lane set blocking_xid = null');
 

@@ -12,6 +12,7 @@ const topics = 'from unnest($1::text[]) t(topic)';
 const lock = 'select id, partition, "offset", sends';
 const postpone = 'm.id = any($1::uuid[]) and t.name = m.topic';
 const resend = 'as count from resent';
+const hold = 'select a.id from asked a';
 const giveUp = `last_error = format(`;
 
 const confirmation = { group: 'bills', maxSends: 3, receiptTimeoutMs: [1_000] };
@@ -36,6 +37,7 @@ function stage(overrides: Partial<ConfirmingTopic> = {}) {
     .on(lock, [])
     .on(postpone, [])
     .on(resend, ([ids]) => [{ count: (ids as string[]).length }])
+    .on(hold, ([, ids]) => (ids as string[]).map((id) => ({ id })))
     .on(giveUp, ([ids]) =>
       (ids as string[]).map((id) => ({ id, key: 'k', lane: 2, sends: 3, error: 'no receipt' })),
     );
@@ -71,6 +73,7 @@ test('each overdue message has its verdict, all of a batch in one transaction', 
   expect(database.asked.slice(1)).toEqual(
     [
       [lock, ['orders', 500, null]],
+      [hold, ['orders', ['last']]],
       [postpone, [['early']]],
       [resend, [['again', 'also'], ['last']]],
       [giveUp, [['last'], 'bills']],

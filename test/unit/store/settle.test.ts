@@ -43,7 +43,25 @@ test('a settle without exceptions is one statement, which returns where the row 
   expect(await settled({ batch, durable: true, snapshot: null })).toBe(true);
   const lane = ['orders', 3, 'me'];
   expect(database.valuesOf(pass)).toEqual([
-    [...lane, null, '9', '7:7:', 10_000, null, null, null, null, '{}', false, null, null, false, null],
+    [
+      ...lane,
+      null,
+      '9',
+      '7:7:',
+      10_000,
+      null,
+      null,
+      null,
+      null,
+      '{}',
+      false,
+      null,
+      null,
+      false,
+      null,
+      false,
+      null,
+    ],
     [
       ...lane,
       '(0,4)',
@@ -57,6 +75,8 @@ test('a settle without exceptions is one statement, which returns where the row 
       '{"0":{"first":"3","count":5}}',
       true,
       null,
+      null,
+      false,
       null,
       false,
       null,
