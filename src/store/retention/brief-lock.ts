@@ -5,16 +5,22 @@ import type { Database, Sql } from '../database/database.ts';
 const lockMs = 200;
 const tries = 3;
 const pauseMs = 500;
+/** Whoever still holds a table after this, in the same transaction, will for longer than a try waits. */
+const lookAgainMs = 100;
 
 /**
- * A transaction that changes a table, such as a drop. Each try waits briefly for its locks, a few times.
+ * A transaction that changes a table, such as a drop. Each try waits briefly for its locks, a few times; not at all while somebody holds
+ * a table for long, such as a dump: whoever comes meanwhile would wait with it, or fail, as the processes of a parallel dump do.
  *
- * @returns `false` if it has not got them: nothing was done
+ * @param tables what the work locks exclusively, without schema
+ * @returns `false` if it has not got its locks: nothing was done
  */
 export async function inBriefLock(
   database: Database,
+  tables: readonly string[],
   work: (sql: Sql) => Promise<unknown>,
 ): Promise<boolean> {
+  if (await areHeldLong(database, tables)) return false;
   for (let tried = 1; ; tried += 1) {
     try {
       await database.transaction(async (sql) => {
@@ -28,6 +34,25 @@ export async function inBriefLock(
       await rest(pauseMs);
     }
   }
+}
+
+async function areHeldLong(sql: Sql, tables: readonly string[]): Promise<boolean> {
+  const before = await holdersOf(sql, tables);
+  if (before.length === 0) return false;
+  await rest(lookAgainMs);
+  const after = new Set(await holdersOf(sql, tables));
+  return before.some((transaction) => after.has(transaction));
+}
+
+/** The transactions that have locks on these tables: every role sees those of others. */
+async function holdersOf(sql: Sql, tables: readonly string[]): Promise<readonly string[]> {
+  const rows = await sql.query<{ transaction: string }>(
+    `select distinct k.virtualtransaction as transaction from pg_locks k
+     where k.locktype = 'relation' and k.granted and k.database = (select d.oid from pg_database d where d.datname = current_database())
+       and k.relation in (select to_regclass('outbox.' || t) from unnest($1::text[]) t)`,
+    [[...tables]],
+  );
+  return rows.map(({ transaction }) => transaction);
 }
 
 /** SQLSTATE `lock_not_available` */

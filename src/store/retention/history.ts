@@ -76,7 +76,7 @@ export async function dropExpired(
   const expired = await readExpired(database, historyMs);
   for (const { name } of expired) {
     const drop = `drop table if exists outbox.${name}`;
-    if (await inBriefLock(database, (sql) => sql.query(drop))) dropped += 1;
+    if (await inBriefLock(database, [name, 'message_history'], (sql) => sql.query(drop))) dropped += 1;
   }
   return { dropped, inUse: expired.length - dropped };
 }

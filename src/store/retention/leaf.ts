@@ -61,7 +61,7 @@ export async function isLeafPassed(sql: Sql, n: string): Promise<boolean> {
  */
 export async function passLeaf(database: Database, n: string): Promise<boolean> {
   const { messages, newest } = await measureLeaf(database, n);
-  return inBriefLock(database, async (sql) => {
+  return inBriefLock(database, [`log_${n}`], async (sql) => {
     await sql.query(`lock table only outbox.log_${n} in access exclusive mode`);
     if (!(await isLeafPassed(sql, n))) return;
     await moveTo(sql, n, 'log_passed');
@@ -184,7 +184,7 @@ async function stepFrom(
   step: (sql: Sql) => Promise<void>,
 ): Promise<LeafStep> {
   let behind = false;
-  const locked = await inBriefLock(database, async (sql) => {
+  const locked = await inBriefLock(database, [`log_${n}`], async (sql) => {
     const [table] = await sql.query<{ name: string | null }>('select to_regclass($1)::text as name', [
       `outbox.log_${n}`,
     ]);

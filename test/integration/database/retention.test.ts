@@ -7,6 +7,7 @@ import { topic } from '../../../src/core/topic.ts';
 import { announceTopics } from '../../../src/operations/announce.ts';
 import { keepWindow } from '../../../src/store/inbox/window.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
+import { lockedAtOnce } from '../../support/fixtures/locked-at-once.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 let at: ArchiveFixture;
@@ -87,6 +88,7 @@ test('a drop neither waits for a transaction that reads the history nor makes ot
     const startedAt = performance.now();
     await at.fixture.send('meanwhile', { id: randomUUID() });
     longestMs = Math.max(longestMs, performance.now() - startedAt);
+    await lockedAtOnce(at.fixture, 'message_history');
   }
   expect(await dropping).toMatchObject({ dropped: 0, inUse: 2 });
   // 200 ms and what the machine takes. A wait for a drop that waits for the reader would never end.
