@@ -111,9 +111,12 @@ function changeOf(
   }
 }
 
+/** The largest number that a column for offsets holds. */
+const mostOffset = 2n ** 63n - 1n;
+
 /** Rows hold numbers. Other offsets, such as an entry id of Redis, are known only to the broker. */
 function numbered(offset: string | null): string | null {
-  return offset !== null && /^\d+$/.test(offset) ? offset : null;
+  return offset !== null && /^\d+$/.test(offset) && BigInt(offset) <= mostOffset ? offset : null;
 }
 
 function batchOf(

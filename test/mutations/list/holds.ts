@@ -120,4 +120,13 @@ export const holdMutations: readonly Mutation[] = [
     test: 'test/integration/operations/status-lane-states.test.ts',
     title: 'a lane on hold whose relays have died',
   },
+  {
+    name: 'offset-beyond-its-column',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'src/relay/plan-settlement.ts',
+    find: ' && BigInt(offset) <= mostOffset',
+    replace: '',
+    test: 'test/unit/relay/plan-settlement.test.ts',
+    title: 'that is larger than a column for offsets holds',
+  },
 ];

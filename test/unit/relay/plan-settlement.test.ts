@@ -57,13 +57,24 @@ test('the batch records the first offset and the number of messages of every par
   expect(settlement?.batch?.partitions).toEqual({ 0: { first: '0', count: 1 }, 1: { first: '7', count: 2 } });
 });
 
-test('an offset that is not a number, such as an entry id of Redis, is not written into numeric columns', () => {
-  const outcomes: PublishOutcome[] = [{ kind: 'acknowledged', partition: 0, offset: '1795432000000-0' }];
+test.each([
+  ['that is not a number, such as an entry id of Redis,', '1795432000000-0'],
+  ['that is larger than a column for offsets holds', '9223372036854775808'],
+])('an offset %s is not written into numeric columns', (_, offset) => {
+  const outcomes: PublishOutcome[] = [{ kind: 'acknowledged', partition: 0, offset }];
 
   const settlement = plan([claimedMessage(11, { ownWorkflow: 'own' })], outcomes);
 
   expect(settlement?.changes).toMatchObject([{ to: 'published', offset: null }]);
   expect(settlement?.batch?.partitions).toEqual({});
+});
+
+test('the largest offset that a column holds is written', () => {
+  const outcomes: PublishOutcome[] = [{ kind: 'acknowledged', partition: 0, offset: '9223372036854775807' }];
+
+  const settlement = plan([claimedMessage(11, { ownWorkflow: 'own' })], outcomes);
+
+  expect(settlement?.changes).toMatchObject([{ to: 'published', offset: '9223372036854775807' }]);
 });
 
 test('a transport without offsets leaves the partitions of the batch empty', () => {
