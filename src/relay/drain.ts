@@ -20,9 +20,10 @@ import { OwnHold } from './own-hold.ts';
 import { pinnedPartitions } from './pinned-partitions.ts';
 import { type BatchOutcomes, planSettlement } from './plan-settlement.ts';
 import { isSent, publishBatch } from './publish-batch.ts';
-import { RateGate } from './rate-gate.ts';
+import { RateGate, withheld } from './rate-gate.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
 import { tellFailures } from './tell-failures.ts';
+import { tellSettled } from './tell-settled.ts';
 
 /** One turn of a lane, from its acquisition on. */
 export class Drain {
@@ -101,6 +102,7 @@ export class Drain {
         const allowed = await this.#rate.admit(claimed);
         const hold = allowed && (await inHand(() => this.#deliver(allowed, claimedAt)));
         if (hold !== undefined) await this.#hold(hold);
+        if (allowed === undefined) await this.#endExpired(claimed);
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
         if (allowed === undefined || !this.#caughtUp) continue;
         this.#input.caughtUp?.(claimed.snapshot);
@@ -271,21 +273,20 @@ export class Drain {
 
   /** @returns what was written, if anything was */
   async #settle(claimed: Claim, outcomes: BatchOutcomes, took: BatchTimes): Promise<Settlement | undefined> {
-    const { lane, route, report } = this.#input;
     const settlement = this.#plan(claimed, outcomes);
     if (!(await this.#write(settlement)) || settlement === undefined) return undefined;
     passCrashPoint('relay:settled');
-    report({
-      type: 'batch-settled',
-      acknowledged: settlement.batch?.count ?? 0,
-      exceptions: settlement.changes.filter((change) => change.to !== 'published').length,
-      transport: route.transport.name,
-      ...took,
-      ...lane,
-    });
+    tellSettled(this.#input, settlement, took);
     await tellExpired(this.#input, settlement.changes);
     await this.#tell();
     return settlement;
+  }
+
+  /** Of a claim that waits for its rate: what has expired does not wait with it. */
+  async #endExpired(claimed: Claim): Promise<void> {
+    const outcomes = withheld(claimed);
+    const settlement = outcomes && this.#plan(claimed, outcomes);
+    if (await this.#write(settlement)) await tellExpired(this.#input, settlement?.changes ?? []);
   }
 
   async #hold(hold: Hold): Promise<void> {

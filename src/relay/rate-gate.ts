@@ -5,6 +5,7 @@ import { type ClaimedMessage, hasExpired } from '../store/lane/claimed-messages.
 import { type RateAnswer, takeRate } from '../store/lane/rate.ts';
 import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
+import type { Outcome } from './publish-batch.ts';
 
 /** A claim that has waited no longer than this is sent as it is; an older one is read again. */
 const freshMs = 50;
@@ -74,6 +75,16 @@ export class RateGate {
 function unlessLost(error: unknown): RateAnswer {
   if (!isConnectionFailure(error)) throw error;
   return { granted: 0, waitMs: 2 * freshMs };
+}
+
+/** What becomes of a claim of which the rate lets nothing go: what has expired does not wait with the rest. `undefined`: nothing has. */
+export function withheld({ messages }: Claim): readonly (Outcome | undefined)[] | undefined {
+  const now = performance.now();
+  if (!messages.some((message) => hasExpired(message, now))) return undefined;
+  return messages.map((message): Outcome | undefined => {
+    if (hasExpired(message, now)) return { kind: 'expired' };
+    return message.blocked ? undefined : { kind: 'deferred', onWire: false };
+  });
 }
 
 /** Blocked and expired messages need no rate. */

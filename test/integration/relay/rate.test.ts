@@ -82,6 +82,22 @@ test('a message that waits for the rate spends no attempt and is on no hold, and
   expect(events.filter(({ type }) => type === 'hold-began' || type === 'error')).toEqual([]);
 });
 
+test('what expires behind a message that waits for the rate ends at once', async (context) => {
+  const fixture = await fixtureOf(context, { rate: hourly });
+  await fixture.send('A');
+  await fixture.drain();
+  await fixture.send('B');
+  await fixture.send('C', { expiresAfterMs: 200 });
+  await fixture.send('D');
+  const { events } = await relayOf(context, fixture);
+
+  await expect
+    .poll(() => fixture.states('B', 'C', 'D'), { timeout: 30_000 })
+    .toEqual(['ready', 'expired', 'ready']);
+  await until(() => events.some(({ type }) => type === 'expired'));
+  expect(fixture.broker.labels).toEqual(['A']);
+});
+
 test('a lane that waits for the rate is renewed, frees itself at a pause, and stops at once', async (context) => {
   const fixture = await fixtureOf(context, { rate: hourly });
   await fixture.send('A');

@@ -122,4 +122,13 @@ export const rateMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/unit/relay/drain-rate.test.ts',
   },
+  {
+    name: 'expired-waits-for-the-rate',
+    promise: 'An expired message is not sent',
+    file: 'src/relay/drain.ts',
+    find: '        if (allowed === undefined) await this.#endExpired(claimed);\n',
+    replace: '',
+    test: drains,
+    title: 'what expires behind a message that waits for the rate ends at once',
+  },
 ];
