@@ -1,5 +1,5 @@
 import { rest } from '../core/rest.ts';
-import { isConnectionFailure } from '../store/database/database.ts';
+import { type Database, isConnectionFailure } from '../store/database/database.ts';
 import type { Claim } from '../store/lane/claim.ts';
 import { type ClaimedMessage, hasExpired } from '../store/lane/claimed-messages.ts';
 import { type RateAnswer, takeRate } from '../store/lane/rate.ts';
@@ -16,6 +16,22 @@ const leastClaim = 100;
 interface GateLimits {
   readonly deadline: number;
   readonly stop: AbortSignal;
+}
+
+/** Of the lanes of a topic in this process: what one of them asks now, and until when the last answer lets nothing go. */
+interface Turn {
+  asking: Promise<RateAnswer> | undefined;
+  refusedUntil: number;
+}
+
+const turns = new WeakMap<Database, Map<string, Turn>>();
+
+function turnOf(database: Database, topic: string): Turn {
+  const ofTopics = turns.get(database) ?? new Map<string, Turn>();
+  turns.set(database, ofTopics);
+  const turn = ofTopics.get(topic) ?? { asking: undefined, refusedUntil: Number.NEGATIVE_INFINITY };
+  ofTopics.set(topic, turn);
+  return turn;
 }
 
 /** Keeps a lane to the rate of its topic. Topics without a rate cost it nothing: it asks for those that a claim says have one. */
@@ -50,14 +66,29 @@ export class RateGate {
     const wanted = claimed.messages.filter((message) => isSent(message, beganAt)).length;
     if (wanted === 0) return claimed;
     for (;;) {
-      const { database, lane } = this.#input;
-      const { granted, waitMs } = await this.#lease
-        .during(() => takeRate(database, lane.topic, wanted))
-        .catch(unlessLost);
+      const { granted, waitMs } = await this.#lease.during(() => this.#ask(wanted)).catch(unlessLost);
       if (granted > 0) return granted < wanted ? firstOf(claimed, granted, beganAt) : claimed;
       const again = performance.now() - beganAt + waitMs <= freshMs;
       await this.#wait(waitMs);
       if (!again || this.#limits.stop.aborted) return undefined;
+    }
+  }
+
+  /** Lanes of a process ask one after the other, and none while one of them was just told when the next message may go. */
+  async #ask(wanted: number): Promise<RateAnswer> {
+    const { database, lane, timings } = this.#input;
+    const turn = turnOf(database, lane.topic);
+    while (turn.asking !== undefined) await turn.asking.catch(() => undefined);
+    const leftMs = turn.refusedUntil - performance.now();
+    if (leftMs > 0) return { granted: 0, waitMs: leftMs };
+    turn.asking = takeRate(database, lane.topic, wanted);
+    try {
+      const answer = await turn.asking;
+      if (answer.granted === 0)
+        turn.refusedUntil = performance.now() + Math.min(answer.waitMs, timings.checkIntervalMs);
+      return answer;
+    } finally {
+      turn.asking = undefined;
     }
   }
 

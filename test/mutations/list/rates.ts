@@ -131,4 +131,13 @@ export const rateMutations: readonly Mutation[] = [
     test: drains,
     title: 'what expires behind a message that waits for the rate ends at once',
   },
+  {
+    name: 'each-lane-asks-the-rate',
+    promise: 'Backlogs and history slow nothing down',
+    file: 'src/relay/rate-gate.ts',
+    find: '    if (leftMs > 0) return { granted: 0, waitMs: leftMs };\n',
+    replace: '',
+    test: 'test/unit/relay/drain-rate.test.ts',
+    title: 'lanes of a process that wait for one rate',
+  },
 ];

@@ -13,6 +13,7 @@ const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
 const ownRegistries: Readonly<Record<string, string>> = {
   'src/api/remote-address.ts': 'a request of its own server',
   'src/brokers/kafka/client/fetch-response.ts': 'an answer of its own connection',
+  'src/relay/rate-gate.ts': 'the database of its own relay',
   'src/store/lane/blocking-looks.ts': 'a lane of its own relay',
   'src/store/lane/lane-row.ts': 'a lane of its own relay',
   'src/telemetry/meter.ts': 'counters of its own tables of metrics',

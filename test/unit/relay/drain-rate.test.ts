@@ -76,6 +76,27 @@ test('what has expired among messages that wait for the rate ends, and the lane 
   ]);
 });
 
+test('lanes of a process that wait for one rate ask for it by turns, not each of them', async () => {
+  const { begin, claims, database, stop } = scriptedDrain();
+  let [open, most] = [0, 0];
+  database.on(take, async () => {
+    most = Math.max(most, ++open);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    open -= 1;
+    return [{ granted: 0, waitMs: 100 }];
+  });
+  const lanes = 20;
+  for (let claim = 0; claim < 100 * lanes; claim += 1) claims.push({ ...full(1), share: 1 });
+  for (let lane = 0; lane < lanes; lane += 1) begin({ lane: { topic: 'orders', lane } });
+  await pass(1_000);
+  stop.abort();
+  await pass(0);
+
+  expect(most).toBe(1);
+  expect(database.valuesOf(take).length).toBeLessThanOrEqual(11);
+  expect(database.valuesOf(take).length).toBeGreaterThanOrEqual(5);
+});
+
 test('a connection that is lost while the rate is asked costs neither the lane nor a message', async () => {
   const { begin, claims, database, broker } = scriptedDrain();
   const answers: (object | Error)[] = [
