@@ -1,5 +1,6 @@
 import type { ConfirmRules } from '../core/topic.ts';
 import type { Database } from '../store/database/database.ts';
+import { DueEdge } from '../store/lane/due-edge.ts';
 import {
   giveUp,
   holdLanes,
@@ -19,6 +20,8 @@ import type { RelayReport } from './report.ts';
 /** Rows per transaction, and transactions per topic and round: the rest waits for the next round. */
 const batchSize = 500;
 const batchesPerRound = 10;
+/** Between two walks over all that waits for receipts, which find what the others cannot. */
+const walkEveryMs = 10_000;
 
 /** A topic that asks for receipts. */
 export interface ConfirmingTopic {
@@ -48,12 +51,14 @@ interface BatchResult {
 export class Overdue {
   readonly #database: Database;
   readonly #topics: ReadonlyMap<string, ConfirmingTopic>;
+  readonly #edges: ReadonlyMap<string, DueEdge>;
   readonly #report: RelayReport;
   readonly #stopping = new AbortController();
 
   constructor(database: Database, topics: readonly ConfirmingTopic[], report: RelayReport) {
     this.#database = database;
     this.#topics = new Map(topics.map((topic) => [topic.name, topic]));
+    this.#edges = new Map(topics.map(({ name }) => [name, new DueEdge(walkEveryMs)]));
     this.#report = report;
   }
 
@@ -61,7 +66,7 @@ export class Overdue {
   readonly check = coalesce(async () => {
     if (this.#stopping.signal.aborted || this.#topics.size === 0) return;
     try {
-      const found = await overdueTopics(this.#database, [...this.#topics.keys()]);
+      const found = await overdueTopics(this.#database, this.#edges);
       await Promise.all(found.map((one) => this.#guarded(one)));
     } catch (error) {
       this.#report({ type: 'error', during: 'overdue', error });
@@ -75,11 +80,11 @@ export class Overdue {
   }
 
   /** The failure of one topic, for example of its broker, must not delay the others. */
-  async #guarded({ topic: name, unplaced }: OverdueTopic): Promise<void> {
-    const topic = this.#topics.get(name);
+  async #guarded(found: OverdueTopic): Promise<void> {
+    const topic = this.#topics.get(found.topic);
     if (topic === undefined) return;
     try {
-      await this.#round(topic, unplaced);
+      await this.#round(topic, found);
     } catch (error) {
       this.#report({ type: 'error', during: 'overdue', error });
     }
@@ -101,21 +106,21 @@ export class Overdue {
     });
   }
 
-  async #round(topic: ConfirmingTopic, unplaced: boolean): Promise<void> {
+  async #round(topic: ConfirmingTopic, found: OverdueTopic): Promise<void> {
     // Read before the rows are locked: what the group passes in between counts in the next round.
-    const passed = await this.#passed(topic, unplaced);
+    const passed = await this.#passed(topic, found.unplaced);
     if (passed === undefined) return;
     for (let batch = 0; batch < batchesPerRound && !this.#stopping.signal.aborted; batch += 1) {
-      const { full, resent, givenUp } = await this.#batch(topic, passed);
+      const { full, resent, givenUp } = await this.#batch(topic, found, passed);
       if (resent > 0) this.#report({ type: 'messages-resent', topic: topic.name, count: resent });
       if (givenUp.length > 0) this.#tellGivenUp(topic, givenUp);
       if (!full) return;
     }
   }
 
-  #batch({ name, confirm }: ConfirmingTopic, passed: Passed): Promise<BatchResult> {
+  #batch({ name, confirm }: ConfirmingTopic, found: OverdueTopic, passed: Passed): Promise<BatchResult> {
     return this.#database.transaction(async (sql) => {
-      const overdue = await lockOverdue(sql, name, passed.before, batchSize);
+      const overdue = await lockOverdue(sql, found, passed.before, batchSize);
       const verdicts: Record<OverdueVerdict, string[]> = {
         postpone: [],
         wait: [],

@@ -1,4 +1,5 @@
 import type { Sql } from '../database/database.ts';
+import type { DueEdge } from '../lane/due-edge.ts';
 
 // `position > 0` is true for every row; it selects the index with this predicate.
 
@@ -19,18 +20,34 @@ export interface OverdueTopic {
   readonly topic: string;
   /** Whether the place of its longest overdue message is unknown: its broker does not return it. */
   readonly unplaced: boolean;
+  /** ISO time since when its longest overdue message is. */
+  readonly since: string;
 }
 
-/** Which of the named topics have overdue messages. */
-export async function overdueTopics(sql: Sql, topics: readonly string[]): Promise<readonly OverdueTopic[]> {
-  return sql.query<OverdueTopic>(
-    `select t.topic, m.unplaced from unnest($1::text[]) t(topic) cross join lateral (
-       select m.partition is null or m."offset" is null as unplaced from only outbox.message m
+/**
+ * Which of the named topics have overdue messages. Each is walked from where no earlier one is left, because an old snapshot keeps those
+ * that were confirmed. A settle may commit a moment after the time that it sets.
+ */
+export async function overdueTopics(
+  sql: Sql,
+  edges: ReadonlyMap<string, DueEdge>,
+): Promise<readonly OverdueTopic[]> {
+  const startedAt = performance.now();
+  const from = [...edges.values()].map((edge) => edge.from(startedAt));
+  const rows = await sql.query<OverdueTopic & { readonly since: string | null; readonly next: string }>(
+    `select t.topic, m.unplaced, m.confirm_by::text as since, least(m.confirm_by, outbox.clock() - interval '1 second')::text as next
+     from unnest($1::text[], $2::timestamptz[]) t(topic, begins) left join lateral (
+       select m.confirm_by, m.partition is null or m."offset" is null as unplaced from only outbox.message m
        where m.topic = t.topic and m.state = 'published' and m.confirm_by is not null and m.position > 0
-         and m.confirm_by <= outbox.clock()
-       order by m.confirm_by limit 1) m`,
-    [[...topics]],
+         and m.confirm_by >= coalesce(t.begins, '-infinity') and m.confirm_by <= outbox.clock()
+       order by m.confirm_by limit 1) m on true`,
+    [[...edges.keys()], from],
   );
+  const endedAt = performance.now();
+  const begun = new Map([...edges.keys()].map((topic, index) => [topic, from[index] ?? null]));
+  for (const { topic, next } of rows)
+    edges.get(topic)?.walked(begun.get(topic) ?? null, next, startedAt, endedAt);
+  return rows.flatMap(({ topic, unplaced, since }) => (since === null ? [] : [{ topic, unplaced, since }]));
 }
 
 /** A time before which the broker has shown, in its ends, every message that is noted as published by then. */
@@ -45,19 +62,21 @@ export async function shownBefore(sql: Sql): Promise<string> {
  * Locks overdue messages of a topic for the rest of the transaction, the longest overdue first. Rows that another relay or a
  * receipt has locked are skipped.
  *
+ * @param since as in {@link OverdueTopic}: none is overdue for longer
  * @param before for {@link OverdueMessage.before}; `undefined`: no message counts as earlier
  */
 export async function lockOverdue(
   sql: Sql,
-  topic: string,
+  { topic, since }: Pick<OverdueTopic, 'topic' | 'since'>,
   before: string | undefined,
   limit: number,
 ): Promise<readonly OverdueMessage[]> {
   return sql.query<OverdueMessage>(
     `select id, partition, "offset", sends, coalesce(published_at <= $3::timestamptz, false) as before from only outbox.message
-     where topic = $1 and state = 'published' and confirm_by is not null and position > 0 and confirm_by <= outbox.clock()
+     where topic = $1 and state = 'published' and confirm_by is not null and position > 0
+       and confirm_by >= $4::timestamptz and confirm_by <= outbox.clock()
      order by confirm_by, position limit $2 for update skip locked`,
-    [topic, limit, before ?? null],
+    [topic, limit, before ?? null, since],
   );
 }
 

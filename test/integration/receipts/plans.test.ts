@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
+import { DueEdge } from '../../../src/store/lane/due-edge.ts';
 import { confirmMessages, prolongParked } from '../../../src/store/message/confirm.ts';
 import {
   giveUp,
@@ -26,6 +27,8 @@ const unconfirmedRows = 40_000;
 const fewPages = 60;
 /** Of one for 500 rows that are found by their ids, each with an update and its indexes. */
 const pagesOfABatch = 500 * 60;
+
+const edges = new Map(['orders', 'payments'].map((topic) => [topic, new DueEdge()]));
 
 let fixture: LaneFixture;
 let ids: readonly string[];
@@ -77,8 +80,11 @@ async function plan(work: (sql: Sql) => Promise<unknown>): Promise<readonly Plan
 }
 
 test.each([
-  ['the question for overdue topics', (sql: Sql) => overdueTopics(sql, ['orders', 'payments'])],
-  ['the search for overdue messages', (sql: Sql) => lockOverdue(sql, 'orders', undefined, 500)],
+  ['the question for overdue topics', (sql: Sql) => overdueTopics(sql, edges)],
+  [
+    'the search for overdue messages',
+    (sql: Sql) => lockOverdue(sql, { topic: 'orders', since: '-infinity' }, undefined, 500),
+  ],
 ])('%s reads almost nothing while many messages wait for receipts that are not overdue', async (_, work) => {
   const nodes = await plan(work);
 

@@ -214,4 +214,13 @@ export const maintenanceMutations: readonly Mutation[] = [
     test: 'test/integration/relay/due-edge.test.ts',
     title: 'behind an old snapshot looks and sweeps read due messages, not released ones',
   },
+  {
+    name: 'overdue-walks-what-was-confirmed',
+    promise: 'Backlogs and history slow nothing down',
+    file: 'src/store/message/confirm-overdue.ts',
+    find: `and m.confirm_by >= coalesce(t.begins, '-infinity') and m.confirm_by`,
+    replace: 'and m.confirm_by',
+    test: 'test/integration/receipts/old-snapshot.test.ts',
+    title: 'behind an old snapshot a check for overdue messages',
+  },
 ];

@@ -8,7 +8,9 @@ import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
 beforeEach(fakeTime);
 afterEach(realTime);
 
-const topics = 'from unnest($1::text[]) t(topic)';
+const topics = 'from unnest($1::text[], $2::timestamptz[]) t(topic, begins)';
+const since = '2026-01-01 10:00:00+00';
+const next = '2026-01-01 09:59:59+00';
 const lock = 'select id, partition, "offset", sends';
 const postpone = 'm.id = any($1::uuid[]) and t.name = m.topic';
 const resend = 'as count from resent';
@@ -33,7 +35,10 @@ function stage(overrides: Partial<ConfirmingTopic> = {}) {
     asked: [] as (readonly unknown[])[],
   };
   const database = new ScriptedDatabase()
-    .on(topics, [{ topic: 'orders', unplaced: false }])
+    .on(topics, [
+      { topic: 'orders', unplaced: false, since, next },
+      { topic: 'bills', unplaced: null, since: null, next },
+    ])
     .on(lock, [])
     .on(postpone, [])
     .on(resend, ([ids]) => [{ count: (ids as string[]).length }])
@@ -69,10 +74,15 @@ test('each overdue message has its verdict, all of a batch in one transaction', 
   ]);
   await byNow(overdue.check());
   expect(script.asked).toEqual([['bills', 'orders-address', false]]);
-  expect(database.valuesOf(topics)).toEqual([[['orders', 'bills']]]);
+  expect(database.valuesOf(topics)).toEqual([
+    [
+      ['orders', 'bills'],
+      [null, null],
+    ],
+  ]);
   expect(database.asked.slice(1)).toEqual(
     [
-      [lock, ['orders', 500, null]],
+      [lock, ['orders', 500, null, since]],
       [hold, ['orders', ['last']]],
       [postpone, [['early']]],
       [resend, [['again', 'also'], ['last']]],
@@ -99,7 +109,7 @@ test('each overdue message has its verdict, all of a batch in one transaction', 
 
 test('messages without a place are judged by time, and those that wait are not asked for again in the round', async () => {
   const { overdue, database, script } = stage();
-  database.on(topics, [{ topic: 'orders', unplaced: true }]);
+  database.on(topics, [{ topic: 'orders', unplaced: true, since, next }]);
   script.passed = async () => ({ ...passed, before: '2026-01-01', soon: true });
   const unplaced = (id: string) => ({ ...message(id, '9'), partition: null, offset: null });
   database.on(lock, [
@@ -110,10 +120,25 @@ test('messages without a place are judged by time, and those that wait are not a
   expect(script.asked).toEqual([['bills', 'orders-address', true]]);
   expect(database.asked.slice(1)).toEqual(
     [
-      [lock, ['orders', 500, '2026-01-01']],
+      [lock, ['orders', 500, '2026-01-01', since]],
       [resend, [['again'], []]],
     ].map(([part, values]) => ({ part, values, inTransaction: true })),
   );
+});
+
+test('a check begins where no earlier message was overdue, and one in ten seconds at the start', async () => {
+  const { overdue, database } = stage();
+  const begins = () => database.valuesOf(topics).map(([, from]) => from);
+  await byNow(overdue.check());
+  await pass(9_999);
+  await byNow(overdue.check());
+  await pass(1);
+  await byNow(overdue.check());
+  expect(begins()).toEqual([
+    [null, null],
+    [next, next],
+    [null, null],
+  ]);
 });
 
 test('keys of a topic that hides them are not reported', async () => {
@@ -155,7 +180,7 @@ test('no row is locked before all receipts are read, or if the broker cannot be 
   const error = new Error('no broker');
   away.database.on(
     topics,
-    ['orders', 'unknown', 'bills'].map((topic) => ({ topic, unplaced: false })),
+    ['orders', 'unknown', 'bills'].map((topic) => ({ topic, unplaced: false, since, next })),
   );
   let n = 0;
   away.script.passed = () =>

@@ -177,7 +177,7 @@ test('a stop waits until a stand-in has settled the batch that it has in hand', 
 });
 
 test('a stop waits for the work on receipts', async () => {
-  const overdue = 'from unnest($1::text[]) t(topic)';
+  const overdue = 'from unnest($1::text[], $2::timestamptz[]) t(topic, begins)';
   const confirm = { group: 'g', maxSends: 1, receiptTimeoutMs: [1] };
   const offsets = { passed: async () => undefined };
   const topic = { name: 'orders', address: 'a', transport: 'kafka', visible: true, confirm, offsets };
@@ -188,7 +188,7 @@ test('a stop waits for the work on receipts', async () => {
   });
   relay.start();
   await pass(0);
-  expect(database.valuesOf(overdue)).toEqual([[['orders']]]);
+  expect(database.valuesOf(overdue)).toEqual([[['orders'], [null]]]);
   const stopped = soFar(relay.stop());
   await pass(99);
   expect(stopped.state).toBe('open');

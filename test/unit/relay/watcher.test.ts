@@ -94,7 +94,7 @@ test('everything is checked once a second, and orphans at every look', async () 
   expect(times(lanes) - wanted()).toBe(5);
   await pass(10);
   expect(checks()).toEqual([2, 2, 2, 2]);
-  expect(database.valuesOf(overdueTopics)[0]).toEqual([['orders']]);
+  expect(database.valuesOf(overdueTopics)[0]).toEqual([['orders'], [null]]);
 });
 
 test('a lane with news that is not drained here is requested at once, and again after a quarter of a second', async () => {
