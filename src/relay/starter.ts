@@ -182,8 +182,11 @@ export class Starter {
     if (workflows === undefined) return;
     // These are locked, perhaps for long: the others go on.
     const left: string[] = [];
+    // While an old snapshot keeps those that have one, a search reads them: each page from where the one before has ended.
+    let from: string | null = null;
     while (!signal.aborted) {
-      const messages = await untoldMessages(this.#database, messagesPerRound, left);
+      const messages = await untoldMessages(this.#database, messagesPerRound, left, from);
+      from = messages.at(-1)?.dueAt ?? from;
       const { told, failures } = await this.#tell(workflows, messages, signal);
       if (told.length > 0) {
         const marked = new Set(await markTold(this.#database, told));

@@ -2672,11 +2672,11 @@ end
 $$;
 
 -- Waiting and retrying messages within their topic's horizon whose workflow was not given their due time: the first `p_limit`
--- by due time, without `p_without`. `replace`: the workflow sleeps until a later time.
+-- by due time, without `p_without`, and none that is due before `p_from`. `replace`: the workflow sleeps until a later time.
 --
 -- Why a walk from topic to topic: the messages beyond one horizon may be millions, and lie within that of another topic. Why
 -- the array of one topic: with it only the index by topic has the order, and that of all due times would need a sort.
-create function outbox.untold_messages(p_limit integer, p_without uuid[])
+create function outbox.untold_messages(p_limit integer, p_without uuid[], p_from timestamptz)
 returns table (
   id uuid, workflow_id text, topic text, key text, ref text, due_at timestamptz, due_in_ms float8, replace boolean, visible boolean
 ) language plpgsql stable
@@ -2692,10 +2692,12 @@ begin
   return query
   with recursive waits(topic) as (
     (select topic from only outbox.message
-     where state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at order by topic limit 1)
+     where state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at and due_at >= coalesce(p_from, '-infinity')
+     order by topic limit 1)
     union all
     select (select m.topic from only outbox.message m
       where m.topic > w.topic and state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at
+        and due_at >= coalesce(p_from, '-infinity')
       order by m.topic limit 1)
     from waits w where w.topic is not null
   )
@@ -2706,6 +2708,7 @@ begin
   cross join lateral (
     select * from only outbox.message u
     where u.topic = any(array[w.topic]) and state in ('waiting', 'retrying') and workflow_due_at is distinct from u.due_at
+      and u.due_at >= coalesce(p_from, '-infinity')
       and u.due_at < outbox.clock() + coalesce(t.horizon, interval '24 hours') and u.id <> all(p_without)
     order by u.topic, u.due_at limit p_limit
   ) m

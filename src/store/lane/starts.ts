@@ -99,16 +99,19 @@ export interface MessageStart {
 /**
  * Waiting and retrying messages within their topic's horizon whose workflow was not given their due time, the first ones by due
  * time. Each topic is read as far as its own horizon, also one that no relay has announced yet.
+ *
+ * @param from ISO time: those that are due earlier were read before. An old snapshot keeps them, and each page would read them again
  */
 export async function untoldMessages(
   sql: Sql,
   limit: number,
   without: readonly string[] = [],
+  from: string | null = null,
 ): Promise<readonly MessageStart[]> {
   return sql.query<MessageStart>(
     `select id, workflow_id as "workflowId", topic, key, ref, due_at::text as "dueAt", due_in_ms as "dueInMs", replace, visible
-     from outbox.untold_messages($1, $2)`,
-    [limit, [...without]],
+     from outbox.untold_messages($1, $2, $3)`,
+    [limit, [...without], from],
   );
 }
 

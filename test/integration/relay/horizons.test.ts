@@ -48,7 +48,7 @@ async function storeWaiting(topics: readonly string[], count: number, after: str
   );
 }
 
-const plan = () => functionPlanNodes(fixture.database, 'untold_messages', ['200', '{}']);
+const plan = () => functionPlanNodes(fixture.database, 'untold_messages', ['200', '{}', null]);
 
 const untold = async (limit = 100, without: readonly string[] = []) =>
   (await untoldMessages(fixture.database, limit, without)).map(({ id }) => id);

@@ -223,8 +223,8 @@ export const laneMutations: readonly Mutation[] = [
     name: 'locked-messages-hide-the-others',
     promise: standsStill,
     file: 'src/relay/starter.ts',
-    find: 'untoldMessages(this.#database, messagesPerRound, left)',
-    replace: 'untoldMessages(this.#database, messagesPerRound)',
+    find: 'untoldMessages(this.#database, messagesPerRound, left, from)',
+    replace: 'untoldMessages(this.#database, messagesPerRound, [], from)',
     test: 'test/integration/relay/outside-locks.test.ts',
     title:
       'workflows of waiting messages are started although a business transaction has locked more of them than are read at once',
@@ -283,5 +283,14 @@ export const laneMutations: readonly Mutation[] = [
     replace: `exists (select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready')`,
     test: 'test/integration/relay/old-snapshots.test.ts',
     title: 'a quiet lane costs a claim as little behind',
+  },
+  {
+    name: 'pages-of-starts-from-the-start',
+    promise: 'Backlogs and history slow nothing down',
+    file: 'src/relay/starter.ts',
+    find: '      from = messages.at(-1)?.dueAt ?? from;\n',
+    replace: '',
+    test: 'test/unit/relay/starter.test.ts',
+    title: 'messages are started page by page',
   },
 ];

@@ -131,9 +131,9 @@ test('messages are started page by page until a page is not full, and only start
   await byNow(starter.startMessages());
   expect(started).toHaveLength(403);
   expect(database.valuesOf(untold)).toEqual([
-    [200, []],
-    [200, []],
-    [200, []],
+    [200, [], null],
+    [200, [], 'due-199'],
+    [200, [], 'due-399'],
   ]);
   expect(
     database.valuesOf(mark).map(([ids, due]) => [(ids as string[]).length, (due as string[])[0]]),
@@ -151,7 +151,7 @@ test('locked messages are left out of the pages that follow', async () => {
   database.on(untold, () => pages.shift() ?? []);
   database.on(mark, ([ids]) => (ids as string[]).filter((id) => id !== 'id-7').map((id) => ({ id })));
   await byNow(starter.startMessages());
-  expect(database.valuesOf(untold)[1]).toEqual([200, ['id-7']]);
+  expect(database.valuesOf(untold)[1]).toEqual([200, ['id-7'], 'due-199']);
 });
 
 test('twenty messages are started at a time', async () => {
