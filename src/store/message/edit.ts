@@ -59,8 +59,8 @@ export async function readEditable(sql: Sql, id: string): Promise<EditableMessag
 }
 
 /**
- * Replaces a failed message by a copy with a new id that takes its place: same topic, lane, position, key and ref. Of
- * concurrent edits exactly one wins. An audit entry is written in every case except refused content.
+ * Replaces a failed message by a copy with a new id that takes its place: same topic, lane, position, key and ref; no ref if a later message
+ * has it, which it means. Of concurrent edits exactly one wins. An audit entry is written in every case except refused content.
  */
 export async function editMessage(
   database: Database,
@@ -124,7 +124,9 @@ async function supersede(
        update only outbox.message m set state = 'superseded', updated_at = outbox.clock() from original o where m.id = o.id
      ), copy as (
        insert into outbox.message (id, topic, lane, position, key, ref, payload, content_type, headers, state, workflow_id, supersedes, expires_at)
-       select outbox.uuid_v7(), o.topic, o.lane, o.position, o.key, o.ref, coalesce($3::text, o.payload), o.content_type,
+       select outbox.uuid_v7(), o.topic, o.lane, o.position, o.key,
+         case when not exists (select from only outbox.message n where n.topic = o.topic and n.ref = o.ref and n.id <> o.id
+           and (n.created_at, n.position) > (o.created_at, o.position)) then o.ref end, coalesce($3::text, o.payload), o.content_type,
          nullif((case when $4::boolean then $5::text::jsonb else o.headers end) - 'outbox-id', '{}'), 'ready', outbox.lane_workflow_id(o.topic, o.lane), o.id, o.expires_at
        from original o
        returning *

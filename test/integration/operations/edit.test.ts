@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Edit, editMessage } from '../../../src/store/message/edit.ts';
+import { cancelMessage } from '../../../src/store/message/write.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import {
   ada,
@@ -9,6 +10,7 @@ import {
   type Operator,
   operatorAt,
 } from '../../support/fixtures/operator.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
@@ -55,6 +57,34 @@ test('an edit sends a corrected copy in place of the failed message', async () =
     message: { state: 'superseded', supersededBy: edited.id },
     why: { code: 'superseded' },
   });
+});
+
+test('a ref means the later message that has it, not the copy of an earlier one', async () => {
+  const { broker, database, topic } = fixture;
+  broker.judge = (message) => (labelOf(message) === 'old' ? 'permanent' : 'reject');
+  for (const label of ['old', 'later']) {
+    await fixture.send(label, { ref: 'r' });
+    await fixture.drain();
+  }
+  expect(await fixture.states('old', 'later')).toEqual(['failed', 'retrying']);
+  broker.judge = () => 'store';
+  const first = await operator.edit(fixture.idOf('old'), { ...ada, payload: 'corrected' });
+  await fixture.drain();
+
+  expect(broker.labels).toEqual(['corrected']);
+  expect((await operator.show(first.id))?.message?.ref).toBeNull();
+  expect(await cancelMessage(database, topic, { ref: 'r' })).toBe('canceled');
+  expect(await fixture.states('later')).toEqual(['canceled']);
+});
+
+test('the copy of the latest message of a ref has it', async () => {
+  fixture.broker.judge = () => 'permanent';
+  for (const label of ['old', 'latest']) {
+    await fixture.send(label, { ref: 'r' });
+    await fixture.drain();
+  }
+  const copy = await operator.edit(fixture.idOf('latest'), { ...ada, payload: 'corrected' });
+  expect((await operator.show(copy.id))?.message?.ref).toBe('r');
 });
 
 test('the audit of an edit says what was changed, by nothing that is made of a payload', async () => {

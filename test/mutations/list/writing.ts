@@ -176,4 +176,13 @@ export const writingMutations: readonly Mutation[] = [
     test: 'test/invariants/audit.test.ts',
     title: 'I14 refusals of single messages are recorded as well',
   },
+  {
+    name: 'copy-takes-the-ref-of-a-later-message',
+    promise: 'An edit happens once (I10)',
+    file: 'src/store/message/edit.ts',
+    find: 'case when not exists (select',
+    replace: 'case when true or not exists (select',
+    test: 'test/integration/operations/edit.test.ts',
+    title: 'a ref means the later message that has it',
+  },
 ];
