@@ -11,6 +11,23 @@ export function chosenId(installation: string, id: string): string {
   return `/outbox/${installation}|${id}`;
 }
 
+/**
+ * What a receiver without an inbox knows a message by, or one that must not believe its other headers: the same as an inbox.
+ *
+ * @param message as it is sent, with CloudEvents
+ */
+export function identityOf({
+  headers,
+  id,
+}: {
+  readonly id: string;
+  readonly headers: Readonly<Record<string, string>>;
+}): string {
+  const installation =
+    headers[chosenIdHeader] === undefined ? undefined : installationOf(headers['ce_source']);
+  return installation === undefined ? id : chosenId(installation, id);
+}
+
 /** The id of the message in its outbox: {@link chosenId} without the installation. */
 export function ownId(inboxId: string): string {
   const at = inboxId.lastIndexOf('|');

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { type ReceivedRequest, type ReceiveOptions, receiveNode } from '../../../src/http.ts';
+import { eventId } from '../../../src/inbox/reading/message-id.ts';
 import { http } from '../../../src/transports.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { outgoing, publishTo } from '../../support/fixtures/outgoing.ts';
@@ -164,4 +165,25 @@ test.each([
   expect([response.status, await response.text()]).toEqual([500, 'The request cannot be received.']);
   await until(() => failures.length === 1);
   expect(failures).toMatchObject([{ code }]);
+});
+
+test('messages of two installations whose senders chose the same id are both applied, each once, and as by consumers', async () => {
+  const transport = http({ secret, allow: ['127.0.0.1'] });
+  onTestFinished(() => transport.close());
+  const address = await nodeServer();
+  const { id } = outgoing(null);
+  const of = (installation: string) => ({
+    ...outgoing(null),
+    id,
+    payload: '{}',
+    headers: { ce_id: id, ce_source: `/outbox/${installation}`, 'outbox-id': 'chosen' },
+  });
+  const installations = ['0190a5c8-7d6e-7bbb-8a4f-2f6b6a1c0d11', '6f1f7a5e-7a4e-4c55-9d0c-2f6b3c1d8e90'];
+  for (const installation of [...installations, ...installations])
+    await publishTo(transport, address, [of(installation)]);
+
+  const known = installations.map((installation) => eventId(id, `/outbox/${installation}`, true));
+  const counts: number[] = [];
+  for (const one of known) counts.push(await effects(one));
+  expect(counts).toEqual([1, 1]);
 });

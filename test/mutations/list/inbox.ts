@@ -191,6 +191,15 @@ export const inboxMutations: readonly Mutation[] = [
     title: 'messages of two installations have their effects in one group',
   },
   {
+    name: 'chosen-ids-of-two-outboxes-equal-on-the-way',
+    promise: effectOnce,
+    file: 'src/core/chosen-id.ts',
+    find: 'return installation === undefined ? id : chosenId(installation, id);',
+    replace: 'return id;',
+    test: 'test/integration/http/receive-node.test.ts',
+    title: 'messages of two installations whose senders chose the same id are both applied',
+  },
+  {
     name: 'kept-ids-of-two-sources-equal',
     promise: hostile,
     file: 'src/inbox/handling/arrived.ts',

@@ -74,8 +74,8 @@ export const serviceMutations: readonly Mutation[] = [
     name: 'workflow-signal-without-id',
     promise: startedOnce,
     file: 'src/brokers/workflow/transport/workflow-calls.ts',
-    find: 'requestId: message.id',
-    replace: 'requestId: `${Math.random()}`',
+    find: 'const common = { namespace, identity, requestId };',
+    replace: 'const common = { namespace, identity, requestId: `${requestId}${Math.random()}` };',
     test: 'test/transports/workflow/delivery.test.ts',
     title:
       'signal-with-start starts one workflow, and each signal arrives once, in order, however often it is sent',

@@ -57,6 +57,24 @@ test('signal-with-start starts one workflow, and each signal arrives once, in or
   expect((await signalsOf(client, workflowId)).map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
 });
 
+test('signals of two installations whose senders chose the same id both arrive, each once', async () => {
+  const workflowId = `basket-${randomUUID()}`;
+  const transport = transportTo({ ...start, id: () => workflowId, signal: 'added' });
+  const sent = message();
+  const messages = [randomUUID(), randomUUID()].map((installation) => ({
+    ...sent,
+    headers: { ...sent.headers, ce_source: `/outbox/${installation}`, 'outbox-id': 'chosen' },
+  }));
+
+  for (let n = 0; n < 2; n += 1)
+    for (const one of messages)
+      expect(countKinds(await publishTo(transport, 'baskets', [one]))).toEqual({ acknowledged: 1 });
+
+  expect((await signalsOf(client, workflowId)).map(({ id }) => id)).toEqual(
+    messages.map(({ headers }) => `${headers.ce_source}|${sent.id}`),
+  );
+});
+
 test.each(['retry', 'fail'] as const)(
   'a signal to a workflow that is not running is refused: %s',
   async (missing) => {

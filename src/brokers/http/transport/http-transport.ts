@@ -1,3 +1,4 @@
+import { identityOf } from '../../../core/chosen-id.ts';
 import { OutboxError } from '../../../core/errors.ts';
 import { reasonOf } from '../../../core/reason.ts';
 import type { SecuredServer } from '../../secured-server.ts';
@@ -18,8 +19,8 @@ const sendForMs = 15_000;
 /**
  * Delivers by HTTP: each message is a POST to the URL in its topic's address, signed according to Standard Webhooks.
  *
- * The body is the payload, `webhook-id` is the id of the message, CloudEvents are headers in binary mode (`ce-type`, …), and
- * the key is `ce-partitionkey`. A 2xx response acknowledges the message, 410 fails it permanently, other 4xx and 3xx reject
+ * The body is the payload, `webhook-id` is the id by which inboxes know the message, CloudEvents are headers in binary mode
+ * (`ce-type`, …), and the key is `ce-partitionkey`. A 2xx response acknowledges the message, 410 fails it permanently, other 4xx and 3xx reject
  * it; 5xx, a timeout or a lost connection is ambiguous. An unreachable server, or a 429 or 503 with Retry-After, holds the
  * address. Redirects are not followed.
  *
@@ -131,11 +132,13 @@ export class HttpTransport implements Transport {
 }
 
 function signedRequest(
-  { id, key, headers: own, payload }: OutgoingMessage,
+  message: OutgoingMessage,
   webhooks: Webhooks,
   headers: Readonly<Record<string, string>>,
 ): { readonly headers: Readonly<Record<string, string>>; readonly body: string } {
-  const signed = webhooks.sign(id, payload, new Date());
+  const { key, headers: own, payload } = message;
+  // Receivers drop repeats by it, and it alone is signed of what identifies the message.
+  const signed = webhooks.sign(identityOf(message), payload, new Date());
   return { headers: { ...toHttpHeaders({ key, headers: own }), ...headers, ...signed }, body: payload };
 }
 

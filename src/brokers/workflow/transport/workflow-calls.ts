@@ -1,4 +1,5 @@
 import { Client } from '@temporalio/client';
+import { identityOf } from '../../../core/chosen-id.ts';
 import { connectTemporal } from '../client/connection.ts';
 import { quietRuntime } from '../client/runtime.ts';
 import { Encoder } from './encoder.ts';
@@ -53,8 +54,9 @@ export async function connectCalls(settings: WorkflowSettings, callWithinMs: num
 
   return {
     async deliver(workflowId, message) {
-      const input = await encoder.arguments(message);
-      const common = { namespace, identity, requestId: message.id };
+      const requestId = identityOf(message);
+      const input = await encoder.arguments({ ...message, id: requestId });
+      const common = { namespace, identity, requestId };
       if (start === undefined) {
         const request = { ...common, workflowExecution: { workflowId }, signalName: signal ?? '', input };
         await within(() => service.signalWorkflowExecution(request));

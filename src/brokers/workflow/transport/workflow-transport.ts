@@ -24,8 +24,8 @@ const callWithinMs = 5_000;
  *
  * With `type` and `taskQueue`, it starts the workflow with the given id; if one was started before, even if it has ended,
  * the message counts as delivered. With `signal` alone, it signals the workflow with that id. With all three, it signals the
- * workflow, and starts it if it was never started. The arguments are the id of the message, its payload, and
- * `{ key, headers }`, in this order. The address of a topic is not used.
+ * workflow, and starts it if it was never started. The arguments are the id by which inboxes know the
+ * message, its payload, and `{ key, headers }`, in this order. The address of a topic is not used.
  *
  * A signal without an answer is sent again. Temporal drops the repeat as long as the same run continues; after
  * continue-as-new, the workflow must drop it by the id.
