@@ -15,6 +15,15 @@ export const apiEdgeMutations: readonly Mutation[] = [
       'the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist',
   },
   {
+    name: 'hold-quotes-a-body',
+    promise: rights,
+    file: 'src/brokers/http/transport/answer-class.ts',
+    find: 'const reason = `${server} answered ${status} (',
+    replace: 'const reason = `${answerReason(answer, server, hidden)} (',
+    test: 'test/unit/brokers/http/answers.test.ts',
+    title: 'a hold repeats nothing of the body',
+  },
+  {
     name: 'look-locks-its-key',
     promise: rights,
     file: 'src/store/inbox/show.ts',

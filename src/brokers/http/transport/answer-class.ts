@@ -47,18 +47,18 @@ export function classifyAnswer(
   { server, hidden, permanentStatuses }: ClassifyRules,
 ): Classified {
   const { status } = answer;
-  const error = answerReason(answer, server, hidden);
   const pausing = pausingStatuses[status];
   const pauseMs = pausing === undefined ? undefined : pauseOf(answer.retryAfter);
   if (pausing !== undefined && pauseMs !== undefined) {
-    const reason = `${error} (nothing is sent for ${Math.ceil(pauseMs / 1_000)} s, as it asks)`;
+    // Of the address, and told to readers without the right to payloads, which a body may quote.
+    const reason = `${server} answered ${status} (nothing is sent for ${Math.ceil(pauseMs / 1_000)} s, as it asks)`;
     return { outcome: { kind: 'hold', hold: { scope: 'topic', reason }, onWire: pausing.onWire }, pauseMs };
   }
   const kind = permanentStatuses.has(status)
     ? 'permanent'
     : (classesByStatus[status] ?? classesByDigit[Math.floor(status / 100)] ?? 'ambiguous');
   if (kind === 'acknowledged') return { outcome: { kind, partition: null, offset: null } };
-  return { outcome: { kind, error } };
+  return { outcome: { kind, error: answerReason(answer, server, hidden) } };
 }
 
 /** Parameters of {@link classifyAnswer}. */

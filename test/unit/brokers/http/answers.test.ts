@@ -58,6 +58,15 @@ test.each([
   });
 });
 
+test('a hold repeats nothing of the body, which may quote a payload: readers without the right to it see holds', () => {
+  for (const status of [429, 503]) {
+    const said = answer(status, { retryAfter: '7', excerpt: 'cannot charge CARD-4711' });
+    expect(classifyAnswer(said, rules)).toMatchObject({
+      outcome: { hold: { reason: `hooks.test answered ${status} (nothing is sent for 7 s, as it asks)` } },
+    });
+  }
+});
+
 test('Retry-After may be a date, even a past one; any other text is ignored', () => {
   const inAMinute = new Date(Date.now() + 60_000).toUTCString();
   const { pauseMs = 0 } = classifyAnswer(answer(429, { retryAfter: inAMinute }), rules);
