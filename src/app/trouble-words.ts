@@ -99,7 +99,7 @@ function ofConsumer(event: Exclude<ConsumerTrouble, { readonly type: RelayTroubl
     case 'deliveries-limited':
       return `the broker gives up messages of ${event.address} after some deliveries`;
     case 'disconnected':
-      return 'receives nothing, and connects again';
+      return `receives nothing from ${event.server}, and connects again`;
     case 'messages-lost':
       return `the broker has deleted messages of ${placeOf(event)} that were not read`;
     case 'parked':

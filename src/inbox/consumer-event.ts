@@ -56,8 +56,13 @@ export type ConsumerEvent =
     }
   /** The consumer now owns these partitions, and no others. */
   | { readonly type: 'assigned'; readonly partitions: readonly Partition[] }
-  /** The source that the error names delivers nothing; it is tried again. */
-  | { readonly type: 'disconnected'; readonly error: unknown; readonly retryInMs: number }
+  /** The source delivers nothing; it is tried again. `server` is its name, such as `kafka`. Reported with each try. */
+  | {
+      readonly type: 'disconnected';
+      readonly server: string;
+      readonly error: unknown;
+      readonly retryInMs: number;
+    }
   /** After `disconnected`: the source delivers again. `server` is its name, such as `kafka`. Reported once. */
   | { readonly type: 'connection-resumed'; readonly server: string; readonly since: Date }
   /** Partitions that nobody reads, and messages that the broker deleted before they were read. */

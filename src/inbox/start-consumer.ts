@@ -286,7 +286,7 @@ function subscribe<Tx extends Transaction>(
       presence.owns(name, []);
       health.failed(name, error, { away: true });
       awaySince ??= new Date();
-      report({ type: 'disconnected', error, retryInMs });
+      report({ type: 'disconnected', server: name, error, retryInMs });
     },
     incomplete: (error) => {
       if (error === undefined) health.mended(`topics of ${name}`);

@@ -162,18 +162,18 @@ export const watchingMutations: readonly Mutation[] = [
   {
     name: 'holds-of-lanes-as-repeats',
     promise: oneSchema,
-    file: 'src/app/trouble-lines.ts',
-    find: "changesOfLanes.has(facts['event']) ? [facts['lane']] : []",
+    file: 'src/app/trouble-repeats.ts',
+    find: "changesOfLanes.has(event) ? [facts['lane']] : []",
     replace: '[]',
-    test: 'test/unit/app/trouble-lines.test.ts',
+    test: 'test/unit/app/trouble-repeats.test.ts',
   },
   {
     name: 'names-compared-without-digits',
     promise: oneSchema,
-    file: 'src/app/trouble-lines.ts',
+    file: 'src/app/trouble-repeats.ts',
     find: 'JSON.stringify(named) + JSON.stringify(others).replaceAll(passingParts',
     replace: '(JSON.stringify(named) + JSON.stringify(others)).replaceAll(passingParts',
-    test: 'test/unit/app/trouble-lines.test.ts',
+    test: 'test/unit/app/trouble-repeats.test.ts',
   },
   {
     name: 'line-of-a-try-without-its-place',
@@ -187,10 +187,10 @@ export const watchingMutations: readonly Mutation[] = [
   {
     name: 'alerts-of-one-reading-cut-at-twenty',
     promise: oneSchema,
-    file: 'src/app/trouble-lines.ts',
+    file: 'src/app/trouble-repeats.ts',
     find: 'period.kinds === maxKindsOfOne && !changes.has(event)',
     replace: 'period.kinds === maxKindsOfOne',
-    test: 'test/unit/app/trouble-lines.test.ts',
+    test: 'test/unit/app/trouble-repeats.test.ts',
   },
   {
     name: 'relay-logs-troubles-to-standard-error',

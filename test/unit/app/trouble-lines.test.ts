@@ -4,18 +4,9 @@ import { expect, test, vi } from 'vitest';
 import { consumerTroubleLines, relayTroubleLines } from '../../../src/app/trouble-lines.ts';
 import type { Logger } from '../../../src/config/logger.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
+import { listening } from './listening.ts';
 
 const place = { topic: 'orders', address: 'orders', partition: 0 };
-
-/** A logger, and what it was told. */
-function listening() {
-  const told: (readonly [string, object, string])[] = [];
-  const logger: Logger = {
-    warn: (facts, message) => void told.push(['warn', facts, message]),
-    error: (facts, message) => void told.push(['error', facts, message]),
-  };
-  return { told, logger };
-}
 
 test('a logger gets each problem of a consumer with its facts, and nothing that succeeds', () => {
   const { told, logger } = listening();
@@ -24,6 +15,7 @@ test('a logger gets each problem of a consumer with its facts, and nothing that 
   report?.({ type: 'assigned', partitions: [] });
   report?.({
     type: 'disconnected',
+    server: 'kafka',
     error: new Error('no broker\n    at connect (a.js:1:1)'),
     retryInMs: 200,
   });
@@ -31,9 +23,13 @@ test('a logger gets each problem of a consumer with its facts, and nothing that 
   report?.({ type: 'failed', id: 'm-3', reason: 'tries', error: undefined });
 
   const from = { component: 'temporal-outbox consumer', group: 'billing' };
-  const message = 'receives nothing, and connects again: Error: no broker';
+  const message = 'receives nothing from kafka, and connects again: Error: no broker';
   expect(told).toEqual([
-    ['warn', { ...from, event: 'disconnected', retryInMs: 200, error: 'Error: no broker' }, message],
+    [
+      'warn',
+      { ...from, event: 'disconnected', server: 'kafka', retryInMs: 200, error: 'Error: no broker' },
+      message,
+    ],
     [
       'warn',
       { ...from, event: 'parked', id: 'm-2', key: null, offset: '2', ...place, error: 'the bank is closed' },
@@ -66,7 +62,7 @@ test('an error of a handler is logged with the place where it was thrown, withou
   error.stack = `${error.stack}\n    at run (/app/node_modules/prisma/run.js:1:1)\n    at node:internal/process:1:1`;
   report?.({ type: 'attempt-failed', attempt: 1, offset: '1', error, ...place });
   report?.({ type: 'failed', id: 'm-1', reason: 'tries', error: 'no error at all' });
-  report?.({ type: 'disconnected', error, retryInMs: 200 });
+  report?.({ type: 'disconnected', server: 'kafka', error, retryInMs: 200 });
 
   const stacks = told.map(([, facts]) => ('stack' in facts ? (facts.stack as readonly string[]) : undefined));
   expect(stacks.map((stack) => stack?.[0])).toEqual([
@@ -93,75 +89,6 @@ test('an error of this library is logged with its code and the next step, and at
     { server: 'Temporal', address: 'here:1', code: away.code, next: away.next },
     { during: 'installation', code: twice.code, next: twice.next },
   ]);
-});
-
-test('the same problem is logged once in five seconds, wherever and for whichever message it occurs', () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  try {
-    const { told, logger } = listening();
-    const relay = relayTroubleLines(logger);
-    const consumer = consumerTroubleLines('billing', logger);
-    for (let n = 0; n < 100; n += 1) {
-      relay({ type: 'error', during: 'look', error: new Error(`port ${n}`) });
-      const id = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
-      consumer?.({ type: 'parked', id, key: null, offset: String(n), error: 'closed', ...place });
-    }
-    relay({ type: 'error', during: 'sweep', error: new Error('port 1') });
-    const counted = { acknowledged: 1, exceptions: 0, transport: 'kafka', publishMs: 1 };
-    relay({ type: 'batch-settled', topic: 'orders', lane: 0, ...counted, delaysMs: [], latenessMs: [] });
-    vi.advanceTimersByTime(5_001);
-    relay({ type: 'error', during: 'look', error: new Error('port 1') });
-
-    expect(told.map(([, , message]) => message)).toEqual([
-      'look failed: Error: port 0',
-      'message 00000000-0000-4000-8000-000000000000 of orders is parked: closed',
-      'sweep failed: Error: port 1',
-      'look failed: Error: port 1',
-    ]);
-    expect(told.at(-1)?.[1]).toMatchObject({ more: 99 });
-  } finally {
-    vi.useRealTimers();
-  }
-});
-
-test('a hold of each lane is a line of its own, however soon after each other', () => {
-  const { told, logger } = listening();
-  const report = relayTroubleLines(logger);
-  const hold = { scope: 'transport', reason: 'it is away' } as const;
-  for (const lane of [0, 1, 1]) report({ type: 'hold-began', continued: false, topic: 'orders', lane, hold });
-
-  expect(told.map(([, , message]) => message)).toEqual([
-    'lane orders/0 waits: it is away',
-    'lane orders/1 waits: it is away',
-  ]);
-});
-
-test('what a line is about is never a repeat of another thing whose name differs in digits, however many there are', () => {
-  const { told, logger } = listening();
-  const report = relayTroubleLines(logger);
-  const many = Array.from({ length: 25 }, (_, n) => `orders-v${n}`);
-  const since = new Date();
-  const error = new Error('port 1');
-  for (let reading = 0; reading < 2; reading += 1)
-    for (const topic of many) {
-      report({ type: 'alert-began', rule: 'failed', subject: `topic ${topic}`, text: `${reading} failed` });
-      report({ type: 'group-stalled', topic, group: 'billing', since, waiting: reading, partitions: [] });
-      report({ type: 'group-stalled', topic: 'all', group: topic, since, waiting: 1, partitions: [] });
-      report({ type: 'topic-waiting', topic, waitingFor: 'transactions', who: [`pid ${reading}`] });
-      report({ type: 'waiting-for-server', server: 'PostgreSQL', address: `${topic}:5432`, error });
-    }
-
-  const lines = new Map<string, number>();
-  for (const [, facts] of told) {
-    const event = 'event' in facts ? String(facts.event) : '';
-    lines.set(event, (lines.get(event) ?? 0) + 1);
-  }
-  expect(Object.fromEntries(lines)).toEqual({
-    'alert-began': 25,
-    'group-stalled': 50,
-    'topic-waiting': 25,
-    'waiting-for-server': 25,
-  });
 });
 
 test('a pool that is too small is logged with the setting to write', () => {
@@ -250,12 +177,15 @@ test('what a consumer logs as failing it also logs as going on again, with the t
   const { told, logger } = listening();
   const report = consumerTroubleLines('billing', logger);
   const since = new Date('2026-11-28T13:05:18Z');
+  const error = new Error('refused');
+  report?.({ type: 'disconnected', server: 'kafka', error, retryInMs: 200 });
+  report?.({ type: 'workflows-failing', error });
   report?.({ type: 'connection-resumed', server: 'kafka', since });
   report?.({ type: 'workflows-resumed', since });
   report?.({ type: 'partition-resumed', address: 'orders', partition: 0, offset: '7' });
   report?.({ type: 'address-resumed', address: 'orders', since });
 
-  expect(told.map(([, , message]) => message)).toEqual([
+  expect(told.slice(2).map(([, , message]) => message)).toEqual([
     'receives from kafka again, which was away since 2026-11-28T13:05:18.000Z',
     'Temporal runs workflows again, which it did not since 2026-11-28T13:05:18.000Z',
     'orders/0 goes on after offset 7',

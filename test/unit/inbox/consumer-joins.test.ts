@@ -47,7 +47,7 @@ test('it has joined while it is a member at every source, and a lost connection 
   expect(told()).toEqual([]);
   memory?.disconnected(error, 500);
   expect(running.health()).toMatchObject({ joined: false, failing: [{ what: 'memory', error }] });
-  expect(events.at(-1)).toEqual({ type: 'disconnected', error, retryInMs: 500 });
+  expect(events.at(-1)).toEqual({ type: 'disconnected', server: 'memory', error, retryInMs: 500 });
   memory?.disconnected(error, 900);
   other?.assigned([]);
   expect(told()).toEqual([]);
