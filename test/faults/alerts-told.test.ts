@@ -20,6 +20,7 @@ import {
 import { addressPaused, noConsumer } from '../support/faults/story-group-faults.ts';
 import { type Billing, type StoryRelay, type StoryStage, storyStage } from '../support/faults/story-stage.ts';
 import { poisonForTheBroker, unannounced } from '../support/faults/story-topic-faults.ts';
+import { judged } from '../support/fixtures/judged.ts';
 import { turnNoLeaves } from '../support/fixtures/leaves.ts';
 
 turnNoLeaves();
@@ -53,18 +54,6 @@ test('in a story of faults every alert is told once by two relays when it begins
   expect(fired).toEqual(stage.prometheus.known);
   expect(await stage.prometheus.firing()).toEqual([]);
 });
-
-/** Waits until the figures have been judged so often again, so that what is told twice would have been. */
-async function judged({ database }: StoryStage, rounds: number): Promise<void> {
-  const read = async (): Promise<number> => {
-    const [row] = await database.query<{ judged: number }>(
-      'select judged::float8 as judged from outbox.figures',
-    );
-    return row?.judged ?? 0;
-  };
-  const before = await read();
-  await expect.poll(read).toBeGreaterThanOrEqual(before + rounds);
-}
 
 /** All but the certificate, which relays look at less often. */
 async function faults(stage: StoryStage, relays: readonly StoryRelay[], billing: Billing): Promise<void> {

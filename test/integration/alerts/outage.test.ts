@@ -5,6 +5,7 @@ import type { RelayEvent } from '../../../src/relay/report.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { type HookServer, hookServer } from '../../support/fixtures/alert-receivers.ts';
 import { journalTransport } from '../../support/fixtures/journal.ts';
+import { judged } from '../../support/fixtures/judged.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { ScriptedBroker } from '../../support/kafka/scripted-broker.ts';
@@ -70,18 +71,6 @@ const orders = numbered('orders');
 async function ownerOf({ database }: Stage): Promise<string | null> {
   const [row] = await database.query<{ owner: string | null }>('select owner from outbox.lane');
   return row?.owner ?? null;
-}
-
-/** Waits until the figures have been judged so often again. */
-async function judged({ database }: Stage, rounds: number): Promise<void> {
-  const read = async (): Promise<number> => {
-    const [row] = await database.query<{ judged: number }>(
-      'select judged::float8 as judged from outbox.figures',
-    );
-    return row?.judged ?? 0;
-  };
-  const before = await read();
-  await until(async () => (await read()) >= before + rounds);
 }
 
 /** Relays whose broker is away as long as the test says. */

@@ -8,6 +8,7 @@ import type { RelayEvent } from '../../../src/relay/report.ts';
 import { silenceRule } from '../../../src/store/alerts/silences.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
+import { judged } from '../../support/fixtures/judged.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -64,18 +65,6 @@ async function withFailed(context: TestContext): Promise<LaneFixture> {
 
 const discard = (lanes: LaneFixture) =>
   lanes.database.query(`update outbox.message set state = 'discarded' where state = 'failed'`);
-
-/** Waits until the figures have been judged so often again. */
-async function judged(lanes: LaneFixture, rounds: number): Promise<void> {
-  const read = async (): Promise<number> => {
-    const [row] = await lanes.database.query<{ judged: number }>(
-      'select judged::float8 as judged from outbox.figures',
-    );
-    return row?.judged ?? 0;
-  };
-  const before = await read();
-  await until(async () => (await read()) >= before + rounds);
-}
 
 test('with two relays, a webhook and a mail server get exactly one alert when it begins and one when it is over', async (context) => {
   const lanes = await withFailed(context);
