@@ -83,6 +83,7 @@ function inLines(text: string): string {
 }
 
 const unreachable: ReadonlySet<OutboxErrorCode> = new Set([
+  'OUTBOX_CONNECTIONS_EXHAUSTED',
   'OUTBOX_SERVER_REFUSED',
   'OUTBOX_SERVER_UNAVAILABLE',
   'OUTBOX_TLS_FAILED',

@@ -45,6 +45,10 @@ export const errorRules = {
     retryable: false,
     next: 'Read the message again: its state is not the expected one, or another operator or process has changed it.',
   },
+  OUTBOX_CONNECTIONS_EXHAUSTED: {
+    retryable: true,
+    next: 'Lower `database.connections`, the size of the pool, or the number of processes; or raise the limit: `connection limit` of the role or the database, or `max_connections` of the server. What waits goes on by itself.',
+  },
   OUTBOX_DEAD_LETTER_REFUSED: {
     retryable: true,
     next: 'Create the dead-letter topic, or fix what the error names. The messages themselves are kept.',

@@ -1,6 +1,6 @@
 import type { Source } from '../../brokers/source.ts';
 import { causeIn } from '../../core/cause.ts';
-import { OutboxError } from '../../core/errors.ts';
+import { OutboxError, type OutboxErrorCode } from '../../core/errors.ts';
 import { patiently } from '../../core/patience.ts';
 import { reasonOf } from '../../core/reason.ts';
 import type { ConsumerReport } from '../../inbox/consumer-event.ts';
@@ -12,6 +12,13 @@ import type { Transaction } from '../../store/database/transaction.ts';
 const sayEveryMs = 5_000;
 /** Error codes of sockets, which some clients pass on. */
 const socket = /^E[A-Z_]{4,}$/;
+/** Also in Prisma's word. */
+const full = /^(?:53300|P2037)$/;
+/** The server may answer, or give a connection, later. */
+const passing: ReadonlySet<OutboxErrorCode> = new Set([
+  'OUTBOX_CONNECTIONS_EXHAUSTED',
+  'OUTBOX_SERVER_UNAVAILABLE',
+]);
 const refused = /^(?:P1000|P1003|P1010|28000|28P01|3D000)$/;
 
 /**
@@ -37,7 +44,7 @@ export function patientClient<Tx extends Transaction>(
         {
           signal: stopping,
           withinMs,
-          passing: (error) => error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE',
+          passing: (error) => error instanceof OutboxError && passing.has(error.code),
           waiting: (error) => report({ type: 'waiting-for-server', server: 'PostgreSQL', error }),
         },
       ),
@@ -83,10 +90,14 @@ export function tellingSource(source: Source, report: ConsumerReport): Source {
 function clientFailure(error: unknown): OutboxError | undefined {
   if (!(error instanceof Error) || error instanceof OutboxError) return undefined;
   const codes = codesIn(error);
+  if (codes.some((one) => full.test(one))) return failed('OUTBOX_CONNECTIONS_EXHAUSTED', error);
   const code = codes.some((one) => refused.test(one))
     ? 'OUTBOX_SERVER_REFUSED'
     : (faultOf(error) === 'away' || codes.some((one) => socket.test(one))) && 'OUTBOX_SERVER_UNAVAILABLE';
-  if (code === false) return undefined;
+  return code === false ? undefined : failed(code, error);
+}
+
+function failed(code: OutboxErrorCode, error: Error): OutboxError {
   const said = causeIn(reasonOf(error));
   return new OutboxError(code, `The consumer's client cannot use PostgreSQL: ${said.replace(/\.$/, '')}.`, {
     details: { server: 'PostgreSQL' },

@@ -103,7 +103,9 @@ export function relayServers(input: RelayServersInput): RelayServers {
   };
 }
 
-/** True if the server is unreachable or starting, so that a retry may succeed. */
+const away: ReadonlySet<string> = new Set(['OUTBOX_CONNECTIONS_EXHAUSTED', 'OUTBOX_SERVER_UNAVAILABLE']);
+
+/** True if the server is unreachable, starting or full, so that a retry may succeed. */
 function isAway(error: unknown): boolean {
-  return error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE';
+  return error instanceof OutboxError && away.has(error.code);
 }

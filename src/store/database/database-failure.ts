@@ -6,6 +6,8 @@ import { isConnectionFailure } from './database.ts';
 
 /** SQLSTATEs of a server that answers but refuses the connection: authorization, password, database. */
 const refusals = new Set(['28000', '28P01', '3D000']);
+/** Of the server, of the database or of the role. */
+const tooManyConnections = '53300';
 /** Error codes of sockets, including those of name resolution. */
 const socketCodes = new Set([
   'EAI_AGAIN',
@@ -42,6 +44,12 @@ export function databaseFailure(url: string, error: unknown): OutboxError | unde
       { details: { server: 'PostgreSQL', address, database }, cause: error },
     );
   }
+  if (code === tooManyConnections)
+    return new OutboxError(
+      'OUTBOX_CONNECTIONS_EXHAUSTED',
+      `PostgreSQL at ${address} (database "${database}") gives no further connection: ${said}.`,
+      { details: { server: 'PostgreSQL', address, database }, cause: error },
+    );
   const refused = refusals.has(code);
   if (!refused && !isAway(error, code)) return undefined;
   return new OutboxError(

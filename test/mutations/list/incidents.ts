@@ -110,4 +110,13 @@ export const incidentMutations: readonly Mutation[] = [
     test: 'test/unit/house/foreign-text.property.test.ts',
     title: 'an address that cannot be read is refused without its password',
   },
+  {
+    name: 'full-server-reads-as-away',
+    promise: 'An operator sees what is unreachable',
+    file: 'src/store/database/database-failure.ts',
+    find: 'if (code === tooManyConnections)',
+    replace: 'if (code === `${tooManyConnections}0`)',
+    test: 'test/integration/database/connections-exhausted.test.ts',
+    title: 'operations, doctor and the HTTP API name the limit',
+  },
 ];

@@ -26,6 +26,7 @@ const raised = [
 /** The calls that may succeed later without a change by the caller: what is only away for the moment. */
 const retryable: ReadonlySet<string> = new Set([
   'OUTBOX_ADDRESS_MISSING',
+  'OUTBOX_CONNECTIONS_EXHAUSTED',
   'OUTBOX_DEAD_LETTER_REFUSED',
   'OUTBOX_DELIVERIES_LIMITED',
   'OUTBOX_GROUP_UNFIT',
