@@ -1,6 +1,6 @@
 import { operations } from '../app/operations/operations.ts';
 import { counted } from '../core/diagnosis.ts';
-import type { RewindAnswer } from '../operations/inbox/rewind.ts';
+import { type RewindAnswer, replayInstead } from '../operations/inbox/rewind.ts';
 import { nearTimeOfFlag } from './flag-values.ts';
 import { namesIn } from './group-flags.ts';
 import { loadConfig } from './load-config.ts';
@@ -54,8 +54,6 @@ function tell({ rewound, unable }: RewindAnswer, dryRun: boolean, output: Output
   output.line(table(['ADDRESS', 'PARTITION', 'WAS AT', dryRun ? 'WOULD BE AT' : 'IS AT'], rows));
   output.line(`\n${counted(offsets, 'offset')} ${dryRun ? 'would be' : 'will be'} delivered again.`);
   if (unable.length > 0)
-    output.line(
-      `Nothing was set back at ${unable.map(printable).join(', ')}: "replay" sends there what has no effect.`,
-    );
+    output.line(`Nothing was set back at ${unable.map(printable).join(', ')}: ${replayInstead}`);
   output.value({ ok: true, dryRun, rewound, unable });
 }

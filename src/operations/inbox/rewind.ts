@@ -90,10 +90,14 @@ async function refuseRunning(database: Database, group: string): Promise<void> {
   );
 }
 
+/** A replay cannot see what has an effect, and its copies have new ids: without ids it would repeat every effect. */
+export const replayInstead =
+  '"replay --id" sends copies of the messages that the group lacks, which every group of the topic handles.';
+
 function cannot(transports: readonly string[]): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSPORT_UNKNOWN',
-    `No transport of these topics can set a group back to a time (${transports.join(', ')}): "replay" sends again what has no effect.`,
+    `No transport of these topics can set a group back to a time (${transports.join(', ')}): ${replayInstead}`,
     { details: { transports } },
   );
 }
