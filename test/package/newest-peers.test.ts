@@ -30,7 +30,13 @@ const neighborhoods = {
     standardwebhooks: '1.1.1',
     undici: '8.13.1',
   },
-  older: { undici: '6.21.3', nodemailer: '6.9.16', amqplib: '0.10.5', '@redis/client': '1.6.0' },
+  older: {
+    '@prisma/client': '5.22.0',
+    undici: '6.21.3',
+    nodemailer: '6.9.16',
+    amqplib: '0.10.5',
+    '@redis/client': '1.6.0',
+  },
 } as const;
 
 test.each(['newest', 'older'] as const)(
