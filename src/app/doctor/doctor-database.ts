@@ -18,6 +18,8 @@ import { readOwnerFacts, readRoleFacts } from '../../store/doctor/privileges.ts'
 import { readServerClock, readServerFacts } from '../../store/doctor/server.ts';
 import { readUndelivered } from '../../store/doctor/undelivered.ts';
 import { readVacuumFacts } from '../../store/doctor/vacuum.ts';
+import { countConsumers } from '../../store/inbox/consumers.ts';
+import { readCertificates } from '../../store/installation/certificates.ts';
 import { readInstallation } from '../../store/installation/installation.ts';
 import { readRelays } from '../../store/installation/relays.ts';
 import { readTwin } from '../../store/installation/twin.ts';
@@ -142,6 +144,8 @@ async function readDelivery(
     stored: await readTopicPolicies(sql),
     twin: await readTwin(sql),
     months: await readMonths(sql),
+    consumers: await countConsumers(sql),
+    certificates: await readCertificates(sql),
   };
 }
 

@@ -17,10 +17,11 @@ import type { TopicPolicyRow } from '../../store/lane/topic-policies.ts';
 import type { TopicPolicy } from '../../store/lane/topics.ts';
 import { completingCommand } from '../completing-command.ts';
 import type { LaneLock } from '../lane-locks.ts';
+import { type SeenFacts, seenChecks } from './seen-checks.ts';
 import { ageInWords } from './vacuum-checks.ts';
 
 /** Relays, lanes and topics as the database knows them, and the topics of the configuration. */
-export interface DoctorDelivery {
+export interface DoctorDelivery extends SeenFacts {
   readonly relays: readonly RelayStatus[];
   readonly lanes: readonly LaneFacts[];
   readonly locks: readonly LaneLock[];
@@ -183,6 +184,7 @@ export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
       );
     },
   },
+  ...seenChecks,
 ];
 
 function nameOf({ topic, lane }: { readonly topic: string; readonly lane: number }): string {

@@ -75,6 +75,15 @@ export const incidentMutations: readonly Mutation[] = [
     title: 'is one line, whoever owns the lane meanwhile',
   },
   {
+    name: 'group-without-a-consumer-passes-the-doctor',
+    promise,
+    file: 'src/operations/doctor/seen-checks.ts',
+    find: '(consumers.get(group) ?? 0) === 0',
+    replace: 'consumers.get(group) === 0',
+    test: 'test/integration/doctor/seen.test.ts',
+    title: 'doctor names a group for which messages wait',
+  },
+  {
     name: 'line-of-an-archive-that-moved-nothing',
     promise: oneSchema,
     file: 'src/app/relay/relay-news.ts',
