@@ -3,7 +3,7 @@ import type { IncomingMessage } from '../../brokers/source.ts';
 import { chosenIdHeader } from '../../core/chosen-id.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { isName } from '../../core/options/name.ts';
-import { storableText } from '../../store/inbox/park.ts';
+import { storableText } from '../../store/database/storable-text.ts';
 import type { KeyedMessage, Position } from '../consumer-event.ts';
 import { eventId, positionId } from '../reading/message-id.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';

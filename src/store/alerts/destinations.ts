@@ -1,4 +1,5 @@
 import type { Database, Sql } from '../database/database.ts';
+import { storableText } from '../database/storable-text.ts';
 import type { AlertNews } from './alerts.ts';
 
 /** State of a destination, for operators. */
@@ -88,7 +89,7 @@ export async function noteUntold(
      update outbox.alert_destination d
      set failures = f.failures, error = $2, leased_until = clock_timestamp() + f.rest * interval '1 ms'
      from failed f where d.name = f.name returning f.failures, f.rest as "retryInMs"`,
-    [name, error],
+    [name, storableText(error)],
   );
   return row;
 }

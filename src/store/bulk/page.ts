@@ -3,6 +3,7 @@ import type { Lane } from '../../core/lane.ts';
 import { type Author, messagesPerTransaction } from '../audit/audit.ts';
 import { jsonCell, numberCell, readRow, readRows } from '../database/answers.ts';
 import type { Sql, Transactions } from '../database/database.ts';
+import { storableText } from '../database/storable-text.ts';
 import type { PageCursor } from '../message/list.ts';
 import type { BulkCounts, BulkScope, BulkStanding, BulkState } from './bulk.ts';
 import { messagesOf } from './messages.ts';
@@ -156,7 +157,7 @@ export async function recordPageFailure(
     `update outbox.bulk_operation b set failures = b.failures + 1, last_error = $2::text, updated_at = now(),
        state = case when b.state = 'running' and b.failures + 1 >= $3::integer then 'failed' else b.state end
      where b.id = $1::uuid returning b.state`,
-    [id, error, most],
+    [id, storableText(error), most],
   );
   return row;
 }

@@ -1,5 +1,5 @@
 import type { Sql } from '../database/database.ts';
-import { storableText } from './park.ts';
+import { storableText } from '../database/storable-text.ts';
 
 /** An address that the breaker of a consumer pauses, as that consumer last reported. */
 export interface BreakerStatus {

@@ -1,4 +1,5 @@
 import type { Sql } from '../database/database.ts';
+import { storableText } from '../database/storable-text.ts';
 
 /** A kept message: everything that a later try needs, and why it is kept. */
 export interface KeptMessage {
@@ -44,9 +45,4 @@ export async function park(
     JSON.stringify(rows),
     retryInMs,
   ]);
-}
-
-/** PostgreSQL can store any text except NUL and lone surrogates. */
-export function storableText(text: string): string {
-  return Buffer.from(text.replaceAll('\0', '\u2400')).toString();
 }

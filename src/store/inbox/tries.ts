@@ -8,7 +8,7 @@ import {
   textCell,
 } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
-import { storableText } from './park.ts';
+import { storableText } from '../database/storable-text.ts';
 import { defaultLimits, type TransactionLimits } from './receive.ts';
 
 /** The retry rules of a group. */

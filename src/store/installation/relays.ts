@@ -1,5 +1,6 @@
 import type { CertificateEnd } from '../../core/certificate-end.ts';
 import type { Sql } from '../database/database.ts';
+import { storableJson } from '../database/storable-text.ts';
 
 /** A server that a relay needs, as that relay last saw it. */
 export interface ServerView {
@@ -74,7 +75,7 @@ export async function writeRelay(
       id,
       host,
       pid,
-      JSON.stringify(servers),
+      storableJson(servers),
       JSON.stringify(lags),
       keptMs,
       JSON.stringify(certificates),

@@ -1,5 +1,6 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
+import { storableJson } from '../database/storable-text.ts';
 import { writeOwnRow } from './lane-row.ts';
 
 /**
@@ -198,7 +199,7 @@ export async function writeHold(
     `update outbox.lane l set hold = $4::jsonb || jsonb_build_object('since', coalesce(l.hold -> 'since', to_jsonb(clock_timestamp())))
      from (select topic, n from outbox.lane where topic = $1 and n = $2 and owner = $3 for update skip locked) own
      where l.topic = own.topic and l.n = own.n returning ${heldMs} as "heldMs"`,
-    [topic, lane, owner, hold === undefined ? null : JSON.stringify(hold)],
+    [topic, lane, owner, hold === undefined ? null : storableJson(hold)],
   );
   return row?.heldMs ?? 0;
 }

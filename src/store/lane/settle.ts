@@ -1,6 +1,7 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { storableText } from '../database/storable-text.ts';
 import { noteBlocked } from '../message/release-blocked.ts';
 import { takeOut } from '../message/take-out.ts';
 import { ctidOf, noteCtid } from './lane-row.ts';
@@ -196,7 +197,7 @@ async function applyChanges(
       changes.map((change) => change.id),
       changes.map((change) => change.to),
       changes.map((change) => change.attempt ?? null),
-      changes.map((change) => storable(change.error)),
+      changes.map(({ error }) => (error === undefined ? null : storableText(error.slice(0, 2_000)))),
       changes.map((change) => change.retryInMs ?? null),
       changes.map((change) => change.maybePublished ?? false),
       changes.map((change) => change.partition ?? null),
@@ -207,9 +208,4 @@ async function applyChanges(
     ],
   );
   return new Set(rows.map(({ id }) => id));
-}
-
-/** Foreign texts may contain NUL, which PostgreSQL refuses, and after a refused settle the batch would be sent again. */
-function storable(error: string | undefined): string | null {
-  return error === undefined ? null : error.replaceAll('\u0000', '').slice(0, 2_000);
 }

@@ -14,6 +14,15 @@ const signal = 'test/integration/inbox/signal.test.ts';
 /** What a handler may say, and what it is told. */
 export const handlerMutations: readonly Mutation[] = [
   {
+    name: 'text-that-postgresql-refuses-in-a-hold',
+    promise: anything,
+    file: 'src/store/database/storable-text.ts',
+    find: "typeof part === 'string' ? storableText(part) : part",
+    replace: 'part',
+    test: 'test/integration/database/storable-texts.test.ts',
+    title: 'is recorded, whatever the text of the failure is',
+  },
+  {
     name: 'swallowed-error-counts-as-handled',
     promise: committed,
     file: 'src/inbox/intake/applier.ts',

@@ -113,7 +113,7 @@ test('exceptions are written in the transaction of the cursor, after it, with al
       ['a', 'b', 'c', 'd'],
       ['published', 'retrying', 'blocked', 'failed'],
       ['acknowledged', 'rejected', null, 'permanent'],
-      [null, 'not now', null, 'x'.repeat(2_000)],
+      [null, 'no\u2400t \u2400now', null, 'x'.repeat(2_000)],
       [null, 500, null, null],
       [false, true, false, false],
       [0, null, null, null],
