@@ -7,19 +7,19 @@ export const groupRunbook = {
       'A message has failed in its handler, and is tried again since then. All later ones of its key wait behind it; other keys go on.',
     causes: [
       {
-        seen: 'one key: the last line of its queue, its head, has the error',
-        todo: 'Fix handler or data, then `temporal-outbox inbox retry <id> --group <name>` for the head. The others follow in order.',
+        seen: 'one message, with its error',
+        todo: 'Fix handler or data, then `temporal-outbox inbox retry <id> --group <name>`. The others of its key follow in order.',
       },
       {
-        seen: 'many keys, the same error',
+        seen: 'many with the same error',
         todo: 'A dependency of the handlers, or the last deployment: restore it or roll back. They are tried again by themselves.',
       },
       {
-        seen: 'keys wait for a person',
-        todo: 'A failed message is first in them: see [failed](#failed).',
+        seen: 'failed ones',
+        todo: 'Their keys wait for a person: see [failed](#failed).',
       },
     ],
-    avoid: 'discard the head unless the later messages make sense without it.',
+    avoid: 'discard it unless the later messages make sense without it.',
   },
   lag: {
     means:

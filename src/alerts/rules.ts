@@ -132,7 +132,7 @@ export const alertRules = {
         because: `${parked} are parked, and ${blockedKeys} keys wait for a person`,
       })),
     says: (figure, subject) => `a message of ${subject} has been parked for ${figure}`,
-    next: (subject) => `temporal-outbox inbox list --group ${wordIn(subject)}`,
+    next: (subject) => `temporal-outbox inbox list --group ${wordIn(subject)} --head`,
   },
   lag: {
     measures: 'messages of a topic that a group has not read',
@@ -198,7 +198,7 @@ export const alertRules = {
         ? []
         : whole(drift.restarted + drift.ended, `${drift.restarted} started, ${drift.ended} ended`),
     says: (figure) => `the last comparison with Temporal repaired ${figure}`,
-    next: () => 'temporal-outbox verify',
+    next: doctor,
   },
   archive: {
     measures: 'how long finished messages have been due to move to the history',

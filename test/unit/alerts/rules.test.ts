@@ -102,7 +102,7 @@ const cases: Readonly<
     told: [
       'group billing',
       'a message of group billing has been parked for 20 minutes (at most 15 minutes); 7 are parked, and 2 keys wait for a person',
-      'temporal-outbox inbox list --group billing',
+      'temporal-outbox inbox list --group billing --head',
     ],
   },
   lag: {
@@ -157,7 +157,7 @@ const cases: Readonly<
     told: [
       '',
       'the last comparison with Temporal repaired 11 workflows (at most 10 workflows); 10 started, 1 ended',
-      'temporal-outbox verify',
+      'temporal-outbox doctor',
     ],
   },
   archive: {

@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { AlertRule } from '../../../src/alerts/alert-rule.ts';
+import { alertRules } from '../../../src/alerts/rules.ts';
+import { runbookOf } from '../../../src/alerts/runbook-entry.ts';
 import { prometheusName } from '../../../src/telemetry/metric.ts';
 import { metrics } from '../../../src/telemetry/metrics.ts';
 import { deployPath, deployText, yamlOf } from './deploy-files.ts';
@@ -68,6 +71,18 @@ test('each Prometheus rule has a test in which it is silent, fires, and is silen
 test('each Prometheus rule is of one installation, whatever others report to the same Prometheus', () => {
   const whole = rules.filter(({ expr }) => /\b(?:max|min|sum)\s*\(/.test(expr) || !expr.includes('by (job'));
   expect(whole.map(({ alert }) => alert)).toEqual([]);
+});
+
+test('each Prometheus rule has people run what the same alert of relays does', () => {
+  const withoutNames = (command: string): string => command.replaceAll(/ --(?:topic|group) \w+| #.*/g, '');
+  const told = Object.entries<AlertRule>(alertRules).flatMap(([name, { next }]) => {
+    const commands = ['topic a', 'group a'].map((subject) => withoutNames(next(subject)));
+    return rules
+      .filter(({ annotations }) => annotations.runbook_url === runbookOf(name))
+      .map(({ alert, annotations: { run } }) => ({ alert, run, commands }));
+  });
+  expect(told.length).toBeGreaterThan(15);
+  expect(told.filter(({ commands, run }) => !commands.includes(run))).toEqual([]);
 });
 
 test('rules and dashboard use only metrics that are exported, and the dashboard shows each of them', () => {
