@@ -125,8 +125,8 @@ export const figureGauges = {
     name: 'outbox.clock.offset',
     kind: 'gauge',
     unit: 's',
-    meaning: "How far the clock of a relay is ahead of the database's: of the one that differs most.",
-    attributes: [],
+    meaning: "How far the clock of a host with relays is ahead of the database's.",
+    attributes: ['host'],
     watch: {
       when: 'beyond 2 s either way',
       todo: 'Synchronize the clocks: Kafka may refuse records of the future.',
@@ -139,7 +139,7 @@ export const figureGauges = {
     meaning:
       'How long the certificates of a server that relays reach by TLS, and those that relays show it, are still valid; below 0, one has expired.',
     attributes: ['server'],
-    watch: { when: 'below 14 days', todo: 'Renew it: `temporal-outbox alerts` says whose it is.' },
+    watch: { when: 'below 14 days', todo: 'Renew it: `temporal-outbox doctor` says whose it is.' },
   },
   relays: {
     name: 'outbox.relays',

@@ -35,7 +35,8 @@ const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
     { value: receiptsOverdue.reduce((sum, { messages }) => sum + messages, 0) },
   ],
   archiveBehind: ({ archive }) => [{ value: seconds(archive.behindMs) }],
-  clockOffset: ({ clocks: [most] }) => [{ value: seconds(most?.aheadMs ?? 0) }],
+  clockOffset: ({ clocks }) =>
+    clocks.map(({ aheadMs, host }) => ({ value: seconds(aheadMs), attributes: { host } })),
   // The first that expires of each server comes first.
   certificate: ({ certificates }) =>
     [...new Map(certificates.toReversed().map(({ leftMs, server }) => [server, leftMs]))].map(
@@ -43,6 +44,9 @@ const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
     ),
   relays: ({ relays }) => [{ value: relays }],
 };
+
+/** A topic that is not read any more has no messages, and the clock of a host without a relay does not count. */
+const endsWithItsSubject: ReadonlySet<string> = new Set<MetricOf<'gauge'>>(['clockOffset', 'oldestDue']);
 
 /** Exports the figures of the database that some relay has noted last. */
 export class FigureMetrics {
@@ -84,9 +88,8 @@ export class FigureMetrics {
     const now = read(figures);
     const missing = new Map(this.#once.get(metric));
     for (const { attributes } of now) missing.delete(JSON.stringify(attributes));
-    // A topic that is not read any more has no messages.
     const none = [...missing.values()].filter(
-      (attributes) => metric === 'oldestDue' || this.#isNone(attributes, figures),
+      (attributes) => endsWithItsSubject.has(metric) || this.#isNone(attributes, figures),
     );
     return [...now, ...none.map((attributes) => ({ value: 0, attributes }))];
   }

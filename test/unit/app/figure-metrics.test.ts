@@ -106,8 +106,11 @@ test('every figure of the database is exported in its unit, by group, topic and 
     ],
     receiptsOverdue: [{ value: 5 }],
     archiveBehind: [{ value: 3_600 }],
-    // The database's clock is ahead of the relay's.
-    clockOffset: [{ value: -1.5 }],
+    clockOffset: [
+      // The database's clock is ahead of that of this host.
+      { value: -1.5, attributes: { host: 'web-1' } },
+      { value: 1, attributes: { host: 'web-2' } },
+    ],
     certificate: [
       { value: -2, attributes: { server: 'kafka' } },
       { value: 5, attributes: { server: 'Temporal' } },
@@ -134,6 +137,16 @@ test('messages of which there are none any more are counted as 0', () => {
   exported.seen({ figures, agoMs: 0, number: '1' });
   exported.seen({ figures: { ...figures, messages: [] }, agoMs: 0, number: '2' });
   expect(read()['messages']).toEqual([{ value: 0, attributes: { topic: 'orders', state: 'failed' } }]);
+});
+
+test('the clock of a host that has no relay any more is not off', () => {
+  const { exported, read } = metered();
+  exported.seen({ figures, agoMs: 0, number: '1' });
+  exported.seen({ figures: { ...figures, clocks: figures.clocks.slice(1) }, agoMs: 0, number: '2' });
+  expect(read()['clockOffset']).toEqual([
+    { value: 1, attributes: { host: 'web-2' } },
+    { value: 0, attributes: { host: 'web-1' } },
+  ]);
 });
 
 test('of a group that is gone a cumulative provider tells 0, not the last values', async () => {
