@@ -10,8 +10,9 @@ import { metrics } from '../../../src/telemetry/metrics.ts';
 import { deployText } from './deploy-files.ts';
 
 const grid = z.object({ h: z.number(), w: z.number(), x: z.number(), y: z.number() });
-const { panels } = z
+const { panels, templating } = z
   .object({
+    templating: z.object({ list: z.array(z.object({ name: z.string(), allValue: z.string().optional() })) }),
     panels: z.array(
       z.object({
         id: z.number(),
@@ -60,6 +61,15 @@ test('the dashboard begins with what is wrong now, and tells why attempts, handl
       name,
     ).toBe(true);
   }
+});
+
+test('the dashboard can show the jobs of one installation alone, and shows all at first', () => {
+  expect(templating.list).toContainEqual({ name: 'job', allValue: '.*' });
+  const selectors = expressions.flatMap((expr) => [
+    ...expr.replaceAll(/by \([^)]*\)/g, '').matchAll(/\b(?:outbox|messaging)_\w+(?<labels>\{[^}]*\})?/g),
+  ]);
+  expect(selectors.length).toBeGreaterThanOrEqual(expressions.length);
+  expect(selectors.filter(({ groups }) => groups?.['labels']?.includes('job=~"$job"') !== true)).toEqual([]);
 });
 
 test('no two panels of the dashboard cover each other', () => {
