@@ -1,4 +1,5 @@
-import type { State } from '../../core/transitions.ts';
+import { type State, states } from '../../core/transitions.ts';
+import { choiceCell, jsonCell, numberCell, orNull, readRows, textCell } from '../database/answers.ts';
 import type { Sql } from '../database/database.ts';
 
 /** A message as a test sees it inside its own transaction. */
@@ -15,9 +16,26 @@ export interface SentMessage {
 
 /** What the current transaction has sent so far, in order. */
 export async function readSentInTransaction(sql: Sql): Promise<readonly SentMessage[]> {
-  return sql.query<SentMessage>(
-    `select id::text as id, topic, key, ref, payload, headers, state::text as state, due_at as "dueAt"
+  const rows = await sql.query<object>(
+    `select id::text as id, topic, key, ref, payload, headers::text as headers, state::text as state,
+       (extract(epoch from due_at) * 1000)::float8 as "dueMs"
      from (select * from only outbox.message union all select * from outbox.log) m
      where xid = pg_current_xact_id_if_assigned() order by position`,
   );
+  return readRows(rows, sentRow).map(({ dueMs, headers, ...row }) => ({
+    ...row,
+    headers: headers as SentMessage['headers'],
+    dueAt: dueMs === null ? null : new Date(dueMs),
+  }));
 }
+
+const sentRow = {
+  id: textCell,
+  topic: textCell,
+  key: orNull(textCell),
+  ref: orNull(textCell),
+  payload: textCell,
+  headers: orNull(jsonCell),
+  state: choiceCell(...states),
+  dueMs: orNull(numberCell),
+};

@@ -1,11 +1,13 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import { once } from '../../../src/consumer.ts';
-import { clientOf, fromQuery } from '../../../src/index.ts';
+import { clientOf, fromQuery, send, topic } from '../../../src/index.ts';
 import type { Sql } from '../../../src/store/database/database.ts';
 import { sqlOf } from '../../../src/store/database/transaction.ts';
 import { readProcessed } from '../../../src/store/inbox/processed.ts';
 import { noteArrivals } from '../../../src/store/inbox/receive.ts';
+import { sentIn } from '../../../src/testing.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 
 let made: TestDatabase;
@@ -48,6 +50,40 @@ test('a client that leaves every value as text does work once', async () => {
 
   expect([await twice(), await twice()]).toEqual([{ duplicate: false, result: 1 }, { duplicate: true }]);
   expect(works).toBe(1);
+});
+
+test('a client that leaves every value as text shows what a transaction has sent', async () => {
+  const dueAt = new Date(Date.now() + 3_600_000);
+  const sent = await clientOf(pool).$transaction(async (tx) => {
+    await send(tx, topic('plain', z.number()), 1);
+    await send(tx, topic('later', z.number()), 2, { at: dueAt, headers: { a: 'b' }, key: 'k', ref: 'r' });
+    return sentIn(tx);
+  });
+
+  const id = expect.stringMatching(/^[\da-f-]{36}$/);
+  const plain = {
+    id,
+    topic: 'plain',
+    key: null,
+    ref: null,
+    payload: 1,
+    headers: null,
+    state: 'ready',
+    dueAt: null,
+  };
+  expect(sent).toEqual([
+    plain,
+    {
+      ...plain,
+      topic: 'later',
+      key: 'k',
+      ref: 'r',
+      payload: 2,
+      headers: { a: 'b' },
+      state: 'waiting',
+      dueAt,
+    },
+  ]);
 });
 
 /** What a client makes of rows. */
