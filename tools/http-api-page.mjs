@@ -25,7 +25,7 @@ curl -X POST -H 'Origin: http://localhost:7676' -H 'Content-Type: application/js
 - **Rights.** A viewer reads, an operator changes messages, an admin changes topics and the installation, and expunges. Reading payloads and headers is a
   right of its own. A caller that is limited to topics finds nothing of others; with several topics, lists and bulk operations have to
   name one.
-- **Errors of messages** may quote payloads: without the right to payloads a caller is told their class, code or HTTP status, and no text.
+- **Errors of messages** may quote payloads: without the right to payloads a caller is told their class, code or HTTP status, and may not filter by their text.
 - **Audit.** Changes, revealed payloads and denied requests are in \`outbox.audit\` with the caller's name.
 - **Repeats.** With an \`Idempotency-Key\`, a repeat of a change gets the first answer, for a day; if that says that it is not done, the change goes on. \`If-Match\` with the \`ETag\` of a
   message makes its edit fail if another was faster.

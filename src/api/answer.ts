@@ -40,7 +40,7 @@ export function assertRights(
   if (!mayAct(caller.role, role)) throw new Denied('role', needs(`the role ${role}`));
   if (payloads === true && !caller.payloads)
     throw new Denied('payloads', needs('the right to read payloads'));
-  if (allTopics === true) new Scope(caller.topics).requireAll();
+  if (allTopics === true) new Scope(caller).requireAll();
 }
 
 /**
@@ -110,7 +110,7 @@ function callOf(at: RequestOperations, { caller, request }: Asked): Call {
   return {
     at,
     caller,
-    scope: new Scope(caller.topics),
+    scope: new Scope(caller),
     version: () => versionAsked(request),
     author: ({ dryRun, reason }) => ({
       actor: caller.name,

@@ -159,7 +159,7 @@ function follow(
   assertRights(stream, caller);
   const open = stream.prepare({
     query: queryOf(request),
-    scope: new Scope(caller.topics),
+    scope: new Scope(caller),
     lastId: request.headers.get('last-event-id') ?? undefined,
   });
   // Nobody reads what follows the head, so nobody would end it.

@@ -1,13 +1,15 @@
 import { OutboxError } from '../core/errors.ts';
+import type { Caller } from './authentication.ts';
 import { Denied } from './denied.ts';
 
-/** The topics to which a caller is limited. What is not of these does not exist for it. */
+/** The topics to which a caller is limited, and whether it may read payloads. What is not of these topics does not exist for it. */
 export class Scope {
   readonly #topics: ReadonlySet<string> | undefined;
+  readonly #payloads: boolean;
 
-  /** @param topics `undefined`: all */
-  constructor(topics: readonly string[] | undefined) {
+  constructor({ payloads, topics }: Pick<Caller, 'payloads' | 'topics'>) {
     this.#topics = topics && new Set(topics);
+    this.#payloads = payloads;
   }
 
   /** Those that it sees; `undefined`: all. */
@@ -46,9 +48,15 @@ export class Scope {
   /**
    * A filter within the limit. A caller of one topic need not name it.
    *
-   * @throws Denied for another topic; OutboxError `OUTBOX_REQUEST_INVALID` if one of several must be named
+   * @throws Denied for another topic, and for a part of an error text, which who may not read it would find by trying; OutboxError
+   * `OUTBOX_REQUEST_INVALID` if one of several topics must be named
    */
-  filter<Filter extends { readonly topic?: string }>(filter: Filter): Filter {
+  filter<Filter extends { readonly topic?: string; readonly error?: string }>(filter: Filter): Filter {
+    if (filter.error !== undefined && !this.#payloads)
+      throw new Denied(
+        'payloads',
+        new OutboxError('OUTBOX_REQUEST_DENIED', 'The condition "error" needs the right to read payloads.'),
+      );
     if (this.#topics === undefined) return filter;
     const { topic } = filter;
     if (topic !== undefined) {

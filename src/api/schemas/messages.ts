@@ -25,7 +25,7 @@ export const messageQuery = {
   states: meaning(z.exactOptional(words(states)), statesText(states)),
   key: meaning(z.exactOptional(condition), optionTexts.key),
   ref: meaning(z.exactOptional(condition), optionTexts.ref),
-  error: meaning(z.exactOptional(condition), optionTexts.error),
+  error: meaning(z.exactOptional(condition), optionTexts.error, 'Needs the right to payloads.'),
   createdFrom: meaning(z.exactOptional(givenTime), optionTexts.createdFrom, timeForm),
   createdTo: meaning(z.exactOptional(givenTime), optionTexts.createdTo, timeForm),
   dueFrom: meaning(z.exactOptional(givenTime), optionTexts.dueFrom, timeForm),

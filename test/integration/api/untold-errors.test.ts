@@ -80,3 +80,20 @@ test('with the right it is told, by every list and page that has it', async () =
     expect.arrayContaining(['/messages', '/kept', '/events/messages?last=100', '/bulk', '/kept-bulk']),
   );
 });
+
+test('without the right nobody finds by trying what an error text has: no list, stream or bulk operation is filtered by it', async () => {
+  const [word = ''] = planted;
+  const operator = { ...vera, role: 'operator' as const };
+  const start = { filter: { topic: 'orders', error: word }, task: { action: 'retry' }, reason: 'a look' };
+  const asks = [
+    (as: Caller) => bench.get(`/messages?error=${word}`, { as }),
+    (as: Caller) => bench.get(`/events/messages?error=${word}`, { as }),
+    (as: Caller) => bench.post('/bulk', { as, body: { ...start, dryRun: true } }),
+  ];
+  for (const ask of asks) {
+    const { body, status, text: said } = await ask(operator);
+    expect([status, body['code']], said).toEqual([403, 'OUTBOX_REQUEST_DENIED']);
+  }
+  expect((await bench.get(`/messages?error=${word}`, { as: olga })).body['messages']).not.toEqual([]);
+  expect((await bench.get('/messages?topic=orders', { as: operator })).status).toBe(200);
+});

@@ -15,6 +15,15 @@ export const apiEdgeMutations: readonly Mutation[] = [
       'the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist',
   },
   {
+    name: 'error-text-found-by-trying',
+    promise: rights,
+    file: 'src/api/scope.ts',
+    find: 'if (filter.error !== undefined && !this.#payloads)',
+    replace: 'if (filter.error === "")',
+    test: 'test/integration/api/untold-errors.test.ts',
+    title: 'without the right nobody finds by trying what an error text has',
+  },
+  {
     name: 'hold-quotes-a-body',
     promise: rights,
     file: 'src/brokers/http/transport/answer-class.ts',

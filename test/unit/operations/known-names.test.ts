@@ -56,7 +56,7 @@ test.each(['pause', 'resume', 'changeLanes', 'changePartitions'])(
     const tell = async (topics: readonly string[] | undefined): Promise<unknown> => {
       const call = {
         at: { ...at, [name]: () => Promise.reject(topicUnknown) },
-        scope: new Scope(topics),
+        scope: new Scope({ payloads: false, ...(topics !== undefined && { topics }) }),
         author: () => ({ actor: 'olga' }),
       } as unknown as Call;
       const act = operation?.prepare({ path, query: {}, body });
