@@ -1413,6 +1413,31 @@ AS $function$
   where k.consumer_group = p_group and k.topic = p_topic and k.key = p_key
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.create_epoch(p_epoch bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  v_given record;
+  v_name text := 'processed_' || p_epoch;
+begin
+  if to_regclass(format('outbox.%I', v_name)) is not null then return; end if;
+  execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+  execute format('alter table outbox.%I disable row level security', v_name);
+  for v_given in
+    select string_agg(g.privilege_type, ', ') as privileges,
+      case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as grantee
+    from pg_class c cross join aclexplode(c.relacl) g
+    where c.oid = 'outbox.processed'::regclass and g.grantee <> c.relowner
+    group by g.grantee
+  loop
+    execute format('grant %s on outbox.%I to %s', v_given.privileges, v_name, v_given.grantee);
+  end loop;
+  execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, p_epoch);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.create_leaf(p_n bigint)
  RETURNS void
  LANGUAGE plpgsql
@@ -1792,6 +1817,25 @@ begin
   answer.kind := 'wait';
   return answer;
 end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.follow_epochs()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  v_ended text;
+begin
+  perform outbox.create_epoch(e.epoch) from outbox.processed_epoch e;
+  for v_ended in
+    select c.relname from outbox.processed_epoch e join pg_class c on c.oid = to_regclass('outbox.processed_' || e.epoch)
+    where e.ended_at is not null and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'ended')
+  loop
+    execute format('create trigger ended before insert on outbox.%I for each row execute function outbox.refuse_ended_epoch()', v_ended);
+  end loop;
+  perform outbox.write_receive_one(e.epoch) from outbox.processed_epoch e where e.ended_at is null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION outbox.form_refusal(m jsonb, policy outbox.topic)
  RETURNS jsonb
@@ -3264,8 +3308,6 @@ CREATE OR REPLACE FUNCTION outbox.roll_processed(p_epoch_ms bigint, p_patience_m
 AS $function$
 declare
   v_ended outbox.processed_epoch;
-  v_given record;
-  v_name text;
   v_now timestamptz;
   v_before text := current_setting('lock_timeout');
   v_patience integer;
@@ -3281,21 +3323,8 @@ begin
   v_patience := outbox.begin_epoch_change(v_ended, p_patience_ms, p_pause_ms);
   if v_patience is null then return 'busy'; end if;
   begin
-    v_name := 'processed_' || v_ended.epoch + 1;
     perform set_config('lock_timeout', v_patience || 'ms', true);
-    execute format('create table outbox.%I (like outbox.processed including all)', v_name);
-    execute format('alter table outbox.%I disable row level security', v_name);
-    -- "including all" does not copy privileges, and outbox.receive_one writes into the partition itself.
-    for v_given in
-      select string_agg(g.privilege_type, ', ') as privileges,
-        case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as grantee
-      from pg_class c cross join aclexplode(c.relacl) g
-      where c.oid = 'outbox.processed'::regclass and g.grantee <> c.relowner
-      group by g.grantee
-    loop
-      execute format('grant %s on outbox.%I to %s', v_given.privileges, v_name, v_given.grantee);
-    end loop;
-    execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, v_ended.epoch + 1);
+    perform outbox.create_epoch(v_ended.epoch + 1);
     lock table only outbox.processed in share row exclusive mode;
     -- This waits for transactions that have locked only the partition.
     execute format('create trigger ended before insert on outbox.%I for each row execute function outbox.refuse_ended_epoch()',

@@ -3519,6 +3519,49 @@ begin
 end
 $$;
 
+-- Creates the table of an epoch, if there is none, with the rights that roles have to outbox.processed: outbox.receive_one writes into
+-- the partition itself.
+create function outbox.create_epoch(p_epoch bigint) returns void language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_given record;
+  v_name text := 'processed_' || p_epoch;
+begin
+  if to_regclass(format('outbox.%I', v_name)) is not null then return; end if;
+  execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+  execute format('alter table outbox.%I disable row level security', v_name);
+  for v_given in
+    select string_agg(g.privilege_type, ', ') as privileges,
+      case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as grantee
+    from pg_class c cross join aclexplode(c.relacl) g
+    where c.oid = 'outbox.processed'::regclass and g.grantee <> c.relowner
+    group by g.grantee
+  loop
+    execute format('grant %s on outbox.%I to %s', v_given.privileges, v_name, v_given.grantee);
+  end loop;
+  execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, p_epoch);
+end
+$$;
+
+-- Has nobody store ids in the table of an epoch that has ended, and outbox.receive_one in that of the current one.
+create function outbox.follow_epochs() returns void language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ended text;
+begin
+  perform outbox.create_epoch(e.epoch) from outbox.processed_epoch e;
+  for v_ended in
+    select c.relname from outbox.processed_epoch e join pg_class c on c.oid = to_regclass('outbox.processed_' || e.epoch)
+    where e.ended_at is not null and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'ended')
+  loop
+    execute format('create trigger ended before insert on outbox.%I for each row execute function outbox.refuse_ended_epoch()', v_ended);
+  end loop;
+  perform outbox.write_receive_one(e.epoch) from outbox.processed_epoch e where e.ended_at is null;
+end
+$$;
+
 -- Begins a new epoch if the current one has lasted for p_epoch_ms. Returns 'rolled', 'young', or 'busy'.
 --
 -- At the change no transaction that wrote into the old epoch may still be open: a transaction that writes into the new epoch
@@ -3534,8 +3577,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_ended outbox.processed_epoch;
-  v_given record;
-  v_name text;
   v_now timestamptz;
   v_before text := current_setting('lock_timeout');
   v_patience integer;
@@ -3551,21 +3592,8 @@ begin
   v_patience := outbox.begin_epoch_change(v_ended, p_patience_ms, p_pause_ms);
   if v_patience is null then return 'busy'; end if;
   begin
-    v_name := 'processed_' || v_ended.epoch + 1;
     perform set_config('lock_timeout', v_patience || 'ms', true);
-    execute format('create table outbox.%I (like outbox.processed including all)', v_name);
-    execute format('alter table outbox.%I disable row level security', v_name);
-    -- "including all" does not copy privileges, and outbox.receive_one writes into the partition itself.
-    for v_given in
-      select string_agg(g.privilege_type, ', ') as privileges,
-        case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as grantee
-      from pg_class c cross join aclexplode(c.relacl) g
-      where c.oid = 'outbox.processed'::regclass and g.grantee <> c.relowner
-      group by g.grantee
-    loop
-      execute format('grant %s on outbox.%I to %s', v_given.privileges, v_name, v_given.grantee);
-    end loop;
-    execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, v_ended.epoch + 1);
+    perform outbox.create_epoch(v_ended.epoch + 1);
     lock table only outbox.processed in share row exclusive mode;
     -- This waits for transactions that have locked only the partition.
     execute format('create trigger ended before insert on outbox.%I for each row execute function outbox.refuse_ended_epoch()',

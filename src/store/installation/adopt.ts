@@ -59,6 +59,7 @@ export async function adoptDatabase(
     await restartLanes(sql);
     const installation = newInstallation ? await renameInstallation(sql, id) : id;
     await renewLog(sql);
+    await renewInbox(sql);
     const waiting = await forgetAllTold(sql);
     await forgetFollowed(sql, newInstallation);
     await writeIdentity(sql);
@@ -189,6 +190,11 @@ async function renewLog(sql: Sql): Promise<void> {
   await sql.query('select outbox.create_leaf(n) from outbox.leaf');
   await followTables(sql);
   await sql.query('select outbox.grant_log(), outbox.write_store()');
+}
+
+/** The same for the epochs of processed ids: until then messages that come one at a time are stored in one that may be dropped soon. */
+async function renewInbox(sql: Sql): Promise<void> {
+  await sql.query('select outbox.follow_epochs()');
 }
 
 async function writeIdentity(sql: Sql): Promise<void> {

@@ -78,6 +78,14 @@ const wrong = `
     group by f.n) t
   where t.parents <> t.said
   union all
+  select 'The epoch of processed ids has no table.', null, 'processed_' || e.epoch, null from outbox.processed_epoch e
+  where to_regclass('outbox.processed_' || e.epoch) is null
+  union all
+  select 'The function receive_one stores in another epoch of processed ids.', null, p.proname, null
+  from pg_proc p cross join outbox.processed_epoch e
+  where p.pronamespace = 'outbox'::regnamespace and p.proname = 'receive_one' and e.ended_at is null
+    and strpos(p.prosrc, 'into outbox.processed_' || e.epoch || ' ') = 0
+  union all
   select 'The lane does not exist.', t.name, s.lane::text, null
   from outbox.topic t cross join lateral generate_series(0, t.lanes - 1) s(lane)
   where not exists (select from outbox.lane l where l.topic = t.name and l.n = s.lane)`;

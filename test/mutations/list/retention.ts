@@ -24,6 +24,16 @@ export const retentionMutations: readonly Mutation[] = [
       'what was sent to a leaf of a copy that its original had archived is delivered, and the leaf goes through all steps again',
   },
   {
+    name: 'adoption-leaves-epochs-as-they-came',
+    promise: 'The window is kept (I12)',
+    file: 'src/store/installation/adopt.ts',
+    find: '    await renewInbox(sql);\n',
+    replace: '',
+    test: 'test/integration/database/adopt-epochs.test.ts',
+    title:
+      'a copy whose original began an epoch of processed ids meanwhile stores them in that once it is adopted',
+  },
+  {
     name: 'failure-archived-before-it-is-told',
     promise: '`onFailed` is called for each failed message',
     file: 'src/store/retention/archive.ts',
