@@ -33,6 +33,8 @@ interface Outage {
   calm: number;
   calmAt: Date | null;
   overAt: Date | null;
+  /** When that was noted, as `performance.now()` has it. */
+  overMs: number;
   /** What each destination was told last. */
   readonly told: Map<string, { readonly atMs: number; readonly over: boolean; readonly news: number }>;
 }
@@ -77,7 +79,15 @@ export class OutageTeller {
     let outage = this.#current();
     if (outage === undefined) {
       const sinceMs = performance.now();
-      outage = { since: new Date(), sinceMs, calm: 0, calmAt: null, overAt: null, told: new Map() };
+      outage = {
+        since: new Date(),
+        sinceMs,
+        calm: 0,
+        calmAt: null,
+        overAt: null,
+        overMs: 0,
+        told: new Map(),
+      };
       this.#outages = [...this.#outages, outage];
     }
     outage.calm = 0;
@@ -104,6 +114,7 @@ export class OutageTeller {
     outage.calm += 1;
     if (outage.calm < this.#input.calmLooks) return;
     outage.overAt = outage.calmAt;
+    outage.overMs = performance.now();
     this.#report('alert-ended', outage.firing);
     if (this.#input.silenced() && outage.told.size === 0) this.#forget(outage);
   }
@@ -138,17 +149,24 @@ export class OutageTeller {
       outage.told.set(name, { atMs: performance.now(), over, news: numberAfter(outage, name) });
   }
 
-  #isNews({ firing, overAt, told }: Outage, name: string): boolean {
+  #isNews(outage: Outage, name: string): boolean {
+    const { firing, overAt, told } = outage;
     if (firing === undefined) return false;
+    if (overAt !== null) return this.#owesEnd(outage, name);
     const last = told.get(name);
-    if (overAt !== null) return last?.over !== true;
     return last === undefined || performance.now() - last.atMs >= this.#input.againMs;
   }
 
-  #isDone({ overAt, told }: Outage): boolean {
-    if (overAt === null) return false;
-    const known = this.#input.destinations.every(({ name }) => told.get(name)?.over === true);
-    return known || Date.now() - overAt.getTime() > unknownForMs;
+  /** Who knows that it had begun hears of its end, also behind a silence. To anybody else what was over for an hour is no news. */
+  #owesEnd({ overMs, told }: Outage, name: string): boolean {
+    const last = told.get(name);
+    return last === undefined ? performance.now() - overMs <= unknownForMs : !last.over;
+  }
+
+  #isDone(outage: Outage): boolean {
+    return (
+      outage.overAt !== null && this.#input.destinations.every(({ name }) => !this.#owesEnd(outage, name))
+    );
   }
 
   #current(): Outage | undefined {

@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import { destinationsOf } from '../../alerts/destinations.ts';
 import { firingRules } from '../../alerts/firing-rules.ts';
 import { OutageTeller } from '../../alerts/outage-teller.ts';
-import type { AlertRuleName } from '../../alerts/rules.ts';
 import { alertOptions, thresholdsOf } from '../../alerts/settings.ts';
 import { AlertTeller } from '../../alerts/teller.ts';
 import type { RelayConfig } from '../../config/config.ts';
@@ -11,10 +10,10 @@ import { readConfig } from '../../config/read-config.ts';
 import { addressOfDatabase } from '../../core/database-address.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import { noteAlerts } from '../../store/alerts/alerts.ts';
-import { readSilences } from '../../store/alerts/silences.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { NotedFigures } from '../../store/figures/figures.ts';
 import { installationInWords } from '../installation-in-words.ts';
+import { LastSilence } from './last-silence.ts';
 
 export interface AlertsInput {
   readonly database: Database;
@@ -92,26 +91,4 @@ export function alertsOf(config: RelayConfig, { database, report }: AlertsInput)
       await Promise.all([teller.stop(), outages.stop()]);
     },
   };
-}
-
-/** The silence of a rule, as it was when the database last answered. */
-class LastSilence {
-  readonly #database: Database;
-  readonly #rule: AlertRuleName;
-  #until = new Date(0);
-
-  constructor(database: Database, rule: AlertRuleName) {
-    this.#database = database;
-    this.#rule = rule;
-  }
-
-  async look(): Promise<void> {
-    const silences = await readSilences(this.#database).catch(() => undefined);
-    if (silences === undefined) return;
-    this.#until = silences.find(({ rule }) => rule === this.#rule)?.until ?? new Date(0);
-  }
-
-  lasts(): boolean {
-    return this.#until.getTime() > Date.now();
-  }
 }

@@ -56,3 +56,13 @@ export async function readSilences(sql: Sql): Promise<readonly AlertSilence[]> {
     'select rule, until, actor, reason from outbox.alert_silence where until > outbox.clock() order by rule',
   );
 }
+
+/** For how many milliseconds a rule is still silenced; 0: it is not. */
+export async function silenceLeft(sql: Pick<Sql, 'query'>, rule: string): Promise<number> {
+  const [row] = await sql.query<{ leftMs: number }>(
+    `select extract(epoch from until - outbox.clock())::float8 * 1000 as "leftMs" from outbox.alert_silence
+     where rule = $1 and until > outbox.clock()`,
+    [rule],
+  );
+  return row?.leftMs ?? 0;
+}

@@ -8,6 +8,23 @@ const destinations = 'test/integration/alerts/destinations.test.ts';
 /** A time that was written while the clock was ahead is taken for one that is yet to come. */
 export const clockMutations: readonly Mutation[] = [
   {
+    name: 'silence-by-the-clock-of-the-host',
+    promise,
+    file: 'src/app/relay/last-silence.ts',
+    find: `this.#untilMs = askedAt + leftMs;
+  }
+
+  lasts(): boolean {
+    return performance.now()`,
+    replace: `this.#untilMs = Date.now() + leftMs;
+  }
+
+  lasts(): boolean {
+    return Date.now()`,
+    test: 'test/unit/alerts/outage-teller.test.ts',
+    title: 'a silence lasts as long as the database said',
+  },
+  {
     name: 'time-far-ahead-counts-as-now',
     promise,
     file: 'outbox.lately()',

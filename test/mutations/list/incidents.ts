@@ -38,6 +38,15 @@ export const incidentMutations: readonly Mutation[] = [
     title: 'in an hour with all incidents',
   },
   {
+    name: 'end-of-an-outage-swallowed-by-a-long-silence',
+    promise,
+    file: 'src/alerts/outage-teller.ts',
+    find: 'return last === undefined ? performance.now() - overMs <= unknownForMs : !last.over;',
+    replace: 'return performance.now() - overMs <= unknownForMs && last?.over !== true;',
+    test: 'test/unit/alerts/outage-teller.test.ts',
+    title: 'who was told of an outage is told that it is over once its rule is no longer silenced',
+  },
+  {
     name: 'connection-resumed-at-each-assignment',
     promise: oneSchema,
     file: 'src/inbox/start-consumer.ts',
