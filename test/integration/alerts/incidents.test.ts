@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { beginHour, everySeconds, gapSeconds, play, secondOf, type Told } from './hour/hour.ts';
-import type { Incident, ToTell } from './hour/incident.ts';
+import type { Incident, Sign, ToTell } from './hour/incident.ts';
 import { incidents } from './hour/incidents.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
@@ -29,6 +30,7 @@ function faultsOf({ at }: Incident, wanted: ToTell, told: readonly Told[]): read
   if (first === undefined || last === undefined) return [`${named(wanted)} was not told, or not told over`];
   const right = {
     'told in time': first.at <= beyond + everySeconds + gapSeconds,
+    'with what it is about': first.text.includes(wanted.subject),
     'with its cause': wanted.because.test(first.text),
     'since it lasts': Math.abs(first.since - begin - wanted.since) <= everySeconds,
     'told over in time': last.at <= over + everySeconds + calmSeconds + gapSeconds,
@@ -56,6 +58,24 @@ test('the table has all 24 incidents, each with its alerts or the reason why the
   );
 });
 
+const textOf = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+function exists(sign: Sign): boolean {
+  return 'prometheus' in sign
+    ? textOf('deploy/prometheus/rules.test.yaml').includes(`- name: ${sign.prometheus}\n`)
+    : textOf(sign.file).includes(`test('${sign.title}`);
+}
+
+test('of each incident in which something is wrong there is a sign, and a test of it, if it is no alert of this table', () => {
+  const quiet = incidents.filter(({ tells, untold }) => tells.length === 0 && untold?.harmless !== false);
+  expect(quiet.map(({ name }) => name.split(':')[0])).toEqual(['8', '9', '15', '17', '18', '19', '20']);
+
+  const shown = incidents.filter(({ untold }) => untold?.harmless === false);
+  expect(shown.filter(({ untold }) => untold?.signs.length === 0)).toEqual([]);
+  const signs = incidents.flatMap(({ untold }) => untold?.signs ?? []);
+  expect(signs.filter((sign) => !exists(sign))).toEqual([]);
+});
+
 test.each(incidents)('incident $name', async (incident) => {
   const begin = secondOf(incident.at);
   const after = incident.seconds + 2 * (calmSeconds + gapSeconds);
@@ -69,6 +89,7 @@ test.each(incidents)('incident $name', async (incident) => {
 test('in an hour with all incidents each alert is told once when it begins and once when it is over, in time and with its cause', async () => {
   const told = await play(lanes, incidents, [secondOf('13:02:00'), secondOf('14:05:00')]);
 
+  expect(told.filter(({ state }) => state === 'STILL FIRING')).toEqual([]);
   expect(toldOf(told)).toEqual(wantedOf(incidents));
   expect(
     incidents.flatMap((incident) => incident.tells.flatMap((wanted) => faultsOf(incident, wanted, told))),

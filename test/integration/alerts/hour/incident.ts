@@ -13,6 +13,18 @@ export interface ToTell {
   readonly over: number;
 }
 
+/** What shows an incident: a rule of Prometheus, which has a test of its own, or what the test of this title proves. */
+export type Sign = { readonly prometheus: string } | { readonly file: string; readonly title: string };
+
+/** An incident of which no rule of figures tells. */
+export interface Untold {
+  /** Why not, and what is seen instead. */
+  readonly why: string;
+  readonly signs: readonly Sign[];
+  /** Nothing is wrong that somebody has to know at once: without a sign, nobody misses one. */
+  readonly harmless: boolean;
+}
+
 /** An incident that an operator has lived through. */
 export interface Incident {
   readonly name: string;
@@ -25,8 +37,7 @@ export interface Incident {
   /** What is read so many seconds after its begin, beside what is read of a healthy installation. */
   readonly figures: (second: number) => Partial<Figures>;
   readonly tells: readonly ToTell[];
-  /** Why no rule of figures tells it, and where it is seen instead. */
-  readonly untold?: string;
+  readonly untold?: Untold;
 }
 
 /** What is read while nothing is wrong. */
