@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { keepLooking } from '../../src/core/keep-looking.ts';
+import { reschedule } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
 import { migrate, migrationOf, readMigrations } from '../../src/store/installation/migrate.ts';
 import { flawless, judgeJournal } from '../support/fixtures/journal-check.ts';
@@ -37,6 +39,25 @@ async function buildsOf(stage: Stage, workflowId: string): Promise<ReadonlySet<s
   );
 }
 
+/**
+ * Postpones a waiting message again and again, so that it is not due before the last relay of a build has exited, however long that
+ * takes. A later time leaves it its workflow; an earlier one would replace that.
+ *
+ * @returns ends that, and resolves to all answers
+ */
+function keepWaiting(stage: Stage, id: string): () => Promise<ReadonlySet<string>> {
+  const stopping = new AbortController();
+  const answers = new Set<string>();
+  const postpone = (): Promise<string> =>
+    stage.commit((tx) => reschedule(tx, reminders, { id }, { after: '60s' })).catch(String);
+  const kept = keepLooking(async () => void answers.add(await postpone()), 1_000, stopping.signal);
+  return async () => {
+    stopping.abort();
+    await kept;
+    return answers;
+  };
+}
+
 test('I1 I3 I11 F24 F26: relays of two builds deliver concurrently after a compatible migration, and the new one completes what the old one began', {
   timeout: 300_000,
 }, async (context) => {
@@ -44,8 +65,9 @@ test('I1 I3 I11 F24 F26: relays of two builds deliver concurrently after a compa
   const own = await readMigrations();
   const first = await stage.relayProcess({ buildId: 'build-1' });
   const load = startLoad(stage, orders, { perSecond: 300 });
-  // Due when the old relay has surely ended, also on a busy machine.
-  const begun = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '75s' }));
+  const begun = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '60s' }));
+  const postponed = keepWaiting(stage, begun.id);
+  context.onTestFinished(() => void postponed());
   await until(
     async () => (await buildsOf(stage, begun.workflowId).catch(() => new Set())).has('build-1'),
     60_000,
@@ -62,6 +84,7 @@ test('I1 I3 I11 F24 F26: relays of two builds deliver concurrently after a compa
   await stage.untilArrived(600);
   old.signal('SIGTERM');
   await old.exited;
+  expect(await postponed()).toEqual(new Set(['rescheduled']));
   await stage.untilArrived(600);
 
   const committed = await load.stop();
