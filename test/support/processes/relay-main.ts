@@ -10,7 +10,7 @@ import type { RelayProcessOptions, Resources } from './relay-process.ts';
 
 // A relay that publishes to Kafka, or to the journal in its database; `relay-process.ts` starts it with its settings.
 const settings = JSON.parse(process.argv[2] ?? '') as RelayProcessOptions;
-const { crash, url, temporalAddress } = settings;
+const { alertsTo, crash, url, temporalAddress } = settings;
 
 Runtime.install({
   logger: new DefaultLogger('ERROR', () => undefined),
@@ -38,6 +38,7 @@ const relay = startRelay(
     topics: settings.topics.map((topic) => ({ ...topic, schema: z.unknown() })),
     transports: { only: transportOf(settings) },
     relay: settings.settings ?? {},
+    ...(alertsTo !== undefined && { alerts: { interval: '1s', to: { webhook: { url: alertsTo } } } }),
   },
   {
     report: (event) => process.stdout.write(`${JSON.stringify(event)}\n`),

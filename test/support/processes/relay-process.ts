@@ -21,6 +21,8 @@ export interface RelayProcessOptions {
   readonly http?: { readonly secret: string };
   /** Which workflows it starts, by the `n` in the payload, and where. @defaultValue none */
   readonly workflows?: { readonly address: string; readonly type: string };
+  /** A URL that it tells alerts. @defaultValue none: it has no alerts */
+  readonly alertsTo?: string;
   readonly buildId?: string;
   /** Size of its old-space heap, in MiB. @defaultValue that of Node */
   readonly heapMiB?: number;
