@@ -108,6 +108,24 @@ test('what a destination was told is noted of these alerts alone, not of others 
   expect(namesOf(await readNews(database, 'email'))).toHaveLength(3);
 });
 
+test('of more alerts than one message tells, the next one tells the rest, and none is told twice', async (context) => {
+  const database = await emptyDatabase(context);
+  const subjects = Array.from({ length: 60 }, (_, n) => `topic orders-${String(n).padStart(2, '0')}`);
+  await judge(
+    database,
+    subjects.map((subject) => ({ ...failed, subject })),
+  );
+  const told: string[][] = [];
+  for (let message = 1; message <= 3; message += 1) {
+    const news = await readNews(database, 'webhook');
+    await noteNewsTold(database, 'webhook', news);
+    told.push(news.map(({ subject }) => subject));
+  }
+
+  expect(told.map(({ length }) => length)).toEqual([50, 10, 0]);
+  expect(told.flat().toSorted()).toEqual(subjects);
+});
+
 test('an alert begins when its fact did, and is over when it was first not found', async (context) => {
   const database = await emptyDatabase(context);
   const held: Firing = { ...failed, rule: 'hold', figure: 90_000, lastsMs: 90_000 };
