@@ -30,11 +30,27 @@ const fromHandlers: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set(
  */
 export function relayTroubleLines(logger?: Logger | false): RelayReport {
   const tell = withoutRepeats(troublesTo(logger));
-  const isNews = holdsOnce();
+  const isNews = [holdsOnce(), outagesOnce()];
   return (event) => {
-    if (isNews(event) && isRelayTrouble(event))
+    if (isNews.every((judge) => judge(event)) && isRelayTrouble(event))
       tell(troubleOf({ component: 'temporal-outbox relay' }, event));
   };
+}
+
+/** False of what fails because PostgreSQL is away, once that was told: each activity of a relay would repeat it. */
+function outagesOnce(): (event: RelayEvent) => boolean {
+  let away = false;
+  return (event) => {
+    if (event.type === 'database-away' || event.type === 'database-back')
+      away = event.type === 'database-away';
+    return !(away && event.type === 'error' && serverAwayIn(event.error) === 'PostgreSQL');
+  };
+}
+
+/** The server that is away, if that is the error. */
+function serverAwayIn(error: unknown): unknown {
+  const isAway = error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE';
+  return isAway ? error.details['server'] : undefined;
 }
 
 /** False of a hold that this process has told already: the lane may have another owner every few seconds while it lasts. */
@@ -68,6 +84,7 @@ function troubleOf(from: Readonly<Record<string, string>>, event: Told): Trouble
   const { error: thrown, ...others } = { error: undefined, ...fields };
   const error = thrown === undefined ? undefined : errorInWords(thrown);
   const known = thrown instanceof OutboxError ? { code: thrown.code, next: thrown.next } : {};
+  const server = serverAwayIn(thrown);
   const next = known.next ?? adviceFor(event);
   const final = forPersons.has(type) || (thrown instanceof OutboxError && !thrown.retryable);
   return {
@@ -75,6 +92,8 @@ function troubleOf(from: Readonly<Record<string, string>>, event: Told): Trouble
     facts: {
       ...from,
       event: type,
+      // Where the event has a name for the server itself, that is the one with which it ends.
+      ...(server !== undefined && { server }),
       ...others,
       ...(error !== undefined && { error }),
       ...(fromHandlers.has(type) && ownFrames(thrown)),

@@ -62,6 +62,8 @@ const outages: ReadonlySet<unknown> = new Set<(RelayEvent | ConsumerEvent)['type
 /** What troubles have in common that count as the same: they differ in numbers, ids and positions, but in no name. */
 function kindOf({ facts }: Trouble): string {
   const event = facts['event'];
+  // Whatever the relay was doing.
+  if (event === 'error' && facts['server'] !== undefined) return JSON.stringify([event, facts['server']]);
   const named = changesOfLanes.has(event) ? [facts['lane']] : [];
   const others: unknown[] = [];
   for (const fact of Object.entries(facts)) {

@@ -8,6 +8,7 @@ const relayTroubles = [
   'alert-untold',
   'archive-behind',
   'attempt-failed',
+  'database-away',
   'error',
   'expired',
   'failed',
@@ -56,6 +57,8 @@ export function inWords(event: Told): string {
       return `waits for ${event.server}${'address' in event ? ` at ${event.address}` : ''}${meanwhile(event)}`;
     case 'temporal-away':
       return 'delivers without Temporal until it is back';
+    case 'database-away':
+      return 'delivers nothing until PostgreSQL is back';
     case 'error':
       return `${event.during} failed`;
     case 'lane-lost':
@@ -65,9 +68,7 @@ export function inWords(event: Told): string {
     case 'attempt-failed':
       return `try ${event.attempt} of ${messageOf(event)} failed`;
     case 'expired':
-      if ('maybePublished' in event && event.maybePublished)
-        return `${messageOf(event)} has expired; an earlier try may have published it`;
-      return `${messageOf(event)} has expired, and is not ${'lane' in event ? 'sent' : 'handled'}`;
+      return expiredInWords(event);
     case 'failed':
       return `${messageOf(event)} has failed for good`;
     case 'group-stalled':
@@ -81,6 +82,12 @@ export function inWords(event: Told): string {
     default:
       return ofConsumer(event);
   }
+}
+
+function expiredInWords(event: Extract<Told, { readonly type: 'expired' }>): string {
+  if ('maybePublished' in event && event.maybePublished)
+    return `${messageOf(event)} has expired; an earlier try may have published it`;
+  return `${messageOf(event)} has expired, and is not ${'lane' in event ? 'sent' : 'handled'}`;
 }
 
 /** Without a default: the type of the events says whether each has words. */

@@ -67,6 +67,9 @@ export type RelayEvent =
       readonly publishMs: number;
     } & BatchDelays &
       Lane)
+  /** PostgreSQL refuses this relay, or has not answered it twice, five seconds apart: nothing is delivered. Reported once per outage. */
+  | { readonly type: 'database-away'; readonly error: unknown }
+  | { readonly type: 'database-back'; readonly awayMs: number }
   | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
   | { readonly type: 'bulk-started'; readonly id: string }
   /**

@@ -1,6 +1,7 @@
 import { keepLooking } from '../../core/keep-looking.ts';
 import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
+import type { RelayReport } from '../../relay/report.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readServerClock } from '../../store/doctor/server.ts';
 import { beatMs, silentFor } from './relay-presence.ts';
@@ -9,6 +10,29 @@ export interface DatabaseWatchInput {
   readonly database: Database;
   /** Called after each look, with the reason if the database does not answer. */
   readonly looked: (error: string | null) => void;
+}
+
+/**
+ * Reports each outage of the database when it begins and when it is over. One look without an answer in time is none: a server may be
+ * slow for once.
+ *
+ * @returns what is to be called after each look
+ */
+export function databaseOutages(report: RelayReport): (error: string | null) => void {
+  let since: number | undefined;
+  let reported = false;
+  return (error) => {
+    if (error === null) {
+      if (reported && since !== undefined)
+        report({ type: 'database-back', awayMs: performance.now() - since });
+      [since, reported] = [undefined, false];
+      return;
+    }
+    const isSure = since !== undefined || error !== silentFor.error;
+    since ??= performance.now();
+    if (isSure && !reported) report({ type: 'database-away', error });
+    reported ||= isSure;
+  };
 }
 
 /** A watch that runs. */

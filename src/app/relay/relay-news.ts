@@ -26,6 +26,8 @@ function inWords(event: RelayEvent): string | undefined {
       return `carries out the bulk operation ${event.id}`;
     case 'bulk-ended':
       return `the bulk operation ${event.id} has ended`;
+    case 'database-back':
+      return `PostgreSQL is back, after ${timeInWords(event.awayMs)}`;
     case 'hold-ended':
       // Owners come and go while it lasts.
       return event.over

@@ -24,7 +24,7 @@ import { alertsOf } from './alerts.ts';
 import { announce } from './announce.ts';
 import { certificateLooksOf } from './certificate-looks.ts';
 import { requireReceiptTopics } from './confirmation.ts';
-import { watchDatabase } from './database-watch.ts';
+import { databaseOutages, watchDatabase } from './database-watch.ts';
 import { type DeliverInput, deliver } from './deliver.ts';
 import { relayConnections } from './relay-connections.ts';
 import { noteCheck, notedBy } from './relay-health.ts';
@@ -187,7 +187,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   const alerts = alertsOf(config, { database, report: servers.report });
   running.add(async () => alerts?.stop());
   // Before the first question that waits for a database that is away.
-  watchFor({ alerts, database, measures }, running);
+  watchFor({ alerts, database, measures, report: servers.report }, running);
   await requireReceiptTopics(config);
   // A running migration keeps it waiting, and a stop must not wait for that.
   const { installation, routes } = await servers.database(() =>
@@ -221,17 +221,24 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   );
 }
 
-/** Tells metrics and alerts whether the database answers. */
+/** Tells metrics, alerts and listeners whether the database answers. */
 function watchFor(
-  { alerts, database, measures }: Pick<DeliverInput, 'alerts' | 'database' | 'measures'>,
+  {
+    alerts,
+    database,
+    measures,
+    report,
+  }: Pick<DeliverInput, 'alerts' | 'database' | 'measures'> & { readonly report: RelayReport },
   running: Running,
 ): void {
-  if (measures === undefined && alerts === undefined) return;
+  const outages = databaseOutages(report);
   const watch = watchDatabase({
     database,
     looked(error) {
       measures?.database(error === null);
       alerts?.databaseLooked(error);
+      // During a start, the wait for the server reports that instead.
+      if (running.health.state !== 'starting') outages(error);
     },
   });
   running.add(() => watch.stop());

@@ -84,6 +84,15 @@ export const incidentMutations: readonly Mutation[] = [
     title: 'is one line, whoever owns the lane meanwhile',
   },
   {
+    name: 'outage-of-the-database-told-by-each-activity',
+    promise: oneSchema,
+    file: 'src/app/trouble-lines.ts',
+    find: "return !(away && event.type === 'error' &&",
+    replace: "return !(!away && event.type === 'error' &&",
+    test: 'test/unit/app/outage-lines.test.ts',
+    title: 'PostgreSQL away is a line where it begins',
+  },
+  {
     name: 'group-without-a-consumer-passes-the-doctor',
     promise,
     file: 'src/operations/doctor/seen-checks.ts',
