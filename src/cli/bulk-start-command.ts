@@ -57,7 +57,8 @@ export async function startManyCommand<Sample>(
     const found = await asked.start(at, { ...options, dryRun: true });
     const unknown = found.count === 0 ? await unknownNames(at, flags) : undefined;
     if (unknown !== undefined) return explain(unknown, output);
-    output.line(describe(asked, found));
+    // Who says how many there are has seen the first ones.
+    output.line(describe(asked, found, flags.dryRun === true || expected === undefined));
     if (flags.dryRun === true) {
       output.line(
         `Nothing was changed. ${found.count === 0 ? '' : 'To do it: --reason and --yes in place of --dry-run.'}`.trimEnd(),
@@ -80,10 +81,12 @@ export async function startManyCommand<Sample>(
 function describe<Sample>(
   { action, tableOf }: AskedBulk<Sample>,
   { count, exact, sample }: BulkAnswer<Sample>,
+  shown: boolean,
 ): string {
   if (count === 0) return 'No message matches.';
   const many = `${exact ? '' : 'At least '}${count} ${count === 1 ? 'message matches' : 'messages match'}`;
-  return `${many}; action: ${action}.${count > sample.length ? ' The first:' : ''}\n${tableOf(sample)}`;
+  const said = `${many}; action: ${action}.`;
+  return shown ? `${said}${count > sample.length ? ' The first:' : ''}\n${tableOf(sample)}` : said;
 }
 
 /** The value of a flag that takes a number of messages. */

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { withMany } from './bulk-start-command.ts';
 import { type ChangeFlags, changeCommand, namedChange } from './change-command.ts';
@@ -65,8 +65,8 @@ function registerChanges(root: Command): void {
   )
     .option('--to <topic>', optionTexts.replayTo)
     .option('--id <ids...>', optionTexts.replayIds)
-    .option('--address <address>', 'is refused: give a topic that address, and name it with --to')
-    .option('--same-ids', 'is refused: an id belongs to one stored message')
+    .addOption(new Option('--address <address>', 'is refused, with what to do instead').hideHelp())
+    .addOption(new Option('--same-ids', 'is refused, with the reason').hideHelp())
     .action(run<ReplayFlags>(replayCommand));
   addChange(root, 'withdraw [ids...]', operationTexts.withdraw)
     .option('--timeout <duration>', `${optionTexts.waitForRelays} (default: 15s)`)

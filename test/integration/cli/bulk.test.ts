@@ -69,7 +69,9 @@ test('a change of more than 100 messages requires --expect with the exact count'
     code: 2,
     stderr: expect.stringContaining('More than 100 messages match: add --expect 101.\n'),
   });
-  expect(wrong.code).toBe(1);
+  expect(unsaid.stdout).toContain(' The first:\nID ');
+  // Who says how many there are has seen them.
+  expect(wrong).toMatchObject({ code: 1, stdout: '101 messages match; action: discard.\n' });
   expect(wrong.stderr).toContain('OUTBOX_BULK_UNEXPECTED: 100 messages are expected, but 101 match.');
   expect(await operator.bulk.list()).toEqual([]);
 

@@ -178,3 +178,18 @@ test('what the command line does to a message, the HTTP API does by the same nam
   expect(ofMessages.filter((name) => !paths.has(`/messages/{id}/${name}`))).toEqual([]);
   expect(ofMessages.filter((name) => read(name).command.name() !== name)).toEqual([]);
 });
+
+test('the help of a command shows no option that it only refuses', () => {
+  const commandsOf = (command: Command): readonly Command[] => [
+    command,
+    ...command.commands.flatMap((one) => commandsOf(one)),
+  ];
+  const shown = commandsOf(root).flatMap((command) =>
+    command
+      .createHelp()
+      .visibleOptions(command)
+      .map(({ description, flags }) => `${command.name()} ${flags}: ${description}`),
+  );
+  expect(shown.length).toBeGreaterThan(100);
+  expect(shown.filter((option) => option.includes('is refused'))).toEqual([]);
+});
