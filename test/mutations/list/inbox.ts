@@ -241,7 +241,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/client/fetch-response.ts',
     find: '+ 1n < BigInt(header.lastStableOffset)',
     replace: '+ 1n < 0n',
-    test: 'test/unit/brokers/kafka/fetch-response.test.ts',
+    test: 'test/unit/brokers/kafka/answer-ends.test.ts',
     title: 'a batch says that it was cut',
   },
   {

@@ -21,7 +21,7 @@ const ownRegistries: Readonly<Record<string, string>> = {
 
 /** Classes whose objects are made, thrown and caught within one copy. */
 const ownClasses = new Set(
-  `BlocksKey ChangeGone Denied EncodingFailure FetchedRecord GivenUp LateReply MethodRefused Misfit NoAnswer NoConnection OldFormat
+  `AnswerEnd BlocksKey ChangeGone Denied EncodingFailure FetchedRecord GivenUp LateReply MethodRefused Misfit NoAnswer NoConnection OldFormat
    Refused RefusedRequest Rehearsed StartFailure Unanswered UnfitTopic UpcastFailure`.split(/\s+/),
 );
 

@@ -1,5 +1,6 @@
+import { AbortedTransactions } from './aborted-transactions.ts';
 import { ByteReader } from './byte-reader.ts';
-import { endOfBatch, FetchedRecord, type RecordContext } from './fetched-record.ts';
+import { AnswerEnd, FetchedRecord, type RecordContext } from './fetched-record.ts';
 import { kafkajs } from './kafkajs.ts';
 
 /** An answer to a fetch, with kafkajs' names. */
@@ -22,7 +23,8 @@ interface FetchedPartition {
   readonly highWatermark: string;
   readonly lastStableOffset: string;
   readonly lastStartOffset: string;
-  readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[];
+  /** Always empty: kafkajs has nothing to leave out any more. */
+  readonly abortedTransactions: readonly [];
   readonly preferredReadReplica: number;
   readonly messages: readonly FetchedRecord[];
 }
@@ -49,15 +51,19 @@ export function isCut(messages: unknown): boolean {
 const prefixBytes = 12;
 const headerBytes = 45;
 const formatAt = 4;
+const attributesAt = 9;
+const lastDeltaAt = 11;
 const recordFormat = 2;
 const attribute = { codec: 0x7, appendTime: 0x8, transactional: 0x10, control: 0x20 } as const;
 
 /**
- * Reads an answer as kafkajs does, but of its records only where they begin.
+ * Reads an answer as kafkajs does, but of its records only where they begin, and only what is to be handed over: neither control records
+ * nor those of aborted transactions.
  *
- * Of a batch whose last records compaction has removed it tells the end by a control record, which kafkajs passes over.
- * Without it kafkajs fetches at each of their offsets, one after the other; and where all of a batch is removed, and the
- * next one is cut off, at the same offset forever.
+ * Where an answer ends with such ones, or with what compaction has removed, an {@link AnswerEnd} follows, which is handed over, too:
+ * otherwise nobody would commit that the group has passed them, and it would seem to be behind until the next message. kafkajs
+ * would also fetch at each of these offsets, one after the other; and where all of a batch is removed, and the next one is cut
+ * off, at the same offset forever.
  *
  * @throws {@link OldFormat}
  */
@@ -83,28 +89,32 @@ async function readPartition(reader: ByteReader): Promise<FetchedPartition> {
     highWatermark: String(reader.int64()),
     lastStableOffset: String(reader.int64()),
     lastStartOffset: String(reader.int64()),
-    abortedTransactions: reader.array(() => ({
-      producerId: String(reader.int64()),
-      firstOffset: String(reader.int64()),
-    })),
-    preferredReadReplica: reader.int32(),
   };
+  const aborted = reader.array(() => ({
+    producerId: String(reader.int64()),
+    firstOffset: String(reader.int64()),
+  }));
+  const rest = { abortedTransactions: [] as const, preferredReadReplica: reader.int32() };
   const size = reader.int32();
-  if (size <= 0 || reader.left < size) return { ...header, messages: [] };
+  if (size <= 0 || reader.left < size) return { ...header, ...rest, messages: [] };
   reader.at += size;
-  const messages = await readBatches(reader.bytes.subarray(reader.at - size, reader.at));
+  const messages = await readBatches(
+    reader.bytes.subarray(reader.at - size, reader.at),
+    new AbortedTransactions(aborted),
+  );
   const last = messages.at(-1);
   // Up to the last stable offset, because what is behind it comes only when the open transactions have ended.
   if (last !== undefined && BigInt(last.offset) + 1n < BigInt(header.lastStableOffset))
     cutAnswers.add(messages);
-  return { ...header, messages };
+  return { ...header, ...rest, messages };
 }
 
-async function readBatches(bytes: Buffer): Promise<readonly FetchedRecord[]> {
+async function readBatches(bytes: Buffer, aborted: AbortedTransactions): Promise<readonly FetchedRecord[]> {
   const records: FetchedRecord[] = [];
   const reader = new ByteReader(bytes);
   // At the same place in every format.
   if (bytes[prefixBytes + formatAt] !== recordFormat) throw new OldFormat();
+  let end: bigint | undefined;
   // The last batch is cut off where the answer has reached its size.
   while (reader.left >= prefixBytes + headerBytes + 4) {
     const firstOffset = reader.int64();
@@ -112,14 +122,17 @@ async function readBatches(bytes: Buffer): Promise<readonly FetchedRecord[]> {
     if (reader.left < size) break;
     const batch = bytes.subarray(reader.at, reader.at + size);
     reader.at += size;
-    await readRecords(batch, firstOffset, records);
+    end = firstOffset + BigInt(batch.readInt32BE(lastDeltaAt));
+    const context = contextOf(batch, firstOffset);
+    if (!aborted.has(context, end)) await readRecords(batch, context, records, aborted);
   }
+  if (end !== undefined && records.at(-1)?.offset !== String(end)) records.push(new AnswerEnd(end));
   return records;
 }
 
-async function readRecords(batch: Buffer, firstOffset: bigint, into: FetchedRecord[]): Promise<void> {
-  const attributes = batch.readInt16BE(9);
-  const context: RecordContext = {
+function contextOf(batch: Buffer, firstOffset: bigint): RecordContext {
+  const attributes = batch.readInt16BE(attributesAt);
+  return {
     firstOffset,
     firstTimestamp: batch.readBigInt64BE(15),
     appendedAt: attributes & attribute.appendTime ? batch.readBigInt64BE(23) : undefined,
@@ -127,19 +140,27 @@ async function readRecords(batch: Buffer, firstOffset: bigint, into: FetchedReco
     inTransaction: (attributes & attribute.transactional) !== 0,
     isControlBatch: (attributes & attribute.control) !== 0,
   };
+}
+
+async function readRecords(
+  batch: Buffer,
+  context: RecordContext,
+  into: FetchedRecord[],
+  aborted: AbortedTransactions,
+): Promise<void> {
   const count = batch.readInt32BE(headerBytes);
-  const end = firstOffset + BigInt(batch.readInt32BE(11));
-  const codec = attributes & attribute.codec;
+  const codec = batch.readInt16BE(attributesAt) & attribute.codec;
   const packed = batch.subarray(headerBytes + 4);
   const reader = new ByteReader(codec === 0 || count <= 0 ? packed : await unpacked(codec, packed));
   for (let left = count; left > 0; left -= 1) {
     const size = reader.variable();
     const next = reader.at + size;
     if (next > reader.bytes.length) throw new RangeError('A record goes beyond the end of its batch.');
-    into.push(new FetchedRecord(reader, context));
+    const record = new FetchedRecord(reader, context);
+    if (context.isControlBatch) aborted.ended(record);
+    else into.push(record);
     reader.at = next;
   }
-  if (count <= 0 || into.at(-1)?.offset !== String(end)) into.push(endOfBatch(end, context));
 }
 
 type Codecs = Readonly<Record<number, () => { decompress(packed: Buffer): Promise<Buffer> }>>;

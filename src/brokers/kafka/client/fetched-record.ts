@@ -107,14 +107,18 @@ export class FetchedRecord {
 /** A record without anything: attributes, time, offset, no key, no value, no headers. */
 const nothing = Buffer.from([0, 0, 0, 1, 1, 0]);
 
-/** A control record at the last offset of a batch that has no record there. It belongs to no transaction, and ends none. */
-export function endOfBatch(offset: bigint, context: RecordContext): FetchedRecord {
-  return new FetchedRecord(new ByteReader(nothing), {
-    ...context,
-    firstOffset: offset,
-    inTransaction: false,
-    isControlBatch: true,
-  });
+/** Where an answer ends that has no message there. It is handed over as a record, so that its offset is passed, and is no message. */
+export class AnswerEnd extends FetchedRecord {
+  constructor(offset: bigint) {
+    super(new ByteReader(nothing), {
+      firstOffset: offset,
+      firstTimestamp: 0n,
+      appendedAt: undefined,
+      inTransaction: false,
+      producerId: '-1',
+      isControlBatch: false,
+    });
+  }
 }
 
 /** Numbers are faster than bigints, and nearly always suffice. */

@@ -5,8 +5,8 @@ import type { KafkaConnection } from './connection.ts';
 import { unavailable } from './unavailable.ts';
 
 /**
- * The lag of a group by its committed offsets, so up to a second of work too high. Counts offsets: compaction and transactions
- * leave offsets without a message.
+ * The lag of a group by its committed offsets, so up to a second of work too high. Counts offsets, also those that compaction and
+ * transactions leave without a message: a source commits that it has passed them, other consumers may not.
  *
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
  */

@@ -3,6 +3,7 @@ import { OfferedBatch } from '../../offered-batch.ts';
 import type { IncomingBatch, IncomingMessage, Subscription } from '../../source.ts';
 import { memberOf } from '../client/client-internals.ts';
 import { isCut } from '../client/fetch-response.ts';
+import { AnswerEnd } from '../client/fetched-record.ts';
 import type { Losses } from './losses.ts';
 import { Pulse } from './pulse.ts';
 import { ReceivedRecord } from './received-record.ts';
@@ -88,10 +89,18 @@ async function batchChannel(
   context: BatchContext,
   { lost, signal }: Pick<IncomingBatch, 'lost' | 'signal'>,
 ): Promise<void> {
-  const { topic: address, partition, messages: records } = payload.batch;
-  const messages = records.map((record) => new ReceivedRecord(address, partition, record));
-  const [first] = messages;
-  if (first !== undefined) context.losses.arrived(first, first.offset);
+  const { topic: address, partition, messages: handed } = payload.batch;
+  const end = handed.find((record) => record instanceof AnswerEnd);
+  const messages = handed
+    .filter((record) => record !== end)
+    .map((record) => new ReceivedRecord(address, partition, record));
+  const first = messages[0] ?? end;
+  if (first !== undefined) context.losses.arrived({ address, partition }, first.offset);
+  const pass = (last: { readonly offset: string } | undefined): void => {
+    resolve(payload, last);
+    if (last !== undefined) context.losses.done({ address, partition }, last.offset);
+  };
+  if (messages.length === 0 && end !== undefined) return pass(end);
   const startedAtMs = performance.now();
   const hasTime = (): boolean => {
     if (!batch.moved) return true;
@@ -104,9 +113,9 @@ async function batchChannel(
   await context.subscription.handle(batch);
   // Not earlier: no offset may be committed before `handle` has finished. kafkajs fetches again from here, so open
   // messages need no other step to be offered again.
-  const last = batch.done().at(-1);
-  resolve(payload, last);
-  if (last !== undefined) context.losses.done(last, last.offset);
+  const done = batch.done();
+  const last = done.at(-1);
+  pass(done.length === messages.length ? (end ?? last) : last);
   if (batch.restMs !== undefined) context.resumeAfter(batch.restMs, payload.pause());
 }
 
@@ -133,7 +142,7 @@ function doneOf(payload: EachBatchPayload): OffsetsByTopicPartition {
   };
 }
 
-function resolve(payload: EachBatchPayload, last: IncomingMessage | undefined): void {
+function resolve(payload: EachBatchPayload, last: Pick<IncomingMessage, 'offset'> | undefined): void {
   if (last === undefined) return;
   try {
     payload.resolveOffset(last.offset);

@@ -1,5 +1,6 @@
 import type { EachBatchPayload } from 'kafkajs';
 import { onTestFinished, vi } from 'vitest';
+import { AnswerEnd } from '../../../../src/brokers/kafka/client/fetched-record.ts';
 import { Losses } from '../../../../src/brokers/kafka/source/losses.ts';
 import { takeBatch } from '../../../../src/brokers/kafka/source/take-batch.ts';
 import type { IncomingBatch, SourceNotice } from '../../../../src/brokers/source.ts';
@@ -31,7 +32,11 @@ class ScriptedPayload {
 
   constructor(partition: number, offsets: readonly string[]) {
     const record = { key: null, value: null, timestamp: '0', attributes: 0, headers: {} };
-    this.batch = { topic: 'orders', partition, messages: offsets.map((offset) => ({ ...record, offset })) };
+    const messages = offsets.map((given) => {
+      const [offset = '', isEnd] = given.split(' ');
+      return isEnd === undefined ? { ...record, offset } : new AnswerEnd(BigInt(offset));
+    });
+    this.batch = { topic: 'orders', partition, messages };
   }
 
   isStale = (): boolean => this.stale;
@@ -111,7 +116,7 @@ export function stage() {
     noticed,
     rests,
     stopping,
-    /** Takes a batch, which is in hand afterwards. */
+    /** Takes a batch, which is in hand afterwards; of `12 end` its answer ends at 12. */
     take: async (partition: number, ...offsets: readonly string[]) => {
       const payload = new ScriptedPayload(partition, offsets);
       const taking = takenBy(payload, context);

@@ -35,6 +35,37 @@ test('an open message keeps later ones from being committed', async () => {
   expect(payload.paused).toEqual([]);
 });
 
+test('the end of an answer is offered to nobody, and passed once all before it is done', async () => {
+  const { batches, end, take } = stage();
+
+  const { payload } = await take(0, '1', '2', '5 end');
+  await end();
+  const open = await take(0, '6', '7', '9 end');
+  await end((batch) => acknowledge(batch, '6'));
+
+  expect(batches.map(({ messages }) => messages.map(({ offset }) => offset))).toEqual([
+    ['1', '2'],
+    ['6', '7'],
+  ]);
+  expect([payload.resolved, open.payload.resolved]).toEqual([['5'], ['6']]);
+});
+
+test('an answer that has nothing to hand over is passed, unless its start offsets or assignment are not valid', async () => {
+  const { batches, begun, take } = stage();
+
+  const { payload, taking } = await take(0, '5 end');
+  let settle = (): void => undefined;
+  begun.promise = new Promise((resolve) => (settle = resolve));
+  const early = await take(1, '5 end');
+  early.payload.stale = true;
+  settle();
+  await take(2);
+
+  expect([taking.state, payload.committed]).toEqual(['resolved', [committed(0, '5')]]);
+  expect([early.taking.state, early.payload.committed]).toEqual(['resolved', []]);
+  expect(batches.flatMap(({ messages }) => messages)).toEqual([]);
+});
+
 test('if nothing is done, nothing is committed', async () => {
   const { end, take } = stage();
 
