@@ -68,6 +68,8 @@ create sequence outbox.message_position as bigint start 1 increment 1 minvalue 1
 
 create sequence outbox.parked_position_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+create sequence outbox.rate_n_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 create sequence outbox.reconciliation_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 create sequence outbox.sign_in_try_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
@@ -614,10 +616,11 @@ CREATE UNIQUE INDEX processed_epoch_current ON outbox.processed_epoch USING btre
 
 create table outbox.rate (
   scope text collate "C" not null,
+  n bigint not null generated always as identity,
   sent_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
   counts integer[] not null default '{}'::integer[]
 ) with (fillfactor=50);
-constraint rate_pkey PRIMARY KEY (scope);
+constraint rate_pkey PRIMARY KEY (scope, n);
 
 create table outbox.reconciliation (
   id bigint not null generated always as identity,
@@ -2684,6 +2687,9 @@ CREATE OR REPLACE FUNCTION outbox.rate_left(p_topic text, p_at timestamp with ti
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
 AS $function$
 declare
   policy outbox.topic := outbox.policy(p_topic);
@@ -2697,8 +2703,9 @@ begin
   into free, wait_ms
   from (
     select x.sent_at, x.count, sum(x.count) over (order by x.sent_at desc, x.n desc) - x.count as newer, sum(x.count) over () as whole
-    from outbox.rate r, unnest(r.sent_at, r.counts) with ordinality x (sent_at, count, n)
-    where r.scope = outbox.rate_scope(policy) and x.sent_at > p_at - per
+    from (select o.sent_at, o.counts from outbox.rate o where o.scope = outbox.rate_scope(policy) order by o.n desc limit 1) r,
+      unnest(r.sent_at, r.counts) with ordinality x (sent_at, count, n)
+    where x.sent_at > p_at - per
   ) e;
 end
 $function$;
@@ -3667,10 +3674,15 @@ CREATE OR REPLACE FUNCTION outbox.take_rate(p_topic text, p_most integer, OUT gr
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
 AS $function$
 declare
   policy outbox.topic := outbox.policy(p_topic);
   v_scope text := outbox.rate_scope(policy);
+  own_ctid tid;
+  moved_ctid tid;
   now_at timestamptz;
   counted_at timestamptz;
   slot float8 := case when policy.rate_messages > 100 then policy.rate_per_ms / 50000.0 end;
@@ -3681,9 +3693,12 @@ begin
   granted := p_most;
   wait_ms := 0;
   if policy.rate_messages is null then return; end if;
-  perform 1 from outbox.rate r where r.scope = v_scope for update skip locked;
+  select r.ctid into own_ctid from outbox.rate r where r.scope = v_scope order by r.n desc limit 1 for update skip locked;
   if not found then
-    insert into outbox.rate (scope) values (v_scope) on conflict do nothing;
+    -- No constraint says that there is one row: the index that it needs would be read for every write. Two keys: others have one.
+    if pg_try_advisory_xact_lock(hashtext('outbox.rate'), hashtext(v_scope)) then
+      insert into outbox.rate (scope) select v_scope where (select r.n from outbox.rate r where r.scope = v_scope order by r.n desc limit 1) is null;
+    end if;
     granted := 0;
     wait_ms := 5;
     return;
@@ -3691,8 +3706,8 @@ begin
   now_at := clock_timestamp();
   counted_at := case when slot is null then now_at else to_timestamp(ceil(extract(epoch from now_at) / slot) * slot) end;
   -- A clock that was set back must not stop the topic for as long as it was wrong.
-  update outbox.rate r set sent_at = (select array_agg(least(x.at, counted_at) order by x.n) from unnest(r.sent_at) with ordinality x (at, n))
-  where r.scope = v_scope and counted_at < any (r.sent_at);
+  update outbox.rate r set n = default, sent_at = (select array_agg(least(x.at, counted_at) order by x.n) from unnest(r.sent_at) with ordinality x (at, n))
+  where r.ctid = own_ctid and counted_at < any (r.sent_at) returning r.ctid into moved_ctid;
   select least(p_most, l.free, (policy.rate_messages + policy.lanes - 1) / policy.lanes), l.wait_ms
   into granted, wait_ms from outbox.rate_left(p_topic, now_at) l;
   if granted = 0 then return; end if;
@@ -3700,7 +3715,7 @@ begin
   select max(t.rate_per_ms) * interval '1 ms', min(t.rate_per_ms) * interval '1 ms', max(t.rate_per_ms) / 50000.0
   into kept, recent, step from outbox.topic t
   where t.name = p_topic or t.rate_of = 'address' and outbox.rate_scope(t) = v_scope;
-  update outbox.rate r set (sent_at, counts) = (
+  update outbox.rate r set n = default, (sent_at, counts) = (
     select array_agg(e.at order by e.at), array_agg(e.count order by e.at) from (
       select x.at, sum(x.count)::integer as count from (
         select case when y.at >= now_at - recent then y.at
@@ -3709,7 +3724,7 @@ begin
         union all select counted_at, granted
       ) x group by x.at
     ) e)
-  where r.scope = v_scope;
+  where r.ctid = coalesce(moved_ctid, own_ctid);
 end
 $function$;
 

@@ -249,10 +249,13 @@ alter table outbox.topic enable always trigger emptied;
 
 -- What the rate of a topic or an address has let go lately, whichever relay sent it.
 create table outbox.rate (
-  -- The name of the topic; for an address, the transport and a hash of the address, with a space between them.
-  scope   text collate "C" primary key,
+  -- The name of the topic; for an address, the transport and a hash of the address, with a space between them. It has one row.
+  scope   text collate "C" not null,
+  -- Renewed by every write: while an old snapshot exists, what finds the newest version first reads no other one.
+  n       bigint not null generated always as identity,
   sent_at timestamptz[] not null default '{}',
-  counts  integer[] not null default '{}'
+  counts  integer[] not null default '{}',
+  primary key (scope, n)
 ) with (fillfactor = 50);
 
 -- A change that is in progress. This row pauses its topic, not a flag, so that no operator can resume the topic meanwhile.
@@ -302,6 +305,9 @@ as $$ select case when policy.rate_of = 'address' then policy.transport || ' ' |
 -- How many messages the topic's rate lets go at this time, and the milliseconds until it lets the next one go; null: it has no rate.
 create function outbox.rate_left(p_topic text, p_at timestamptz, out free integer, out wait_ms float8) language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 declare
   policy outbox.topic := outbox.policy(p_topic);
@@ -315,8 +321,9 @@ begin
   into free, wait_ms
   from (
     select x.sent_at, x.count, sum(x.count) over (order by x.sent_at desc, x.n desc) - x.count as newer, sum(x.count) over () as whole
-    from outbox.rate r, unnest(r.sent_at, r.counts) with ordinality x (sent_at, count, n)
-    where r.scope = outbox.rate_scope(policy) and x.sent_at > p_at - per
+    from (select o.sent_at, o.counts from outbox.rate o where o.scope = outbox.rate_scope(policy) order by o.n desc limit 1) r,
+      unnest(r.sent_at, r.counts) with ordinality x (sent_at, count, n)
+    where x.sent_at > p_at - per
   ) e;
 end
 $$;
@@ -331,10 +338,15 @@ $$;
 -- lock keeps a connection from other topics.
 create function outbox.take_rate(p_topic text, p_most integer, out granted integer, out wait_ms float8) language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 declare
   policy outbox.topic := outbox.policy(p_topic);
   v_scope text := outbox.rate_scope(policy);
+  own_ctid tid;
+  moved_ctid tid;
   now_at timestamptz;
   counted_at timestamptz;
   slot float8 := case when policy.rate_messages > 100 then policy.rate_per_ms / 50000.0 end;
@@ -345,9 +357,12 @@ begin
   granted := p_most;
   wait_ms := 0;
   if policy.rate_messages is null then return; end if;
-  perform 1 from outbox.rate r where r.scope = v_scope for update skip locked;
+  select r.ctid into own_ctid from outbox.rate r where r.scope = v_scope order by r.n desc limit 1 for update skip locked;
   if not found then
-    insert into outbox.rate (scope) values (v_scope) on conflict do nothing;
+    -- No constraint says that there is one row: the index that it needs would be read for every write. Two keys: others have one.
+    if pg_try_advisory_xact_lock(hashtext('outbox.rate'), hashtext(v_scope)) then
+      insert into outbox.rate (scope) select v_scope where (select r.n from outbox.rate r where r.scope = v_scope order by r.n desc limit 1) is null;
+    end if;
     granted := 0;
     wait_ms := 5;
     return;
@@ -355,8 +370,8 @@ begin
   now_at := clock_timestamp();
   counted_at := case when slot is null then now_at else to_timestamp(ceil(extract(epoch from now_at) / slot) * slot) end;
   -- A clock that was set back must not stop the topic for as long as it was wrong.
-  update outbox.rate r set sent_at = (select array_agg(least(x.at, counted_at) order by x.n) from unnest(r.sent_at) with ordinality x (at, n))
-  where r.scope = v_scope and counted_at < any (r.sent_at);
+  update outbox.rate r set n = default, sent_at = (select array_agg(least(x.at, counted_at) order by x.n) from unnest(r.sent_at) with ordinality x (at, n))
+  where r.ctid = own_ctid and counted_at < any (r.sent_at) returning r.ctid into moved_ctid;
   select least(p_most, l.free, (policy.rate_messages + policy.lanes - 1) / policy.lanes), l.wait_ms
   into granted, wait_ms from outbox.rate_left(p_topic, now_at) l;
   if granted = 0 then return; end if;
@@ -364,7 +379,7 @@ begin
   select max(t.rate_per_ms) * interval '1 ms', min(t.rate_per_ms) * interval '1 ms', max(t.rate_per_ms) / 50000.0
   into kept, recent, step from outbox.topic t
   where t.name = p_topic or t.rate_of = 'address' and outbox.rate_scope(t) = v_scope;
-  update outbox.rate r set (sent_at, counts) = (
+  update outbox.rate r set n = default, (sent_at, counts) = (
     select array_agg(e.at order by e.at), array_agg(e.count order by e.at) from (
       select x.at, sum(x.count)::integer as count from (
         select case when y.at >= now_at - recent then y.at
@@ -373,7 +388,7 @@ begin
         union all select counted_at, granted
       ) x group by x.at
     ) e)
-  where r.scope = v_scope;
+  where r.ctid = coalesce(moved_ctid, own_ctid);
 end
 $$;
 

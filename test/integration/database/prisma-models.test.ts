@@ -73,7 +73,7 @@ async function columns(database: Database, kind: 'r' | 'v'): Promise<readonly Co
        format_type(a.atttypid, nullif(a.atttypmod, 6)) as type,
        -- Prisma leaves lists without NOT NULL.
        not a.attnotnull and a.attndims = 0 as nullable,
-       case when a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) ~ '^nextval[(].*_(id|position)_seq''::regclass' then 'counted'
+       case when a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) ~ '^nextval[(].*_(id|position|n)_seq''::regclass' then 'counted'
          else replace(pg_get_expr(d.adbin, d.adrelid), 'CURRENT_TIMESTAMP', 'now()') end as default
      from pg_attribute a
        join pg_class c on c.oid = a.attrelid

@@ -7,6 +7,8 @@ import { announceTopics } from '../../../src/operations/announce.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { type RateAnswer, takeRate } from '../../../src/store/lane/rate.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { openTransaction } from '../../support/fixtures/open-transaction.ts';
+import { pagesOf, planNodes, statementOf, stopAutovacuum } from '../../support/fixtures/query-plan.ts';
 
 interface Take extends RateAnswer {
   readonly from: number;
@@ -172,4 +174,30 @@ test('different rates of one address leave a row of bounded size that forgets no
   );
   expect(row?.entries).toBeLessThanOrEqual(55);
   expect(row).toMatchObject({ sum: 4_998 + 100, late: true });
+});
+
+test('behind an old snapshot a take reads none of the versions that earlier ones have left', async (context) => {
+  const made = await createTestDatabase();
+  const old = await openTransaction(made.url);
+  context.onTestFinished(async () => {
+    await old.rollback();
+    await made.drop();
+  });
+  const { database } = made;
+  const limited = topic('orders', z.unknown(), { rate: { messages: 1_000_000, per: '1h' } });
+  await announceTopics(database, [policyOf(limited, 'http')], {});
+  await stopAutovacuum(database, ['rate']);
+  await old.query('set transaction isolation level repeatable read');
+  await old.query('select from outbox.topic');
+  const pagesAfter = async (takes: number) => {
+    await database.query(
+      `do $$ begin for n in 1..${takes} loop perform outbox.take_rate('orders', 1); commit; end loop; end $$`,
+    );
+    const { text, values } = await statementOf((sql) => takeRate(sql, 'orders', 1));
+    return pagesOf(await planNodes(database, text, values));
+  };
+  const least = await pagesAfter(20);
+
+  // Three pages deeper, for each of its questions and its write.
+  expect(await pagesAfter(4_000)).toBeLessThan(least + 20);
 });
