@@ -1,5 +1,4 @@
-import { type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
-import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
+import type { DatabaseConfig } from '../../config/database-config.ts';
 import {
   type ApiSessionKey,
   type ApiSessionTimes,
@@ -9,6 +8,7 @@ import {
   type SignedIn,
   useApiSession,
 } from '../../store/request/api-session.ts';
+import { proofDatabase } from './proof-database.ts';
 
 export type { ApiSessionTimes, SignedIn };
 
@@ -33,12 +33,9 @@ export function apiSessions(
   config: DatabaseConfig,
   provider: () => string,
   times: ApiSessionTimes,
+  statementMs?: number,
 ): ApiSessions {
-  let opened: OperatorDatabase | undefined;
-  const on: OperatorDatabase['on'] = async (work) => {
-    opened ??= operatorDatabase(databaseOf(config));
-    return opened.on(work);
-  };
+  const { close, on } = proofDatabase(config, statementMs);
   const keyOf = (idHash: string): ApiSessionKey => ({ idHash, provider: provider() });
   return {
     begin: (idHash, person, replaced) =>
@@ -46,6 +43,6 @@ export function apiSessions(
     use: (idHash) => on((at) => useApiSession(at, keyOf(idHash), times)),
     end: (idHash) => on((at) => endApiSession(at, keyOf(idHash))),
     noteDenied: (name) => on((at) => noteSignInDenied(at, name)),
-    close: async () => opened?.close(),
+    close,
   };
 }

@@ -1,11 +1,10 @@
-import { OutboxError } from '../../core/errors.ts';
 import { assertNames, type OnDatabase } from '../../operations/operation-options.ts';
 import { lookAgain, type TailOptions, type TailPlace, type TailStep } from '../../operations/tail.ts';
 import { type AuditEntry, writeAudit } from '../../store/audit/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { untoldRows, withUntoldErrors } from '../../store/database/untold-errors.ts';
 import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
-import { withLimits } from '../../store/database/with-limits.ts';
+import { tookTooLong, withLimits } from '../../store/database/with-limits.ts';
 import { withinOne } from '../../store/database/within-one.ts';
 import type { MessageFilter } from '../../store/message/list.ts';
 import { readKeptTopicsOf, readTopicsOf } from '../../store/message/topics-of.ts';
@@ -121,14 +120,4 @@ function operationsAt(stored: Database, config: OperationsConfig, sight?: Sight)
     keptTopicsOf: (group, ids) => readKeptTopicsOf(at, group, ids),
     note: async (entry) => void (await writeAudit(at, [entry])),
   };
-}
-
-/** The server has canceled a statement at its limit, or at that of its locks. */
-function tookTooLong(error: unknown): OutboxError | undefined {
-  if (!(error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '55P03')))
-    return undefined;
-  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'A statement took too long and was ended.', {
-    details: { server: 'PostgreSQL' },
-    cause: error,
-  });
 }

@@ -1,6 +1,6 @@
-import { type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
-import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
+import type { DatabaseConfig } from '../../config/database-config.ts';
 import { beginSignInTry, endSignInTry, type SignInTry } from '../../store/request/sign-in-try.ts';
+import { proofDatabase } from './proof-database.ts';
 
 /** Wrong tries to sign in within the last minute, counted for all processes. Every call may reject with `OUTBOX_SERVER_UNAVAILABLE`. */
 export interface SignInTries {
@@ -14,17 +14,13 @@ export interface SignInTries {
 }
 
 /** Opens them; connections are opened when first needed. */
-export function signInTries(config: DatabaseConfig): SignInTries {
-  let opened: OperatorDatabase | undefined;
-  const on: OperatorDatabase['on'] = async (work) => {
-    opened ??= operatorDatabase(databaseOf(config));
-    return opened.on(work);
-  };
+export function signInTries(config: DatabaseConfig, statementMs?: number): SignInTries {
+  const { close, on } = proofDatabase(config, statementMs);
   return {
     async begin(all) {
       const ids = await on((at) => beginSignInTry(at, all));
       return ids && (() => on((at) => endSignInTry(at, ids)));
     },
-    close: async () => opened?.close(),
+    close,
   };
 }

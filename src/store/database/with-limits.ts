@@ -1,3 +1,4 @@
+import { OutboxError } from '../../core/errors.ts';
 import type { Database, Sql } from './database.ts';
 import type { StatementLimits } from './pool.ts';
 
@@ -21,4 +22,14 @@ export function withLimits(
     openSession: (channel, onNotify) => database.openSession(channel, onNotify),
     close: async () => undefined,
   };
+}
+
+/** The error for a statement that the server has canceled at its limit, or at that of its locks; nothing for another error. */
+export function tookTooLong(error: unknown): OutboxError | undefined {
+  if (!(error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '55P03')))
+    return undefined;
+  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'A statement took too long and was ended.', {
+    details: { server: 'PostgreSQL' },
+    cause: error,
+  });
 }

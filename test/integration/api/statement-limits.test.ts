@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { apiSessions } from '../../../src/app/operations/api-sessions.ts';
 import {
   type RequestOperations,
   type RequestWay,
   type ServedOperations,
   servedOperations,
 } from '../../../src/app/operations/served-operations.ts';
+import { signInTries } from '../../../src/app/operations/sign-in-tries.ts';
+import type { DatabaseConfig } from '../../../src/config/database-config.ts';
 import { orLate } from '../../../src/core/or-late.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
@@ -44,6 +47,35 @@ test.for<readonly [string, RequestWay, (at: RequestOperations, id: string) => Pr
     message: 'A statement took too long and was ended.',
   });
   expect(await lane.states('A'), 'nothing was done').toEqual(['waiting']);
+});
+
+test.for<readonly [string, string, (at: DatabaseConfig) => Promise<unknown>]>([
+  [
+    'who has signed in',
+    'api_session',
+    async (at) => {
+      const sessions = apiSessions(at, () => 'provider', { idleMs: 60_000, longestMs: 60_000 }, 500);
+      await sessions.use('hash').finally(() => sessions.close());
+    },
+  ],
+  [
+    'whether a password may be tried',
+    'sign_in_try',
+    async (at) => {
+      const tries = signInTries(at, 500);
+      await tries.begin([{ what: 'a name', most: 5 }]).finally(() => tries.close());
+    },
+  ],
+])('the question %s ends where its table stays locked', async ([, table, ask]) => {
+  const holder = await lane.begin();
+  await holder.query(`lock table outbox.${table} in access exclusive mode`);
+
+  const end = ask({ url: lane.url }).catch((error: unknown) => error);
+  const told = await orLate(end, 20_000);
+  await holder.rollback();
+  await end;
+
+  expect(told).toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
 });
 
 test('a statement that is long because its tables are large is not ended where it may be', async () => {

@@ -87,6 +87,15 @@ export const repeatedRequestMutations: readonly Mutation[] = [
     title: 'a pause',
   },
   {
+    name: 'proof-that-waits-for-ever',
+    promise: 'No request waits for a lock for ever',
+    file: 'src/app/operations/proof-database.ts',
+    find: '.on((database) => work(withLimits(database, limits)))',
+    replace: '.on((database) => (limits.lockMs > 0 ? work(database) : work(withLimits(database, limits))))',
+    test: 'test/integration/api/statement-limits.test.ts',
+    title: 'ends where its table stays locked',
+  },
+  {
     name: 'api-body-read-before',
     promise: once,
     file: 'src/api/input.ts',
