@@ -7,6 +7,7 @@ import type {
 import { errorRules, OutboxError } from '../core/errors.ts';
 import { textOf } from '../core/reason.ts';
 import { isVersion } from '../operations/edit-content.ts';
+import { unknownNames } from '../operations/known-names.ts';
 import type { Caller } from './authentication.ts';
 import { mayAct } from './caller.ts';
 import { Denied } from './denied.ts';
@@ -86,24 +87,27 @@ export async function answerOf(
   return { ...answer, ...(etag !== undefined && { etag }) };
 }
 
-/** Writes in the audit that a request was denied. */
+/** Writes in the audit that a request was denied, unless it named a topic that there is not. */
 export async function noteDenied(
   served: ServedOperations,
   { name }: Pick<Operation, 'name'>,
   { caller, request, requestId }: Omit<Asked, 'params'>,
-  { message: why, topic }: Denied,
+  { message: why, told, topic }: Denied,
 ): Promise<void> {
   const { pathname } = new URL(request.url);
-  await served.run('change', (at) =>
-    at.note({
+  await served.run('change', async (at) => {
+    // A caller may name any topic: what there is not is not somebody else's.
+    const named = topic !== null && told.code === 'OUTBOX_TOPIC_UNKNOWN';
+    if (named && (await unknownNames(at, { topic })) !== undefined) return;
+    await at.note({
       actor: caller.name,
       action: name,
       messageId: null,
       topic,
       result: 'denied',
       details: { why, path: pathname.slice(0, 500), requestId },
-    }),
-  );
+    });
+  });
 }
 
 function callOf(at: RequestOperations, { caller, request }: Asked): Call {

@@ -107,10 +107,13 @@ test('the audit has what a caller named of another topic, by id or by ref, and n
     () => own.post(`/messages/${unknown}/cancel`, { as }),
     () => own.get(`/groups/g/kept/${unknown}`, { as }),
     () => own.post('/schedules/none/pause', { as }),
+    () => own.get('/messages?topic=none', { as }),
+    () => own.post('/pause', { as, body: { topic: 'none' } }),
+    () => own.get('/messages?topic=orders', { as }),
   ]) {
     const told = await request();
     expect([200, 404]).toContain(told.status);
     counted.push(await denied());
   }
-  expect(counted).toEqual([1, 2, 3, 4, 4, 4, 4, 4, 4]);
+  expect(counted).toEqual([1, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5]);
 });

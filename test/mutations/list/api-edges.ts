@@ -15,6 +15,16 @@ export const apiEdgeMutations: readonly Mutation[] = [
       'the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist',
   },
   {
+    name: 'audit-denies-topics-that-there-are-not',
+    promise: rights,
+    file: 'src/api/answer.ts',
+    find: 'if (named && (await unknownNames(at, { topic })) !== undefined) return;',
+    replace: '',
+    test: 'test/integration/api/rights.test.ts',
+    title:
+      'the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist',
+  },
+  {
     name: 'error-text-found-by-trying',
     promise: rights,
     file: 'src/api/scope.ts',
