@@ -1,10 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Health, withoutText } from '../core/health.ts';
 import type { Table } from '../core/options/collections.ts';
 import { optionTable } from '../core/options/option-table.ts';
 import { text, whole } from '../core/options/values.ts';
-import { listen } from './listen.ts';
+import { idleLimits, keepRoom, listen } from './listen.ts';
 
 /** Where a {@link healthServer} listens. */
 export interface HealthServerOptions {
@@ -26,21 +25,6 @@ const options = optionTable('healthServer()', {
   port: whole(0, 65_535),
   host: text('0.0.0.0'),
 } satisfies Table<HealthServerOptions>);
-
-/** Node looks every half minute otherwise, and so much longer lives a connection that sends nothing. */
-const limits = { requestTimeout: 5_000, headersTimeout: 5_000, connectionsCheckingInterval: 1_000 };
-const mostConnections = 100;
-
-/** Ends the oldest connection for a new one beyond the limit: a probe that connects is answered, whoever keeps connections open. */
-function keepRoom(server: Server): void {
-  const open = new Set<Socket>();
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    const [oldest] = open;
-    if (open.size > mostConnections) oldest?.destroy();
-  });
-}
 
 /** What answers 200, by path: all else about the process is for people, who read its log or `status`. */
 const probes: Readonly<Record<string, (health: Health) => boolean>> = {
@@ -65,7 +49,7 @@ export async function healthServer(
 ): Promise<HealthServer> {
   const { host, port } = options.read(given);
   // A probe asks and leaves; nobody else may keep connections.
-  const server = createServer(limits, (request, response) => answer(of, request, response));
+  const server = createServer(idleLimits, (request, response) => answer(of, request, response));
   keepRoom(server);
   const listening = await listen(server, { host, port });
   return {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { OutboxError } from '../core/errors.ts';
 import { reasonOf } from '../core/reason.ts';
 
@@ -28,4 +28,23 @@ export async function listen(
   }
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+/** Node looks every half minute otherwise, and so much longer lives a connection that sends nothing. */
+export const idleLimits = {
+  requestTimeout: 5_000,
+  headersTimeout: 5_000,
+  connectionsCheckingInterval: 1_000,
+} as const;
+const mostConnections = 100;
+
+/** Ends the oldest connection for a new one beyond the limit: a probe that connects is answered, whoever keeps connections open. */
+export function keepRoom(server: Server): void {
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    const [oldest] = open;
+    if (open.size > mostConnections) oldest?.destroy();
+  });
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { quietRuntime } from '../../brokers/workflow/client/runtime.ts';
 import { requirePackages } from '../../core/packages.ts';
 import { openExporter } from '../../telemetry/exporter.ts';
-import { listen } from '../listen.ts';
+import { idleLimits, keepRoom, listen } from '../listen.ts';
 
 export interface MetricsServerOptions {
   readonly host: string;
@@ -40,7 +40,8 @@ export async function metricsServer({
     const [own, temporal] = await Promise.all([exporter.text(), pageOf(ofTemporal).catch(() => '')]);
     return own + temporal;
   };
-  const server = createHttpServer((request, response) => void answer(request, response, text));
+  const server = createHttpServer(idleLimits, (request, response) => void answer(request, response, text));
+  keepRoom(server);
   const listening = await listen(server, { host, port }).catch(async (error: unknown) => {
     await exporter.stop();
     throw error;

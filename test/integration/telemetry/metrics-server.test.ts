@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { expect, inject, type TestContext, test, vi } from 'vitest';
 import { listenAddressOfFlag } from '../../../src/cli/flag-values.ts';
@@ -42,6 +42,16 @@ test('a relay serves its metrics and those of Temporal on one page, and nothing 
   expect(text).toMatch(/^temporal_num_pollers\{/m);
   expect((await fetch(new URL('/', page))).status).toBe(404);
   expect((await fetch(page, { method: 'POST' })).status).toBe(404);
+  // Whoever reaches the port may open connections, of which a process has only so many.
+  const silent = Array.from({ length: 150 }, () =>
+    connect(Number(new URL(page).port), '127.0.0.1').on('error', () => undefined),
+  );
+  context.onTestFinished(() => {
+    for (const socket of silent) socket.destroy();
+  });
+  await until(() => silent.filter(({ closed }) => closed).length >= 50);
+  expect(silent.at(-1)?.closed, 'the oldest make room').toBe(false);
+  expect((await fetch(page)).status).toBe(200);
   expect(await ended(relay)).toBe(0);
   await expect(fetch(page)).rejects.toThrow('fetch failed');
 });

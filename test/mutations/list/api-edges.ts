@@ -64,7 +64,7 @@ export const apiEdgeMutations: readonly Mutation[] = [
   {
     name: 'silent-connections-keep-probes-out',
     promise: 'Probes restart no process for a server that is away',
-    file: 'src/app/health-server.ts',
+    file: 'src/app/listen.ts',
     find: 'if (open.size > mostConnections) oldest?.destroy();',
     replace: 'if (open.size > mostConnections) socket.destroy(oldest && undefined);',
     test: 'test/unit/app/health-server.test.ts',
