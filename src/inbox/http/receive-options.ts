@@ -20,7 +20,10 @@ export interface ReceiveOptions<Tx extends Transaction> {
   readonly group: string;
   /** What the sender signs with; of several any is accepted. A function is asked for every request. */
   readonly secret: Lazy<WebhookSecret>;
-  /** Called with the error of the work or the database, which is not disclosed to the sender. */
+  /**
+   * Called with the error of the work or the database, or with what the call rejects with, none of which is disclosed to the sender.
+   * The id is that of the request, also where nothing has proved it; `''`: it has none.
+   */
   readonly report: (error: unknown, messageId: string) => void;
   /** Longest body in bytes, 1 to 67,108,864. @defaultValue 1,048,576 */
   readonly maxBytes?: number;

@@ -20,7 +20,7 @@ import { type ReceiveOptions, type ReceiveSettings, receiveSettings } from './re
  *
  * @param request its body must not have been read
  * @throws OutboxError `OUTBOX_OPTION_INVALID`, also for a body that was read; `OUTBOX_PACKAGE_MISSING` without standardwebhooks;
- * and whatever the function `secret` throws. Nothing else: errors of the work go to `report`.
+ * and whatever the function `secret` throws, which `report` gets as well. Nothing else: errors of the work go to `report` only.
  */
 export async function receive<Tx extends Transaction>(
   request: Request,
@@ -44,12 +44,11 @@ export function receiver<Tx extends Transaction>(
 ): (request: Request) => Promise<Response> {
   const settings = receiveSettings(options, work);
   return async (request) => {
-    if (request.bodyUsed) throw bodyRead();
-    const answer = await answerRequest(
-      { headers: [...request.headers], body: request.body ?? nothing() },
-      settings,
-      work,
-    );
+    const answer = await reported(settings, request.headers.get(idHeader), () => {
+      if (request.bodyUsed) throw bodyRead();
+      const arrived = { headers: [...request.headers], body: request.body ?? nothing() };
+      return answerRequest(arrived, settings, work);
+    });
     const { status, reason } = answer;
     return new Response(reason === '' ? null : reason, { status, headers: headersOf(answer) });
   };
@@ -85,7 +84,10 @@ async function answerNode<Tx extends Transaction>(
   settings: ReceiveSettings<Tx>,
   work: ReceiveWork<Tx>,
 ): Promise<void> {
-  const answering = request.readableDidRead ? Promise.reject(bodyRead()) : answerOf(request, settings, work);
+  const answering = reported(settings, request.headers[idHeader], () => {
+    if (request.readableDidRead) throw bodyRead();
+    return answerOf(request, settings, work);
+  });
   let failure: { readonly error: unknown } | undefined;
   const answer = await answering.catch((error: unknown): RequestAnswer => {
     failure = { error };
@@ -100,6 +102,22 @@ async function answerNode<Tx extends Transaction>(
   // Whoever hears of it may close the connection, and the sender would wait for its own time limit.
   await handedOver;
   throw failure.error;
+}
+
+const idHeader = 'webhook-id';
+
+/** The sender is told nothing of what this rejects with, and frameworks may drop it. */
+async function reported<Tx extends Transaction>(
+  { report }: ReceiveSettings<Tx>,
+  id: string | readonly string[] | null | undefined,
+  answer: () => Promise<RequestAnswer>,
+): Promise<RequestAnswer> {
+  try {
+    return await answer();
+  } catch (error) {
+    report(error, String(id ?? ''));
+    throw error;
+  }
 }
 
 /** The answer to a request whose body nobody has read. */

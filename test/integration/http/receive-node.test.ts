@@ -143,29 +143,35 @@ test.each([
     async () => undefined,
     'SEALED',
   ],
-])('a request %s is answered with 500, and then the call rejects', async (_, given, before, code) => {
-  const failures: unknown[] = [];
-  const address = await served((request, response) => {
-    before(request)
-      .then(() => receiveNode(request, response, optionsOf(given), effect))
-      .catch((error: unknown) => {
-        failures.push(error);
-        // As frameworks do with an answer that has begun.
-        request.socket.destroy();
-      });
-  });
+])(
+  'a request %s is answered with 500, and then the call rejects, with what was reported',
+  async (_, given, before, code) => {
+    const failures: unknown[] = [];
+    const reported: unknown[] = [];
+    const report = (...told: readonly unknown[]): void => void reported.push(told);
+    const address = await served((request, response) => {
+      before(request)
+        .then(() => receiveNode(request, response, optionsOf({ ...given, report }), effect))
+        .catch((error: unknown) => {
+          failures.push(error);
+          // As frameworks do with an answer that has begun.
+          request.socket.destroy();
+        });
+    });
 
-  const response = await fetch(address, {
-    method: 'POST',
-    body: '{}',
-    headers: { 'content-type': 'application/json' },
-    signal: AbortSignal.timeout(20_000),
-  });
+    const response = await fetch(address, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json', 'webhook-id': 'm-1' },
+      signal: AbortSignal.timeout(20_000),
+    });
 
-  expect([response.status, await response.text()]).toEqual([500, 'The request cannot be received.']);
-  await until(() => failures.length === 1);
-  expect(failures).toMatchObject([{ code }]);
-});
+    expect([response.status, await response.text()]).toEqual([500, 'The request cannot be received.']);
+    await until(() => failures.length === 1);
+    expect(failures).toMatchObject([{ code }]);
+    expect(reported).toEqual([[failures[0], 'm-1']]);
+  },
+);
 
 test('messages of two installations whose senders chose the same id are both applied, each once, and as by consumers', async () => {
   const transport = http({ secret, allow: ['127.0.0.1'] });

@@ -235,10 +235,11 @@ test('a body that is too long is read no further, with or without a declared len
   expect(pulled).toBeLessThan(5);
 });
 
-test('a body that was read before is an error of the caller', async () => {
+test('a body that was read before is an error of the caller, and reported', async () => {
   const read = signed('{}').request();
   await read.text();
-  await expect(receive(read, only(optionsOf()), effect)).rejects.toMatchObject({
-    code: 'OUTBOX_OPTION_INVALID',
-  });
+  const options = optionsOf();
+  const unread = { code: 'OUTBOX_OPTION_INVALID' };
+  await expect(receive(read, only(options), effect)).rejects.toMatchObject(unread);
+  expect(options.reported).toMatchObject([unread]);
 });
