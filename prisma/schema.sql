@@ -613,6 +613,8 @@ create table outbox.processed_epoch (
 constraint processed_epoch_epoch_check CHECK ((epoch > 0));
 constraint processed_epoch_pkey PRIMARY KEY (epoch);
 CREATE UNIQUE INDEX processed_epoch_current ON outbox.processed_epoch USING btree ((true)) WHERE (ended_at IS NULL);
+CREATE TRIGGER current_gone BEFORE DELETE ON outbox.processed_epoch FOR EACH ROW WHEN ((old.ended_at IS NULL)) EXECUTE FUNCTION outbox.refuse_emptying();
+CREATE TRIGGER emptied BEFORE TRUNCATE ON outbox.processed_epoch FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_emptying();
 
 create table outbox.rate (
   scope text collate "C" not null,

@@ -3055,6 +3055,10 @@ create table outbox.processed_epoch (
   kept_done  boolean not null default false
 );
 create unique index processed_epoch_current on outbox.processed_epoch ((true)) where ended_at is null;
+create trigger emptied before truncate on outbox.processed_epoch execute function outbox.refuse_emptying();
+create trigger current_gone before delete on outbox.processed_epoch for each row when (old.ended_at is null)
+execute function outbox.refuse_emptying();
+alter table outbox.processed_epoch enable always trigger emptied, enable always trigger current_gone;
 insert into outbox.processed_epoch (epoch, begun_at) values (1, outbox.clock());
 
 -- The consumer groups and their windows of processed ids; the row with an empty name has the minimum window, set by the relay

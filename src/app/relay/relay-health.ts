@@ -1,3 +1,4 @@
+import type { OutboxError } from '../../core/errors.ts';
 import type { HealthRecord } from '../../core/health.ts';
 import { type Lane, laneName } from '../../core/lane.ts';
 import type { RelayEvent, RelayReport } from '../../relay/report.ts';
@@ -44,6 +45,18 @@ export function noteCheck(health: HealthRecord, { server, error, away, lacks }: 
   else if (error === null) health.mended(`topics of ${server}`);
   if (error === null) health.mended(server);
   else health.failed(server, error, { away });
+}
+
+/** Records whether the tables of the database have the rows that the outbox cannot work without, and reports once that they are gone. */
+export function noteRows(health: HealthRecord, report: RelayReport): (lost: OutboxError | undefined) => void {
+  const what = 'tables of the outbox';
+  let told = false;
+  return (lost) => {
+    if (lost === undefined) health.mended(what);
+    else health.failed(what, lost);
+    if (lost !== undefined && !told) report({ type: 'error', during: 'installation', error: lost });
+    told = lost !== undefined;
+  };
 }
 
 /** Checks and records whether the servers that a stop depends on answer. Never rejects. */

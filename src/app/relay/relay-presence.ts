@@ -10,6 +10,7 @@ import { reasonOf } from '../../core/reason.ts';
 import { rest } from '../../core/rest.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readClockOffset } from '../../store/doctor/server.ts';
+import { lostRows } from '../../store/installation/emptied.ts';
 import {
   type GroupLag,
   readGroupNames,
@@ -45,6 +46,8 @@ export interface PresenceInput {
   readonly certificates: () => readonly CertificateEnd[];
   /** Called after each check, with or without an answer. */
   readonly asked: (checked: CheckedServer) => void;
+  /** Called after each look at the database, with the error if something has emptied its tables. */
+  readonly looked?: (lost: OutboxError | undefined) => void;
 }
 
 /**
@@ -108,7 +111,8 @@ class Presence {
   }
 
   async #write(servers: readonly ServerView[]): Promise<void> {
-    const { certificates, database } = this.#input;
+    const { certificates, database, looked } = this.#input;
+    if (looked !== undefined) await lostRows(database).then(looked, () => undefined);
     await writeRelay(database, {
       id: this.#id,
       host: hostname(),

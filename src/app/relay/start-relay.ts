@@ -27,7 +27,7 @@ import { requireReceiptTopics } from './confirmation.ts';
 import { databaseOutages, watchDatabase } from './database-watch.ts';
 import { type DeliverInput, deliver } from './deliver.ts';
 import { relayConnections } from './relay-connections.ts';
-import { noteCheck, notedBy } from './relay-health.ts';
+import { noteCheck, notedBy, noteRows } from './relay-health.ts';
 import { RelayMeasures } from './relay-measures.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
@@ -212,6 +212,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
       noteCheck(health, checked);
       measures?.checked(checked);
     },
+    looked: noteRows(health, servers.report),
   });
   running.add(() => presence.stop());
   const draining = (lanes: number): void => database.resize(relayConnections(config, lanes));

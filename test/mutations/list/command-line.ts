@@ -125,4 +125,13 @@ export const commandLineMutations: readonly Mutation[] = [
     title:
       'a test suite that empties all tables is told to leave those of the outbox, and what it sends then is delivered',
   },
+  {
+    name: 'relay-of-emptied-tables-is-well',
+    promise: notEmptied,
+    file: 'src/store/installation/emptied.ts',
+    find: 'return lost === null ? undefined',
+    replace: 'return lost !== null ? undefined',
+    test: 'test/integration/database/emptied.test.ts',
+    title: 'the health of a relay says that its tables were emptied',
+  },
 ];
