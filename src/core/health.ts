@@ -1,6 +1,7 @@
 import { OutboxError } from './errors.ts';
+import { reasonOf } from './reason.ts';
 
-/** Something that is failing at the moment. */
+/** Something that is failing at the moment. As JSON it has the code of its error, and no text, which could contain a payload. */
 export interface Failing {
   /**
    * What fails, for people and logs: a server (`PostgreSQL`, `Temporal`, the name of a transport or source), a part of the
@@ -10,7 +11,12 @@ export interface Failing {
   readonly what: string;
   /** Time of the first failure without a success since, by the clock of this process. */
   readonly since: Date;
-  /** The last failure: what was thrown, or its text. */
+  /** The last failure: an error of this library, or the text of any other one, with its causes. */
+  readonly error: OutboxError | string;
+}
+
+/** The same as it was recorded. */
+export interface Failure extends Omit<Failing, 'error'> {
   readonly error: unknown;
 }
 
@@ -49,8 +55,26 @@ export interface UntoldFailing extends Pick<Failing, 'what' | 'since'> {
 }
 
 /** The same without the text of the error, which could contain a payload or an address. */
-export function withoutText({ what, since, error }: Failing): UntoldFailing {
+export function withoutText({ what, since, error }: Failure): UntoldFailing {
   return { what, since, ...(error instanceof OutboxError && { code: error.code }) };
+}
+
+/** Whoever answers with the health of a process answers with what everybody may read. */
+class ToldFailing implements Failing {
+  readonly what: string;
+  readonly since: Date;
+  readonly error: OutboxError | string;
+
+  constructor({ error, since, what }: Failure) {
+    this.what = what;
+    this.since = since;
+    // Others are of clients and handlers, and may have values of theirs beside the text.
+    this.error = error instanceof OutboxError ? error : reasonOf(error);
+  }
+
+  toJSON(): UntoldFailing {
+    return withoutText(this);
+  }
 }
 
 /** How long an entry stays after its next try was due, in milliseconds. */
@@ -58,7 +82,7 @@ const forgetMs = 10_000;
 /** Queries that are open for longer count as not answered. */
 const silentMs = 3_000;
 
-interface Entry extends Failing {
+interface Entry extends Failure {
   /** It is a server that cannot be reached: waiting for it may take long. */
   readonly away: boolean;
   /** By `performance.now()`. */
@@ -85,7 +109,7 @@ export class HealthRecord {
   /** Called at each reading. */
   joined: () => boolean = () => false;
   /** Called at each reading, for failures in addition to the recorded ones. */
-  others: () => readonly Failing[] = () => [];
+  others: () => readonly Failure[] = () => [];
   readonly #entries = new Map<string, Entry>();
   readonly #open = new Map<string, Set<Question>>();
   /** Silences that outlasted a question: whoever asks again at once hears nothing since then, not since now. */
@@ -148,7 +172,7 @@ export class HealthRecord {
       state: this.state,
       joined: this.state === 'running' && this.joined(),
       lastProgressAt: this.#progressAt === undefined ? null : new Date(this.#progressAt),
-      failing: failing.map(({ what, since, error }) => ({ what, since, error })),
+      failing: failing.map((one) => new ToldFailing(one)),
     };
   }
 
@@ -167,7 +191,7 @@ export class HealthRecord {
     return open;
   }
 
-  #silent(forMs: number): readonly Failing[] {
+  #silent(forMs: number): readonly Failure[] {
     return [...this.#open.keys()].flatMap((server) => {
       const oldest = this.#oldest(server);
       const ms = oldest === undefined ? 0 : performance.now() - oldest.at;

@@ -1,4 +1,4 @@
-import type { Failing, HealthRecord } from '../core/health.ts';
+import type { Failure, HealthRecord } from '../core/health.ts';
 import type { ConsumerReport, PausedAddress } from './consumer-event.ts';
 import type { FailingPartition } from './intake/failing-partitions.ts';
 
@@ -22,7 +22,7 @@ export function noting(health: HealthRecord, report: ConsumerReport): ConsumerRe
 export function standing(
   partitions: readonly FailingPartition[],
   paused: readonly PausedAddress[],
-): readonly Failing[] {
+): readonly Failure[] {
   return [
     ...partitions.map(({ address, partition, since, error }) => ({
       what: `partition ${address}/${partition}`,

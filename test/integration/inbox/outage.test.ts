@@ -28,7 +28,7 @@ test('a consumer waits out the loss of its broker and continues by itself', {
   await node?.stop();
   await until(() => running.events.filter(({ type }) => type === 'disconnected').length >= 2, 60_000);
   expect(running.health()).toMatchObject({ state: 'running', joined: false });
-  expect(running.health().failing).toMatchObject([{ what: 'kafka', error: expect.any(Error) }]);
+  expect(running.health().failing).toMatchObject([{ what: 'kafka', error: expect.stringMatching(/\w/) }]);
   await node?.start();
   await stage.publish(range(11, 20).map((n) => ({ n, partition: n % 2 })));
   await until(() => running.counts().handled === 20, 60_000);

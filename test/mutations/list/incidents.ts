@@ -138,6 +138,15 @@ export const incidentMutations: readonly Mutation[] = [
     title: 'an address that cannot be read is refused without its password',
   },
   {
+    name: 'health-as-json-quotes-values',
+    promise: 'Probes restart no process for a server that is away',
+    file: 'src/core/health.ts',
+    find: 'return withoutText(this);',
+    replace: 'return { ...this };',
+    test: 'test/unit/core/health.test.ts',
+    title: 'a failure has no value of a client or a handler but in its text',
+  },
+  {
     name: 'full-server-reads-as-away',
     promise: 'An operator sees what is unreachable',
     file: 'src/store/database/database-failure.ts',

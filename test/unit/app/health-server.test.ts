@@ -42,7 +42,7 @@ test('an answer says what is failing since when, and never the text of an error'
     lastProgressAt: since,
     failing: [
       { what: 'PostgreSQL', since, error: away },
-      { what: 'partition orders/3', since, error: new Error('secret') },
+      { what: 'partition orders/3', since, error: 'Error: secret' },
       { what: 'lane orders/0', since, error: 'secret' },
     ],
   });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { OutboxError } from '../../../src/core/errors.ts';
 import { HealthRecord } from '../../../src/core/health.ts';
 
 beforeEach(() => {
@@ -20,6 +21,31 @@ test('a failure has its first time and its last error until it is resolved', () 
   expect(health.read().failing).toEqual([{ what: 'Temporal', since: new Date(0), error: 'second' }]);
   health.mended('Temporal');
   expect(health.read().failing).toEqual([]);
+});
+
+test('a failure has no value of a client or a handler but in its text, and as JSON not that either', () => {
+  const health = new HealthRecord();
+  const stored = Object.assign(new Error('duplicate key', { cause: new Error('of 4242') }), {
+    detail: 'Key (card)=(4242) already exists.',
+  });
+  health.failed('partition orders/0', stored);
+  health.failed('Temporal', new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'It is away at 4242.'));
+  health.others = () => [{ what: 'address orders', since: new Date(0), error: new Error('4242') }];
+
+  const { failing: told } = health.read();
+  expect(told.map(({ error }) => (typeof error === 'string' ? error : error.code))).toEqual([
+    'duplicate key: of 4242',
+    'OUTBOX_SERVER_UNAVAILABLE',
+    '4242',
+  ]);
+  expect(JSON.parse(JSON.stringify(health.read()))).toMatchObject({
+    failing: [
+      { what: 'partition orders/0' },
+      { what: 'Temporal', code: 'OUTBOX_SERVER_UNAVAILABLE' },
+      { what: 'address orders' },
+    ],
+  });
+  expect(JSON.stringify(health.read())).not.toContain('4242');
 });
 
 test('a failure that nothing resolves is forgotten ten seconds after its next try was due, and then starts afresh', () => {

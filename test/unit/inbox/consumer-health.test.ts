@@ -26,7 +26,7 @@ test.each<[ConsumerEvent, string | undefined]>([
 
   expect(events).toEqual([event]);
   expect(health.read().failing.map((one) => [one.what, one.error])).toEqual(
-    what === undefined ? [] : [[what, error]],
+    what === undefined ? [] : [[what, error.message]],
   );
   expect(health.isAway(60_000), 'only a server is away').toBe(what === 'Kafka');
 });

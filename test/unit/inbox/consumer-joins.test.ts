@@ -46,7 +46,7 @@ test('it has joined while it is a member at every source, and a lost connection 
   const error = new Error('away');
   expect(told()).toEqual([]);
   memory?.disconnected(error, 500);
-  expect(running.health()).toMatchObject({ joined: false, failing: [{ what: 'memory', error }] });
+  expect(running.health()).toMatchObject({ joined: false, failing: [{ what: 'memory', error: 'away' }] });
   expect(events.at(-1)).toEqual({ type: 'disconnected', server: 'memory', error, retryInMs: 500 });
   memory?.disconnected(error, 900);
   other?.assigned([]);
