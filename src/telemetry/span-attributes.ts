@@ -1,5 +1,4 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api';
-import { OutboxError } from '../core/errors.ts';
 import type { Api } from './api.ts';
 import { spanOf } from './trace-context.ts';
 import type { TraceHeaders } from './traced-message.ts';
@@ -35,12 +34,6 @@ export function described({ count, group, id, name, system, topic, type }: Opera
       ...(count === 1 && id !== undefined && { 'messaging.message.id': id }),
     },
   };
-}
-
-/** The code of an error of ours, the class of any other one: few values, and nothing of the message. */
-export function errorTypeOf(error: unknown): string {
-  if (error instanceof OutboxError) return error.code;
-  return error instanceof Error ? error.name : '_OTHER';
 }
 
 /** The default limit of an SDK, which would drop the rest. */

@@ -1,6 +1,6 @@
 import type { Context, ProxyTracerProvider, Span, Tracer, TracerProvider } from '@opentelemetry/api';
+import { errorTypeOf } from '../core/error-type.ts';
 import type { Api } from './api.ts';
-import { errorTypeOf } from './span-attributes.ts';
 import type { WorkEnd } from './work-end.ts';
 
 const scope = 'temporal-outbox';

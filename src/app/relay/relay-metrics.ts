@@ -1,3 +1,4 @@
+import { errorTypeOf } from '../../core/error-type.ts';
 import type { RelayEvent, RelayReport } from '../../relay/report.ts';
 import type { Attributes, Meter } from '../../telemetry/meter.ts';
 
@@ -39,7 +40,10 @@ export function relayMetrics(meter: Meter): RelayReport {
         meter.add('reconciled', event.restarted, { action: 'restarted' });
         return meter.add('reconciled', event.ended, { action: 'ended' });
       case 'error':
-        return meter.add('troubles', 1, { during: event.during, 'error.type': kindOf(event.error) });
+        return meter.add('troubles', 1, {
+          during: event.during,
+          'error.type': errorTypeOf(event.error, true),
+        });
       default:
         return undefined;
     }
@@ -62,10 +66,4 @@ function topicOf({ topic }: { readonly topic: string }): Attributes {
 
 function failureOf({ outcome, topic, transport }: OfType<'failed' | 'attempt-failed'>): Attributes {
   return { 'messaging.system': transport, ...topicOf({ topic }), 'error.type': outcome };
-}
-
-/** The code of the error if it has one, else its class: texts differ from case to case. */
-function kindOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }

@@ -1,3 +1,4 @@
+import { errorTypeOf } from '../../core/error-type.ts';
 import { statedTime } from '../../core/written-time.ts';
 import type { Attributes } from '../../telemetry/meter.ts';
 
@@ -13,8 +14,7 @@ export function handlingAttributes(system: string, topic: string | null, group: 
 
 /** Attributes of what ended by an error; none without one. */
 export function failureAttributes(error: unknown): Attributes {
-  if (error === undefined) return {};
-  return { 'error.type': error instanceof Error ? error.name : 'unknown' };
+  return error === undefined ? {} : { 'error.type': errorTypeOf(error) };
 }
 
 /** Seconds from the time that a message tells to now; `undefined`: other senders may tell none. */

@@ -147,6 +147,14 @@ export const incidentMutations: readonly Mutation[] = [
     title: 'a failure has no value of a client or a handler but in its text',
   },
   {
+    name: 'metrics-quote-names-of-errors',
+    promise: 'Secrets stay secret',
+    file: 'src/core/error-type.ts',
+    find: 'return className.test(error.name) ?',
+    replace: 'return error.name !== undefined ?',
+    test: 'test/unit/core/error-type.test.ts',
+  },
+  {
     name: 'full-server-reads-as-away',
     promise: 'An operator sees what is unreachable',
     file: 'src/store/database/database-failure.ts',
