@@ -49,7 +49,10 @@ export type PublishOutcome =
 export interface Hold {
   /** What cannot be reached. */
   readonly scope: 'topic' | 'transport';
-  /** For display, for example `connect ECONNREFUSED 127.0.0.1:9092`. */
+  /**
+   * For display, for example `connect ECONNREFUSED 127.0.0.1:9092`. Whoever sees the topic sees it, so it must have nothing of a
+   * message, which an answer may repeat.
+   */
   readonly reason: string;
 }
 

@@ -5,7 +5,7 @@ import { noteArrivals } from '../../../src/store/inbox/receive.ts';
 import { archiveOf } from '../../support/fixtures/archive-fixture.ts';
 import { failAll, failHead } from '../../support/fixtures/operator.ts';
 import { type ApiBench, adam } from './api-bench.ts';
-import { fill } from './samples.ts';
+import { fill, type World } from './samples.ts';
 
 /** The consumer group that keeps messages. */
 export const keeping = 'billing';
@@ -16,7 +16,7 @@ export const keeping = 'billing';
  *
  * @param error what handlers and the broker say, where a test does not mind
  */
-export async function fillWhole(bench: ApiBench, error = 'Error: no'): Promise<void> {
+export async function fillWhole(bench: ApiBench, error = 'Error: no'): Promise<World> {
   const { lane, post } = bench;
   await lane.send('archived');
   await failAll(lane, ['discarded']);
@@ -25,11 +25,11 @@ export async function fillWhole(bench: ApiBench, error = 'Error: no'): Promise<v
   const history = archiveOf(lane);
   await history.age('10 days');
   await history.archive({});
-  const { failed } = await fill(bench);
+  const world = await fill(bench);
   await failAll(lane, ['expunged']);
   await post(`/messages/${lane.idOf('expunged')}/discard`);
   await post(`/messages/${lane.idOf('expunged')}/expunge`, { as: adam });
-  await post(`/messages/${failed}/edit`, { body: { payload: 'corrected' } });
+  await post(`/messages/${world.failed}/edit`, { body: { payload: 'corrected' } });
   await failHead(lane);
   await lane.send('ready');
   for (const [id, key, state] of [
@@ -44,6 +44,7 @@ export async function fillWhole(bench: ApiBench, error = 'Error: no'): Promise<v
   await post(`/groups/${keeping}/kept/edited/edit`, { body: { payload: 1 } });
   await post(`/groups/${keeping}/kept/discard`, { body: { ids: ['erased'] } });
   await post(`/groups/${keeping}/kept/expunge`, { as: adam, body: { ids: ['erased'] } });
+  return world;
 }
 
 interface Kept {

@@ -5,7 +5,7 @@ import { streamTable } from '../../../src/api/live/streams.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { auditOf } from '../../support/fixtures/operator.ts';
 import { type ApiBench, adam, expectProblem, olga, openApi, rita, type Told, vera } from './api-bench.ts';
-import { fill, type Sample, samplesOf, type World } from './samples.ts';
+import { fill, inOrder, type Sample, samplesOf, type World } from './samples.ts';
 
 let bench: ApiBench;
 let world: World;
@@ -27,11 +27,6 @@ function ask(name: string, method: string, as: Caller | null): Promise<Told> {
 test('there is a sample of every operation', () => {
   expect(Object.keys(samples).toSorted()).toEqual(operationTable.map(({ name }) => name).toSorted());
 });
-
-// In this order, so that what one operation ends is not needed by a later one.
-const ending = [/adopt|discard|cancel|remove/, /expunge/];
-const rank = ({ name }: { readonly name: string }): number => ending.findIndex((names) => names.test(name));
-const inOrder = [...operationTable].toSorted((a, b) => rank(a) - rank(b));
 
 test.each(inOrder)(
   '$name: nobody, and who lacks the right, is refused before anything is read',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { operationTable } from '../../../src/api/table/table.ts';
 import { storeSchedule } from '../../../src/store/schedule/write.ts';
 import { failAll } from '../../support/fixtures/operator.ts';
 import type { ApiBench } from './api-bench.ts';
@@ -46,6 +47,11 @@ export async function fill({ lane, post }: ApiBench): Promise<World> {
   });
   return { waiting, failed: lane.idOf('failed'), group, kept, bulk: String(started.body['id']) };
 }
+
+const ending = [/adopt|discard|cancel|remove/, /expunge/];
+const rank = ({ name }: { readonly name: string }): number => ending.findIndex((names) => names.test(name));
+/** All operations, so that what one ends is not needed by a later one. */
+export const inOrder = [...operationTable].toSorted((a, b) => rank(a) - rank(b));
 
 export interface Sample {
   readonly path: string;

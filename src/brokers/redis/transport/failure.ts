@@ -64,13 +64,15 @@ export function meaningOf(answer: string): RedisFailure {
 }
 
 /**
- * The reply without the prefix and the line end that scripts add. Before Redis 7, a script's refusal of a command that
+ * The reply without the prefix and the line end that scripts add, and without the arguments of a command that is not known: they have
+ * the message, and whoever sees the address sees why it waits. Before Redis 7, a script's refusal of a command that
  * the user may not run has no code.
  */
 function plain(answer: string): string {
   const text = answer
     .replace(/^-?(?:ERR )?@user_script: ?\d+: ?-?/, '')
     .replace(/^-/, '')
+    .replace(/, with args beginning with: .*$/s, '')
     .trimEnd();
   return /^(?:ERR )?The user executing the script can't/.test(text) ? `NOPERM ${text}` : text;
 }

@@ -54,7 +54,11 @@ test('an unlisted error reply is ambiguous', () => {
 test.each([
   ["@user_script: 9: -OOM command not allowed when used memory > 'maxmemory'.\r\n", /^OOM command.*\.$/],
   ["-READONLY You can't write against a read only replica.", /^READONLY You/],
-])('the prefix that scripts add is removed: %s', (answer, reason) => {
+  [
+    "ERR unknown command 'XADD', with args beginning with: 'orders' '4242\n' ",
+    /^ERR unknown command 'XADD'$/,
+  ],
+])('what scripts add, and arguments, which have the message, are removed: %s', (answer, reason) => {
   expect(meaningOf(answer)).toMatchObject({ kind: 'hold', hold: { reason: expect.stringMatching(reason) } });
 });
 
