@@ -18,7 +18,7 @@ const word = /^[a-z]{1,8}$/;
 export function secret<Given>(given: Given, ...shown: readonly (string | undefined)[]): Given {
   if (typeof given !== 'string' || given.length < leastLength || word.test(given) || shown.includes(given))
     return given;
-  for (const form of [given, encodeURIComponent(given), Buffer.from(given).toString('base64')]) {
+  for (const form of formsOf(given)) {
     known.delete(form);
     known.add(form);
   }
@@ -27,6 +27,18 @@ export function secret<Given>(given: Given, ...shown: readonly (string | undefin
     known.delete(oldest);
   }
   return given;
+}
+
+/** As it is written, and as it is sent: in an address, or in base64, alone or behind a user, as in `Basic` and `PLAIN`. */
+function formsOf(given: string): readonly string[] {
+  const base64 = [0, 1, 2].map((before) => {
+    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(given)]);
+    // Without the characters that have bits of what is before and behind it.
+    return bytes.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));
+  });
+  const encoded = [Buffer.from(given).toString('base64'), ...base64];
+  const forUrls = encoded.map((one) => one.replaceAll('+', '-').replaceAll('/', '_'));
+  return [given, encodeURIComponent(given), ...encoded, ...forUrls];
 }
 
 /** Remembers the password in a URL, as it is written and as it is meant. */

@@ -4,75 +4,19 @@ import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { operations } from '../../../src/app/operations/operations.ts';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { print } from '../../../src/brokers/print/print-transport.ts';
-import { doctorCommand } from '../../../src/cli/doctor-command.ts';
-import { explain, type Output } from '../../../src/cli/output.ts';
+import { explain } from '../../../src/cli/output.ts';
 import type { Config } from '../../../src/config/config.ts';
-import type { Health } from '../../../src/core/health.ts';
 import type { Topic } from '../../../src/core/topic.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
-import {
-  plantedSecret,
-  repeatingBrokers,
-  repeatingPostgres,
-  saidBeside,
-} from '../../support/faults/repeating-servers.ts';
+import { repeatingBrokers, repeatingPostgres, saidBeside } from '../../support/faults/repeating-servers.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { type Numbered, numbered, quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { byHeader, olga } from '../api/api-bench.ts';
+import { examine, Told, tellHealth } from './told.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
-
-/** What was told, by where. */
-class Told {
-  readonly texts = new Map<string, string>();
-
-  add(where: string, what: unknown): void {
-    const text = typeof what === 'string' ? what : JSON.stringify(what);
-    this.texts.set(where, `${this.texts.get(where) ?? ''}${text}\n`);
-  }
-
-  /** A logger, and an output of commands, that tell it here. */
-  logger(where: string) {
-    const line = (facts: object, message: string): void => this.add(where, { ...facts, message });
-    return { warn: line, error: line };
-  }
-
-  output(where: string): Output {
-    const add = (what: unknown): void => this.add(where, what);
-    return { json: false, line: add, value: add, trouble: add };
-  }
-
-  /** In plain text and as its forms on the wire. */
-  get leaks(): readonly string[] {
-    const forms = [
-      plantedSecret,
-      encodeURIComponent(plantedSecret),
-      Buffer.from(plantedSecret).toString('base64'),
-    ];
-    return [...this.texts]
-      .filter(([, text]) => forms.some((form) => text.includes(form)))
-      .map(([where]) => where);
-  }
-
-  get telling(): readonly string[] {
-    return [...this.texts].filter(([, text]) => text.includes(saidBeside)).map(([where]) => where);
-  }
-}
-
-async function examine(config: Config, told: Told): Promise<void> {
-  const output = told.output('doctor');
-  await doctorCommand(config, output).catch((error: unknown) => explain(error, output));
-}
-
-/** As whoever reads it writes it down. */
-function tellHealth(told: Told, where: string, { failing }: Health): void {
-  for (const { error, what } of failing) {
-    told.add(where, what);
-    explain(error, told.output(where));
-  }
-}
 
 /** What a relay that cannot send says, everywhere. */
 async function tellRelay(
@@ -130,7 +74,7 @@ test.for(Object.keys(repeatingBrokers))(
     expect(told.leaks).toEqual([]);
     expect(told.telling).toEqual(expect.arrayContaining(['rows', 'log of the relay']));
     // Nothing is received by HTTP, and the scripted broker knows no groups.
-    if (broker === 'http' || broker === 'kafka') return;
+    if (['http', 'kafka', 'kafka-token', 'workflow'].includes(broker)) return;
 
     const receiving = consumer(openPrisma(url), {
       config: { ...config, database: { url } },

@@ -138,6 +138,15 @@ export const incidentMutations: readonly Mutation[] = [
     title: 'an address that cannot be read is refused without its password',
   },
   {
+    name: 'secret-behind-a-user-told',
+    promise: 'Secrets stay secret',
+    file: 'src/core/secrets.ts',
+    find: 'const base64 = [0, 1, 2].map(',
+    replace: 'const base64 = [0].map(',
+    test: 'test/integration/doctor/repeated-tokens.test.ts',
+    title: 'a mail server that repeats the credentials, as they came',
+  },
+  {
     name: 'health-as-json-quotes-values',
     promise: 'Probes restart no process for a server that is away',
     file: 'src/core/health.ts',

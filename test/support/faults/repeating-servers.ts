@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { http } from '../../../src/brokers/http/transport/http-transport.ts';
@@ -7,6 +8,7 @@ import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { rabbitmq } from '../../../src/brokers/rabbitmq/transport/rabbitmq-transport.ts';
 import { redisStream } from '../../../src/brokers/redis/transport/stream-transport.ts';
 import type { Transport } from '../../../src/brokers/transport.ts';
+import { workflow } from '../../../src/brokers/workflow/transport/workflow-transport.ts';
 import { scriptedRedis } from '../fixtures/scripted-redis.ts';
 import { scriptedKafka } from '../kafka/scripted-kafka.ts';
 import { scriptedRabbitmq } from '../rabbitmq/scripted-rabbitmq.ts';
@@ -44,6 +46,39 @@ export async function repeatingPostgres(): Promise<string> {
   return `postgresql://shop:${inUrl}@127.0.0.1:${port}/shop`;
 }
 
+/** A server in the place of Temporal; it repeats the key that it got. */
+export async function repeatingTemporal(): Promise<{ readonly address: string }> {
+  const server = createHttp2Server();
+  server.on('stream', (stream, { authorization }) => {
+    stream.on('error', () => undefined);
+    const said = encodeURIComponent(`${saidBeside} ${authorization}`);
+    const unauthenticated = { 'grpc-status': '16', 'grpc-message': said };
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc', ...unauthenticated },
+      { endStream: true },
+    );
+  });
+  return { address: `127.0.0.1:${await listening(server)}` };
+}
+
+/** A mail server that repeats the credentials that it got, as they came. @returns its address, with the password */
+export async function repeatingMailServer(): Promise<string> {
+  const port = await listening(
+    createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.write('220 mail.test\r\n');
+      socket.on('data', (bytes) => {
+        const line = bytes.toString().trim();
+        if (line.startsWith('EHLO')) socket.write('250-mail.test\r\n250 AUTH PLAIN\r\n');
+        else if (line.startsWith('AUTH')) socket.write(`535 5.7.8 ${saidBeside} ${line}\r\n`);
+        else socket.end('221 bye\r\n');
+      });
+    }),
+  );
+  // A user after which base64 of both has no base64 of the password in it.
+  return `smtp://shop1:${inUrl}@127.0.0.1:${port}`;
+}
+
 /** A transport to a server that repeats its credentials, and an address there. */
 export interface RepeatingBroker {
   readonly transport: Transport;
@@ -73,6 +108,20 @@ export const repeatingBrokers: Readonly<Record<string, () => Promise<RepeatingBr
     broker.login = { ...broker.login, code: 58, message: `${saidBeside} ${plantedSecret}` };
     const sasl = { mechanism: 'plain', username: 'shop', password: plantedSecret } as const;
     return at('orders', kafka({ servers: broker.address, sasl }));
+  },
+  async 'kafka-token'() {
+    const broker = await scriptedKafka();
+    broker.login = { ...broker.login, code: 58, message: `${saidBeside} ${plantedSecret}` };
+    const oauthBearerProvider = async () => ({ value: plantedSecret });
+    return at(
+      'orders',
+      kafka({ servers: broker.address, sasl: { mechanism: 'oauthbearer', oauthBearerProvider } }),
+    );
+  },
+  async workflow() {
+    const { address } = await repeatingTemporal();
+    const start = { type: 'handleOrder', taskQueue: 'orders', id: () => 'order' };
+    return at('orders', workflow({ ...start, address, tls: false, apiKey: plantedSecret }));
   },
   async http() {
     const port = await listening(
