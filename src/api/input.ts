@@ -1,4 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
+import { readJson } from '../core/json.ts';
 import type { Operation } from './operation.ts';
 
 /** Bounds of a request. */
@@ -59,11 +60,9 @@ export async function bodyOf(
   if (text.trim() === '') return {};
   if (deepest(text) > most.depth)
     throw new OutboxError('OUTBOX_REQUEST_INVALID', `The body is nested more than ${most.depth} deep.`);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new OutboxError('OUTBOX_REQUEST_INVALID', 'The body is not JSON.');
-  }
+  const body = readJson(text);
+  if (body === undefined) throw new OutboxError('OUTBOX_REQUEST_INVALID', 'The body is not JSON.');
+  return body;
 }
 
 /** True if its head says that a body follows: without it, a rehearsal of a change would become the change. */

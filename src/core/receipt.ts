@@ -1,3 +1,4 @@
+import { readJson } from './json.ts';
 /** Where receipts are sent: one address per broker, shared by all installations and groups that use it. */
 export const receiptsAddress = 'outbox-receipts';
 
@@ -46,13 +47,9 @@ export function installationOf(source: string | undefined): string | undefined {
 }
 
 function parsed(body: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    return { ...value };
-  } catch {
-    return undefined;
-  }
+  const value = readJson(body);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return { ...value };
 }
 
 function isTexts(value: unknown): value is readonly string[] {

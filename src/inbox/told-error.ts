@@ -1,4 +1,5 @@
 import { causeIn } from '../core/cause.ts';
+import { readJson } from '../core/json.ts';
 import { errorText } from './handling/kept.ts';
 import { withoutValues } from './reading/without-values.ts';
 
@@ -22,9 +23,6 @@ export function toldError({ error, bodies }: ToldFailure): string {
 function valueOf(body: Uint8Array | null): unknown {
   if (body === null) return null;
   const text = Buffer.from(body).toString();
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = readJson(text);
+  return value === undefined ? text : value;
 }

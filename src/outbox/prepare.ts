@@ -115,6 +115,7 @@ function headersOf(
 /** The text to store. The schema validates what the consumer will parse, not the caller's object: a `Date` becomes a string. */
 async function serialise<Input>(topic: Topic<Input, unknown>, payload: Input): Promise<string> {
   const text = toJson(topic.name, payload);
+  // oxlint-disable-next-line eslint/no-restricted-properties -- it was written above
   const json: unknown = JSON.parse(text);
   const result = await validated(topic, json);
   if (result.issues === undefined) return text;

@@ -1,3 +1,4 @@
+import { readJson } from '../core/json.ts';
 import type { State } from '../core/transitions.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { readSentInTransaction } from '../store/message/sent-in.ts';
@@ -28,5 +29,5 @@ export interface Sent {
  */
 export async function sentIn(tx: Transaction): Promise<readonly Sent[]> {
   const rows = await readSentInTransaction(sqlOf(tx));
-  return rows.map((row) => ({ ...row, payload: JSON.parse(row.payload) as unknown }));
+  return rows.map((row) => ({ ...row, payload: readJson(row.payload) }));
 }

@@ -182,6 +182,14 @@ const laxTime = {
   message: 'Texts of times are read by writtenTime and statedTime of src/core, strictly.',
 };
 
+/** What JavaScript says of a text that is no JSON has no code, and quotes the text. */
+const rawJson = {
+  object: 'JSON',
+  property: 'parse',
+  message:
+    'A text that somebody else has written is read by readJson of src/core. What our own code or database wrote may be parsed: say so.',
+};
+
 /**
  * Node globals, which are also rejected when accessed through `globalThis`.
  *
@@ -238,7 +246,7 @@ const environmentOverrides = [
   {
     files: ['src/**/*.ts', 'activities/*.ts'],
     excludeFiles: [...readers, ...processUsers],
-    rules: refusedGlobals({ process: environment, setTimeout: longTimers }, laxTime),
+    rules: refusedGlobals({ process: environment, setTimeout: longTimers }, laxTime, rawJson),
   },
   {
     files: processUsers.map((folder) => `${folder}/*.ts`),
@@ -246,11 +254,12 @@ const environmentOverrides = [
       { setTimeout: longTimers },
       { object: 'process', property: 'env', message: environment },
       laxTime,
+      rawJson,
     ),
   },
   {
     files: readers.map((folder) => `${folder}/*.ts`),
-    rules: refusedGlobals({ setTimeout: longTimers }, laxTime),
+    rules: refusedGlobals({ setTimeout: longTimers }, laxTime, rawJson),
   },
 ];
 

@@ -1,4 +1,5 @@
 import type { TailPlace } from '../../app/operations/served-operations.ts';
+import { readJson } from '../../core/json.ts';
 import { statedTime } from '../../core/written-time.ts';
 
 /** Characters of a place; with many open transactions one is longer, and is not told. */
@@ -13,12 +14,7 @@ export function textOfPlace({ since, snapshot }: TailPlace): string | undefined 
 /** The place that a client sends; nothing if it is none. It comes from anybody, so the database must be able to read it. */
 export function placeOfText(text: string): TailPlace | undefined {
   if (text.length > longest) return undefined;
-  let given: unknown;
-  try {
-    given = JSON.parse(Buffer.from(text, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
+  const given = readJson(Buffer.from(text, 'base64url').toString());
   if (!isList(given)) return undefined;
   const [since, snapshot] = given;
   // No installation is older than this century.

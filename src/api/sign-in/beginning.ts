@@ -34,7 +34,7 @@ export function openBeginning(sealed: string, secret: string, provider: string):
       .setAAD(Buffer.from(provider))
       .setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
     const text = Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()]);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is authentic was sealed above
+    // oxlint-disable-next-line eslint/no-restricted-properties, typescript/no-unsafe-type-assertion -- what is authentic was sealed above
     const { until, ...beginning } = JSON.parse(text.toString()) as Beginning & { readonly until: number };
     return until > Date.now() ? beginning : undefined;
   } catch {

@@ -1,5 +1,6 @@
 import { fromHttpHeaders } from '../../brokers/http/client/http-headers.ts';
 import type { SignedHeaders } from '../../brokers/http/client/signatures.ts';
+import { readJson } from '../../core/json.ts';
 import { isName } from '../../core/options/name.ts';
 import { readable, reasonOf } from '../../core/reason.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
@@ -144,9 +145,6 @@ function signedHeaders(given: ArrivedRequest['headers']): SignedHeaders {
 function payloadOf(contentType: string | undefined, text: string): { readonly value: unknown } | undefined {
   if (!/^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i.test(contentType ?? 'application/json'))
     return { value: text };
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
+  return value === undefined ? undefined : { value };
 }

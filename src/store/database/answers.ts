@@ -68,6 +68,7 @@ export function orNull<Value>(read: CellReader<Value>): CellReader<Value | null>
 /** Of text of JSON; nothing checks what it contains. */
 export const jsonCell: CellReader<unknown> = (cell) => {
   try {
+    // oxlint-disable-next-line eslint/no-restricted-properties -- its error becomes the cause
     return JSON.parse(textCell(cell));
   } catch (error) {
     if (error instanceof OutboxError) throw error;

@@ -13,6 +13,7 @@ export function writeWire({ firstTry, key, headers }: Wire): string {
 
 /** Parses what {@link writeWire} wrote. */
 export function readWire(text: string): Wire {
+  // oxlint-disable-next-line eslint/no-restricted-properties -- it was written above
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null) return { key: null, headers: {} };
   const key = 'key' in value && typeof value.key === 'string' ? value.key : null;

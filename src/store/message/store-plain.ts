@@ -59,7 +59,8 @@ async function storeOne(sql: Sql, topic: string, message: NewMessage): Promise<S
   const { stored } = readRow(rows, storedRow);
   if (stored === null) return undefined;
   const [id, workflowId, state, dueAtMs, unannounced = false] = stored.startsWith('[')
-    ? (JSON.parse(stored) as StoredOne)
+    ? // oxlint-disable-next-line eslint/no-restricted-properties -- the database has written it
+      (JSON.parse(stored) as StoredOne)
     : ([newId, stored, 'ready', null] as const);
   const dueAt = dateOf(dueAtMs);
   return { n: 1, id, workflowId, state, dueAt, duplicate: false, unannounced, refusal: null };
@@ -85,6 +86,7 @@ async function storeMany(
   );
   const { stored } = readRow(rows, storedRow);
   if (stored === null) return undefined;
+  // oxlint-disable-next-line eslint/no-restricted-properties -- the database has written it
   const [laneWorkflows, lanes, timed, unannounced] = JSON.parse(stored) as StoredMany;
   const laneOf = lanes.split(',');
   return ids.map((id, index) => {

@@ -164,6 +164,15 @@ export const incidentMutations: readonly Mutation[] = [
     test: 'test/unit/core/error-type.test.ts',
   },
   {
+    name: 'other-server-taken-for-rocketmq',
+    promise: 'An operator sees what is unreachable',
+    file: 'src/brokers/rocketmq/client/administration.ts',
+    find: 'if (!isObject(brokers)) throw',
+    replace: 'if (brokers === 0) throw',
+    test: 'test/unit/brokers/rocketmq/foreign-answers.test.ts',
+    title: 'a name server that answers',
+  },
+  {
     name: 'full-server-reads-as-away',
     promise: 'An operator sees what is unreachable',
     file: 'src/store/database/database-failure.ts',

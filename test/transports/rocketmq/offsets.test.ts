@@ -1,40 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { OutboxError } from '../../../src/core/errors.ts';
 import { rocketmq } from '../../../src/transports.ts';
+import { answering, nameServerOf } from '../../support/fixtures/answering-rocketmq.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { admin, newTopic, options } from './rocketmq-stage.ts';
 
 const sum = (offsets: ReadonlyMap<number, string>): number =>
   [...offsets.values()].reduce((total, offset) => total + Number(offset), 0);
-
-/** A name server or broker that has one answer to every question. */
-async function answering(code: number, text: string, remark = ''): Promise<string> {
-  const server = createServer((socket) => {
-    socket.once('data', (question) => {
-      const { opaque } = JSON.parse(question.toString('utf8', 8)) as { readonly opaque: number };
-      const header = Buffer.from(JSON.stringify({ code, flag: 1, opaque, remark }));
-      const body = Buffer.from(text);
-      const lengths = Buffer.alloc(8);
-      lengths.writeInt32BE(4 + header.length + body.length, 0);
-      lengths.writeInt32BE(header.length, 4);
-      socket.end(Buffer.concat([lengths, header, body]));
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  return typeof address === 'string' || address === null ? '' : `127.0.0.1:${address.port}`;
-}
-
-/** A name server to which only these brokers have spoken, by name. */
-async function nameServerOf(brokers: Readonly<Record<string, string>>): Promise<string> {
-  const table = Object.entries(brokers).map(([name, at]) => `"${name}":{"brokerAddrs":{0:"${at}"}}`);
-  return answering(0, `{"brokerAddrTable":{${table.join(',')}},"clusterAddrTable":{}}`);
-}
 
 test('a name server that knows no broker tells nothing, and the next one is asked', async () => {
   const empty = await nameServerOf({});

@@ -1,3 +1,4 @@
+import { readJson } from '../../../core/json.ts';
 /** The fields of a message's stream entry. There is one more per header, its name prefixed with {@link headerField}. */
 export const entryFields = { id: 'id', key: 'key', payload: 'payload' } as const;
 /** Prefix of header fields, so that a header cannot collide with another field. */
@@ -23,12 +24,7 @@ export function envelopeText({ id, key, sentAtMs, headers, payload }: Envelope):
 export function readEnvelope(text: string): Envelope | undefined {
   // Rejects most messages of other senders without parsing.
   if (!text.startsWith('{"id":"')) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
   return isEnvelope(value) ? value : undefined;
 }
 

@@ -1,4 +1,6 @@
 import { OutboxError } from '../../../core/errors.ts';
+import { readJson } from '../../../core/json.ts';
+import { isObject } from '../../../core/options/collections.ts';
 import { ownReasonOf } from '../../../core/reason.ts';
 import { rest } from '../../../core/rest.ts';
 import type { RocketmqConnection } from './connection.ts';
@@ -101,7 +103,7 @@ export async function lookUp(master: Master, what: string, question: RemotingQue
   const found = await master.ask(question);
   if (isUnknown(found)) return undefined;
   if (!isDone(found)) throw refused(what, found);
-  return jsonOf(found.body);
+  return jsonOf(found.body, master.name);
 }
 
 /** Has a master create it. @param what as for {@link lookUp} */
@@ -116,9 +118,16 @@ function refused(what: string, { remark }: RemotingAnswer): OutboxError {
   });
 }
 
-/** The JSON of brokers, in which numbers that are keys have no quotes. */
-function jsonOf(body: Buffer): unknown {
-  return JSON.parse(body.toString().replaceAll(/([{,])(\d+):/g, '$1"$2":'));
+/** The JSON of brokers, in which numbers that are keys have no quotes. @param who has answered so */
+function jsonOf(body: Buffer, who: string): object {
+  const answer = readJson(body.toString().replaceAll(/([{,])(\d+):/g, '$1"$2":'));
+  if (isObject(answer) && !Array.isArray(answer)) return answer;
+  throw notOfRocketmq(who);
+}
+
+/** What listens there may be any server, or of a version that nobody knows. */
+export function notOfRocketmq(who: string): Error {
+  return new Error(`${who} does not answer as RocketMQ does`);
 }
 
 /**
@@ -169,15 +178,12 @@ async function toldBy(
   const { body } = await linked(connection, server, (link) =>
     insist(connection, link, 'ask for the brokers', { code: questions.cluster }),
   );
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape of this answer in the protocol
-  const { brokerAddrTable: brokers } = jsonOf(body) as {
-    readonly brokerAddrTable: Readonly<
-      Record<string, { readonly brokerAddrs: Readonly<Record<string, string>> }>
-    >;
-  };
-  return Object.entries(brokers).flatMap(([name, { brokerAddrs }]) => {
-    const address = brokerAddrs['0'];
-    return address === undefined ? [] : [[name, address] as const];
+  const brokers: unknown = Reflect.get(jsonOf(body, server), 'brokerAddrTable');
+  if (!isObject(brokers)) throw notOfRocketmq(server);
+  return Object.entries(brokers).flatMap(([name, broker]: [string, unknown]) => {
+    const addresses: unknown = isObject(broker) ? Reflect.get(broker, 'brokerAddrs') : undefined;
+    const address: unknown = isObject(addresses) ? Reflect.get(addresses, '0') : undefined;
+    return typeof address === 'string' ? [[name, address] as const] : [];
   });
 }
 

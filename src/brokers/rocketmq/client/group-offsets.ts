@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
+import { readJson } from '../../../core/json.ts';
+import { isObject } from '../../../core/options/collections.ts';
 import type { BrokerOffsets, CommittedLag } from '../../capabilities.ts';
-import { askMasters, firstLine, isDone, isUnknown, type Master, questions } from './administration.ts';
+import {
+  askMasters,
+  firstLine,
+  isDone,
+  isUnknown,
+  type Master,
+  notOfRocketmq,
+  questions,
+} from './administration.ts';
 import type { RocketmqConnection } from './connection.ts';
 import { groupSettingsAt } from './consumer-groups.ts';
 import { nameWithin } from './names.ts';
@@ -78,10 +88,14 @@ async function queuesAt(
     throw serverFailure(connection, new Error(`${master.name}: ${firstLine(answer.remark)}`));
   return [...answer.body.toString().matchAll(entry)].map(([, key = '', value = '']) => {
     const queue = Number(/"queueId":(\d+)/.exec(key)?.[1]);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape of this answer in the protocol
-    const numbers = JSON.parse(value) as QueueNumbers['numbers'];
+    const numbers = readJson(value);
+    if (!areNumbers(numbers) || Number.isNaN(queue)) throw notOfRocketmq(master.name);
     return { partition: partitionAt(master.name, queue), numbers };
   });
+}
+
+function areNumbers(value: unknown): value is QueueNumbers['numbers'] {
+  return isObject(value) && Object.values(value).every((one) => typeof one === 'number');
 }
 
 /** The same number for a queue whichever other brokers there are. */

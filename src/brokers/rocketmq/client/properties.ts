@@ -1,3 +1,5 @@
+import { readJson } from '../../../core/json.ts';
+
 /** The property with the key of a message. Names that begin with `outbox-` are reserved. */
 const keyProperty = 'outbox-key';
 /** The property with all values that RocketMQ cannot carry unchanged, as a JSON object. */
@@ -51,13 +53,9 @@ export function fromProperties(properties: Iterable<readonly [string, string]>):
 
 /** Returns nothing for a value in another format: a received message is never refused here. */
 function unescaped(text: string): readonly (readonly [string, string])[] {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed !== 'object' || parsed === null) return [];
-    return Object.entries(parsed).flatMap(([name, value]) =>
-      typeof value === 'string' ? [[name, value] as const] : [],
-    );
-  } catch {
-    return [];
-  }
+  const parsed = readJson(text);
+  if (typeof parsed !== 'object' || parsed === null) return [];
+  return Object.entries(parsed).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name, value] as const] : [],
+  );
 }

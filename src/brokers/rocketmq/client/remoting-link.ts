@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
+import { readJson } from '../../../core/json.ts';
 import { late, orLate } from '../../../core/or-late.ts';
 import type { AccessKey, RocketmqConnection } from './connection.ts';
 
@@ -110,12 +111,7 @@ function headerIn(frame: Buffer): { readonly opaque: number; readonly answer: Re
   // The byte before says how the header is written: as JSON, because the question was.
   const headerEnd = 8 + frame.readUIntBE(5, 3);
   if (headerEnd > frame.length) return undefined;
-  let header: unknown;
-  try {
-    header = JSON.parse(frame.toString('utf8', 8, headerEnd));
-  } catch {
-    return undefined;
-  }
+  const header = readJson(frame.toString('utf8', 8, headerEnd));
   if (typeof header !== 'object' || header === null) return undefined;
   if (!('code' in header) || !('opaque' in header)) return undefined;
   const { code, opaque } = header;

@@ -134,6 +134,7 @@ export class WorkflowTransport implements Transport {
     let parsed: WorkflowMessage;
     let workflowId: string;
     try {
+      // oxlint-disable-next-line eslint/no-restricted-properties -- an error fails the message
       parsed = { ...message, payload: JSON.parse(message.payload) };
       workflowId = checkedId(idOf(parsed));
     } catch (error) {
