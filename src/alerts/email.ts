@@ -50,7 +50,6 @@ export function emailDestination({
 
 /** What is under way is given up: the server may have accepted it. */
 async function unlessOver(sending: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  sending.catch(() => undefined);
   let end = (): void => undefined;
   const over = new Promise<never>((_resolve, reject) => {
     end = () => reject(new Error('the mail server took too long'));
