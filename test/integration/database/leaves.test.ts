@@ -184,6 +184,7 @@ test.each(['running', 'newest'] as const)(
     await turnLeaf(database);
     expect((await leavesOf(database)).slice(0, 2)).toEqual(['log_1 log_passed', 'log_2 log']);
     for (const label of ['late', 'seen']) expect(await leafOf(database, fixture.idOf(label))).toBe('message');
+    expect(await leafOf(database, fixture.idOf('passed')), 'nothing of it is written').toBe('log_1');
     expect(await fixture.states('late', 'seen', 'passed')).toEqual(['ready', 'ready', 'published']);
     await fixture.drain();
     const leaves = [...Array(8).keys()].map((n) => `leaf ${n}`);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Expiry } from '../../../src/relay/expiry.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
+import { expireBlocked } from '../../../src/store/message/expire.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
@@ -35,4 +36,22 @@ test('one check ends all blocked messages whose expiry has passed, also those of
   expect(await database.query(`select from only outbox.message where state = 'blocked'`)).toEqual([]);
   expect(events).toHaveLength(1_001);
   expect(new Set(events.map((event) => event.type === 'expired' && event.id)).size).toBe(1_001);
+});
+
+test('of blocked messages whose expiry has passed a page ends those that expired first, whenever they were sent', async () => {
+  const { database } = fixture;
+  await fixture.send('A', { key: 'K' });
+  const labels = ['B', 'C', 'D', 'E'];
+  for (const label of labels) await fixture.send(label, { key: 'K', expiresAfterMs: 60_000 });
+  fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'store');
+  await fixture.drain();
+  for (const [n, label] of labels.entries())
+    await database.query(
+      `update only outbox.message set expires_at = outbox.clock() - $2 * interval '1 minute' where id = $1`,
+      [fixture.idOf(label), n],
+    );
+
+  for (const label of labels.toReversed())
+    expect(await expireBlocked(database, 1)).toMatchObject([{ id: fixture.idOf(label) }]);
+  expect(await expireBlocked(database, 1)).toEqual([]);
 });
