@@ -72,14 +72,12 @@ export interface OpenIdConnectOptions {
   readonly home?: string;
 }
 
-const web: ReadonlySet<string> = new Set(['http:', 'https:']);
-
 /** Over a connection in the clear, anybody on the way would be signed in. */
 const address = (wanted: string, fits: (url: URL) => boolean) =>
   value(wanted, (given) => {
     if (typeof given !== 'string' || !URL.canParse(given)) return undefined;
     const url = new URL(given);
-    const protectedOne = url.protocol === 'https:' || (web.has(url.protocol) && isLoopback(bare(url)));
+    const protectedOne = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(bare(url)));
     const plain = url.search === '' && url.hash === '' && url.username === '' && url.password === '';
     return protectedOne && plain && fits(url) ? given : undefined;
   });
