@@ -39,6 +39,7 @@ export function registerDeliveryCommands(root: Command): void {
       '--fail-if <condition...>',
       `exit code 1 if one holds, such as 'oldest > 1 minute' or 'failed > 0'; figures: ${Object.keys(statusFigures).join(', ')}`,
     )
+    .option('--settings', 'show also the limits of topics, and the settings of the last relay')
     .action(run<StatusFlags>(statusCommand));
 }
 

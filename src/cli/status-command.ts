@@ -25,6 +25,7 @@ const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'BLOCKED', 'RETRY', 'WAIT',
 
 export interface StatusFlags extends CommonFlags {
   readonly failIf?: readonly string[];
+  readonly settings?: boolean;
 }
 
 /**
@@ -71,9 +72,7 @@ export async function statusCommand(flags: StatusFlags, output: Output): Promise
   if (answer.consumers.length > 0) output.line(`\n${consumerTable(answer.consumers)}`);
   if (breakers.length > 0) output.line(`\n${breakerTable(breakers)}`);
   if (reconciliation !== null) output.line(`\n${lastComparison(reconciliation)}`);
-  if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
-  const last = settings.map(({ name, value }) => [name, value]);
-  if (last.length > 0) output.line(`\n${table(['SETTING OF THE LAST RELAY', 'VALUE'], last)}`);
+  if (flags.settings === true) tellSettings({ settings, topics }, output);
   output.value({ ok: failed.length === 0, ...(judged.length > 0 && { conditions: judged }), ...answer });
   return failed.length === 0 ? exitCodes.ok : exitCodes.failed;
 }
@@ -174,6 +173,13 @@ function lagOf({ group }: GroupStatus, lags: Status['lags']): string {
 function windowOf({ seenMs, windowMs }: GroupStatus): string {
   if (seenMs === null) return '-';
   return windowMs === null ? 'forever' : ms(windowMs);
+}
+
+/** What only a change of the configuration changes. */
+function tellSettings({ settings, topics }: Pick<Status, 'settings' | 'topics'>, output: Output): void {
+  if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
+  const last = settings.map(({ name, value }) => [name, value]);
+  if (last.length > 0) output.line(`\n${table(['SETTING OF THE LAST RELAY', 'VALUE'], last)}`);
 }
 
 const limitsHeading = ['TOPIC', 'TRANSPORT', 'RETRY', 'HORIZON', 'DELAY', 'PAYLOAD', 'RATE', 'CONFIRMED BY'];
