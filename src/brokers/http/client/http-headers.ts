@@ -1,9 +1,12 @@
 /** The header of a message's key, a CloudEvents extension: HTTP has no such field. */
 const keyHeader = 'ce-partitionkey';
 
-/** Headers of the connection, the signature and this library. A message that set them could be taken for another. */
+/**
+ * Headers of the connection, the coding of the body, the signature and this library. A message that set them could not be read, or be
+ * taken for another.
+ */
 const taken =
-  /^(?:host|connection|keep-alive|transfer-encoding|content-length|te|trailer|upgrade|expect|proxy-.*|webhook-.*|ce-.*)$/;
+  /^(?:host|connection|keep-alive|transfer-encoding|content-encoding|content-length|te|trailer|upgrade|expect|proxy-.*|webhook-.*|ce-.*)$/;
 
 /** Not percent-encoded: their ASCII syntax gives `%` a meaning of its own, and other programs read them. */
 const verbatim = new Set(['content-type', 'traceparent', 'tracestate', 'baggage']);

@@ -54,6 +54,7 @@ test.each([
   'connection',
   'content-length',
   'transfer-encoding',
+  'content-encoding',
   'webhook-id',
   'webhook-signature',
   'ce-id',
