@@ -3379,12 +3379,16 @@ as $$ select (select i.id from outbox.installation i)::text || '/parked/' || p_g
 -- only after it has waited for us, and checks the queue once more after that. And the transaction gets its id before the
 -- check: a transaction that did not see a key that an operator brought back has an id from before that key existed, so
 -- outbox.begin_try can tell when all of these have ended.
+--
+-- Why a key is looked up as a range, in order: with statistics from before keys were parked, an equality is looked up by another index,
+-- which has all keys of the group, and those that were drained since an old snapshot began.
 create function outbox.receive(
   p_group text, p_ids text[], p_topics text[], p_keys text[], p_idle_ms integer, p_limit_ms integer
 ) returns text[] language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_sort = off
 set jit = off
 as $$
 declare
@@ -3393,7 +3397,8 @@ declare
 begin
   perform pg_current_xact_id();
   perform outbox.limit_transaction(p_idle_ms, p_limit_ms);
-  if exists (select from outbox.parked_key k where k.consumer_group = p_group limit 1) then
+  -- With the keys, whether there is any at all is not worth the question: see outbox.receive_one.
+  if p_keys is not null or exists (select from outbox.parked_key k where k.consumer_group = p_group limit 1) then
     if p_keys is null then return null; end if;
     with locked as materialized (
       select k.topic, k.key from outbox.parked_key k
@@ -3402,7 +3407,8 @@ begin
           select f.id from (select distinct coalesce(u.topic, p_topics[1]) as topic, u.key
               from unnest(p_topics, p_keys) u (topic, key)) d,
             lateral (select x.id from outbox.parked_key x
-              where x.consumer_group = p_group and x.topic = d.topic and x.key = d.key) f))
+              where x.consumer_group = p_group and x.topic = d.topic and x.key >= d.key and x.key <= d.key
+              order by x.key limit 1) f))
       order by k.id for key share
     )
     select array_agg(exists (select from locked l where l.topic = coalesce(u.topic, p_topics[1]) and l.key = u.key) order by u.n)
@@ -3432,8 +3438,9 @@ end $$;
 -- Creates outbox.receive_one for ids of this epoch. It contains the name of the partition: finding it, and the routing through
 -- the partitioned table, were half of its cost.
 --
--- outbox.receive_one is like outbox.receive, for one message of a group that has no parked key: true if it is new, and stored.
--- Null: call outbox.receive, nothing was stored. Most transactions of a consumer begin with it, so it does nothing else, in as
+-- outbox.receive_one is like outbox.receive, for one message whose key is not parked: true if it is new, and stored.
+-- Null: call outbox.receive, nothing was stored. It asks for this key alone: whether the group has any would read all that were parked
+-- and drained since an old snapshot began, for each message. Most transactions of a consumer begin with it, so it does nothing else, in as
 -- few statements as possible: the cost of each shows at thousands per second.
 --
 -- A transaction that begins while the epoch ends may be refused, as in outbox.refuse_ended_epoch; that costs another try.
@@ -3444,11 +3451,12 @@ as $write$
 begin
   execute format($function$
 create or replace function outbox.receive_one(
-  p_group text, p_id text, p_topic text, p_idle_ms integer, p_limit_ms integer
+  p_group text, p_id text, p_topic text, p_idle_ms integer, p_limit_ms integer, p_key text
 ) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_sort = off
 as $body$
 declare
   v_xid xid8 := pg_current_xact_id();
@@ -3456,7 +3464,8 @@ declare
   v_limits text := set_config('idle_in_transaction_session_timeout'::text, p_idle_ms::text, true)
     || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true);
 begin
-  if exists (select from outbox.parked_key k where k.consumer_group = p_group) then return null; end if;
+  if p_key is not null and (select k.id from outbox.parked_key k
+    where k.consumer_group = p_group and k.topic = p_topic and k.key >= p_key and k.key <= p_key order by k.key limit 1) is not null then return null; end if;
   %s
   insert into outbox.%I (epoch, consumer_group, message_id, topic) values (%s, p_group, p_id, p_topic)
   on conflict do nothing;

@@ -89,15 +89,16 @@ export async function noteArrivals(
 async function receiveOne(
   sql: Sql,
   group: string,
-  { id, topic }: NewArrival,
+  { id, key, topic }: NewArrival,
   { idleMs, statementMs }: TransactionLimits,
 ): Promise<boolean> {
-  const rows = await sql.query<object>('select outbox.receive_one($1, $2, $3, $4, $5)::text as stored', [
+  const rows = await sql.query<object>('select outbox.receive_one($1, $2, $3, $4, $5, $6)::text as stored', [
     group,
     id,
     topic,
     idleMs,
     statementMs,
+    key,
   ]);
   return readRow(rows, storedRow).stored === true;
 }

@@ -14,7 +14,7 @@ const { ends } = elsewhere;
 async function isNew(database: Database, id: string, how: 'alone' | 'in a batch'): Promise<boolean> {
   const call =
     how === 'alone'
-      ? `select outbox.receive_one('billing', $1, 'orders', 10000, 10000) is true as new`
+      ? `select outbox.receive_one('billing', $1, 'orders', 10000, 10000, null) is true as new`
       : `select exists (select from outbox.mark_processed('billing', array[$1], array['orders'])) as new`;
   const [row] = await database.query<{ new: boolean }>(call, [id]);
   return row?.new ?? false;

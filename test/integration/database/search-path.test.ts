@@ -155,7 +155,7 @@ test('a role that may create operators in public has none of them run as the own
     `outbox.walk_blocked('', 0, '', 10)`,
     `outbox.want_lanes('{orders}', false, '1 minute', '1 second', 10, '{orders}', '{0}')`,
     `outbox.receive('g', array['a'], array['orders'], array['k'], 1000, 1000)`,
-    `outbox.receive_one('g', 'b', 'orders', 1000, 1000)`,
+    `outbox.receive_one('g', 'b', 'orders', 1000, 1000, 'k')`,
   ])
     await database.query(`select * from ${call}`);
   await expect(

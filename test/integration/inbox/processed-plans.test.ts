@@ -59,7 +59,7 @@ test('noting ids touches as many pages as ids and epochs require, however full t
 });
 
 test('a single new id touches as many pages as the number of epochs requires', async () => {
-  const call = 'select outbox.receive_one($1, $2, $3, $4, null)';
+  const call = 'select outbox.receive_one($1, $2, $3, $4, null, null)';
   expect(await pagesOfCall(call, ['g', randomUUID(), 'orders', '30000'])).toBeLessThan(7 * pagesPerProbe);
 });
 

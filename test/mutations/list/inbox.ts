@@ -153,6 +153,15 @@ export const inboxMutations: readonly Mutation[] = [
     title: 'is classified as a fault:',
   },
   {
+    name: 'arrival-reads-all-parked-keys',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'outbox.write_receive_one()',
+    find: 'and k.topic = p_topic and k.key >= p_key and k.key <= p_key order by k.key limit 1) is not null',
+    replace: 'limit 1) is not null',
+    test: 'test/integration/inbox/parked-snapshot.test.ts',
+    title: 'a message of a key that is not parked costs as little behind all that were parked and drained',
+  },
+  {
     name: 'receive-without-limits',
     promise: ownLimits,
     file: 'outbox.write_receive_one()',

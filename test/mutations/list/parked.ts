@@ -16,7 +16,8 @@ export const parkedMutations: readonly Mutation[] = [
     name: 'every-key-queues',
     promise: othersFlow,
     file: 'outbox.receive()',
-    find: `x.topic = d.topic and x.key = d.key) f))
+    find: `x.topic = d.topic and x.key >= d.key and x.key <= d.key
+              order by x.key limit 1) f))
       order by k.id for key share
     )
     select array_agg(exists (select from locked l where l.topic = coalesce(u.topic, p_topics[1]) and l.key = u.key) order by u.n)`,
