@@ -1116,6 +1116,9 @@ CREATE OR REPLACE FUNCTION outbox.bring_back_key(p_message outbox.parked)
  RETURNS uuid
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
 AS $function$
 declare
   found_id uuid;
@@ -1123,7 +1126,8 @@ declare
 begin
   if p_message.key is not null then
     select k.id into found_id from outbox.parked_key k
-    where k.consumer_group = p_message.consumer_group and k.topic = p_message.topic and k.key = p_message.key
+    where k.consumer_group = p_message.consumer_group and k.topic = p_message.topic
+      and k.key >= p_message.key and k.key <= p_message.key order by k.key limit 1
     for no key update skip locked;
     if found then return found_id; end if;
   end if;
@@ -1412,10 +1416,12 @@ CREATE OR REPLACE FUNCTION outbox.count_queue(p_group text, p_topic text, p_key 
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
 AS $function$
   select count(*)::integer from outbox.parked_key k, lateral (
     select from outbox.parked p where p.key_id = k.id and p.position > k.ended limit p_most) q
-  where k.consumer_group = p_group and k.topic = p_topic and k.key = p_key
+  where k.id = (select x.id from outbox.parked_key x
+    where x.consumer_group = p_group and x.topic = p_topic and x.key >= p_key and x.key <= p_key order by x.key limit 1)
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.create_epoch(p_epoch bigint)
@@ -2593,6 +2599,9 @@ CREATE OR REPLACE FUNCTION outbox.park(p_group text, p_messages jsonb, p_retry_m
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
 AS $function$
 declare
   m jsonb;
@@ -2602,7 +2611,8 @@ begin
     home := null;
     if m ->> 'key' is not null then
       select k.id into home from outbox.parked_key k
-      where k.consumer_group = p_group and k.topic = m ->> 'topic' and k.key = m ->> 'key' for key share;
+      where k.consumer_group = p_group and k.topic = m ->> 'topic' and k.key >= m ->> 'key' and k.key <= m ->> 'key' order by k.key limit 1
+      for key share;
     end if;
     if home is null and (m ->> 'state' = 'parked' or (m ->> 'blocksKey')::boolean) then
       home := outbox.uuid_v7();
@@ -2741,6 +2751,7 @@ CREATE OR REPLACE FUNCTION outbox.receive(p_group text, p_ids text[], p_topics t
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
  SET jit TO 'off'
 AS $function$
 declare
@@ -2749,7 +2760,8 @@ declare
 begin
   perform pg_current_xact_id();
   perform outbox.limit_transaction(p_idle_ms, p_limit_ms);
-  if exists (select from outbox.parked_key k where k.consumer_group = p_group limit 1) then
+  -- With the keys, whether there is any at all is not worth the question: see outbox.receive_one.
+  if p_keys is not null or exists (select from outbox.parked_key k where k.consumer_group = p_group limit 1) then
     if p_keys is null then return null; end if;
     with locked as materialized (
       select k.topic, k.key from outbox.parked_key k
@@ -2758,7 +2770,8 @@ begin
           select f.id from (select distinct coalesce(u.topic, p_topics[1]) as topic, u.key
               from unnest(p_topics, p_keys) u (topic, key)) d,
             lateral (select x.id from outbox.parked_key x
-              where x.consumer_group = p_group and x.topic = d.topic and x.key = d.key) f))
+              where x.consumer_group = p_group and x.topic = d.topic and x.key >= d.key and x.key <= d.key
+              order by x.key limit 1) f))
       order by k.id for key share
     )
     select array_agg(exists (select from locked l where l.topic = coalesce(u.topic, p_topics[1]) and l.key = u.key) order by u.n)
@@ -4055,11 +4068,12 @@ AS $functionx$
 begin
   execute format($function$
 create or replace function outbox.receive_one(
-  p_group text, p_id text, p_topic text, p_idle_ms integer, p_limit_ms integer
+  p_group text, p_id text, p_topic text, p_idle_ms integer, p_limit_ms integer, p_key text
 ) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_sort = off
 as $body$
 declare
   v_xid xid8 := pg_current_xact_id();
@@ -4067,7 +4081,8 @@ declare
   v_limits text := set_config('idle_in_transaction_session_timeout'::text, p_idle_ms::text, true)
     || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true);
 begin
-  if exists (select from outbox.parked_key k where k.consumer_group = p_group) then return null; end if;
+  if p_key is not null and (select k.id from outbox.parked_key k
+    where k.consumer_group = p_group and k.topic = p_topic and k.key >= p_key and k.key <= p_key order by k.key limit 1) is not null then return null; end if;
   %s
   insert into outbox.%I (epoch, consumer_group, message_id, topic) values (%s, p_group, p_id, p_topic)
   on conflict do nothing;

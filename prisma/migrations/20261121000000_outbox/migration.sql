@@ -3488,6 +3488,9 @@ select outbox.write_receive_one(outbox.current_epoch());
 -- the key has just been parked.
 create function outbox.park(p_group text, p_messages jsonb, p_retry_ms float8 default null) returns void language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 declare
   m jsonb;
@@ -3497,7 +3500,8 @@ begin
     home := null;
     if m ->> 'key' is not null then
       select k.id into home from outbox.parked_key k
-      where k.consumer_group = p_group and k.topic = m ->> 'topic' and k.key = m ->> 'key' for key share;
+      where k.consumer_group = p_group and k.topic = m ->> 'topic' and k.key >= m ->> 'key' and k.key <= m ->> 'key' order by k.key limit 1
+      for key share;
     end if;
     if home is null and (m ->> 'state' = 'parked' or (m ->> 'blocksKey')::boolean) then
       home := outbox.uuid_v7();
@@ -3825,10 +3829,12 @@ create function outbox.count_queue(p_group text, p_topic text, p_key text, p_mos
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_sort = off
 as $$
   select count(*)::integer from outbox.parked_key k, lateral (
     select from outbox.parked p where p.key_id = k.id and p.position > k.ended limit p_most) q
-  where k.consumer_group = p_group and k.topic = p_topic and k.key = p_key
+  where k.id = (select x.id from outbox.parked_key x
+    where x.consumer_group = p_group and x.topic = p_topic and x.key >= p_key and x.key <= p_key order by x.key limit 1)
 $$;
 
 create type outbox.try_answer as (
@@ -4226,6 +4232,9 @@ end $$;
 -- or is creating it.
 create function outbox.bring_back_key(p_message outbox.parked) returns uuid language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 declare
   found_id uuid;
@@ -4233,7 +4242,8 @@ declare
 begin
   if p_message.key is not null then
     select k.id into found_id from outbox.parked_key k
-    where k.consumer_group = p_message.consumer_group and k.topic = p_message.topic and k.key = p_message.key
+    where k.consumer_group = p_message.consumer_group and k.topic = p_message.topic
+      and k.key >= p_message.key and k.key <= p_message.key order by k.key limit 1
     for no key update skip locked;
     if found then return found_id; end if;
   end if;

@@ -30,9 +30,11 @@ afterAll(async () => {
   await made.drop();
 });
 
+async function pages(call: string, values: readonly unknown[]): Promise<number> {
+  return pagesOf(await planNodes(made.database, call, values));
+}
+
 test('a message of a key that is not parked costs as little behind all that were parked and drained since an old snapshot began', async () => {
-  const pages = async (call: string, values: readonly unknown[]): Promise<number> =>
-    pagesOf(await planNodes(made.database, call, values));
   const alone = 'select outbox.receive_one($1, $2, $3, 30000, null, $4)';
   expect(await pages(alone, [group, randomUUID(), 'orders', 'free'])).toBeLessThan(most);
   expect(await pages(alone, [group, randomUUID(), 'orders', null])).toBeLessThan(most);
@@ -58,4 +60,35 @@ test('a message of a parked key queues, and one of another key does not, whether
   expect(await arrive('free')).toEqual(['new']);
   expect(await arrive(null)).toEqual(['new']);
   expect(await arrive('free', 'parked', null)).toEqual(['new', 'behind', 'new']);
+});
+
+test('one of many keys is found by itself, although the statistics are from before they were parked', async () => {
+  await made.database.query('analyze outbox.parked_key');
+  await made.database.query(
+    `insert into outbox.parked_key (consumer_group, topic, key, workflow_id, next_at)
+     select $1, 'refunds', 'k' || n, 'w' || n, now() from generate_series(1, $2::integer) n`,
+    [group, drained],
+  );
+  const message = {
+    id: randomUUID(),
+    topic: 'refunds',
+    key: 'k77',
+    state: 'parked',
+    address: 'a',
+    partition: 0,
+    offset: '0',
+    wire: '{}',
+    body: '',
+    sentAt: '2026-01-01T00:00:00Z',
+    attempts: 1,
+  };
+  expect(
+    await pages('select outbox.park($1, $2::jsonb, 1000)', [group, JSON.stringify([message])]),
+  ).toBeLessThan(most);
+  expect(await pages('select outbox.count_queue($1, $2, $3, 10)', [group, 'refunds', 'k77'])).toBeLessThan(
+    most,
+  );
+  const kept = `select outbox.bring_back_key(p) from jsonb_populate_record(null::outbox.parked, $1::jsonb) p`;
+  const values = { consumer_group: group, topic: 'refunds', key: 'k77' };
+  expect(await pages(kept, [JSON.stringify(values)])).toBeLessThan(most);
 });

@@ -162,6 +162,15 @@ export const inboxMutations: readonly Mutation[] = [
     title: 'a message of a key that is not parked costs as little behind all that were parked and drained',
   },
   {
+    name: 'park-reads-all-keys-of-its-group',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'outbox.park()',
+    find: "and k.key >= m ->> 'key' and k.key <= m ->> 'key' order by k.key limit 1",
+    replace: "and k.key = m ->> 'key'",
+    test: 'test/integration/inbox/parked-snapshot.test.ts',
+    title: 'one of many keys is found by itself',
+  },
+  {
     name: 'receive-without-limits',
     promise: ownLimits,
     file: 'outbox.write_receive_one()',
