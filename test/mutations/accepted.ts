@@ -28,6 +28,12 @@ export const accepted: readonly Accepted[] = [
     why: 'An empty map has no address either: the size is asked first because that is faster.',
   },
   {
+    path: 'src/relay/rate-gate.ts',
+    before: 'if (leftMs > 0) return { granted: 0, waitMs: leftMs };',
+    after: 'if (leftMs >= 0) return { granted: 0, waitMs: leftMs };',
+    why: 'With nothing left the lane waits for nothing, and asks.',
+  },
+  {
     path: 'src/relay/lane-progress.ts',
     before: 'return BigInt(a) >= BigInt(b) ? a : b;',
     after: 'return BigInt(a) > BigInt(b) ? a : b;',

@@ -55,6 +55,21 @@ test('who was told of an outage is told that it is over once its rule is no long
   expect(told.slice(2)).toEqual(['webhook over', 'email over']);
 });
 
+test('an outage is over after four looks in a row that are answered, and one within its threshold is told to nobody', async () => {
+  const { told, look } = telling();
+  await look('refused', minute / 2);
+  await look(null, 0);
+  await look('refused', 2 * minute);
+  expect(told).toEqual(['webhook firing', 'email firing']);
+
+  await look(null, 2 * lookMs);
+  await look('refused', 0);
+  await look(null, 2 * lookMs);
+  expect(told).toHaveLength(2);
+  await look(null, 0);
+  expect(told.slice(2)).toEqual(['webhook over', 'email over']);
+});
+
 test('who was not told of an outage within an hour of its end is not told of it any more, and others are once', async () => {
   const { told, now, look } = telling();
   now.broken.add('email');

@@ -36,6 +36,16 @@ test('the document describes every operation and stream once, and nothing else',
   expect(new Set(names).size).toBe(names.length);
 });
 
+test('every reference of the document leads to one of its components', () => {
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"(?<to>[^"]*)"/g)];
+  const targets = new Set(references.map(({ groups }) => groups?.['to'] ?? ''));
+  const components = Object.entries(document.components).flatMap(([kind, those]) =>
+    Object.keys(those).map((name) => `#/components/${kind}/${name}`),
+  );
+  expect([...targets].filter((target) => !components.includes(target))).toEqual([]);
+  expect(targets).toContain('#/components/schemas/Problem');
+});
+
 test('no two operations have one route', () => {
   const routes = operationTable.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`);
   expect(new Set(routes).size).toBe(routes.length);
