@@ -35,14 +35,14 @@ export function apiSessions(
   times: ApiSessionTimes,
   statementMs?: number,
 ): ApiSessions {
-  const { close, on } = proofDatabase(config, statementMs);
+  const proofs = proofDatabase(config, statementMs);
   const keyOf = (idHash: string): ApiSessionKey => ({ idHash, provider: provider() });
   return {
     begin: (idHash, person, replaced) =>
-      on((at) => beginApiSession(at, keyOf(idHash), person, times, replaced)),
-    use: (idHash) => on((at) => useApiSession(at, keyOf(idHash), times)),
-    end: (idHash) => on((at) => endApiSession(at, keyOf(idHash))),
-    noteDenied: (name) => on((at) => noteSignInDenied(at, name)),
-    close,
+      proofs.on((at) => beginApiSession(at, keyOf(idHash), person, times, replaced)),
+    use: (idHash) => proofs.on((at) => useApiSession(at, keyOf(idHash), times)),
+    end: (idHash) => proofs.on((at) => endApiSession(at, keyOf(idHash))),
+    noteDenied: (name) => proofs.on((at) => noteSignInDenied(at, name)),
+    close: () => proofs.close(),
   };
 }

@@ -15,12 +15,12 @@ export interface SignInTries {
 
 /** Opens them; connections are opened when first needed. */
 export function signInTries(config: DatabaseConfig, statementMs?: number): SignInTries {
-  const { close, on } = proofDatabase(config, statementMs);
+  const proofs = proofDatabase(config, statementMs);
   return {
     async begin(all) {
-      const ids = await on((at) => beginSignInTry(at, all));
-      return ids && (() => on((at) => endSignInTry(at, ids)));
+      const ids = await proofs.on((at) => beginSignInTry(at, all));
+      return ids && (() => proofs.on((at) => endSignInTry(at, ids)));
     },
-    close,
+    close: () => proofs.close(),
   };
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { apiSessions } from '../../../src/app/operations/api-sessions.ts';
 import {
   type RequestOperations,
@@ -55,7 +55,8 @@ test.for<readonly [string, string, (at: DatabaseConfig) => Promise<unknown>]>([
     'api_session',
     async (at) => {
       const sessions = apiSessions(at, () => 'provider', { idleMs: 60_000, longestMs: 60_000 }, 500);
-      await sessions.use('hash').finally(() => sessions.close());
+      onTestFinished(() => sessions.close());
+      await sessions.use('hash');
     },
   ],
   [
@@ -63,7 +64,8 @@ test.for<readonly [string, string, (at: DatabaseConfig) => Promise<unknown>]>([
     'sign_in_try',
     async (at) => {
       const tries = signInTries(at, 500);
-      await tries.begin([{ what: 'a name', most: 5 }]).finally(() => tries.close());
+      onTestFinished(() => tries.close());
+      await tries.begin([{ what: 'a name', most: 5 }]);
     },
   ],
 ])('the question %s ends where its table stays locked', async ([, table, ask]) => {

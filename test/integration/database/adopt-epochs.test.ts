@@ -47,5 +47,5 @@ test('a copy whose original began an epoch of processed ids meanwhile stores the
       `insert into outbox.processed_1 (epoch, consumer_group, message_id) values (1, 'billing', 'late')`,
     ),
     'what began to store in the epoch that has ended is refused',
-  ).rejects.toThrow();
+  ).rejects.toThrow('has ended since this transaction began');
 });
