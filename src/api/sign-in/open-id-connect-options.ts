@@ -72,12 +72,14 @@ export interface OpenIdConnectOptions {
   readonly home?: string;
 }
 
-/** Over a connection in the clear, anybody on the way would be signed in. */
+const inTheClear = 'http:';
+
+/** Over such a connection, anybody on the way would be signed in. */
 const address = (wanted: string, fits: (url: URL) => boolean) =>
   value(wanted, (given) => {
     if (typeof given !== 'string' || !URL.canParse(given)) return undefined;
     const url = new URL(given);
-    const protectedOne = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(bare(url)));
+    const protectedOne = url.protocol === 'https:' || (url.protocol === inTheClear && isLoopback(bare(url)));
     const plain = url.search === '' && url.hash === '' && url.username === '' && url.password === '';
     return protectedOne && plain && fits(url) ? given : undefined;
   });

@@ -14,7 +14,12 @@ const template = {
   everyMs: 1_000,
   timeZone: 'UTC',
   id: '0197b1d0-0000-7000-8000-000000000001',
-  ...{ early: false, told: false, removed: false, paused: false, late: false, busy: false },
+  early: false,
+  told: false,
+  removed: false,
+  paused: false,
+  late: false,
+  busy: false,
 };
 
 test.each([
