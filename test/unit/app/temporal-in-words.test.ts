@@ -10,3 +10,12 @@ test.each([
 ])('the UI of Temporal %o is at %s', (temporal, ui) => {
   expect(temporalInWords(temporalOf(temporal))).toContainEqual({ name: 'temporal.ui', value: ui });
 });
+
+test('where Temporal is has the names of its settings', () => {
+  const at = temporalOf({ address: 'temporal.example:7233', namespace: 'shop', ui: 'https://ui.example' });
+  expect(temporalInWords(at)).toEqual([
+    { name: 'temporal.address', value: 'temporal.example:7233' },
+    { name: 'temporal.namespace', value: 'shop' },
+    { name: 'temporal.ui', value: 'https://ui.example' },
+  ]);
+});
