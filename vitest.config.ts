@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { type PromiseTag, promises } from './test/promises.ts';
 
 /** Set by `.ci/run`, which counts what passed and failed in this file. */
 const resultFile = process.env.VITEST_RESULT_FILE;
@@ -106,6 +107,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // What is polled comes late on a busy machine; a second, as is usual, would make that a failure.
     expect: { poll: { timeout: 30_000, interval: 20 } },
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- entries have strings as keys, whatever their object has
+    tags: Object.entries(promises).map(([name, description]) => ({ name: name as PromiseTag, description })),
     // A test that passes only sometimes is red until it is understood.
     retry: 0,
     allowOnly: false,
