@@ -6,7 +6,9 @@ import { ada } from '../support/fixtures/operator.ts';
 const failed = { states: ['failed'] } as const;
 
 for (const [of, open] of bulkBenches) {
-  test(`${of}: a clock that was set back by an hour does not stop an operation`, async (end) => {
+  test(`${of}: a clock that was set back by an hour does not stop an operation`, {
+    tags: ['set-back-clock-stops-no-bulk'],
+  }, async (end) => {
     const bench = await open(end);
     await bench.fail(['A', 'B', 'C']);
     const { id } = await bench.start(failed, 'discard', { ...ada, ratePerSecond: 1 });
@@ -24,7 +26,9 @@ for (const [of, open] of bulkBenches) {
     expect(await bench.steps.show(known)).toMatchObject({ counts: { discarded: 2 } });
   });
 
-  test(`${of}: a clock that was set back by an hour does not prolong the patience with locked messages`, async (end) => {
+  test(`${of}: a clock that was set back by an hour does not prolong the patience with locked messages`, {
+    tags: ['set-back-clock-stops-no-bulk'],
+  }, async (end) => {
     const bench = await open(end);
     await bench.fail(['A']);
     const holder = await bench.lock('A');
@@ -44,7 +48,9 @@ for (const [of, open] of bulkBenches) {
     expect(rows).toEqual([{ pending: [bench.idOf('A')], past: true }]);
   });
 
-  test(`${of}: a clock that was set back by an hour does not keep a lost workflow from being started again`, async (end) => {
+  test(`${of}: a clock that was set back by an hour does not keep a lost workflow from being started again`, {
+    tags: ['set-back-clock-stops-no-bulk'],
+  }, async (end) => {
     const bench = await open(end);
     await bench.fail(['A']);
     const { id } = await bench.start(failed, 'discard', ada);

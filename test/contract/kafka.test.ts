@@ -35,7 +35,9 @@ async function subject(): Promise<TransportSubject> {
 
 const cases = await transportContract(subject);
 
-test('Kafka runs every case of the contract except that of a lost partition', () => {
+test('Kafka runs every case of the contract except that of a lost partition', {
+  tags: ['inconclusive-may-be-stored'],
+}, () => {
   expect(cases).toHaveLength(17);
 });
 

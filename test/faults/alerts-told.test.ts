@@ -26,6 +26,7 @@ import { turnNoLeaves } from '../support/fixtures/leaves.ts';
 turnNoLeaves();
 
 test('in a story of faults every alert is told once by two relays when it begins and once when it is over, and Prometheus sees the same', {
+  tags: ['alerts-told-once'],
   timeout: faultTimeoutMs(400_000),
 }, async (context) => {
   const stage = await storyStage(context);

@@ -38,7 +38,7 @@ test.for([
   ['prisma', 'COMMIT'],
 ] as const)(
   'I2 I4 F08: a %s client that never gets the answer to its commit sends again with the same id, and it is stored and delivered once',
-  { timeout: faultTimeoutMs(180_000) },
+  { tags: ['no-ghost'], timeout: faultTimeoutMs(180_000) },
   async ([way, statement], context) => {
     const stage = await openStage(context, { topics: [orders] });
     await stage.relay();
@@ -67,7 +67,10 @@ test.for([
   },
 );
 
-test('I5 F08: a cancel whose commit was not answered holds, and repeating it says so', async (context) => {
+test('I5 F08: a cancel whose commit was not answered holds, and repeating it says so', {
+  tags: ['cancel-holds'],
+  timeout: 120_000,
+}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   await stage.relay();
   const { proxy, url } = await proxiedDatabase(context, stage.url, 1);
@@ -83,7 +86,7 @@ test('I5 F08: a cancel whose commit was not answered holds, and repeating it say
   await until(async () => (await stage.stateOf(later.id)) === 'published', 60_000);
 
   expect((await stage.journal()).map((entry) => entry.id)).toEqual([later.id]);
-}, 120_000);
+});
 
 /** A relay that reaches its database through a proxy only, under load, and has delivered some. */
 async function relayBehindProxy(context: TestContext, seed: number) {

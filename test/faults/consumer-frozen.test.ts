@@ -15,6 +15,7 @@ afterEach(async () => {
 });
 
 test('I4 I5 F17: a consumer frozen past the session of its group repeats no effect when it resumes, and rejoins', {
+  tags: ['effect-once'],
   timeout: 600_000,
 }, async () => {
   stage = await InboxStage.create(partitions);

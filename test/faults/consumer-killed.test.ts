@@ -13,7 +13,7 @@ afterEach(() => stage.end());
 
 test.for(faultSeeds(17))(
   'I4 I5 F17: consumers killed between the commit of effects and of offsets leave each effect once (seed %i)',
-  { timeout: faultTimeoutMs(500_000) },
+  { tags: ['effect-once'], timeout: faultTimeoutMs(500_000) },
   async (seed) => {
     const random = seededRandom(seed);
     stage = await InboxStage.create(partitions);

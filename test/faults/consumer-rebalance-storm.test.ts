@@ -16,6 +16,7 @@ const assignments = ({ events }: StagedConsumer): number =>
   events.filter(({ type }) => type === 'assigned').length;
 
 test('I4 I5 F17: members that join and leave every 3 s under load leave each effect once, in order, and lose nothing', {
+  tags: ['effect-once'],
   timeout: faultTimeoutMs(600_000),
 }, async () => {
   stage = await InboxStage.create(partitions);

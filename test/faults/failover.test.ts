@@ -75,7 +75,7 @@ const readyOrBlocked = `select from outbox.message_view where state::text in ('r
 
 test.for(['idle', 'before a batch is sent', 'before a batch is settled'] as const)(
   'I1 nothing that a new primary commits is lost when it lacked the last commits of the old one (%s)',
-  { timeout: 240_000 },
+  { tags: ['failover-costs-repeats-only'], timeout: 240_000 },
   async (moment, context) => {
     const server = await ownPostgres(context);
     const { fixture, proxy, published, expectPublished } = await openLane(context, server);
@@ -113,7 +113,7 @@ test.for(['idle', 'before a batch is sent', 'before a batch is settled'] as cons
 
 test.for(['the server', 'one backend'] as const)(
   'I1 nothing that commits after a crash without its last commits is lost (%s)',
-  { timeout: 240_000 },
+  { tags: ['failover-costs-repeats-only'], timeout: 240_000 },
   async (victim, context) => {
     const server = await ownPostgres(context);
     const admin = openDatabase({ url: server.url, connections: 1 });

@@ -32,7 +32,7 @@ const steps: readonly (readonly [
 
 test.concurrent.for(steps)(
   'F17 a consumer killed at %s leaves each effect once and the key in order',
-  { timeout: withinMs },
+  { tags: ['effect-once'], timeout: withinMs },
   async ([point, { failures = 1, retry = [50, 50, 50, 50] }], { onTestFinished }) => {
     const inbox = await MemoryInbox.create();
     onTestFinished(() => inbox.end());

@@ -9,7 +9,7 @@ test.for([
   ['in batches', { batch: { size: 50 }, inBatches: true }],
 ] as const)(
   'F28 a message that kills its consumer, %s, is failed after three deaths, and every other one is handled',
-  { timeout: 300_000 },
+  { tags: ['killing-message-fails'], timeout: 300_000 },
   async ([, mode], { onTestFinished }) => {
     const inbox = await MemoryInbox.create();
     onTestFinished(() => inbox.end());
@@ -47,6 +47,7 @@ test.for([
 );
 
 test('a parked message that kills its consumers is failed after three deaths, and no key in hand with it loses a try', {
+  tags: ['killing-message-fails'],
   timeout: 300_000,
 }, async ({ onTestFinished }) => {
   const inbox = await MemoryInbox.create();

@@ -76,7 +76,9 @@ async function delivers(relay: StartedRelay, database: Database): Promise<void> 
   await until(() => relay.published.includes(stored?.id ?? ''), 60_000);
 }
 
-test('a relay of a clone refuses to start while the original runs, and starts once the clone has an id of its own', async (context) => {
+test('a relay of a clone refuses to start while the original runs, and starts once the clone has an id of its own', {
+  tags: ['second-database-detected'],
+}, async (context) => {
   const { url, original, clone, open } = await originalAndClone(context);
   await clone.cut();
   await clone.promote();
@@ -106,7 +108,9 @@ test('a relay of a clone refuses to start while the original runs, and starts on
   await delivers(original, onOriginal);
 });
 
-test('relays that deliver from two running databases of one installation report it', async (context) => {
+test('relays that deliver from two running databases of one installation report it', {
+  tags: ['second-database-detected'],
+}, async (context) => {
   const { url, original, clone, open } = await originalAndClone(context);
   await clone.cut();
   await clone.promote();
@@ -127,7 +131,9 @@ test('relays that deliver from two running databases of one installation report 
   expect(noted?.place).toContain(new URL(twice(again) ? clone.url : url).host);
 });
 
-test('a failover to a standby that lacks the last commits is not reported as a twin', async (context) => {
+test('a failover to a standby that lacks the last commits is not reported as a twin', {
+  tags: ['second-database-detected'],
+}, async (context) => {
   const { kill, original, clone, open, url } = await originalAndClone(context);
   await clone.cut();
   await delivers(original, open(url));

@@ -50,7 +50,7 @@ async function reasonOf({ stage, inbox }: KafkaFaultFixture): Promise<string> {
 
 test.for(faultSeeds(12))(
   'I1 I3 I13 F12: a broker killed under load uses up no attempt, and delivery continues within seconds of its return (seed %i)',
-  { timeout: faultTimeoutMs(400_000) },
+  { tags: ['no-loss'], timeout: faultTimeoutMs(400_000) },
   async (seed, context) => {
     const fixture = await kafkaFaultFixture(context, { kafka, seed });
     const relay = await fixture.stage.relay();
@@ -72,7 +72,7 @@ test.for(faultSeeds(12))(
 
 test.for(faultSeeds(13))(
   'I1 I3 I11 F13: a broker frozen beyond the request timeout loses nothing when it resumes (seed %i)',
-  { timeout: 400_000 },
+  { tags: ['no-loss'], timeout: 400_000 },
   async (seed, context) => {
     const fixture = await kafkaFaultFixture(context, { kafka, seed, requestTimeoutMs: 5_000 });
     const relay = await fixture.stage.relay();
@@ -94,7 +94,7 @@ test.for(faultSeeds(13))(
 
 test.for(faultSeeds(14))(
   'I1 I3 I4 I13 F14: when answers of the broker are lost its lane waits, and no effect occurs twice although messages do (seed %i)',
-  { timeout: faultTimeoutMs(400_000) },
+  { tags: ['effect-once'], timeout: faultTimeoutMs(400_000) },
   async (seed, context) => {
     const proxy = await startFaultProxy(node.address, seed);
     context.onTestFinished(() => proxy.close());

@@ -37,7 +37,7 @@ async function leaderOf(address: string): Promise<number> {
 
 test.for(faultSeeds(12))(
   'I1 I3 I13 F12: the leader of three brokers may be killed, and with two gone messages wait and use up no attempt (seed %i)',
-  { timeout: 500_000 },
+  { tags: ['no-loss'], timeout: 500_000 },
   async (seed, context) => {
     const client = observer(kafka.brokers.join(','));
     // The first broker is the controller, and stays.

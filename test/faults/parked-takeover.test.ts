@@ -8,6 +8,7 @@ import { startLingering } from '../support/processes/lingering-process.ts';
 const kills = faultRounds(5);
 
 test('F17 a key that a killed consumer was trying continues within about a second', {
+  tags: ['key-of-killed-consumer-continues'],
   timeout: faultTimeoutMs(240_000),
 }, async ({ onTestFinished }) => {
   const inbox = await MemoryInbox.create();

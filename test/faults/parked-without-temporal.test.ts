@@ -15,6 +15,7 @@ const saw = ({ events }: FedConsumer, type: string): number =>
   events.filter((event) => event.type === type).length;
 
 test('F19 keys are parked and leave parking while Temporal is unreachable, also at a consumer that never reached it', {
+  tags: ['parked-tried-without-temporal'],
   timeout: faultTimeoutMs(240_000),
 }, async ({ onTestFinished }) => {
   const temporal = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });

@@ -74,7 +74,7 @@ async function endUnderLoad(context: TestContext, seed: number, { times, end }: 
 
 test.for(faultSeeds(1))(
   'I1 I2 I3 I5 I9 F04: PostgreSQL killed twice under load keeps every acknowledged commit, and all are delivered (seed %i)',
-  { timeout: faultTimeoutMs(400_000) },
+  { tags: ['no-loss'], timeout: faultTimeoutMs(400_000) },
   (seed, context) => endUnderLoad(context, seed, { times: kills, end: (server) => server.kill() }),
 );
 

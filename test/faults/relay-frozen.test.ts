@@ -7,6 +7,7 @@ import { until } from '../support/fixtures/until.ts';
 const orders = numbered('orders');
 
 test('I1 I3 I9 I11: a relay frozen past its lease writes nothing when it resumes', {
+  tags: ['thawed-process-does-no-harm'],
   timeout: 400_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

@@ -81,7 +81,7 @@ async function killedAtRandom(context: TestContext, seed: number, kills: number)
 
 test.concurrent.for(faultSeeds(1))(
   'I1 I2 I3 I11 F01: relays killed at random while they own the lane lose nothing and repeat at most a batch per kill (seed %i)',
-  { timeout: 600_000 },
+  { tags: ['no-loss', 'duplicates-bounded'], timeout: 600_000 },
   (seed, context) => killedAtRandom(context, seed, 3),
 );
 

@@ -21,7 +21,7 @@ const within = { standstillMs: 15_000, lateMs: 15_000 };
 
 test.for(faultSeeds(11))(
   'I1 I2 I3 I7 I11 F01 F19: two relays that live for 4 to 14 s each, with a Temporal that is killed, leave no topic undelivered (seed %i)',
-  { timeout: 300_000 + 2 * forMs },
+  { tags: ['every-relay-delivers'], timeout: 300_000 + 2 * forMs },
   async (seed, context) => {
     const random = seededRandom(seed);
     const server = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });

@@ -13,6 +13,7 @@ const exitsWithinMs = 40_000;
 const restarts = faultRounds(5);
 
 test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load repeat nothing, and each exits by itself`, {
+  tags: ['duplicates-bounded'],
   timeout: faultTimeoutMs(600_000),
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

@@ -5,7 +5,9 @@ import type { Database } from '../../src/store/database/database.ts';
 import { leaseMs } from '../../src/store/lane/lease.ts';
 import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 
-test('I13: a lane whose claims take longer than half a lease is still drained', async (context) => {
+test('I13: a lane whose claims take longer than half a lease is still drained', {
+  tags: ['no-lane-stops'],
+}, async (context) => {
   const fixture = await laneFixture();
   context.onTestFinished(() => fixture.drop());
   const slow: Database = {

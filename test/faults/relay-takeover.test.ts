@@ -25,6 +25,7 @@ const quantile = (values: readonly number[], part: number): number =>
   Math.round(values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] ?? Number.NaN);
 
 test('I1 I3 I11 F01: a lane of a killed relay continues long before its lease expires', {
+  tags: ['dead-relay-lanes-taken-over'],
   timeout: faultTimeoutMs(300_000),
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

@@ -20,7 +20,9 @@ interface Effect {
   readonly original: string | null;
 }
 
-test('I1 I3 I4 F01: a relay killed in the middle of a replay over Kafka leaves one copy of each message, which the group handles once and in the order of its key', async (context) => {
+test('I1 I3 I4 F01: a relay killed in the middle of a replay over Kafka leaves one copy of each message, which the group handles once and in the order of its key', {
+  tags: ['replay-once-in-order'],
+}, async (context) => {
   const brokers = inject('kafkaBrokers');
   const orders = numbered(await createTopic(observer(brokers), { numPartitions: 3 }));
   const stage = await openStage(context, { topics: [orders] });

@@ -20,6 +20,7 @@ const awayMs = Math.max(24_000, faultMinutes * 20_000);
 const lateWithinMs = 6_000;
 
 test('I1 I3 I6 I7 F01 F19: while Temporal is unreachable every live relay delivers on time, also one that never reached it', {
+  tags: ['every-relay-delivers'],
   timeout: faultTimeoutMs(300_000) + awayMs,
 }, async (context) => {
   const server = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });

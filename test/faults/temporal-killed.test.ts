@@ -101,6 +101,6 @@ async function killedDuringWaits(context: TestContext, seed: number): Promise<vo
 
 test.for(faultSeeds(19))(
   'I1 I5 I6 I7 I8 F19: Temporal killed at random while 2,000 messages wait loses none and hastens none (seed %i)',
-  { timeout: faultTimeoutMs(500_000) },
+  { tags: ['no-loss'], timeout: faultTimeoutMs(500_000) },
   (seed, context) => killedDuringWaits(context, seed),
 );

@@ -71,6 +71,7 @@ test('I1 I5 F20: when the answers to starts of workflows are lost, each message 
 });
 
 test('I1 F21: a message whose relay died between the commit and the start of its workflow gets it from another within a minute', {
+  tags: ['no-loss'],
   timeout: 240_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
@@ -113,7 +114,10 @@ test('I1 F21: a message whose relay died between the commit and the start of its
   await until(told);
 });
 
-test('I2 F21: a workflow for a message that is unknown or rolled back ends silently', async (context) => {
+test('I2 F21: a workflow for a message that is unknown or rolled back ends silently', {
+  tags: ['no-ghost'],
+  timeout: 120_000,
+}, async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   await stage.relay();
   expect(await byHand(stage, randomUUID())).toMatchObject({ state: 'unknown' });
@@ -132,7 +136,7 @@ test('I2 F21: a workflow for a message that is unknown or rolled back ends silen
   await until(async () => (await stage.stateOf(later.id)) === 'published', 60_000);
 
   expect((await stage.journal()).map((entry) => entry.id)).toEqual([later.id]);
-}, 120_000);
+});
 
 test('I1 F21: a workflow that ran before the commit of its transaction does not prevent the delivery of its message', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });

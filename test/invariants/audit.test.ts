@@ -50,7 +50,9 @@ async function world(): Promise<string> {
   return JSON.stringify(rows);
 }
 
-test('I14 every operation leaves exactly one entry per message, with actor, reason and result', async () => {
+test('I14 every operation leaves exactly one entry per message, with actor, reason and result', {
+  tags: ['actions-audited'],
+}, async () => {
   await prepareAll();
   for (const [name, operate] of Object.entries(operationsByName)) {
     const before = (await auditOf(fixture)).length;

@@ -18,7 +18,10 @@ async function dueTimes(stage: Stage): Promise<ReadonlyMap<string, bigint>> {
   return new Map(rows.map(({ id, due }) => [id, BigInt(due)]));
 }
 
-test.concurrent('I14 F01 a shift of 900 due times continues when relays are killed and moves each exactly once', async (context) => {
+test.concurrent('I14 F01 a shift of 900 due times continues when relays are killed and moves each exactly once', {
+  tags: ['actions-audited'],
+  timeout: 300_000,
+}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
   const ids = await storeMany(stage, 'orders', 900, 30 * 24 * hourMs);
@@ -57,7 +60,7 @@ test.concurrent('I14 F01 a shift of 900 due times continues when relays are kill
   const moved = [...(await dueTimes(stage))].map(([message, due]) => due - (before.get(message) ?? 0n));
   expect(new Set(moved)).toEqual(new Set([BigInt(hourMs) * 1_000n]));
   await expectAuditedOnce(stage, id, ids);
-}, 300_000);
+});
 
 test.concurrent('I14 F01 a bulk withdraw whose relay dies before it is counted answers each message once and leaves no pause', async (context) => {
   const stage = await openStage(context, { topics: [orders] });

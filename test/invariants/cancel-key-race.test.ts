@@ -11,7 +11,10 @@ const perKey = 12;
 /** A race is one when each side has won so often. */
 const least = 30;
 
-test('I5 of messages canceled by key while they become due and retry, each is either canceled and counted or published', async () => {
+test('I5 of messages canceled by key while they become due and retry, each is either canceled and counted or published', {
+  tags: ['cancel-holds'],
+  timeout: 120_000,
+}, async () => {
   const fixture = await laneFixture({ timer: 'lane', retry: ['40ms', '40ms', '40ms', '40ms'] });
   const business = openDatabase({ url: fixture.url, connections: 8 });
   const tries = new Map<string, number>();
@@ -72,4 +75,4 @@ test('I5 of messages canceled by key while they become due and retry, each is ei
     await business.close();
     await fixture.drop();
   }
-}, 120_000);
+});

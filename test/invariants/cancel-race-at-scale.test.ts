@@ -20,7 +20,7 @@ const aroundMs = 50;
 
 test.for(faultSeeds(22))(
   `I5 F22: ${messages} cancels within 50 ms of the due times, from two clients, never contradict what was delivered (seed %i)`,
-  { timeout: faultTimeoutMs(300_000) },
+  { tags: ['cancel-holds'], timeout: faultTimeoutMs(300_000) },
   async (seed, context) => {
     const random = seededRandom(seed);
     const stage = await openStage(context, { topics: [timeouts] });

@@ -43,6 +43,7 @@ test.each([
   ['workflow', 250],
 ] as const)(
   'I5 of 500 messages canceled at their due times, each is either canceled or published (timer: %s)',
+  { tags: ['cancel-holds'], timeout: 180_000 },
   async (timer, latestMs) => {
     const fixture = await laneFixture({ timer });
     const business = openDatabase({ url: fixture.url, connections });
@@ -76,5 +77,4 @@ test.each([
       await fixture.drop();
     }
   },
-  180_000,
 );

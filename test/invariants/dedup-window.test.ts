@@ -53,6 +53,7 @@ async function twice(): Promise<readonly unknown[]> {
 
 test.each([1, 2, 3])(
   'I12: no id is new twice while epochs change under many transactions (seed %i)',
+  { tags: ['window-kept'], timeout: 2 * raceWithinMs },
   async (seed) => {
     const tally: Tally = { committed: 0, refused: 0 };
     let id = 30;
@@ -76,7 +77,6 @@ test.each([1, 2, 3])(
     expect(await twice()).toEqual([]);
     expect(raced(), `${rolls} rolls, ${JSON.stringify(tally)}`).toBe(true);
   },
-  2 * raceWithinMs,
 );
 
 test('I12: a transaction whose snapshot is from before the end of an epoch cannot write into it', async () => {
@@ -123,7 +123,9 @@ async function noteOn(
   }
 }
 
-test('I12: within its window an id is refused, however often epochs end and are dropped under load; after it, it is new again', async () => {
+test('I12: within its window an id is refused, however often epochs end and are dropped under load; after it, it is new again', {
+  tags: ['window-kept'],
+}, async () => {
   const days = 4;
   let day = 0;
   const over = new AbortController();

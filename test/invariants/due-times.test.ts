@@ -38,7 +38,9 @@ async function deliverDelayed(): Promise<readonly number[]> {
   return fixture.broker.log.slice(before).map(({ id, storedAt }) => storedAt - (dueAt.get(id) ?? Number.NaN));
 }
 
-test('I6 no message is published before its due time by the clock of the database', async () => {
+test('I6 no message is published before its due time by the clock of the database', {
+  tags: ['never-early'],
+}, async () => {
   const latenesses = await deliverDelayed();
 
   expect(latenesses).toHaveLength(messages);
@@ -72,7 +74,10 @@ test.for([
   },
 );
 
-test('I7 where lanes wait, half of the messages are less than 100 ms late, and none by a second', async () => {
+test('I7 where lanes wait, half of the messages are less than 100 ms late, and none by a second', {
+  tags: ['on-time'],
+  timeout: 180_000,
+}, async () => {
   // What else a machine does makes single tries later, but a relay that looks too seldom is late in all of them.
   const tries: { readonly half: number; readonly last: number }[] = [];
   const kept = (): boolean => tries.some(({ half, last }) => half < 100 && last < 1_000);
@@ -85,9 +90,9 @@ test('I7 where lanes wait, half of the messages are less than 100 ms late, and n
   }
 
   expect(kept(), JSON.stringify(tries)).toBe(true);
-}, 180_000);
+});
 
-test('I8 the last committed due time wins, earlier or later', async () => {
+test('I8 the last committed due time wins, earlier or later', { tags: ['last-due-time-wins'] }, async () => {
   // Its first due time passes while the test runs, and surely not before it is moved.
   await fixture.send('later', { afterMs: 4_000, ref: 'later' });
   await fixture.send('earlier', { afterMs: 3_600_000, ref: 'earlier' });

@@ -16,7 +16,9 @@ function outcomeOf(
   return { id, copies: edits.filter((copy) => copy !== 'conflict'), rival: rival?.result };
 }
 
-test('I10 when several operators edit, retry and discard the same failed messages at once, exactly one wins each message', async () => {
+test('I10 when several operators edit, retry and discard the same failed messages at once, exactly one wins each message', {
+  tags: ['edit-happens-once'],
+}, async () => {
   const fixture = await laneFixture();
   const operators = [operatorAt(fixture), operatorAt(fixture), operatorAt(fixture)];
   const [first, second, third] = operators;

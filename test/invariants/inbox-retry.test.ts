@@ -82,7 +82,10 @@ async function failed(): Promise<readonly string[]> {
   return (await stage.kept()).flatMap(({ id, state }) => (state === 'failed' ? [id] : []));
 }
 
-test('I3 messages that operators retry under load are handled once, in order, before later arrivals, and never together with one of their key', async () => {
+test('I3 messages that operators retry under load are handled once, in order, before later arrivals, and never together with one of their key', {
+  tags: ['order-survives-parking'],
+  timeout: 600_000,
+}, async () => {
   const handler = new Handler();
   await consumeTwice(handler, 'release-key');
   let round = 0;
@@ -137,9 +140,12 @@ test('I3 messages that operators retry under load are handled once, in order, be
     }
   }
   expect(await stage.kept()).toEqual([]);
-}, 600_000);
+});
 
-test('I3 a key that a failed message blocks waits as a whole and is handled in its full order after a retry, while others continue', async () => {
+test('I3 a key that a failed message blocks waits as a whole and is handled in its full order after a retry, while others continue', {
+  tags: ['order-survives-parking'],
+  timeout: 400_000,
+}, async () => {
   const handler = new Handler();
   await consumeTwice(handler, 'block-key');
   const rounds = 8;
@@ -165,4 +171,4 @@ test('I3 a key that a failed message blocks waits as a whole and is handled in i
   expect(handler.overlaps).toEqual([]);
   await until(async () => (await stage.parkedKeys()).length === 0, patientMs);
   expect(await stage.kept()).toEqual([]);
-}, 400_000);
+});

@@ -115,6 +115,7 @@ function median(values: readonly number[]): number {
 }
 
 test('I15 with a poison key, a topic that refuses everything and one on hold, other topics keep nine tenths of their rate', {
+  tags: ['one-bad-slows-no-other'],
   timeout: 600_000,
 }, async (context) => {
   const scene = await setScene(context);
@@ -153,6 +154,7 @@ function isKept({ quiet, disturbed }: Compared): boolean {
 }
 
 test('I13 a hold ends within 2 s of the recovery of its broker, and waiting messages are sent at once', {
+  tags: ['recovers-by-itself'],
   timeout: 120_000,
 }, async (context) => {
   const { stage, broker, relay } = await setScene(context);

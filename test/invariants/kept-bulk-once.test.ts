@@ -6,7 +6,10 @@ import { ada } from '../support/fixtures/operator.ts';
 import { until } from '../support/fixtures/until.ts';
 import { runFedProcess, startFedProcess } from '../support/processes/fed-process.ts';
 
-test('I14 F01 a bulk operation on 900 kept messages continues when its consumers are killed and changes each exactly once', async (context) => {
+test('I14 F01 a bulk operation on 900 kept messages continues when its consumers are killed and changes each exactly once', {
+  tags: ['actions-audited'],
+  timeout: 400_000,
+}, async (context) => {
   const inbox = await MemoryInbox.create();
   context.onTestFinished(() => inbox.end());
   const operator = operatorOf(inbox, context);
@@ -51,4 +54,4 @@ test('I14 F01 a bulk operation on 900 kept messages continues when its consumers
   await until(() => last.events.some(({ type }) => type === 'bulk-ended'));
   expect(new Set((await inbox.kept()).map(({ state }) => state))).toEqual(new Set(['discarded']));
   await expectKeptOnce(inbox, id, ids);
-}, 400_000);
+});

@@ -8,6 +8,7 @@ const seconds = Number(process.env.OUTBOX_STRESS_SECONDS ?? 20);
 const seed = Number(process.env.OUTBOX_STRESS_SEED ?? Date.now() % 1_000_000);
 
 test(`a lane loses, invents, reorders, doubles and resurrects nothing (seed ${seed})`, {
+  tags: ['order-per-key'],
   timeout: (2 * seconds + 240) * 1_000,
 }, async () => {
   // Patient enough that chance alone uses up no message's tries.

@@ -14,7 +14,7 @@ afterAll(() => made.drop());
 
 test.each(['release-key', 'block-key'] as const)(
   `I9 after any sequence of changes to a lane (%s), every message is in the state given by the rules (seed ${seed})`,
-  { timeout: 300_000 },
+  { tags: ['only-legal-states'], timeout: 300_000 },
   async (exhausted) => {
     let done = 0;
     const reached = new Set<State>();

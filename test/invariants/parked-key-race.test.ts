@@ -73,7 +73,9 @@ const waits = () =>
     )
     .then((rows) => rows.length > 0);
 
-test('I3: a message that queues while its key is drained keeps the key parked and follows in order', async () => {
+test('I3: a message that queues while its key is drained keeps the key parked and follows in order', {
+  tags: ['order-survives-parking'],
+}, async () => {
   const { keyId, five } = await fiveBegun();
 
   // The consumer sees the key parked and adds 6, but has not committed.
@@ -146,7 +148,9 @@ test.each([
   },
 );
 
-test('I3, in the other order: a message that arrives while its key ends is handled after the last one is committed', async () => {
+test('I3, in the other order: a message that arrives while its key ends is handled after the last one is committed', {
+  tags: ['order-survives-parking'],
+}, async () => {
   const { keyId, five } = await fiveBegun();
 
   // The retry has finished 5 and ended the key, but has not committed.

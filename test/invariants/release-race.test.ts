@@ -84,6 +84,7 @@ async function race(
 
 test.each([1, 2, 3])(
   'I3: messages of one due instant that sweeps and workflows of three relays release keep the order of their keys (seed %i)',
+  { tags: ['order-per-key'] },
   async (seed) => {
     const random = seededRandom(seed);
     const seen = { locked: 0, ready: 0 };

@@ -9,7 +9,9 @@ const messages = 500;
 /** Small batches, so that there are many turns. */
 const batch = { messages: 8 };
 
-test('I5 of 500 messages withdrawn just before or during their sending, each is canceled and never sent, or too late and sent', async () => {
+test('I5 of 500 messages withdrawn just before or during their sending, each is canceled and never sent, or too late and sent', {
+  tags: ['cancel-holds'],
+}, async () => {
   const fixture = await laneFixture();
   const operator = operatorAt(fixture);
   const stored = await storeMessages(

@@ -73,7 +73,9 @@ test('with Prisma 8, messages are sent, changed and rolled back with their order
   });
 });
 
-test('with Prisma 8, consumers that are killed leave each effect once', async ({ onTestFinished }) => {
+test('with Prisma 8, consumers that are killed leave each effect once', {
+  tags: ['pool-keeps-promises'],
+}, async ({ onTestFinished }) => {
   const run = await database(onTestFinished);
   const effects = async () => {
     const [row] = await made.database.query<object>(

@@ -80,7 +80,9 @@ async function pagesOfDrain(late: boolean): Promise<number> {
   return pages;
 }
 
-test('a large transaction costs little more beside other traffic than alone', async () => {
+test('a large transaction costs little more beside other traffic than alone', {
+  tags: ['history-slows-nothing'],
+}, async () => {
   const alone = await pagesOfDrain(false);
   const beside = await pagesOfDrain(true);
 

@@ -12,6 +12,7 @@ const deeper = 40;
 
 test.each(Object.keys(pasts))(
   'a claim of a quiet lane costs as little behind hundreds of thousands of %s and an old snapshot',
+  { tags: ['history-slows-nothing'] },
   async (past) => {
     const least = await pagesBehind(past, few, claimed);
     const most = await pagesBehind(past, many, claimed);

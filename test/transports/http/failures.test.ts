@@ -236,23 +236,27 @@ test.each([
   ['this machine mapped into IPv6', 'http://[::ffff:127.0.0.1]:1/'],
   ['the metadata of a cloud', 'http://169.254.169.254/latest/meta-data/'],
   ['a name that resolves to this machine', 'http://localhost:1/'],
-])('%s is refused before a connection is opened', async (_what, address) => {
-  const transport = transportOf({ allow: [] });
-  // Only the operator can allow it, so no message uses up an attempt.
-  expect(await publishTo(transport, address, [outgoing('a'), outgoing('b')])).toEqual({
-    outcomes: [
-      { kind: 'deferred', onWire: false },
-      { kind: 'deferred', onWire: false },
-    ],
-    hold: {
-      scope: 'topic',
-      reason: expect.stringContaining(
-        'is not an address of the public internet, and `allow` does not name it',
-      ),
-    },
-  });
-  await expect(transport.probe(address)).rejects.toThrow('is not an address of the public internet');
-});
+])(
+  '%s is refused before a connection is opened',
+  { tags: ['http-reaches-no-private-address'] },
+  async (_what, address) => {
+    const transport = transportOf({ allow: [] });
+    // Only the operator can allow it, so no message uses up an attempt.
+    expect(await publishTo(transport, address, [outgoing('a'), outgoing('b')])).toEqual({
+      outcomes: [
+        { kind: 'deferred', onWire: false },
+        { kind: 'deferred', onWire: false },
+      ],
+      hold: {
+        scope: 'topic',
+        reason: expect.stringContaining(
+          'is not an address of the public internet, and `allow` does not name it',
+        ),
+      },
+    });
+    await expect(transport.probe(address)).rejects.toThrow('is not an address of the public internet');
+  },
+);
 
 test('an allowed host name may be connected to', async () => {
   const { port } = await endpointOf();

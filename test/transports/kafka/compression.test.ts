@@ -48,7 +48,9 @@ async function bytesSent(codec: string): Promise<number> {
   return sent.reduce((sum, body) => sum + body.length, 0);
 }
 
-test('batches are compressed with gzip for a topic that stores gzip', async () => {
+test('batches are compressed with gzip for a topic that stores gzip', {
+  tags: ['every-codec-read'],
+}, async () => {
   const plainBytes = await bytesSent('producer');
 
   expect(plainBytes).toBeGreaterThan(count * payload.length);

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { until } from '../../support/fixtures/until.ts';
 import { idsOf, stage } from './source-stage.ts';
 
-test('an exchange that is deleted and created again is bound again, while its queue is consumed', async () => {
+test('an exchange that is deleted and created again is bound again, while its queue is consumed', {
+  tags: ['rabbitmq-order-and-effects'],
+}, async () => {
   const { address, broker, join, offered, send, troubles } = await stage({}, { bindEveryMs: 200 });
   await join();
   send('before');

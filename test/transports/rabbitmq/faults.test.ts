@@ -64,6 +64,7 @@ test.each([
   ['disk', 'set_disk_free_limit', '1000000GB', '50MB'],
 ])(
   'a server that blocks its publishers holds the transport until it unblocks them: low on %s',
+  { tags: ['rabbitmq-unstored-is-unpublished'] },
   async (of, set, low, usual) => {
     const { address, publish, transport } = await stage();
     await publish(address, {});
@@ -189,7 +190,10 @@ test('a wrong password holds the transport, and no text contains it', async () =
   expect(`${hold?.reason} ${transport.endpoint}`).not.toContain('hunter2');
 });
 
-test('a server that was killed and restarted has all confirmed messages, and delivery continues', async () => {
+test('a server that was killed and restarted has all confirmed messages, and delivery continues', {
+  tags: ['rabbitmq-unstored-is-unpublished'],
+  timeout: 180_000,
+}, async () => {
   const { address, publish, transport } = await stage();
   const { bodies, troubles } = await consumed(address);
   // RabbitMQ writes that a queue exists some moments after it has made it, and without that its messages are gone.
@@ -212,4 +216,4 @@ test('a server that was killed and restarted has all confirmed messages, and del
   // The consumer has come back by itself.
   expect(troubles).not.toEqual([]);
   await expect.poll(() => bodies.at(-1)).toBe('after');
-}, 180_000);
+});

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { until } from '../../support/fixtures/until.ts';
 import { idsOf, stage } from './source-stage.ts';
 
-test('messages that a consumer has held for too long return together, and go to the next consumer in order', async () => {
+test('messages that a consumer has held for too long return together, and go to the next consumer in order', {
+  tags: ['rabbitmq-order-and-effects'],
+}, async () => {
   const { join, offered, send, troubles } = await stage({}, { holdForMs: 1_000 });
   let rejected = 0;
   await join({

@@ -35,6 +35,7 @@ test.each([
   ['headers', 2_500, 10, 60_000, 1_300],
 ])(
   'of messages with large %s a consumer holds about 64 MiB, however many it may take at once',
+  { tags: ['rabbitmq-order-and-effects'] },
   async (_of, count, bodyBytes, headerBytes, atMost) => {
     const header = 'x'.repeat(headerBytes);
     const { ids, join, offered, ready } = await filled(count, Buffer.alloc(bodyBytes), { header });
@@ -59,7 +60,9 @@ test.each([
   },
 );
 
-test('after large messages a consumer holds as many small ones as before', async () => {
+test('after large messages a consumer holds as many small ones as before', {
+  tags: ['rabbitmq-order-and-effects'],
+}, async () => {
   const { ids, join, offered, ready, send } = await filled(100, Buffer.alloc(1_000_000));
   const { opened, open } = gate();
   const small = Array.from({ length: 700 }, (_, n) => `small-${n}`);

@@ -37,7 +37,9 @@ test('an exchange to which the user may not write holds its topic, and is tried 
   expect((await publish(address, {})).hold).toBeUndefined();
 });
 
-test('a routing key that the user may not write refuses its messages alone, and the others are delivered', async () => {
+test('a routing key that the user may not write refuses its messages alone, and the others are delivered', {
+  tags: ['rabbitmq-unstored-is-unpublished'],
+}, async () => {
   const { address, publish, transport } = await stage({
     url: server.url.replace('guest:guest', `${user}:${user}`),
   });
@@ -70,7 +72,9 @@ test('a routing key that the user may not write refuses its messages alone, and 
   });
 });
 
-test('an exchange with a queue that confirms nothing is tried ever less often until it confirms', async () => {
+test('an exchange with a queue that confirms nothing is tried ever less often until it confirms', {
+  tags: ['rabbitmq-unstored-is-unpublished'],
+}, async () => {
   const { address, publish, transport } = await stage({ requestTimeout: '2s' });
   const queue = `element(2, rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"${address}">>)))`;
   await publish(address, {});

@@ -44,7 +44,9 @@ async function stage(version: string, state = { down: false, rejected: 0 }) {
   return { applied, broker, join, notices, troubles };
 }
 
-test('a consumer from which the server takes single messages returns the others before it gets later ones', async () => {
+test('a consumer from which the server takes single messages returns the others before it gets later ones', {
+  tags: ['rabbitmq-order-and-effects'],
+}, async () => {
   const state = { down: true, rejected: 0 };
   const { applied, broker, join, troubles } = await stage('4.3.7', state);
   await join();
@@ -77,7 +79,9 @@ test('a consumer whose queue is deleted reports it, keeps no channel, and declar
   expect(broker.channels.size).toBe(1);
 });
 
-test('a queue declared before the server limited deliveries is consumed and reported', async () => {
+test('a queue declared before the server limited deliveries is consumed and reported', {
+  tags: ['rabbitmq-order-and-effects'],
+}, async () => {
   const { applied, broker, join, notices, troubles } = await stage('4.0.1');
   broker.arguments = unlimited;
   broker.publish('m1');

@@ -47,7 +47,9 @@ test('with declare false, a consumer declares no queue, and reports a missing on
   });
 });
 
-test('messages being handled when the connection is lost are offered again, and acknowledged ones are not', async () => {
+test('messages being handled when the connection is lost are offered again, and acknowledged ones are not', {
+  tags: ['rabbitmq-order-and-effects'],
+}, async () => {
   const { join, offered, proxy, send, troubles } = await stage();
   const lost: boolean[] = [];
   await join({
@@ -96,7 +98,9 @@ test('a consumer notices a silent network by its heartbeat, and afterwards recei
   await expect.poll(() => [...new Set(idsOf(offered))]).toEqual(['one', 'two', 'three']);
 });
 
-test('a message that is left open is delivered again, and those acknowledged before it are not', async () => {
+test('a message that is left open is delivered again, and those acknowledged before it are not', {
+  tags: ['rabbitmq-order-and-effects'],
+}, async () => {
   const { join, offered, send } = await stage();
   await join({
     async handle(batch) {
@@ -132,7 +136,9 @@ test('a deleted queue is declared again while the others continue', async () => 
   await expect.poll(sent).toContain('again');
 });
 
-test('after a lost connection, a missing address stops no other, and is consumed when it is back', async () => {
+test('after a lost connection, a missing address stops no other, and is consumed when it is back', {
+  tags: ['rabbitmq-order-and-effects'],
+}, async () => {
   const { address, broker, join, offered, proxy, send, troubles } = await stage();
   const other = `${address}-other`;
   await broker.channel.assertExchange(other, 'fanout');

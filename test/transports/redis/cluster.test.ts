@@ -24,7 +24,9 @@ async function ownCluster() {
   return { clients, urls: nodes.map(({ url }) => url) };
 }
 
-test('a cluster is refused by name, by senders as by consumers, and nothing is stored in it', async () => {
+test('a cluster is refused by name, by senders as by consumers, and nothing is stored in it', {
+  tags: ['redis-keeps-what-it-acknowledged'],
+}, async () => {
   const { clients, urls } = await ownCluster();
   const [url = ''] = urls;
   const error = {

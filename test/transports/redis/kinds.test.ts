@@ -28,7 +28,9 @@ test('a stream entry is what docs/other-languages.md shows, and its id is the re
   expect(outcomes).toEqual(entries.map(({ id }) => ({ kind: 'acknowledged', partition: null, offset: id })));
 });
 
-test('a stream with maxLength keeps about that many of the newest entries, and one without keeps all', async () => {
+test('a stream with maxLength keeps about that many of the newest entries, and one without keeps all', {
+  tags: ['redis-keeps-what-it-acknowledged'],
+}, async () => {
   const client = await redisAt(url);
   const bounded = ending(redisStream({ url, maxLength: 1_000 }));
   const unbounded = ending(redisStream({ url }));
@@ -73,7 +75,9 @@ test('a message without subscribers is acknowledged, or with requireReceivers re
   expect(received).toHaveLength(6);
 });
 
-test('a subscriber of a channel never receives messages from before its subscription', async () => {
+test('a subscriber of a channel never receives messages from before its subscription', {
+  tags: ['redis-keeps-what-it-acknowledged'],
+}, async () => {
   const channel = `channel-${randomUUID()}`;
   const pubSub = ending(redisPubSub({ url }));
   await kindOf(pubSub, channel, messagesOf([null], 5));
@@ -87,7 +91,9 @@ test('a subscriber of a channel never receives messages from before its subscrip
   expect('source' in pubSub).toBe(false);
 });
 
-test('every subscriber of a channel receives every message', async () => {
+test('every subscriber of a channel receives every message', {
+  tags: ['redis-keeps-what-it-acknowledged'],
+}, async () => {
   const channel = `channel-${randomUUID()}`;
   const subscribers = await Promise.all([redisAt(url), redisAt(url)]);
   const received: string[][] = [[], []];

@@ -14,6 +14,7 @@ test.each([
   ['list', redisList],
 ] as const)(
   'a %s full of large messages is read over a network that cannot pass a batch of them in time',
+  { tags: ['redis-reads-what-arrives-in-time'], timeout: 120_000 },
   async (_kind, make) => {
     const { proxy, url } = await proxied();
     onTestFinished(() => proxy.close());
@@ -40,5 +41,4 @@ test.each([
     expect(new Set(member.received.map(({ offset }) => offset)).size).toBe(count);
     await until(async () => (await member.lag())[0]?.messages === 0, 20_000);
   },
-  120_000,
 );

@@ -13,7 +13,9 @@ function listOf() {
   return { transport, address: `list-${randomUUID()}` };
 }
 
-test('a second group is refused while another reads the list, and receives from it afterwards', async () => {
+test('a second group is refused while another reads the list, and receives from it afterwards', {
+  tags: ['one-reader-of-a-redis-stream'],
+}, async () => {
   const { address, transport } = listOf();
   const first = await joins(transport.source(), address, { group: 'billing' });
 
@@ -47,7 +49,9 @@ test('values of other programs are received unchanged as bodies, each with its o
   expect(member.received.map(({ offset }) => BigInt(offset) - first)).toEqual([0n, 1n, 2n]);
 });
 
-test('messages being handled are in a second list until they are acknowledged, and are then deleted', async () => {
+test('messages being handled are in a second list until they are acknowledged, and are then deleted', {
+  tags: ['redis-keeps-what-it-acknowledged'],
+}, async () => {
   const { address, transport } = listOf();
   const client = await redisAt(url);
   let open = (): void => undefined;
@@ -72,7 +76,9 @@ test('messages being handled are in a second list until they are acknowledged, a
   expect((await member.lag())[0]?.messages).toBe(0);
 });
 
-test('an acknowledgement that the network delivers late removes nothing that is still to be handled', async () => {
+test('an acknowledgement that the network delivers late removes nothing that is still to be handled', {
+  tags: ['one-reader-of-a-redis-stream'],
+}, async () => {
   const { address, transport } = listOf();
   const client = await redisAt(url);
   const { proxy, url: slow } = await proxied();
@@ -104,7 +110,9 @@ test('an acknowledgement that the network delivers late removes nothing that is 
   expect([...new Set(numbersOf(done))]).toEqual(Array.from({ length: 30 }, (_, n) => n));
 });
 
-test('a reader that has lost the lease acknowledges nothing of a list, which may now hold messages of another reader', async () => {
+test('a reader that has lost the lease acknowledges nothing of a list, which may now hold messages of another reader', {
+  tags: ['one-reader-of-a-redis-stream'],
+}, async () => {
   const { address, transport } = listOf();
   const client = await redisAt(url);
   let taken = false;

@@ -19,7 +19,9 @@ async function stage() {
   return { add, address, at, client, end, offsets, read };
 }
 
-test('a group is at its oldest entry that is not acknowledged, whatever it has acknowledged after it', async () => {
+test('a group is at its oldest entry that is not acknowledged, whatever it has acknowledged after it', {
+  tags: ['confirmed-was-processed'],
+}, async () => {
   const { add, address, at, client, end, read } = await stage();
   expect([await at(), await end()]).toEqual([-1n, -1n]);
   const [first, second] = [await add(), await add()];

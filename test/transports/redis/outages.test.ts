@@ -22,6 +22,7 @@ test.each<[string, (url: string) => Transport, typeof streamMessages]>([
   ['list', (url) => redisList({ url, requestTimeout }), listMessages],
 ])(
   'with appendfsync always, a killed server loses no acknowledged message of a %s, and keys keep their order',
+  { tags: ['redis-keeps-what-it-acknowledged'] },
   async (_kind, make, contents) => {
     const server = await ownRedis(['--appendfsync', 'always']);
     const transport = ending(make(server.url));
@@ -190,6 +191,7 @@ test.each([
   ['redisList', redisList],
 ] as const)(
   '%s with replicas acknowledges messages that enough replicas have, and reports the rest as ambiguous',
+  { tags: ['redis-keeps-what-it-acknowledged'] },
   async (_name, make) => {
     const [server, second] = await Promise.all([ownRedis(), ownRedis()]);
     const transport = ending(make({ url: server.url, replicas: 1, replicaTimeout: 300 }));

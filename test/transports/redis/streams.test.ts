@@ -41,7 +41,9 @@ test('entries left open by other consumers of the group are claimed after their 
   await until(async () => (await client.xPending(address, 'billing')).pending === 0);
 });
 
-test('a read by another program in between loses no message and keeps the order', async () => {
+test('a read by another program in between loses no message and keeps the order', {
+  tags: ['one-reader-of-a-redis-stream'],
+}, async () => {
   const { address, transport } = streamOf();
   const client = await redisAt(url);
   let stolen = 0;
@@ -103,7 +105,9 @@ test('entries trimmed before they were delivered to a group are reported as lost
   expect(second.notices).toMatchObject(major >= 7 ? [lost] : []);
 });
 
-test('each group receives all entries of a stream, and has its own lag', async () => {
+test('each group receives all entries of a stream, and has its own lag', {
+  tags: ['one-reader-of-a-redis-stream'],
+}, async () => {
   const { address, transport } = streamOf();
   await kindOf(transport, address, messagesOf(['k', null], 12));
   const one = await joins(transport.source(), address, { group: 'billing' });

@@ -55,23 +55,28 @@ async function proxyOf(url = serverUrl) {
   return through;
 }
 
-test.each(kinds)('one member reads a $name, and another takes over at once when it stops', async (kind) => {
-  const address = `orders-${randomUUID()}`;
-  const first = await joins(kind.sourceAt(serverUrl, calm), address);
-  const second = await joins(kind.sourceAt(serverUrl, calm), address);
-  const transport = sender(kind);
-  await kindOf(transport, address, messagesOf(['k'], 30));
-  await first.has(30);
-  expect([first.isReading(), second.isReading()]).toEqual([true, false]);
+test.each(kinds)(
+  'one member reads a $name, and another takes over at once when it stops',
+  { tags: ['one-reader-of-a-redis-stream'] },
+  async (kind) => {
+    const address = `orders-${randomUUID()}`;
+    const first = await joins(kind.sourceAt(serverUrl, calm), address);
+    const second = await joins(kind.sourceAt(serverUrl, calm), address);
+    const transport = sender(kind);
+    await kindOf(transport, address, messagesOf(['k'], 30));
+    await first.has(30);
+    expect([first.isReading(), second.isReading()]).toEqual([true, false]);
 
-  await first.stop();
-  await kindOf(transport, address, messagesOf(['k'], 30));
-  await second.has(30);
-  expect(first.received).toHaveLength(30);
-});
+    await first.stop();
+    await kindOf(transport, address, messagesOf(['k'], 30));
+    await second.has(30);
+    expect(first.received).toHaveLength(30);
+  },
+);
 
 test.each(kinds)(
   'a waiting reader of a $name receives new messages at once, without polling',
+  { tags: ['one-reader-of-a-redis-stream'] },
   async (kind) => {
     const address = `orders-${randomUUID()}`;
     const observer = await redisAt(serverUrl);
@@ -87,6 +92,7 @@ test.each(kinds)(
 
 test.each(kinds)(
   'a disconnected reader of a $name is notified that it has lost it, and the next one receives its open messages',
+  { tags: ['one-reader-of-a-redis-stream'] },
   async (kind) => {
     const { proxy, url } = await proxyOf();
     const address = `orders-${randomUUID()}`;

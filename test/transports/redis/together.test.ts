@@ -23,7 +23,9 @@ function keeping() {
 const numbersOfAll = (members: readonly TestMember[]): number[] =>
   members.flatMap(({ received }) => numbersOf(received)).toSorted((a, b) => a - b);
 
-test('without order three members have messages of one stream in hand at once, each message with one of them', async () => {
+test('without order three members have messages of one stream in hand at once, each message with one of them', {
+  tags: ['redis-stream-shared-without-order'],
+}, async () => {
   const { address, open, send } = await stage();
   const { go, take } = keeping();
   await send(30);
@@ -69,7 +71,9 @@ test('a member that has nothing to do waits, also for what is after an entry tha
   expect(members.map(({ received }) => received.length)).toEqual([1, 1]);
 });
 
-test('messages in hand stay with a member for longer than any lease and claim while it lives', async () => {
+test('messages in hand stay with a member for longer than any lease and claim while it lives', {
+  tags: ['redis-stream-shared-without-order'],
+}, async () => {
   const { address, client, open, send } = await stage();
   const { go, take } = keeping();
   await send(10);
@@ -91,7 +95,9 @@ test('messages in hand stay with a member for longer than any lease and claim wh
   expect([busy.received.length, other.received.length]).toEqual([10, 1]);
 });
 
-test('a member that is cut off loses what it has in hand to the others, and learns of it', async () => {
+test('a member that is cut off loses what it has in hand to the others, and learns of it', {
+  tags: ['redis-stream-shared-without-order'],
+}, async () => {
   const { proxy, url } = await proxied(serverUrl);
   onTestFinished(() => proxy.close());
   const { address, consumers, open, send } = await stage();
@@ -120,7 +126,9 @@ test('a member that is cut off loses what it has in hand to the others, and lear
   await until(() => cut.isReading());
 });
 
-test('a member that stops leaves its open messages to the others, and no consumer behind', async () => {
+test('a member that stops leaves its open messages to the others, and no consumer behind', {
+  tags: ['redis-stream-shared-without-order'],
+}, async () => {
   const { address, client, consumers, open, send } = await stage();
   await send(10);
   const first = await joins(sourceAt(serverUrl), address, {
@@ -140,7 +148,9 @@ test('a member that stops leaves its open messages to the others, and no consume
   expect(await client.keys(`${address}*`)).toEqual([address]);
 });
 
-test('a group changes from one reader to several and back while it runs, and neither reads beside the other', async () => {
+test('a group changes from one reader to several and back while it runs, and neither reads beside the other', {
+  tags: ['redis-stream-shared-without-order'],
+}, async () => {
   const { address, open, send } = await stage();
   const shared = () => joins(sourceAt(serverUrl, false, calm), address);
   const alone = await joins(sourceAt(serverUrl, true, calm), address);

@@ -89,7 +89,9 @@ test.each([
   },
 );
 
-test('a missing topic holds only its own messages until it exists', async () => {
+test('a missing topic holds only its own messages until it exists', {
+  tags: ['rocketmq-unacknowledged-is-unpublished'],
+}, async () => {
   const address = `later-${Date.now()}`;
   const transport = transportOf();
 

@@ -75,6 +75,7 @@ const strangers: readonly [string, Partial<RocketmqOptions>, RegExp][] = [
 
 test.each(strangers)(
   'with %s, every call says that the user is refused, and all topics wait',
+  { tags: ['unreachable-is-visible'] },
   async (_what, given, reason) => {
     const { toBrokers, toProxies, transport } = callsWith({ ...server.right, ...given }, known);
     const refused = expect.stringMatching(new RegExp(`^OUTBOX_SERVER_REFUSED: .*${reason.source}`));
@@ -109,6 +110,7 @@ test.each<[string, (ca: string) => Partial<RocketmqOptions>, RegExp, RegExp]>([
   ['TLS of its own with brokers', (ca) => ({ tls: true, brokerTls: { ca } }), done, failed],
 ])(
   'with %s, every call to servers that enforce TLS says what is wrong with it',
+  { tags: ['unreachable-is-visible'] },
   async (_what, given, ofBrokers, ofProxies) => {
     const { toBrokers, toProxies } = callsWith({ ...server.right, ...given(server.right.tls.ca) }, known);
 

@@ -85,7 +85,9 @@ test('a frozen server holds the transport, messages in flight may be stored, and
   await publishAll(transport, address, batchOf(address, { key: 'a' }).messages);
 });
 
-test('a consumer reports a frozen server, and all its queues again when it receives from them', async () => {
+test('a consumer reports a frozen server, and all its queues again when it receives from them', {
+  tags: ['silent-broker-shown'],
+}, async () => {
   const { address, transport } = await stage();
   const told: string[] = [];
   await receiving(transport.source(), {
@@ -103,7 +105,10 @@ test('a consumer reports a frozen server, and all its queues again when it recei
   expect(told.at(-1)).toBe('2 queues');
 });
 
-test('a killed server loses no message, and each key keeps its order at the consumer', async () => {
+test('a killed server loses no message, and each key keeps its order at the consumer', {
+  tags: ['rocketmq-unacknowledged-is-unpublished'],
+  timeout: 300_000,
+}, async () => {
   const { address, transport } = await stage();
   const messages = Array.from({ length: 600 }, (_, n) => ({
     key: `key-${n % 7}`,
@@ -134,7 +139,7 @@ test('a killed server loses no message, and each key keeps its order at the cons
     const row = ids().filter((id) => Number(id.slice(2)) % 7 === key);
     expect(row).toEqual(row.toSorted());
   }
-}, 300_000);
+});
 
 test.each([false, true])(
   'a process exits after it has closed transport and source, with an unreachable server: %s',

@@ -28,7 +28,9 @@ async function counted() {
   return { address: `127.0.0.1:${address.port}`, bytes: () => bytes };
 }
 
-test('a member holds about 64 MiB of large messages, and leaves the others to the next one', async () => {
+test('a member holds about 64 MiB of large messages, and leaves the others to the next one', {
+  tags: ['rocketmq-order-and-effects'],
+}, async () => {
   const count = 160;
   const address = await newTopic('NORMAL', 2);
   const group = `${address}-group`;

@@ -34,7 +34,9 @@ test('a name server that knows no broker tells nothing, and the next one is aske
   );
 });
 
-test('brokers that only some of the name servers know are all asked', async () => {
+test('brokers that only some of the name servers know are all asked', {
+  tags: ['confirmed-was-processed'],
+}, async () => {
   const { broker, names } = inject('rocketmq');
   const address = await newTopic('FIFO', 1);
   await admin.put(address, 0, { body: Buffer.from('1'), properties: {} });
@@ -104,7 +106,9 @@ test('a group without order is an error: what its consumers hold would count as 
   });
 });
 
-test('a group is at its first message that is not acknowledged, and ends are those of the queues with messages', async () => {
+test('a group is at its first message that is not acknowledged, and ends are those of the queues with messages', {
+  tags: ['confirmed-was-processed'],
+}, async () => {
   const transport = rocketmq({ ...options, nameServers: inject('rocketmq').names });
   onTestFinished(() => transport.close());
   const { offsets } = transport;

@@ -1,3 +1,4 @@
+// @module-tag rocketmq-order-and-effects
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';

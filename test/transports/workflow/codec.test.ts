@@ -61,17 +61,21 @@ test.for<readonly [string, PayloadCodec['encode'], RegExp]>([
 test.for<readonly [string, () => Error, string]>([
   ['for good', () => ApplicationFailure.nonRetryable('too large to encrypt'), 'permanent'],
   ['by any other error', () => new Error('too large to encrypt'), 'rejected'],
-])('a codec that refuses one message %s stops no other one', async ([, refusal, kind]) => {
-  const transport = encodedBy(async (payloads) => {
-    if (payloads.some(({ data }) => Buffer.from(data ?? []).includes('"of":"a"'))) throw refusal();
-    return payloads;
-  });
+])(
+  'a codec that refuses one message %s stops no other one',
+  { tags: ['one-bad-slows-no-other'] },
+  async ([, refusal, kind]) => {
+    const transport = encodedBy(async (payloads) => {
+      if (payloads.some(({ data }) => Buffer.from(data ?? []).includes('"of":"a"'))) throw refusal();
+      return payloads;
+    });
 
-  const { hold, outcomes } = await publishTo(transport, 'orders', messages);
+    const { hold, outcomes } = await publishTo(transport, 'orders', messages);
 
-  expect(hold).toBeUndefined();
-  expect(outcomes).toMatchObject([
-    { kind, error: 'the data converter failed: too large to encrypt' },
-    { kind: 'acknowledged' },
-  ]);
-});
+    expect(hold).toBeUndefined();
+    expect(outcomes).toMatchObject([
+      { kind, error: 'the data converter failed: too large to encrypt' },
+      { kind: 'acknowledged' },
+    ]);
+  },
+);

@@ -25,7 +25,9 @@ async function started(workflowId: string) {
   return { ...messageIn(begin?.input), type: begin?.workflowType?.name, queue: begin?.taskQueue?.name };
 }
 
-test('a message starts its workflow once, with the id of the message as the first argument', async () => {
+test('a message starts its workflow once, with the id of the message as the first argument', {
+  tags: ['workflow-started-once'],
+}, async () => {
   const transport = transportTo({
     ...start,
     id: ({ key, payload }) => `${key}-${(payload as { order: number }).order}`,
@@ -46,7 +48,9 @@ test('a message starts its workflow once, with the id of the message as the firs
   expect((await handle.describe()).runId).toBe(runId);
 });
 
-test('signal-with-start starts one workflow, and each signal arrives once, in order, however often it is sent', async () => {
+test('signal-with-start starts one workflow, and each signal arrives once, in order, however often it is sent', {
+  tags: ['workflow-started-once'],
+}, async () => {
   const workflowId = `basket-${randomUUID()}`;
   const transport = transportTo({ ...start, id: () => workflowId, signal: 'added' });
   const messages = Array.from({ length: 20 }, () => message('basket'));
@@ -57,7 +61,9 @@ test('signal-with-start starts one workflow, and each signal arrives once, in or
   expect((await signalsOf(client, workflowId)).map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
 });
 
-test('signals of two installations whose senders chose the same id both arrive, each once', async () => {
+test('signals of two installations whose senders chose the same id both arrive, each once', {
+  tags: ['effect-once'],
+}, async () => {
   const workflowId = `basket-${randomUUID()}`;
   const transport = transportTo({ ...start, id: () => workflowId, signal: 'added' });
   const sent = message();

@@ -42,7 +42,9 @@ function telling() {
   return { told, now, look };
 }
 
-test('who was told of an outage is told that it is over once its rule is no longer silenced, however late', async () => {
+test('who was told of an outage is told that it is over once its rule is no longer silenced, however late', {
+  tags: ['alerts-told-once'],
+}, async () => {
   const { told, now, look } = telling();
   await look('refused', 2 * minute);
   expect(told).toEqual(['webhook firing', 'email firing']);
@@ -83,7 +85,9 @@ test('who was not told of an outage within an hour of its end is not told of it 
   expect(told.slice(1)).toEqual(['webhook over']);
 });
 
-test('a silence lasts as long as the database said, although the clock of the host was set back by an hour', async () => {
+test('a silence lasts as long as the database said, although the clock of the host was set back by an hour', {
+  tags: ['set-back-clock-silences-nothing'],
+}, async () => {
   const database = new ScriptedDatabase();
   database.on('from outbox.alert_silence', [{ leftMs: minute }]);
   const silence = new LastSilence(database, 'serverAway');

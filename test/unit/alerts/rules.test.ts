@@ -201,6 +201,7 @@ const cases: Readonly<
 
 test.each(Object.entries(cases))(
   'the rule %s fires beyond its default threshold, not at it, and not if it is off',
+  { tags: ['alerts-told-once'] },
   (rule, { at, beyond, told }) => {
     expect(firingRules({ ...quietFigures, ...at }, defaults)).toEqual([]);
     expect(firingRules({ ...quietFigures, ...beyond }, { ...defaults, [rule]: false })).toEqual([]);

@@ -149,7 +149,9 @@ test('the clock of a host that has no relay any more is not off', () => {
   ]);
 });
 
-test('of a group that is gone a cumulative provider tells 0, not the last values', async () => {
+test('of a group that is gone a cumulative provider tells 0, not the last values', {
+  tags: ['metrics-say-what-happened'],
+}, async () => {
   const reader = new ManualReader();
   api.metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
   const meter = meterFrom(api);
@@ -187,7 +189,9 @@ test('of a group that is gone a cumulative provider tells 0, not the last values
   expect(await told()).toEqual(before);
 });
 
-test('a lag that no relay knows at the moment, and a certificate that is gone, are not told as 0', () => {
+test('a lag that no relay knows at the moment, and a certificate that is gone, are not told as 0', {
+  tags: ['metrics-say-what-happened'],
+}, () => {
   const { exported, read } = metered();
   const elsewhere = { group: 'elsewhere', topic: 'orders', messages: 5 };
   exported.seen({ figures: { ...figures, lags: [...figures.lags, elsewhere] }, agoMs: 0, number: '1' });

@@ -24,6 +24,7 @@ test.for([
   ['stopped', false, [503, 503, 503]],
 ] as const)(
   '%s, joined %s: /live, /ready and /started answer %s',
+  { tags: ['probes-restart-nothing'] },
   async ([state, joined, wanted], { onTestFinished }) => {
     const { server, statuses } = await served({ state, joined, lastProgressAt: null, failing: [] });
     onTestFinished(() => server.stop());
@@ -32,9 +33,9 @@ test.for([
   },
 );
 
-test('an answer says what is failing since when, and never the text of an error', async ({
-  onTestFinished,
-}) => {
+test('an answer says what is failing since when, and never the text of an error', {
+  tags: ['probes-restart-nothing'],
+}, async ({ onTestFinished }) => {
   const away = new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'postgresql://me:secret@here does not answer.');
   const { server, ask } = await served({
     state: 'running',
@@ -92,7 +93,9 @@ test('an address that cannot be had, and options that are none, are refused', as
   });
 });
 
-test('two hundred silent connections keep no probe out', async ({ onTestFinished }) => {
+test('two hundred silent connections keep no probe out', { tags: ['probes-restart-nothing'] }, async ({
+  onTestFinished,
+}) => {
   const { server } = await served({ state: 'running', joined: true, lastProgressAt: null, failing: [] });
   const silent: Socket[] = [];
   onTestFinished(async () => {

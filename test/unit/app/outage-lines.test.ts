@@ -19,7 +19,9 @@ function failAll(report: RelayReport, server: string): void {
   }
 }
 
-test('PostgreSQL away is a line where it begins, whatever the relay was doing, and none until it is back', () => {
+test('PostgreSQL away is a line where it begins, whatever the relay was doing, and none until it is back', {
+  tags: ['log-has-one-schema'],
+}, () => {
   const told: (readonly [object, string])[] = [];
   const tell = (facts: object, message: string) => told.push([facts, message]);
   const report = relayTroubleLines({ warn: tell, error: tell });

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { relayMetrics } from '../../../src/app/relay/relay-metrics.ts';
 
-test('each owner of a lane on hold counts it as its own, and the last one records how long it lasted', () => {
+test('each owner of a lane on hold counts it as its own, and the last one records how long it lasted', {
+  tags: ['hold-end-reported'],
+}, () => {
   const holds: number[] = [];
   const durations: number[] = [];
   const report = relayMetrics({

@@ -17,7 +17,9 @@ function logged(...events: readonly RelayEvent[]): readonly string[] {
   return lines;
 }
 
-test('each change of state of an alert, a hold, a lane and Temporal is one line, whoever owns the lane meanwhile', () => {
+test('each change of state of an alert, a hold, a lane and Temporal is one line, whoever owns the lane meanwhile', {
+  tags: ['log-has-one-schema'],
+}, () => {
   expect(
     logged(
       { type: 'alert-began', ...alert },
@@ -69,7 +71,7 @@ test('a look at the archive is a line if it moved something', () => {
   ]);
 });
 
-test('what comes with each message or batch is no line', () => {
+test('what comes with each message or batch is no line', { tags: ['log-has-one-schema'] }, () => {
   const delays = { delaysMs: [], latenessMs: [] };
   expect(
     logged(

@@ -34,7 +34,9 @@ test('the same problem is logged once in five seconds, wherever and for whicheve
   }
 });
 
-test('an outage of a broker is a line where it begins, at growing distance while it lasts, and where it ends, each time', () => {
+test('an outage of a broker is a line where it begins, at growing distance while it lasts, and where it ends, each time', {
+  tags: ['log-has-one-schema'],
+}, () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   try {
     const { told, logger } = listening();
@@ -74,7 +76,9 @@ test('an outage of a broker is a line where it begins, at growing distance while
   }
 });
 
-test('what comes and goes within five seconds is no line for each time, and its last state is logged', () => {
+test('what comes and goes within five seconds is no line for each time, and its last state is logged', {
+  tags: ['log-has-one-schema'],
+}, () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   try {
     const { told, logger } = listening();
@@ -106,7 +110,9 @@ test('what comes and goes within five seconds is no line for each time, and its 
   }
 });
 
-test('a hold of each lane is a line of its own, however soon after each other', () => {
+test('a hold of each lane is a line of its own, however soon after each other', {
+  tags: ['log-has-one-schema'],
+}, () => {
   const { told, logger } = listening();
   const report = relayTroubleLines(logger);
   const hold = { scope: 'transport', reason: 'it is away' } as const;
@@ -118,7 +124,9 @@ test('a hold of each lane is a line of its own, however soon after each other', 
   ]);
 });
 
-test('what a line is about is never a repeat of another thing whose name differs in digits, however many there are', () => {
+test('what a line is about is never a repeat of another thing whose name differs in digits, however many there are', {
+  tags: ['log-has-one-schema'],
+}, () => {
   const { told, logger } = listening();
   const report = relayTroubleLines(logger);
   const many = Array.from({ length: 25 }, (_, n) => `orders-v${n}`);

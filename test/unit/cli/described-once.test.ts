@@ -99,7 +99,9 @@ function spoken(text = ''): string {
   return first.slice(0, 1).toLowerCase() + first.slice(1);
 }
 
-test('every command has its operations of the HTTP API, or is one that an API does not have', () => {
+test('every command has its operations of the HTTP API, or is one that an API does not have', {
+  tags: ['faces-describe-the-same'],
+}, () => {
   expect([...commands.keys()].toSorted()).toEqual(
     [...Object.keys(counterparts), ...withoutOperation].toSorted(),
   );
@@ -107,7 +109,9 @@ test('every command has its operations of the HTTP API, or is one that an API do
   expect(described.map(({ name }) => name).toSorted()).toEqual(named.toSorted());
 });
 
-test('a command and its operations say the same of what they do', () => {
+test('a command and its operations say the same of what they do', {
+  tags: ['faces-describe-the-same'],
+}, () => {
   for (const [path, names] of Object.entries(counterparts))
     for (const name of names) {
       const summary = described.find((one) => one.name === name)?.summary;
@@ -134,7 +138,9 @@ const pairs = [...Object.entries(counterparts), ...Object.entries(byFilter)].fla
   }),
 );
 
-test('every option of a change with a filter has a field of its bulk operation', () => {
+test('every option of a change with a filter has a field of its bulk operation', {
+  tags: ['faces-describe-the-same'],
+}, () => {
   const onlyThere = new Set([
     'json',
     'database',
@@ -156,7 +162,9 @@ test('every option of a change with a filter has a field of its bulk operation',
   }
 });
 
-test('an option and the field of its name say the same of what they mean', () => {
+test('an option and the field of its name say the same of what they mean', {
+  tags: ['faces-describe-the-same'],
+}, () => {
   expect(pairs.length).toBeGreaterThan(150);
   const different = pairs
     .map(({ field, name, option, path }) => ({

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { refusalLines } from '../../../src/cli/refusals-in-words.ts';
 import { whatRemains } from '../../../src/operations/what-remains.ts';
 
-test('a refusal by the state says which state it is, and what is left to do', () => {
+test('a refusal by the state says which state it is, and what is left to do', {
+  tags: ['arguments-refused-at-the-border'],
+}, () => {
   const tooLate = (state: string | null) => ({ result: 'too-late', state });
   expect(
     refusalLines('reschedule', [tooLate('retrying'), tooLate('retrying'), tooLate('published')]),

@@ -49,13 +49,17 @@ const wrong: readonly (readonly [what: string, client: unknown, said: string])[]
 
 test.each(
   takers.flatMap(([name, take]) => wrong.map(([what, ...rest]) => [name, what, take, ...rest] as const)),
-)('%s reports at once that its client is %s, and what to pass', async (name, _what, take, client, said) => {
-  await expect(async () => take(client as Client)).rejects.toMatchObject({
-    code: 'OUTBOX_OPTION_INVALID',
-    message: `The client of ${name} is ${said}.`,
-    details: { option: 'client' },
-  });
-});
+)(
+  '%s reports at once that its client is %s, and what to pass',
+  { tags: ['arguments-refused-at-the-border'] },
+  async (name, _what, take, client, said) => {
+    await expect(async () => take(client as Client)).rejects.toMatchObject({
+      code: 'OUTBOX_OPTION_INVALID',
+      message: `The client of ${name} is ${said}.`,
+      details: { option: 'client' },
+    });
+  },
+);
 
 test('clients of Prisma, extended ones, and those of a pool are accepted', () => {
   for (const client of [prisma, prisma.$extends({ client: { $hello: () => 1 } }), clientOf(pool)])

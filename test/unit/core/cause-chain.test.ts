@@ -16,7 +16,9 @@ async function closedPort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-test('a failed request of Node names the server that refuses it, also where a handler has judged it', async () => {
+test('a failed request of Node names the server that refuses it, also where a handler has judged it', {
+  tags: ['error-told-with-causes'],
+}, async () => {
   const port = await closedPort();
   const thrown: unknown = await fetch(`http://127.0.0.1:${port}/`).catch((error: unknown) => error);
   const text = `TypeError: fetch failed: connect ECONNREFUSED 127.0.0.1:${port}`;
@@ -66,18 +68,24 @@ test.each([
     new Error('a', { cause: new Error('https://me:s3cr@t@host/x is no b://u:p@c') }),
     'a: https://host/x is no b://c',
   ],
-])('the text of an error of %s says each cause once', (_of, error, text) => {
-  expect(reasonOf(error)).toBe(text);
-  const wrapped = error instanceof AggregateError ? `${error.message}: ` : '';
-  expect(namedReasonOf(error)).toBe(`${error.name}: ${wrapped}${text}`);
-});
+])(
+  'the text of an error of %s says each cause once',
+  { tags: ['error-told-with-causes'] },
+  (_of, error, text) => {
+    expect(reasonOf(error)).toBe(text);
+    const wrapped = error instanceof AggregateError ? `${error.message}: ` : '';
+    expect(namedReasonOf(error)).toBe(`${error.name}: ${wrapped}${text}`);
+  },
+);
 
 test('the errors of several tries are told beside what wraps them', () => {
   const error = new AggregateError([new Error('a'), new Error('b')], 'All promises were rejected');
   expect(namedReasonOf(error)).toBe('AggregateError: All promises were rejected: a; b');
 });
 
-test('errors that wrap each other, or without an end, have a short text', () => {
+test('errors that wrap each other, or without an end, have a short text', {
+  tags: ['error-told-with-causes'],
+}, () => {
   const first = new Error('first');
   first.cause = new Error('second', { cause: first });
   expect(reasonOf(first)).toBe('first: second');

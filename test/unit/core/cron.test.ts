@@ -40,9 +40,13 @@ test.for(['0 0 6 * * *', '', '@every 1h', '0 0 * *', `0 0 * * ${'1,'.repeat(100)
   },
 );
 
-test.for(['0 0 31 2 *', '0 0 30 FEB *', '0 0 31 4,6,9,11 *'])('the line %j never occurs', (line) => {
-  expect(readCron(line)).toEqual({ fault: expect.stringContaining('never occurs') });
-});
+test.for(['0 0 31 2 *', '0 0 30 FEB *', '0 0 31 4,6,9,11 *'])(
+  'the line %j never occurs',
+  { tags: ['repeating-messages'] },
+  (line) => {
+    expect(readCron(line)).toEqual({ fault: expect.stringContaining('never occurs') });
+  },
+);
 
 test('a line restricts one of the days at most', () => {
   expect(readCron('0 6 1 * MON')).toEqual({ fault: expect.stringContaining('day of the week') });

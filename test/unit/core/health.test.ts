@@ -23,7 +23,9 @@ test('a failure has its first time and its last error until it is resolved', () 
   expect(health.read().failing).toEqual([]);
 });
 
-test('a failure has no value of a client or a handler but in its text, and as JSON not that either', () => {
+test('a failure has no value of a client or a handler but in its text, and as JSON not that either', {
+  tags: ['probes-restart-nothing'],
+}, () => {
   const health = new HealthRecord();
   const stored = Object.assign(new Error('duplicate key', { cause: new Error('of 4242') }), {
     detail: 'Key (card)=(4242) already exists.',

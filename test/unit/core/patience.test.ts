@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { patiently } from '../../../src/core/patience.ts';
 
-test('an unreachable server is asked twice a second, and the wait is reported once', async () => {
+test('an unreachable server is asked twice a second, and the wait is reported once', {
+  tags: ['start-waits-for-servers'],
+}, async () => {
   let asked = 0;
   const told: unknown[] = [];
   const askedFrom = performance.now();

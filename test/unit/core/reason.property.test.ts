@@ -67,7 +67,9 @@ const hostile = fc.oneof(
   plain.map((make) => () => wrapped(make)),
 );
 
-test('anything that is thrown has a text, a fault or none, and may be judged', () => {
+test('anything that is thrown has a text, a fault or none, and may be judged', {
+  tags: ['handler-may-throw-anything'],
+}, () => {
   fc.assert(
     fc.property(hostile, (make) => {
       const thrown = make();

@@ -67,7 +67,7 @@ test.each<[string, unknown]>([
   ['a string', 'object'],
   ['a schema before that standard', { parse: () => 1, safeParse: () => 1 }],
   ['a standard without validate', { '~standard': { version: 1 } }],
-])('%s is not a schema', (_what, given) => {
+])('%s is not a schema', { tags: ['arguments-refused-at-the-border'] }, (_what, given) => {
   expect(() => topic('t', given as typeof schema)).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_OPTION_INVALID',

@@ -28,7 +28,9 @@ test('the two are copies: a class of one is not that of the other', () => {
   expect(a.errors.OutboxError).not.toBe(b.errors.OutboxError);
 });
 
-test('a verdict of another copy counts, and is no part of the text', () => {
+test('a verdict of another copy counts, and is no part of the text', {
+  tags: ['handler-has-last-word'],
+}, () => {
   const error = new Error('no use');
   expect(a.verdict.verdictOf(b.verdict.permanent(error))).toEqual({ kind: 'permanent' });
   expect(a.verdict.verdictOf(b.verdict.retryAfter(error, '1s'))).toEqual({

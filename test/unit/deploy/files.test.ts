@@ -153,7 +153,9 @@ test('compose has every server, and relays that may write nothing', () => {
   expect(merged).toMatch(/^x-relay: &relay$(?:\n .*)*\n {2}read_only: true$/m);
 });
 
-test('compose migrates once PostgreSQL and Kafka answer by TCP, and starts relays after that', () => {
+test('compose migrates once PostgreSQL and Kafka answer by TCP, and starts relays after that', {
+  tags: ['start-waits-for-servers'],
+}, () => {
   const checked = z.object({ healthcheck: z.object({ test: z.array(z.string()) }) });
   const { services } = z
     .object({

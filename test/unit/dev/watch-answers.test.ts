@@ -30,7 +30,9 @@ function scripted(
   return { watch, told, died, asked: () => asked, restarts: () => restarts };
 }
 
-test('a server that answers with an error three times in a row is restarted, and that is announced', async () => {
+test('a server that answers with an error three times in a row is restarted, and that is announced', {
+  tags: ['own-servers-per-project'],
+}, async () => {
   const server = scripted([
     'interrupted',
     'interrupted',

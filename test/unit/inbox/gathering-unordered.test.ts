@@ -74,7 +74,9 @@ function bench() {
 const batches = ({ database }: IntakeBench): readonly unknown[] =>
   database.said('outbox.receive(').map(([, ids]) => JSON.parse(String(ids)) as unknown);
 
-test('two messages that came one after the other to a queue without order go together after the wait', async () => {
+test('two messages that came one after the other to a queue without order go together after the wait', {
+  tags: ['batch-fills-or-ends'],
+}, async () => {
   const { acked, at, intake, passUntil, receive } = bench();
   receive(1);
   await passUntil(at(120));
@@ -87,7 +89,9 @@ test('two messages that came one after the other to a queue without order go tog
   expect(batches(intake)).toEqual([['id-1', 'id-2']]);
 });
 
-test('ten messages that trickle into a queue without order fill one batch before the wait is over', async () => {
+test('ten messages that trickle into a queue without order fill one batch before the wait is over', {
+  tags: ['batch-fills-or-ends'],
+}, async () => {
   const { acked, at, intake, passUntil, receive } = bench();
   for (let n = 1; n <= 10; n += 1) {
     receive(n);

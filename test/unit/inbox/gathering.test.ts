@@ -34,7 +34,9 @@ test('a full batch goes at once, and what is left over waits from then on', () =
   expect(offer('efghij')).toEqual({ now: 6, againMs: 0 });
 });
 
-test('what was let go and is offered again does not wait again, and what is behind it does', () => {
+test('what was let go and is offered again does not wait again, and what is behind it does', {
+  tags: ['batch-fills-or-ends'],
+}, () => {
   const { offer } = bench();
   offer('abc');
   expect(offer('bc')).toEqual({ now: 2, againMs: 0 });

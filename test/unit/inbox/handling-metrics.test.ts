@@ -44,7 +44,9 @@ function consuming(group: string) {
   return { count, metrics };
 }
 
-test('what a consumer has counted is told after its stop, too, and once', async () => {
+test('what a consumer has counted is told after its stop, too, and once', {
+  tags: ['metrics-say-what-happened'],
+}, async () => {
   const { told } = provider();
   const { count, metrics } = consuming('stopped');
   count('handled', 3);
@@ -67,7 +69,9 @@ test('what a consumer has counted is told after its stop, too, and once', async 
   expect(await later.told('stopped')).toEqual(all);
 });
 
-test('what several consumers of a group and topic have counted is told as one sum', async () => {
+test('what several consumers of a group and topic have counted is told as one sum', {
+  tags: ['metrics-say-what-happened'],
+}, async () => {
   const { told } = provider();
   const [one, other] = [consuming('twice'), consuming('twice')];
   one.count('handled', 3);

@@ -31,7 +31,9 @@ test('messages are applied in transactions of the requested size', async () => {
   expect(bench.database.said('and partition = $3 and owner'), 'nothing is left').toEqual([]);
 });
 
-test('messages that wait for a batch to fill are neither looked up nor marked, and are offered again', async () => {
+test('messages that wait for a batch to fill are neither looked up nor marked, and are offered again', {
+  tags: ['batch-fills-or-ends'],
+}, async () => {
   const bench = new IntakeBench({ batchSize: 2, batchWaitMs: 60_000 });
 
   const offered = await bench.offer([1, 2, 3].map((n) => numbered(n)));

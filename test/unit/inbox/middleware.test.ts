@@ -66,14 +66,18 @@ test.for<[string, Middleware]>([
       for (let n = 0; n < 5; n += 1) await turn();
     },
   ],
-])('a failure of next remains one where a middleware %s', async ([, middleware]) => {
-  const failing = throughAll([middleware], context, async () => {
-    await turn();
-    throw new Error('the account is closed');
-  });
+])(
+  'a failure of next remains one where a middleware %s',
+  { tags: ['middlewares-wrap-transactions'] },
+  async ([, middleware]) => {
+    const failing = throughAll([middleware], context, async () => {
+      await turn();
+      throw new Error('the account is closed');
+    });
 
-  await expect(failing).rejects.toThrow('the account is closed');
-});
+    await expect(failing).rejects.toThrow('the account is closed');
+  },
+);
 
 test('a middleware that fails without waiting ends when its work has ended', async () => {
   let ended = false;

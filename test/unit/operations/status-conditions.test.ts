@@ -67,7 +67,7 @@ const busy: Status = {
   ],
 };
 
-test('each figure of a condition is what the status counts', () => {
+test('each figure of a condition is what the status counts', { tags: ['state-by-exit-code'] }, () => {
   const figures = Object.fromEntries(
     Object.entries(statusFigures).map(([name, { read }]) => [name, [read(quiet), read(busy)]]),
   );
@@ -110,7 +110,9 @@ test.for([
   expect(readCondition(text).judge(busy)).toMatchObject({ holds });
 });
 
-test('a figure that nobody knows fails nothing, and is told as unknown', () => {
+test('a figure that nobody knows fails nothing, and is told as unknown', {
+  tags: ['state-by-exit-code'],
+}, () => {
   expect(readCondition('lag >= 0').judge(quiet)).toEqual({
     condition: 'lag >= 0',
     figure: null,

@@ -73,7 +73,7 @@ test.for<[string, unknown]>([
   ['a transaction of Prisma', { $queryRawUnsafe: async () => [], $connect: undefined }],
   ['a transaction of a pool', { $queryRawUnsafe: async () => [], query: async () => [], connection: {} }],
   ['a connection of a pool', { query: async () => [], release: () => undefined }],
-])('wake refuses %s', ([, through]) => {
+])('wake refuses %s', { tags: ['own-transactions-lose-no-time'] }, ([, through]) => {
   const refused = { code: 'OUTBOX_OPTION_INVALID', details: { option: 'through' } };
   expect(() => wake(through as Waker)).toThrow(expect.objectContaining(refused));
 });

@@ -43,15 +43,19 @@ const refusal = (call: () => unknown): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test.each(withTopic)('%s refuses anything but a topic, and says so', async (caller, call) => {
-  for (const given of ['orders', undefined, null, {}, z.string()]) {
-    expect(await refusal(() => call(wrong(given)))).toMatchObject({
-      code: 'OUTBOX_OPTION_INVALID',
-      message: expect.stringMatching(`^The topic of ${caller} is not one that topic\\(\\) has made`),
-      details: { option: 'topic' },
-    });
-  }
-});
+test.each(withTopic)(
+  '%s refuses anything but a topic, and says so',
+  { tags: ['arguments-refused-at-the-border'] },
+  async (caller, call) => {
+    for (const given of ['orders', undefined, null, {}, z.string()]) {
+      expect(await refusal(() => call(wrong(given)))).toMatchObject({
+        code: 'OUTBOX_OPTION_INVALID',
+        message: expect.stringMatching(`^The topic of ${caller} is not one that topic\\(\\) has made`),
+        details: { option: 'topic' },
+      });
+    }
+  },
+);
 
 test.each<[what: string, option: string, call: () => unknown]>([
   ['one message instead of a list', 'messages', () => sendBatch(tx, orders, wrong({ payload }))],
@@ -67,7 +71,9 @@ test.each<[what: string, option: string, call: () => unknown]>([
   expect(await refusal(call)).toMatchObject({ code: 'OUTBOX_OPTION_INVALID', details: { option } });
 });
 
-test('a handler of a topic outside the configuration is refused with that reason', async () => {
+test('a handler of a topic outside the configuration is refused with that reason', {
+  tags: ['arguments-refused-at-the-border'],
+}, async () => {
   const other = topic('other', z.unknown());
   for (const method of ['on', 'onBatch'] as const)
     expect(

@@ -7,7 +7,9 @@ const createdAt = new Date(storedAt).toISOString();
 const acknowledged = { kind: 'acknowledged', partition: 0, offset: '1' } as const;
 const rejected = { kind: 'rejected', error: 'no' } as const;
 
-test('a message counts from its storing, one that had to wait from its due time, by the clock of the database', () => {
+test('a message counts from its storing, one that had to wait from its due time, by the clock of the database', {
+  tags: ['metrics-say-what-happened'],
+}, () => {
   const messages = [
     claimedMessage(1, { createdAt }),
     claimedMessage(2, { createdAt, dueAtMs: storedAt + 900 }),

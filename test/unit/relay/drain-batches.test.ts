@@ -195,7 +195,9 @@ test('after a hold the address is probed at once, or after a second if the last 
   expect(probes).toBe(2);
 });
 
-test('a hold of an earlier owner ends with the first message that is sent, not with one that has expired', async () => {
+test('a hold of an earlier owner ends with the first message that is sent, not with one that has expired', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async () => {
   const { acquired, claims, begin, database, events, input } = scriptedDrain();
   Object.assign(acquired, { hold: { scope: 'topic', reason: 'away' }, heldMs: 50_000 });
   claims.push({ messages: [rowOf(1, { expiresAt: new Date(0).toISOString(), expiresBy: -1 })] });

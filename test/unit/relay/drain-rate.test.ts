@@ -10,7 +10,9 @@ const full = (...positions: readonly number[]) => ({
   messages: positions.map((position) => rowOf(position)),
 });
 
-test('a topic without a rate costs no statement, and one with a rate one per batch', async () => {
+test('a topic without a rate costs no statement, and one with a rate one per batch', {
+  tags: ['rate-kept'],
+}, async () => {
   const { begin, claims, database, broker } = scriptedDrain();
   database.on(take, [{ granted: 2, waitMs: 0 }]);
   claims.push(full(1, 2), full(3), { ...full(4, 5), share: 2 });
@@ -76,7 +78,9 @@ test('what has expired among messages that wait for the rate ends, and the lane 
   ]);
 });
 
-test('lanes of a process that wait for one rate ask for it by turns, not each of them', async () => {
+test('lanes of a process that wait for one rate ask for it by turns, not each of them', {
+  tags: ['history-slows-nothing'],
+}, async () => {
   const { begin, claims, database, stop } = scriptedDrain();
   let [open, most] = [0, 0];
   database.on(take, async () => {

@@ -165,7 +165,9 @@ test('a lane with another owner is left, whether a claim or a settle detects it'
   }
 });
 
-test('after a takeover everything visible to the dead owner is marked before anything is sent, and then claimed as suspect at once', async () => {
+test('after a takeover everything visible to the dead owner is marked before anything is sent, and then claimed as suspect at once', {
+  tags: ['dead-relay-lanes-taken-over'],
+}, async () => {
   const { database, broker, claims, events, begin, acquired } = scriptedDrain();
   database.on(asked.acquire, [{ ...acquired, lapsed: true }]);
   claims.push(batch(1));

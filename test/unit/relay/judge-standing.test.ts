@@ -42,7 +42,9 @@ test('who moves, or has nothing to read, begins anew', () => {
   });
 });
 
-test('one partition that stands is a stall whatever the others do, and a second one is the same stall', () => {
+test('one partition that stands is a stall whatever the others do, and a second one is the same stall', {
+  tags: ['on-stalled-called-once'],
+}, () => {
   const before = {
     places: {
       0: { at: '5', sinceMs: 0, told: false },
@@ -73,7 +75,9 @@ test('a partition that stands once the told ones have moved is a stall of its ow
   ).toBeUndefined();
 });
 
-test('a group that stands since a time in the future stands since now: the clock was set back', () => {
+test('a group that stands since a time in the future stands since now: the clock was set back', {
+  tags: ['set-back-clock-silences-nothing'],
+}, () => {
   const known = { places: { 0: { at: '5', sinceMs: 3_600_000, told: false } } };
   const now = judgeStanding(known, seen({ 0: ['5', '9'] }), at(1_000), afterMs);
   expect(now.places).toEqual({ 0: { at: '5', sinceMs: 1_000, told: false } });

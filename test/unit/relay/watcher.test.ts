@@ -242,7 +242,9 @@ function twoQuietLanes(database: ReturnType<typeof stage>['database']) {
   return () => database.valuesOf(lanes).findLast(([, orphans]) => orphans === false)?.[6];
 }
 
-test('a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed', async () => {
+test('a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed', {
+  tags: ['no-lane-stops'],
+}, async () => {
   const { watcher, database } = stage();
   const left = twoQuietLanes(database);
   watcher.start();

@@ -75,7 +75,9 @@ test('a level that there is not is refused before anything begins', async () => 
   expect(said).toEqual([]);
 });
 
-test('a transaction in which a statement failed rejects, although its work resolves', async () => {
+test('a transaction in which a statement failed rejects, although its work resolves', {
+  tags: ['pool-keeps-promises'],
+}, async () => {
   let failed = false;
   const { client } = scripted(({ sql }) => {
     if (failed) throw Object.assign(new Error('Prisma wraps it'), { cause: refusedBy('25P02') });

@@ -12,7 +12,7 @@ class ManualReader extends MetricReader {
 
 afterEach(() => api.metrics.disable());
 
-test('without a provider of metrics there is no meter', () => {
+test('without a provider of metrics there is no meter', { tags: ['metrics-say-what-happened'] }, () => {
   expect(meterFrom(api)).toBeUndefined();
   api.metrics.setGlobalMeterProvider(new MeterProvider());
   expect(meterFrom(api)).toBeDefined();
@@ -60,7 +60,9 @@ test('counters, levels and histograms keep their kind, and an instrument is made
   ]);
 });
 
-test('no metric has an attribute whose values are not bounded', () => {
+test('no metric has an attribute whose values are not bounded', {
+  tags: ['metrics-say-what-happened'],
+}, () => {
   const named = new Set(Object.values(metrics).flatMap<string>(({ attributes }) => attributes));
   expect([...named].filter((name) => /key|ref$|\bid\b/.test(name))).toEqual([]);
   expect(new Set(Object.values(metrics).map(prometheusName)).size).toBe(Object.keys(metrics).length);

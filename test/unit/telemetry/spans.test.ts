@@ -240,7 +240,9 @@ test('a message of an unknown topic, and one without a trace', async () => {
   expect(span.attributes).not.toHaveProperty('messaging.destination.name');
 });
 
-test('without an SDK no span is made, not even one that does nothing', async () => {
+test('without an SDK no span is made, not even one that does nothing', {
+  tags: ['trace-leads-to-effect'],
+}, async () => {
   api.trace.disable();
   const made: string[] = [];
   const started = vi.spyOn(api.ProxyTracer.prototype, 'startSpan').mockImplementation((name) => {

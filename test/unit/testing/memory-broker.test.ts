@@ -4,7 +4,9 @@ import { memoryBroker } from '../../../src/testing/memory-broker.ts';
 
 const keys = Array.from({ length: 20 }, (_, n) => `key-${n}`);
 
-test('a message appended to a memory broker by a test goes to the partition that its transport chooses for that key', async () => {
+test('a message appended to a memory broker by a test goes to the partition that its transport chooses for that key', {
+  tags: ['tests-skip-time'],
+}, async () => {
   const broker = memoryBroker({ partitions: 3 });
   const published = await broker.publish({
     address: 'orders',

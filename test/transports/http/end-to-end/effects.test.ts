@@ -14,7 +14,9 @@ vi.setConfig({ testTimeout: 180_000 });
 const messages = 200;
 const keys = 5;
 
-test('each effect occurs once, in order per key, while relays and the server are killed and answers are lost', async () => {
+test('each effect occurs once, in order per key, while relays and the server are killed and answers are lost', {
+  tags: ['http-effect-once'],
+}, async () => {
   const server = createServer();
   const port = await listen(server, 0);
   onTestFinished(() => stop(server));

@@ -6,7 +6,9 @@ import { brokerAt } from '../broker.ts';
 
 const url = inject('rabbitmqUrl');
 
-test('I5: a message that one queue refused and another accepted cannot be canceled', async () => {
+test('I5: a message that one queue refused and another accepted cannot be canceled', {
+  tags: ['rabbitmq-unstored-is-unpublished'],
+}, async () => {
   const address = `orders-${randomUUID().slice(0, 8)}`;
   const broker = await brokerAt(url);
   const transport = rabbitmq({ url });

@@ -7,7 +7,9 @@ import { brokerAt } from '../broker.ts';
 
 const url = inject('rabbitmqUrl');
 
-test('F17: over RabbitMQ each effect occurs once and in order, although connections break and a consumer dies before it acknowledges', async () => {
+test('F17: over RabbitMQ each effect occurs once and in order, although connections break and a consumer dies before it acknowledges', {
+  tags: ['rabbitmq-order-and-effects'],
+}, async () => {
   const { host } = new URL(url);
   const proxy = await startFaultProxy(host);
   onTestFinished(() => proxy.close());

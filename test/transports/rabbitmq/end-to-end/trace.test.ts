@@ -14,7 +14,9 @@ import { brokerAt } from '../broker.ts';
 const url = inject('rabbitmqUrl');
 const { inSpan, named } = recordSpans();
 
-test('over RabbitMQ a batch of two traces is published and handled in one span each, with a link to each sender', async () => {
+test('over RabbitMQ a batch of two traces is published and handled in one span each, with a link to each sender', {
+  tags: ['trace-leads-to-effect'],
+}, async () => {
   const broker = await brokerAt(url);
   onTestFinished(() => broker.close());
   const topic = numbered(`orders-${randomUUID()}`);

@@ -8,7 +8,9 @@ import { redisAt } from '../../../support/fixtures/own-redis.ts';
 import { until } from '../../../support/fixtures/until.ts';
 import { serverUrl as url } from '../redis-subject.ts';
 
-test('a group of a stream that keeps an entry open is told once, and again after it moved and stalled anew', async () => {
+test('a group of a stream that keeps an entry open is told once, and again after it moved and stalled anew', {
+  tags: ['on-stalled-called-once'],
+}, async () => {
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   const client = await redisAt(url);

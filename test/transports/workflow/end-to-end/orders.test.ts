@@ -8,7 +8,10 @@ import { ownClient } from '../workflow-stage.ts';
 const orders = 1_000;
 const ordersPerRelay = 250;
 
-test('1,000 orders start one workflow each, while relays are killed', { timeout: 120_000 }, async () => {
+test('1,000 orders start one workflow each, while relays are killed', {
+  tags: ['workflow-started-once'],
+  timeout: 120_000,
+}, async () => {
   const type = `order-${process.pid}`;
   const placed = numbered('orders', { lanes: 2 });
   const stage = await openStage({ onTestFinished }, { topics: [placed] });

@@ -58,7 +58,9 @@ test.each([
   });
 });
 
-test('a hold repeats nothing of the body, which may quote a payload: readers without the right to it see holds', () => {
+test('a hold repeats nothing of the body, which may quote a payload: readers without the right to it see holds', {
+  tags: ['api-shows-nothing-without-right'],
+}, () => {
   for (const status of [429, 503]) {
     const said = answer(status, { retryAfter: '7', excerpt: 'cannot charge CARD-4711' });
     expect(classifyAnswer(said, rules)).toMatchObject({

@@ -75,7 +75,9 @@ const ended = (producerId: number, firstOffset: number, key: Buffer<ArrayBuffer>
     records: [{ timestampDelta: 0, key, value: null, headers: {} }],
   });
 
-test('nothing of aborted transactions is handed over, of however many producers, nor what is not aborted held back', async () => {
+test('nothing of aborted transactions is handed over, of however many producers, nor what is not aborted held back', {
+  tags: ['read-as-kafkajs-reads'],
+}, async () => {
   const batches = await Promise.all([
     written(1, 10),
     written(2, 11, 2),

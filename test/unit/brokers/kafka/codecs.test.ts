@@ -14,7 +14,7 @@ const snappyBlock = Buffer.from([10, 2 << 2, 97, 98, 99, ((7 - 4) << 2) | 1, 3])
 const lz4Head = (flags: number): number[] => [0x04, 0x22, 0x4d, 0x18, flags, 0x40, 0x00];
 const lz4Block = [0x33, 97, 98, 99, 3, 0, 0x30, 120, 121, 122];
 
-test('Snappy is read without framing, as librdkafka sends it', () => {
+test('Snappy is read without framing, as librdkafka sends it', { tags: ['every-codec-read'] }, () => {
   expect(unpackSnappy(snappyBlock).toString()).toBe('abcabcabca');
 });
 

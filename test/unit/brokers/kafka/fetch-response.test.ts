@@ -34,7 +34,9 @@ function plain({ batchContext, headers = {}, isControlRecord, key, offset, times
   };
 }
 
-test('a fetch response is read as by kafkajs, wherever it is cut off', async () => {
+test('a fetch response is read as by kafkajs, wherever it is cut off', {
+  tags: ['read-as-kafkajs-reads'],
+}, async () => {
   const specs = fc.array(fc.array(batch, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 });
   // Of one producer: where several have aborted transactions at once, kafkajs hands over some of them.
   await fc.assert(
@@ -89,7 +91,9 @@ function handed(partition: unknown): readonly Message[] {
   return (messages as readonly Message[]).filter((one) => !(one instanceof AnswerEnd));
 }
 
-test('a batch of an older format is left to kafkajs, and a record that exceeds its batch is refused', async () => {
+test('a batch of an older format is left to kafkajs, and a record that exceeds its batch is refused', {
+  tags: ['read-as-kafkajs-reads'],
+}, async () => {
   const spec = {
     firstOffset: 1,
     firstTimestamp: 1,

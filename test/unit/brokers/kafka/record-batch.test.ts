@@ -60,7 +60,9 @@ function decode(batch: Buffer): Promise<Decoded> {
   return decodeBatch(new Decoder(batch));
 }
 
-test('kafkajs decodes every batch as the messages it was written from, and its checksum holds', async () => {
+test('kafkajs decodes every batch as the messages it was written from, and its checksum holds', {
+  tags: ['every-codec-read'],
+}, async () => {
   const writer = new RecordBatchWriter(crc32c);
   await fc.assert(
     fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 40 }), fc.nat(), async (messages, skip) => {

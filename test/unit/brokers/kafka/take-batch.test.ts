@@ -35,7 +35,9 @@ test('an open message keeps later ones from being committed', async () => {
   expect(payload.paused).toEqual([]);
 });
 
-test('the end of an answer is offered to nobody, and passed once all before it is done', async () => {
+test('the end of an answer is offered to nobody, and passed once all before it is done', {
+  tags: ['no-loss'],
+}, async () => {
   const { batches, end, take } = stage();
 
   const { payload } = await take(0, '1', '2', '5 end');

@@ -25,7 +25,9 @@ describe('the number of entries that a reader of Redis requests', () => {
     expect(size.next(200)).toBe(1);
   });
 
-  test('is at most 8 MiB by the size of the last entries', () => {
+  test('is at most 8 MiB by the size of the last entries', {
+    tags: ['redis-reads-what-arrives-in-time'],
+  }, () => {
     const size = new ReadSize();
     full(size, 200, mib);
     expect(size.next(200)).toBe(8);
