@@ -139,7 +139,9 @@ test('once refuses the client itself', () => {
   void once(prisma, 'web', 'id', async () => 42);
 });
 
-test('a function that returns no promise is not a handler: nothing would await it', () => {
+test('a function that returns no promise is not a handler: nothing would await it', {
+  tags: ['forgotten-promise-reported'],
+}, () => {
   const one = consumer(prisma, options);
   const data = { status: 'CANCELED' } as const;
   // @ts-expect-error the return is forgotten, and a lazy promise never runs

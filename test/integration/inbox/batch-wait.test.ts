@@ -7,7 +7,9 @@ afterEach(() => stage.end());
 
 const keyed = (...ns: readonly number[]) => ns.map((n) => ({ n, key: `k${n % 2}` }));
 
-test('messages that trickle in are handled in one transaction after the wait, each once and in order', async () => {
+test('messages that trickle in are handled in one transaction after the wait, each once and in order', {
+  tags: ['batch-fills-or-ends'],
+}, async () => {
   stage = await InboxStage.create(1);
   const running = await stage.consume('one', { batch: { size: 50, wait: '6s' } });
   for (const n of range(1, 5)) await stage.publish(keyed(n));
@@ -19,7 +21,9 @@ test('messages that trickle in are handled in one transaction after the wait, ea
   await until(async () => (await running.status()).lag === 0);
 });
 
-test('a full batch does not wait, a stop does not wait for the rest, and the next consumer handles that once', async () => {
+test('a full batch does not wait, a stop does not wait for the rest, and the next consumer handles that once', {
+  tags: ['batch-fills-or-ends'],
+}, async () => {
   stage = await InboxStage.create(2);
   const first = await stage.consume('one', { batch: { size: 4, wait: '1m' } });
   await stage.publish([...keyed(1, 2, 3), { n: 11, partition: 1 }]);
@@ -39,7 +43,9 @@ test('a full batch does not wait, a stop does not wait for the rest, and the nex
   expect(second.counts()).toMatchObject({ duplicates: 0 });
 });
 
-test('a message that fails in a gathered batch is tried and parked without waiting again, and the others have their effect', async () => {
+test('a message that fails in a gathered batch is tried and parked without waiting again, and the others have their effect', {
+  tags: ['batch-fills-or-ends'],
+}, async () => {
   stage = await InboxStage.create(1);
   const running = await stage.consume('one', {
     batch: { size: 3, wait: '1m' },
@@ -57,7 +63,9 @@ test('a message that fails in a gathered batch is tried and parked without waiti
   expect(await stage.kept()).toMatchObject([{ n: 2, state: 'parked', reason: 'error' }]);
 });
 
-test('a backlog of large messages, of which a fetch has fewer than fill a batch, does not wait', async () => {
+test('a backlog of large messages, of which a fetch has fewer than fill a batch, does not wait', {
+  tags: ['batch-fills-or-ends'],
+}, async () => {
   stage = await InboxStage.create(1);
   const large = (n: number) => ({ n, body: JSON.stringify({ n, pad: 'x'.repeat(100_000) }) });
   // Kafka has less than a MiB in one answer: eight of these.

@@ -10,7 +10,9 @@ afterEach(() => inbox.end());
 
 const away = new Error('the bank is closed');
 
-test('an outage longer than all tries fails no message and uses up no try, and then all are handled in order', async () => {
+test('an outage longer than all tries fails no message and uses up no try, and then all are handled in order', {
+  tags: ['outage-fails-no-message'],
+}, async () => {
   inbox = await MemoryInbox.create({ partitions: 4 });
   let open = false;
   const running = await inbox.consume({
@@ -48,7 +50,7 @@ test('an outage longer than all tries fails no message and uses up no try, and t
   expect(told.indexOf('address-resumed')).toBeGreaterThan(told.indexOf('address-paused'));
 });
 
-test('a few failing keys among others pause nothing', async () => {
+test('a few failing keys among others pause nothing', { tags: ['outage-fails-no-message'] }, async () => {
   inbox = await MemoryInbox.create({ partitions: 2 });
   const running = await inbox.consume({
     quickRetries: [],
@@ -88,7 +90,9 @@ test('keys that succeed in batches outweigh a few failing ones', async () => {
   expect(pauses()).toEqual([]);
 });
 
-test('where most keys fail, the others are still handled', async () => {
+test('where most keys fail, the others are still handled', {
+  tags: ['outage-fails-no-message'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],

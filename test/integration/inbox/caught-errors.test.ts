@@ -21,21 +21,25 @@ test.each([
   ['many at once', { keyConcurrency: 8 }],
   ['in a batch', { batch: { size: 10 } }],
   ['handled together', { batch: { size: 10 }, inBatches: true }],
-])('a message whose handler caught an error of the database is not lost: %s', async (_, how) => {
-  inbox = await MemoryInbox.create();
-  const running = await inbox.consume({
-    ...never,
-    ...how,
-    after: async ({ payload: { n } }, tx) => (n === 2 ? fails(tx) : undefined),
-  });
-  inbox.feed({ n: 1 }, { n: 2 }, { n: 3 });
+])(
+  'a message whose handler caught an error of the database is not lost: %s',
+  { tags: ['handled-only-if-committed'] },
+  async (_, how) => {
+    inbox = await MemoryInbox.create();
+    const running = await inbox.consume({
+      ...never,
+      ...how,
+      after: async ({ payload: { n } }, tx) => (n === 2 ? fails(tx) : undefined),
+    });
+    inbox.feed({ n: 1 }, { n: 2 }, { n: 3 });
 
-  await until(() => running.counts().handled + running.counts().failed === 3);
-  expect(running.counts()).toMatchObject({ handled: 2, failed: 1 });
-  expect(await inbox.effects()).toEqual(expect.arrayContaining([1, 3]));
-  expect(await inbox.effects()).toHaveLength(2);
-  expect(await inbox.kept()).toMatchObject([{ n: 2, state: 'failed', reason: 'error' }]);
-});
+    await until(() => running.counts().handled + running.counts().failed === 3);
+    expect(running.counts()).toMatchObject({ handled: 2, failed: 1 });
+    expect(await inbox.effects()).toEqual(expect.arrayContaining([1, 3]));
+    expect(await inbox.effects()).toHaveLength(2);
+    expect(await inbox.kept()).toMatchObject([{ n: 2, state: 'failed', reason: 'error' }]);
+  },
+);
 
 /** The tables of the demo are not in this database, so that every operation of its models fails there. */
 const failures: Readonly<Record<string, (tx: ShopTransaction) => unknown>> = {
@@ -85,23 +89,29 @@ test.each(
   Object.entries(clients).flatMap(([client, made]) =>
     Object.entries(failures).map(([failure, fail]) => ({ client, made, failure, fail })),
   ),
-)('with $client, a caught error of $failure fails its message', async ({ made, fail }) => {
-  inbox = await MemoryInbox.create();
-  const running = await inbox.consume(
-    { ...never, after: async ({ payload: { n } }, tx) => (n === 1 ? fail(tx) : undefined) },
-    made(inbox.prisma),
-  );
-  inbox.feed({ n: 1 }, { n: 2 });
+)(
+  'with $client, a caught error of $failure fails its message',
+  { tags: ['handled-only-if-committed'] },
+  async ({ made, fail }) => {
+    inbox = await MemoryInbox.create();
+    const running = await inbox.consume(
+      { ...never, after: async ({ payload: { n } }, tx) => (n === 1 ? fail(tx) : undefined) },
+      made(inbox.prisma),
+    );
+    inbox.feed({ n: 1 }, { n: 2 });
 
-  await until(() => running.counts().handled + running.counts().failed === 2);
-  expect(running.counts()).toMatchObject({ handled: 1, failed: 1 });
-  expect(await inbox.effects()).toEqual([2]);
-  expect(running.events.filter(({ type }) => type === 'attempt-failed')).toMatchObject([
-    { error: { code: 'OUTBOX_TRANSACTION_ROLLED_BACK' } },
-  ]);
-});
+    await until(() => running.counts().handled + running.counts().failed === 2);
+    expect(running.counts()).toMatchObject({ handled: 1, failed: 1 });
+    expect(await inbox.effects()).toEqual([2]);
+    expect(running.events.filter(({ type }) => type === 'attempt-failed')).toMatchObject([
+      { error: { code: 'OUTBOX_TRANSACTION_ROLLED_BACK' } },
+    ]);
+  },
+);
 
-test('an error within a savepoint, or of another message, fails nothing', async () => {
+test('an error within a savepoint, or of another message, fails nothing', {
+  tags: ['handled-only-if-committed'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     ...never,
@@ -122,7 +132,9 @@ test('an error within a savepoint, or of another message, fails nothing', async 
   );
 });
 
-test('a middleware sees the rollback that the client takes for a commit', async () => {
+test('a middleware sees the rollback that the client takes for a commit', {
+  tags: ['handled-only-if-committed'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const told: string[] = [];
   const running = await inbox.consume({

@@ -71,7 +71,9 @@ test('a handler registered after the start is refused', async () => {
   );
 });
 
-test('a handler that returns no promise is reported once, and its messages count as handled', async () => {
+test('a handler that returns no promise is reported once, and its messages count as handled', {
+  tags: ['forgotten-promise-reported'],
+}, async () => {
   const events: ConsumerEvent[] = [];
   const { consumer, source } = await make({}, (event) => events.push(event));
   // As in JavaScript, where nothing reports that the promise is forgotten.
@@ -124,7 +126,9 @@ test('a second stop ends with the first one, after the message in hand', async (
   expect(ended).toEqual(['first after 1', 'second after 1']);
 });
 
-test('while receipts are being sent, their batch does not end and its messages stay unacknowledged', async () => {
+test('while receipts are being sent, their batch does not end and its messages stay unacknowledged', {
+  tags: ['acknowledged-after-settled'],
+}, async () => {
   const resume = testGate({ onTestFinished });
   const sending = testGate({ onTestFinished });
   const { consumer, source } = await make({
@@ -149,7 +153,9 @@ test('while receipts are being sent, their batch does not end and its messages s
   await until(async () => (await running.status()).lag === 0);
 });
 
-test('a message between two quick tries when its consumer stops stays open, and the next consumer handles it', async () => {
+test('a message between two quick tries when its consumer stops stays open, and the next consumer handles it', {
+  tags: ['acknowledged-after-settled'],
+}, async () => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());
   const first = await inbox.consume({

@@ -31,7 +31,9 @@ async function copied(): Promise<number> {
   return rows.length;
 }
 
-test('a failed message is copied to its dead-letter topic with its key, headers, body and failure', async () => {
+test('a failed message is copied to its dead-letter topic with its key, headers, body and failure', {
+  tags: ['dead-letters-copied'],
+}, async () => {
   const dead = await makeDeadTopic();
   await stage.consume('one', {
     ...withoutTries,
@@ -65,7 +67,9 @@ test('a failed message is copied to its dead-letter topic with its key, headers,
   expect(await stage.kept()).toMatchObject([{ id: 'order-1', state: 'failed' }]);
 });
 
-test('a dead letter that the broker refuses delays no other, not even of its key', async () => {
+test('a dead letter that the broker refuses delays no other, not even of its key', {
+  tags: ['dead-letters-copied'],
+}, async () => {
   const dead = await makeDeadTopic(2_000);
   const settings = {
     ...withoutTries,

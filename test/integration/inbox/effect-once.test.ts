@@ -22,7 +22,7 @@ test('a redelivered message is dropped and its effects are unchanged', async () 
   expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 40));
 });
 
-test('two records with one id have one effect', async () => {
+test('two records with one id have one effect', { tags: ['effect-once'] }, async () => {
   stage = await InboxStage.create(2);
   const id = randomUUID();
   await stage.publish([

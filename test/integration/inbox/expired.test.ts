@@ -32,6 +32,7 @@ const notTimes = [
 
 test.each([false, true])(
   'of an expired message the id is stored, and no handler called; others of its batch are handled (in batches: %s)',
+  { tags: ['expired-not-sent'] },
   async (inBatches) => {
     inbox = await MemoryInbox.create();
     const running = await inbox.consume({ inBatches, batch: { size: 10 } });
@@ -67,7 +68,9 @@ test.each([false, true])(
   },
 );
 
-test('a message that expires while its tries fail is dropped at the next try, parked or not, and its key continues', async () => {
+test('a message that expires while its tries fail is dropped at the next try, parked or not, and its key continues', {
+  tags: ['expired-not-sent'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const tries: number[] = [];
   const running = await inbox.consume({
@@ -89,7 +92,9 @@ test('a message that expires while its tries fail is dropped at the next try, pa
   expect(running.events.filter(({ type }) => type === 'expired')).toMatchObject([{ id: 'id-1' }]);
 });
 
-test('a verification does not miss the effects of expired messages, dropped on arrival or while parked', async () => {
+test('a verification does not miss the effects of expired messages, dropped on arrival or while parked', {
+  tags: ['expired-not-sent'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],
@@ -139,7 +144,9 @@ test('what is no time with a zone does not expire a kept message: it is shown an
   expect(retried.map(({ result }) => result)).toEqual(texts.map(() => 'retried'));
 });
 
-test('a retry of an expired failed message is refused by name, and an edit has it handled', async (context) => {
+test('a retry of an expired failed message is refused by name, and an edit has it handled', {
+  tags: ['expired-not-sent'],
+}, async (context) => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     quickRetries: [],

@@ -6,7 +6,9 @@ import { tablesWith } from '../../support/fixtures/stored-text.ts';
 
 const canary = 'canary-4711';
 
-test('expunge removes body, headers and error of a discarded message, which stays unhandled for good', async (end) => {
+test('expunge removes body, headers and error of a discarded message, which stays unhandled for good', {
+  tags: ['expunged-is-gone'],
+}, async (end) => {
   const fixture = await keptFixture(end);
   const { database, group, operator } = fixture;
   const id = await fixture.keep('a', {

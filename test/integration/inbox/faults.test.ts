@@ -137,7 +137,9 @@ test.for(failures)('%s is classified as a fault: %s', async ([, fault, work]) =>
   expect(faultOf(new Error('wrapped by a handler', { cause: error }))).toBe(fault);
 });
 
-test('a message that conflicts with other transactions is tried again in place and uses up no try', async () => {
+test('a message that conflicts with other transactions is tried again in place and uses up no try', {
+  tags: ['database-errors-cost-no-try'],
+}, async () => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());
   let conflicts = 8;
@@ -156,7 +158,9 @@ test('a message that conflicts with other transactions is tried again in place a
   expect(running.counts()).toMatchObject({ failedAttempts: 8, parked: 0, failed: 0 });
 });
 
-test('a fault of the database uses up no try of a message, also while it is parked', async () => {
+test('a fault of the database uses up no try of a message, also while it is parked', {
+  tags: ['database-errors-cost-no-try'],
+}, async () => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());
   let faults = 3;

@@ -40,7 +40,9 @@ test('a redelivered message in the filter is dropped without asking the database
   expect(sorted(await stage.effects())).toEqual(range(1, 20));
 });
 
-test('while Redis is killed, messages and duplicates are handled as without a filter', async () => {
+test('while Redis is killed, messages and duplicates are handled as without a filter', {
+  tags: ['fast-filter-loses-nothing'],
+}, async () => {
   const redis = await ownRedis();
   const { stage, events, consume } = await staged(redis.url, '2s');
   const first = await consume('first');
@@ -93,6 +95,7 @@ test.for([
   ['in batches', { batch: { size: 5 } }],
 ] as const)(
   'a filter is closed after the messages in hand at a stop are added to it, %s',
+  { tags: ['fast-filter-loses-nothing'] },
   async ([, settings]) => {
     const inbox = await MemoryInbox.create();
     onTestFinished(() => inbox.end());

@@ -9,7 +9,9 @@ afterEach(() => inbox.end());
 
 const away = new Error('the bank is closed');
 
-test('the delays of a handler override those of its consumer, in place and for parked messages', async () => {
+test('the delays of a handler override those of its consumer, in place and for parked messages', {
+  tags: ['retry-delays-apply-everywhere'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const attempts: number[] = [];
   const running = await inbox.consume({

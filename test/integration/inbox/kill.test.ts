@@ -23,6 +23,7 @@ async function killedAt(point: 'inbox:handled' | 'inbox:committed'): Promise<voi
 }
 
 test('a consumer killed between the commit and the offset leaves each effect once', {
+  tags: ['effect-once'],
   timeout: withinMs,
 }, async () => {
   await killedAt('inbox:committed');

@@ -168,7 +168,9 @@ test('a message that has just failed is copied at once', async () => {
   expect(taken).toEqual(['m1', 'later1']);
 });
 
-test('one consumer of a group at a time sends dead letters, so each is sent once', async () => {
+test('one consumer of a group at a time sends dead letters, so each is sent once', {
+  tags: ['dead-letters-copied'],
+}, async () => {
   await fail(250);
   const senders = [start({ turnMs: 20 }), start({ turnMs: 20 }), start({ turnMs: 20 })];
 
@@ -189,7 +191,7 @@ test('the lease of a dead consumer expires by itself', async () => {
   expect(taken).toHaveLength(150);
 });
 
-test('a turn from before the clock was set back is over', async () => {
+test('a turn from before the clock was set back is over', { tags: ['dead-letters-copied'] }, async () => {
   const take = (owner: string) => takeLetterTurn(made.database, 'g', owner, 60_000);
   expect(await take(randomUUID())).toBe(true);
   expect(await take(randomUUID())).toBe(false);

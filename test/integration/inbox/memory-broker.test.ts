@@ -73,7 +73,9 @@ async function application(
   };
 }
 
-test('messages of a relay arrive at the consumers of a memory broker as often as the broker has them', async (context) => {
+test('messages of a relay arrive at the consumers of a memory broker as often as the broker has them', {
+  tags: ['tests-skip-time'],
+}, async (context) => {
   const { broker, events, handled, sendNow } = await application(context);
 
   const { id } = await sendNow(byLane, 1);
@@ -95,6 +97,7 @@ test('messages of a relay arrive at the consumers of a memory broker as often as
 
 test.for([byWorkflow, byLane])(
   'after skipped time $name: everything due by then is sent at once, and nothing else',
+  { tags: ['tests-skip-time'] },
   async (delayed, context) => {
     const { broker, cancelNow, client, handled, sendNow } = await application(context);
     await sendNow(delayed, 1, 15 * 60_000);
@@ -125,7 +128,7 @@ test.for([byWorkflow, byLane])(
   },
 );
 
-test('after skipped time a parked message is tried again', async (context) => {
+test('after skipped time a parked message is tried again', { tags: ['tests-skip-time'] }, async (context) => {
   const tries: number[] = [];
   const { handled, client, pool, sendNow } = await application(context, (_n, attempt) => {
     tries.push(attempt);
@@ -147,7 +150,9 @@ test('after skipped time a parked message is tried again', async (context) => {
   await until(() => handled.length === 1);
 });
 
-test('skipTime accepts a pool or a function, and refuses the transaction of a client', async (context) => {
+test('skipTime accepts a pool or a function, and refuses the transaction of a client', {
+  tags: ['tests-skip-time'],
+}, async (context) => {
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());
   const pool = new pg.Pool({ connectionString: made.url });

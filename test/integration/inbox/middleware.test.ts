@@ -15,7 +15,9 @@ const tenants = new AsyncLocalStorage<string | undefined>();
 
 const ofTenant: Middleware = ({ messages: [message] }, next) => tenants.run(message.headers['tenant'], next);
 
-test('handlers see what a middleware set around their transaction, in place and for parked messages', async () => {
+test('handlers see what a middleware set around their transaction, in place and for parked messages', {
+  tags: ['middlewares-wrap-transactions'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const seen: (string | undefined)[] = [];
   const running = await inbox.consume({

@@ -13,7 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => stage.end());
 
-test('a consumer of a topic missing in Kafka reports it at once with the next step', async () => {
+test('a consumer of a topic missing in Kafka reports it at once with the next step', {
+  tags: ['missing-topic-named'],
+}, async () => {
   const missing = topic('orders', z.object({}), { address: `missing-${randomUUID()}` });
   const events: ConsumerEvent[] = [];
   const config = { ...stage.config, topics: [missing] };

@@ -34,7 +34,9 @@ async function pages(call: string, values: readonly unknown[]): Promise<number> 
   return pagesOf(await planNodes(made.database, call, values));
 }
 
-test('a message of a key that is not parked costs as little behind all that were parked and drained since an old snapshot began', async () => {
+test('a message of a key that is not parked costs as little behind all that were parked and drained since an old snapshot began', {
+  tags: ['one-bad-slows-no-other'],
+}, async () => {
   const alone = 'select outbox.receive_one($1, $2, $3, 30000, null, $4)';
   expect(await pages(alone, [group, randomUUID(), 'orders', 'free'])).toBeLessThan(most);
   expect(await pages(alone, [group, randomUUID(), 'orders', null])).toBeLessThan(most);
@@ -62,7 +64,9 @@ test('a message of a parked key queues, and one of another key does not, whether
   expect(await arrive('free', 'parked', null)).toEqual(['new', 'behind', 'new']);
 });
 
-test('one of many keys is found by itself, although the statistics are from before they were parked', async () => {
+test('one of many keys is found by itself, although the statistics are from before they were parked', {
+  tags: ['one-bad-slows-no-other'],
+}, async () => {
   await made.database.query('analyze outbox.parked_key');
   await made.database.query(
     `insert into outbox.parked_key (consumer_group, topic, key, workflow_id, next_at)

@@ -10,7 +10,9 @@ afterEach(() => inbox.end());
 
 const fails = new Error('the bank is closed');
 
-test('a message that fails is parked, its key queues behind it, other keys continue, and it returns in order', async () => {
+test('a message that fails is parked, its key queues behind it, other keys continue, and it returns in order', {
+  tags: ['waiting-key-blocks-no-other'],
+}, async () => {
   inbox = await MemoryInbox.create();
   let healthy = false;
   const running = await inbox.consume({
@@ -238,6 +240,7 @@ test.for([
 });
 
 test('of 1,000 keys one is parked for the whole run, and the others continue', {
+  tags: ['waiting-key-blocks-no-other'],
   timeout: 180_000,
 }, async () => {
   inbox = await MemoryInbox.create({ partitions: 4 });

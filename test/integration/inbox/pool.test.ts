@@ -173,7 +173,9 @@ test('with a pool, a transaction that takes too long is rolled back and its mess
   expect(await stage.effects()).toEqual([1]);
 });
 
-test('with a pool, connections that the server ends use up no try, and their messages are handled', async () => {
+test('with a pool, connections that the server ends use up no try, and their messages are handled', {
+  tags: ['pool-keeps-promises'],
+}, async () => {
   await stage.publish(range(1, 20).map((n) => ({ n, key: `k${n}`, partition: n % 2 })));
   let ended = 0;
   const one = await consume('one', {
@@ -195,6 +197,7 @@ test('with a pool, connections that the server ends use up no try, and their mes
 });
 
 test('with a pool, a consumer killed within its transaction leaves no effect, and the next one applies it', {
+  tags: ['pool-keeps-promises'],
   timeout: 240_000,
 }, async () => {
   await stage.publish(range(1, 10).map((n) => ({ n })));

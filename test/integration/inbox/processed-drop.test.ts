@@ -84,7 +84,9 @@ function arrive({ database, group }: KeptFixture, id: string): ReturnType<typeof
   return database.transaction((sql) => noteArrivals(sql, group, [{ id, topic: 'orders', key: 'K' }]));
 }
 
-test('the ids of an edited message are refused for a window after the effect of its last copy', async (end) => {
+test('the ids of an edited message are refused for a window after the effect of its last copy', {
+  tags: ['window-kept'],
+}, async (end) => {
   const fixture = await keptFixture(end);
   const { database, group, operator } = fixture;
   const original = await fixture.keep('1');
@@ -108,7 +110,9 @@ test('the ids of an edited message are refused for a window after the effect of 
   expect(await arrive(fixture, original)).toEqual(['new']);
 });
 
-test('the id of a message that was parked for longer than the window is refused for a window after its effect', async (end) => {
+test('the id of a message that was parked for longer than the window is refused for a window after its effect', {
+  tags: ['window-kept'],
+}, async (end) => {
   const fixture = await keptFixture(end);
   const { database } = fixture;
   const id = await fixture.keep('1');

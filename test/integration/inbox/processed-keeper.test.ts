@@ -136,6 +136,7 @@ test('a transaction of Prisma notes, reads and forgets ids, with and without top
 });
 
 test('keepers of many consumers end an epoch together, although handlers are always at work for a second', {
+  tags: ['slow-handlers-hold-no-epochs'],
   timeout: 120_000,
 }, async () => {
   await fixture.mark(['a']);
@@ -159,7 +160,9 @@ test('keepers of many consumers end an epoch together, although handlers are alw
   expect(failures).toEqual([]);
 });
 
-test('a change of epochs is tried once a minute, however many keepers ask, and waits twice as long each time', async () => {
+test('a change of epochs is tried once a minute, however many keepers ask, and waits twice as long each time', {
+  tags: ['slow-handlers-hold-no-epochs'],
+}, async () => {
   await fixture.mark(['a']);
   await fixture.pass(2.1 * dayMs);
   const open = await openTransaction(fixture.url);

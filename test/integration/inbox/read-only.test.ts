@@ -17,7 +17,7 @@ async function fill(pool: pg.Pool): Promise<void> {
 
 test.for(['Prisma', 'clientOf'] as const)(
   'a consumer of %s goes on by itself after its database was read-only for a while',
-  { timeout: 5 * withinMs },
+  { tags: ['read-only-session-not-reused'], timeout: 5 * withinMs },
   async (kind, { onTestFinished }) => {
     const inbox = await MemoryInbox.create();
     onTestFinished(() => inbox.end());

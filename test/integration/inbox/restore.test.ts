@@ -93,7 +93,9 @@ const passed = async (): Promise<{ ok: boolean; ids: readonly string[] } | undef
   return found && { ok: found.ok, ids: found.first.map(({ id }) => id ?? '').toSorted() };
 };
 
-test('I4: effects that a restore has lost are named, and a rewind of the group has each of them once', async () => {
+test('I4: effects that a restore has lost are named, and a rewind of the group has each of them once', {
+  tags: ['restore-loses-nothing-unnoticed'],
+}, async () => {
   const dump = await handledAndRestored();
   await start();
   await sendAndDeliver('later');
@@ -126,7 +128,9 @@ test('I4: effects that a restore has lost are named, and a rewind of the group h
   ).toEqual([{ actor: 'ann', reason: 'restore', group, address: world.address }]);
 });
 
-test('a rewind goes to a time and never forward, and a dry run goes nowhere', async () => {
+test('a rewind goes to a time and never forward, and a dry run goes nowhere', {
+  tags: ['restore-loses-nothing-unnoticed'],
+}, async () => {
   const dump = await handledAndRestored();
   const offsets = async (to: Date, dryRun: boolean): Promise<readonly (readonly [string, string])[]> => {
     const { rewound } = await world.operations.inbox.rewind(group, { to, dryRun, actor: 'ann' });

@@ -42,7 +42,9 @@ test('the first try of a key that is parked again waits for handlers that began 
   expect(await fixture.beginOnceKnown(failed)).toMatchObject({ kind: 'try', message: { id: failed } });
 });
 
-test('the first try of a key that is parked again waits for older handlers as long as they run, and for no other transaction', async (end) => {
+test('the first try of a key that is parked again waits for older handlers as long as they run, and for no other transaction', {
+  tags: ['order-survives-parking'],
+}, async (end) => {
   const fixture = await keptFixture(end);
   const { database, group } = fixture;
   const failed = await fixture.keep('1', { state: 'failed' });
@@ -67,6 +69,7 @@ test.each([
   { arriving: 'a batch', keys: ['K', 'L'] },
 ])(
   'the first try of a key that is parked again also waits for $arriving whose id could not be noted yet',
+  { tags: ['order-survives-parking'] },
   async ({ keys }) => {
     const end = { onTestFinished };
     const fixture = await keptFixture(end);

@@ -71,7 +71,9 @@ test('a duplicate in the filter costs no transaction', async () => {
   expect(new Set(await deliverAll())).toEqual(new Set(['filtered']));
 });
 
-test('a worker that dies between the commit and the note loses nothing: the database has the duplicate', async () => {
+test('a worker that dies between the commit and the note loses nothing: the database has the duplicate', {
+  tags: ['fast-filter-loses-nothing'],
+}, async () => {
   const filter = openFilter();
   const id = randomUUID();
   await apply(id);
@@ -81,7 +83,9 @@ test('a worker that dies between the commit and the note loses nothing: the data
   expect(await effects(id)).toBe(1);
 });
 
-test('a message whose first worker died during its work is handled by the second', async () => {
+test('a message whose first worker died during its work is handled by the second', {
+  tags: ['fast-filter-loses-nothing'],
+}, async () => {
   const filter = openFilter();
   const id = randomUUID();
   await dieInMidWork(id);

@@ -19,7 +19,9 @@ function untilGivenUp({ signal }: HandlerContext): Promise<never> {
   });
 }
 
-test('the signal of a handler fires at the limit of its transaction', async () => {
+test('the signal of a handler fires at the limit of its transaction', {
+  tags: ['handler-signal-fires'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const awakeMs = awake();
   let firedMs = Infinity;
@@ -75,7 +77,9 @@ test('the signal of a handler fires when its partition moves to another consumer
   expect(first.events.filter(({ type }) => type === 'attempt-failed')).toEqual([]);
 });
 
-test('the signal of a handler fires at the end of the time of a stop, and its message is left to the next start', async () => {
+test('the signal of a handler fires at the end of the time of a stop, and its message is left to the next start', {
+  tags: ['handler-signal-fires'],
+}, async () => {
   inbox = await MemoryInbox.create();
   let begun = false;
   const first = await inbox.consume({
@@ -126,7 +130,9 @@ test('a stop abandons a handler that ignores the signal, and its effect does not
   expect(await inbox.kept()).toEqual([]);
 });
 
-test('a parked message in hand at the end of the time of a stop uses up no try', async () => {
+test('a parked message in hand at the end of the time of a stop uses up no try', {
+  tags: ['handler-signal-fires'],
+}, async () => {
   inbox = await MemoryInbox.create();
   let parked = false;
   const first = await inbox.consume({
@@ -149,7 +155,9 @@ test('a parked message in hand at the end of the time of a stop uses up no try',
   ]);
 });
 
-test('it uses up no try either if the stop waits for a silent Temporal', async ({ onTestFinished }) => {
+test('it uses up no try either if the stop waits for a silent Temporal', {
+  tags: ['handler-signal-fires'],
+}, async ({ onTestFinished }) => {
   let asked = false;
   const silent = createServer(() => (asked = true)).listen(0, '127.0.0.1');
   await once(silent, 'listening');

@@ -52,6 +52,7 @@ test.for([
   [true, [2, 3]],
 ] as const)(
   'the span of a handler ends after the commit of its effects, and is an error if the commit fails (in batches: %s)',
+  { tags: ['trace-leads-to-effect'] },
   async ([inBatches, numbers]) => {
     const ofTrace = () => named('process numbers').slice(before);
     const before = named('process numbers').length;
@@ -84,7 +85,9 @@ test.for([
   },
 );
 
-test('a message that is parked only behind its key is handled in a span that links to that of its arrival', async () => {
+test('a message that is parked only behind its key is handled in a span that links to that of its arrival', {
+  tags: ['trace-leads-to-effect'],
+}, async () => {
   let open = false;
   const running = await inbox.consume({
     quickRetries: [],

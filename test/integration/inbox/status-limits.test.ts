@@ -17,7 +17,9 @@ async function arrivedHoursAgo({ database }: KeptFixture, hours: number, id: str
   );
 }
 
-test('of more parked messages than are counted, the age is that of the oldest, whichever is tried next', async (end) => {
+test('of more parked messages than are counted, the age is that of the oldest, whichever is tried next', {
+  tags: ['alerts-told-once'],
+}, async (end) => {
   const fixture = await keptFixture(end);
   const oldest = await fixture.keep('oldest', { key: 'late' });
   for (const key of ['a', 'b', 'c']) await fixture.keep(key, { key });
@@ -31,7 +33,9 @@ test('of more parked messages than are counted, the age is that of the oldest, w
   expect(group?.oldestParkedMs).toBeGreaterThanOrEqual(3 * hour);
 });
 
-test('of more kept messages than are counted, blocked keys are told, and how long messages wait behind them', async (end) => {
+test('of more kept messages than are counted, blocked keys are told, and how long messages wait behind them', {
+  tags: ['alerts-told-once'],
+}, async (end) => {
   const fixture = await keptFixture(end, { blockKey: true });
   for (const key of ['a', 'b', 'c']) await fixture.keep(key, { key: null, state: 'failed' });
   for (const key of ['a', 'b', 'c']) await fixture.keep(key, { key });
@@ -44,7 +48,9 @@ test('of more kept messages than are counted, blocked keys are told, and how lon
   expect(group?.oldestParkedMs).toBeGreaterThanOrEqual(3 * hour);
 });
 
-test('a failed message that is retried has been parked since then, and not since it arrived', async (end) => {
+test('a failed message that is retried has been parked since then, and not since it arrived', {
+  tags: ['alerts-told-once'],
+}, async (end) => {
   const fixture = await keptFixture(end);
   const failed = await fixture.keep('failed', { key: 'a', state: 'failed' });
   await arrivedHoursAgo(fixture, 3, failed);

@@ -13,9 +13,7 @@ function refuse(): never {
 
 test.for(withoutText)(
   'a message whose handler throws %s is kept, and those behind it are handled',
-  {
-    timeout: 120_000,
-  },
+  { tags: ['handler-may-throw-anything'], timeout: 120_000 },
   async ([, make], { onTestFinished }) => {
     const inbox = await MemoryInbox.create();
     onTestFinished(() => inbox.end());
@@ -36,6 +34,7 @@ test.for(withoutText)(
 );
 
 test('a message whose error the database refuses to store is kept without it', {
+  tags: ['handler-may-throw-anything'],
   timeout: 120_000,
 }, async ({ onTestFinished }) => {
   const inbox = await MemoryInbox.create();

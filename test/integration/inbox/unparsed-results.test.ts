@@ -98,7 +98,7 @@ test.each<readonly [string, Change]>([
   ['quotes texts', mapping((value) => JSON.stringify(value))],
   ['truncates texts', mapping((value) => value.slice(0, 3))],
   ['changes texts to upper case', mapping((value) => value.toUpperCase())],
-])('through a client that %s, no message counts as new', async (_, changed) => {
+])('through a client that %s, no message counts as new', { tags: ['effect-once'] }, async (_, changed) => {
   await clientOf(pool).$transaction((tx) => noteArrivals(sqlOf(tx), 'g', arriving('abcdef', 'b')));
   const client = await pool.connect();
   const tx = fromQuery(async (text, values) => changed((await client.query<object>(text, values)).rows));

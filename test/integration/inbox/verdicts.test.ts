@@ -19,7 +19,9 @@ async function nextTryInS(): Promise<number> {
   return row?.s ?? Number.NaN;
 }
 
-test('a message that its handler calls permanent is failed at once, in place and when parked, and its key continues', async () => {
+test('a message that its handler calls permanent is failed at once, in place and when parked, and its key continues', {
+  tags: ['handler-has-last-word'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const tries: number[] = [];
   const running = await inbox.consume({
@@ -50,7 +52,9 @@ test('a message that its handler calls permanent is failed at once, in place and
   ]);
 });
 
-test('only the message of a batch that its handler calls permanent is failed, and under block-key it blocks its key', async () => {
+test('only the message of a batch that its handler calls permanent is failed, and under block-key it blocks its key', {
+  tags: ['handler-has-last-word'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     batch: { size: 10 },
@@ -73,7 +77,9 @@ test('only the message of a batch that its handler calls permanent is failed, an
   expect(running.counts()).toMatchObject({ failedAttempts: 2, failed: 1 });
 });
 
-test('a handler sets when its message is tried again instead of its rules, and each time is a try', async () => {
+test('a handler sets when its message is tried again instead of its rules, and each time is a try', {
+  tags: ['handler-has-last-word'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const attempts: number[] = [];
   const patience = new Error('the bank asks for patience');
@@ -98,7 +104,9 @@ test('a handler sets when its message is tried again instead of its rules, and e
   ]);
 });
 
-test('a handler may ask for hours where its rules have moments', async () => {
+test('a handler may ask for hours where its rules have moments', {
+  tags: ['handler-has-last-word'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     retry: [10, 10, 10],
@@ -116,7 +124,7 @@ test('a handler may ask for hours where its rules have moments', async () => {
   expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'parked', attempts: 2 }]);
 });
 
-test('verdicts of handlers do not count for the breaker', async () => {
+test('verdicts of handlers do not count for the breaker', { tags: ['handler-has-last-word'] }, async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
     retry: ['50ms', '1h'],

@@ -23,7 +23,9 @@ test('2,000 messages of 600 bytes, too many for one record batch, all arrive in 
   expect((await readTopic(client, address)).map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
 });
 
-test('publishes that share a request store every message once, each publish in order', async () => {
+test('publishes that share a request store every message once, each publish in order', {
+  tags: ['no-loss'],
+}, async () => {
   const topic = { numPartitions: 3 };
   const addresses = await Promise.all([createTopic(client, topic), createTopic(client, topic)]);
   const batches = Array.from({ length: 40 }, () =>

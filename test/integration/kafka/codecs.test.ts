@@ -37,6 +37,7 @@ async function filledTopic(codec: string): Promise<string> {
 }
 
 test('a consumer and the verification of the log read topics in gzip, Snappy, LZ4, zstd and plain', {
+  tags: ['every-codec-read'],
   timeout: 60_000,
 }, async () => {
   const topics = await Promise.all(codecs.map(filledTopic));

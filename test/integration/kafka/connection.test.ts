@@ -46,7 +46,9 @@ async function expectToGoOn(): Promise<void> {
   expect(countKinds(await send())).toEqual({ acknowledged: 1 });
 }
 
-test('a request cut in the middle counts as possibly stored, although the broker never had all of it', async () => {
+test('a request cut in the middle counts as possibly stored, although the broker never had all of it', {
+  tags: ['inconclusive-may-be-stored'],
+}, async () => {
   proxy.inject({ kind: 'cut', of: 'requests', afterBytes: 600 });
 
   expect((await send()).outcomes).toEqual([{ kind: 'deferred', onWire: true }]);

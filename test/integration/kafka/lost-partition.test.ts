@@ -12,7 +12,9 @@ beforeEach(async () => {
 });
 afterEach(() => stage.end());
 
-test('a handler is signaled when its member has left the group, and after rejoining its message is handled', async () => {
+test('a handler is signaled when its member has left the group, and after rejoining its message is handled', {
+  tags: ['handler-signal-fires'],
+}, async () => {
   const reasons: unknown[] = [];
   const begun: number[] = [];
   const failures: unknown[] = [];

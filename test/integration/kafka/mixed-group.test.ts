@@ -59,6 +59,7 @@ async function join(group: string, addresses: readonly string[]): Promise<Member
 const topicOf = (): Promise<string> => createTopic(kafka, { numPartitions: 3 });
 
 test('consumers with different handlers share one group: members that handle a topic read it, whoever leads', {
+  tags: ['different-handlers-share-a-group'],
   timeout: 90_000,
 }, async () => {
   const [a, b, both] = [await topicOf(), await topicOf(), await topicOf()];
@@ -84,6 +85,7 @@ test('consumers with different handlers share one group: members that handle a t
 });
 
 test('a consumer assigned topics that it does not handle, by a leader of another kind, names the topics that nothing reads', {
+  tags: ['different-handlers-share-a-group'],
   timeout: 90_000,
 }, async () => {
   const [a, b] = [await topicOf(), await topicOf()];

@@ -58,7 +58,9 @@ async function expectStored(address: string, ids: readonly string[]): Promise<vo
   expect(await stored(address)).toEqual(ids);
 }
 
-test('while the broker is stopped messages are deferred, and they are sent when it is back', async () => {
+test('while the broker is stopped messages are deferred, and they are sent when it is back', {
+  tags: ['inconclusive-may-be-stored'],
+}, async () => {
   // Without the wire: it accepts connections while the broker does not.
   transport = kafkaOver(kafkaConnection({ servers: servers.brokers }));
   const address = await topicInUse();

@@ -106,7 +106,9 @@ test('the contract holds for a partition whose broker is killed', async () => {
   expect(partitionCase).toBeDefined();
 });
 
-test('while a replica is frozen, a message in flight is in the log a few times, not once per timeout', async () => {
+test('while a replica is frozen, a message in flight is in the log a few times, not once per timeout', {
+  tags: ['duplicates-bounded'],
+}, async () => {
   const client = observer(servers.brokers.join(','));
   const address = await createTopic(client, { replicaAssignment: [{ partition: 0, replicas: [1, 2] }] });
   const transport = kafka({ servers: servers.brokers, requestTimeout: 200 });

@@ -60,7 +60,7 @@ async function join(
 
 test.each([true, false])(
   'a group has no lag behind aborted transactions and the ends of others (from the oldest message on: %s)',
-  { timeout: 120_000 },
+  { tags: ['read-as-kafkajs-reads'], timeout: 120_000 },
   async (fromBeginning) => {
     const topic = await createTopic(kafka);
     const group = `group-${randomUUID()}`;
@@ -84,6 +84,7 @@ test.each([true, false])(
 );
 
 test('no message is lost behind what was skipped, although members leave, join and lose their partitions with batches in hand', {
+  tags: ['no-loss'],
   timeout: 180_000,
 }, async () => {
   const numPartitions = 3;

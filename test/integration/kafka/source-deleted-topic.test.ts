@@ -114,9 +114,9 @@ for (const { others, when } of [
     expect(new Set(texts)).toEqual(new Set(['five', 'four', 'one', 'three', 'two']));
   });
 
-test.concurrent('a topic missing at the start is reported at once by name and received once it exists', async ({
-  onTestFinished,
-}) => {
+test.concurrent('a topic missing at the start is reported at once by name and received once it exists', {
+  tags: ['missing-topic-named'],
+}, async ({ onTestFinished }) => {
   const [known, late] = [await createTopic(kafka), `late-${randomUUID()}`];
   const told: { readonly error: unknown }[] = [];
   const texts: string[] = [];

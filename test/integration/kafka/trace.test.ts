@@ -14,7 +14,9 @@ const { inSpan, named } = recordSpans();
 
 beforeAll(() => quietTemporal());
 
-test('one trace leads from the sender through a delay, a failed try and a parked retry to the handled message', async () => {
+test('one trace leads from the sender through a delay, a failed try and a parked retry to the handled message', {
+  tags: ['trace-leads-to-effect'],
+}, async () => {
   const stage = await InboxStage.create(1);
   onTestFinished(() => stage.end());
   const relay = startRelay(stage.config);

@@ -11,7 +11,9 @@ vi.setConfig({ testTimeout: 180_000 });
 /** A relay takes up what an operator has left after five seconds, and looks every five. */
 const takenUpWithinMs = 40_000;
 
-test('a change of lanes abandoned by its operator is completed by a running relay, in the name of the operator', async (context) => {
+test('a change of lanes abandoned by its operator is completed by a running relay, in the name of the operator', {
+  tags: ['abandoned-lanes-completed'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [numbered('orders'), numbered('invoices')] });
   const relay = await stage.relay();
   const [row] = await stage.database.query<{ key: string }>(

@@ -45,7 +45,9 @@ async function drainAll(at: LaneFixture, lanes: readonly number[] = [3, 2, 1, 0]
   for (const lane of lanes) await at.drain({ lane: { topic: 'orders', lane } });
 }
 
-test('messages stored before their topic was announced keep the order of their key, also delayed ones', async () => {
+test('messages stored before their topic was announced keep the order of their key, also delayed ones', {
+  tags: ['order-per-key'],
+}, async () => {
   const { at, key } = await unannounced();
   await at.send('K1', { key });
   await at.send('later', { key, afterMs: 3_600_000 });
@@ -58,7 +60,9 @@ test('messages stored before their topic was announced keep the order of their k
   expect(at.broker.labels).toEqual(['K1', 'K2', 'later']);
 });
 
-test('a message of a transaction open at the announcement is not overtaken', async () => {
+test('a message of a transaction open at the announcement is not overtaken', {
+  tags: ['order-per-key'],
+}, async () => {
   const { at, key } = await unannounced();
   const open = await at.begin();
   await at.send('K1', { key }, open);
@@ -117,7 +121,9 @@ test('a change that fails hides no other, and is told when all have ended', asyn
   await expect(completeChanges(failing, topics, { timeout: 0 })).rejects.toThrow('It is broken.');
 });
 
-test('an overtaken call ends and moves nothing of the change that followed', async () => {
+test('an overtaken call ends and moves nothing of the change that followed', {
+  tags: ['order-per-key'],
+}, async () => {
   const { at, key } = await unannounced();
   await upsertTopics(at.database, policies);
   const [overtaken] = await readOpenChanges(at.database, ['orders']);
@@ -145,7 +151,9 @@ test('an overtaken call ends and moves nothing of the change that followed', asy
   expect(at.broker.labels).toEqual(['K1', 'K2']);
 });
 
-test('a change that its operator has left is completed although the clock was set back by an hour', async () => {
+test('a change that its operator has left is completed although the clock was set back by an hour', {
+  tags: ['set-back-clock-silences-nothing'],
+}, async () => {
   const { at, key } = await unannounced();
   await announceTopics(at.database, policies, {});
   const open = await at.begin();

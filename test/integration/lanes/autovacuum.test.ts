@@ -21,7 +21,9 @@ function databaseOf(url: string, name: string): URL {
   return at;
 }
 
-test('a change of lanes by a role without rights waits for transactions of other roles, but not for autovacuum', async (context) => {
+test('a change of lanes by a role without rights waits for transactions of other roles, but not for autovacuum', {
+  tags: ['autovacuum-delays-no-lanes'],
+}, async (context) => {
   const { url } = await ownPostgres(context, ['autovacuum_naptime=1s']);
   const admin = openDatabase({ url, connections: 1 });
   context.onTestFinished(() => admin.close());

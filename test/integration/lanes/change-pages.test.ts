@@ -86,6 +86,7 @@ async function dearest(count: number, kind: Kind): Promise<number> {
 
 test.each<Kind>(['ready', 'late', 'waiting'])(
   'no statement of a change of lanes reads more of many %s messages than of few',
+  { tags: ['abandoned-lanes-completed'] },
   async (kind) => {
     const least = await dearest(few, kind);
     await fixture.drop();
@@ -95,7 +96,9 @@ test.each<Kind>(['ready', 'late', 'waiting'])(
   },
 );
 
-test('a change of lanes that is interrupted after every page goes on where it was, and is completed', async () => {
+test('a change of lanes that is interrupted after every page goes on where it was, and is completed', {
+  tags: ['abandoned-lanes-completed'],
+}, async () => {
   await store(few, 'waiting');
   await store(few, 'ready');
   await fixture.send('moves', { key: await keyOf(1) });
@@ -125,7 +128,9 @@ test('a change of lanes that is interrupted after every page goes on where it wa
   ).toEqual([{ lane: 1 }]);
 });
 
-test('a change of lanes waits for a failed message that somebody holds, and moves the copy that an edit makes of it', async () => {
+test('a change of lanes waits for a failed message that somebody holds, and moves the copy that an edit makes of it', {
+  tags: ['order-per-key'],
+}, async () => {
   const { database } = fixture;
   const id = await fixture.send('held', { key: await keyOf(1) });
   await database.query(`select outbox.take_out(array[$1::uuid])`, [id]);

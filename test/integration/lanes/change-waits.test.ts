@@ -22,7 +22,9 @@ async function begin(): Promise<OpenTransaction> {
   return begun;
 }
 
-test('a change that ran out of time waits for no transaction that began meanwhile', async () => {
+test('a change that ran out of time waits for no transaction that began meanwhile', {
+  tags: ['abandoned-lanes-completed'],
+}, async () => {
   expect(await change(3, 300)).toMatchObject({ waitingFor: 'transactions', who: { length: 1 } });
   const later = await begin();
   expect(await change(3, 300)).toMatchObject({ waitingFor: 'transactions', who: { length: 1 } });
@@ -32,7 +34,9 @@ test('a change that ran out of time waits for no transaction that began meanwhil
   await later.rollback();
 });
 
-test('a change that replaces another waits also for transactions that began between them', async () => {
+test('a change that replaces another waits also for transactions that began between them', {
+  tags: ['order-per-key'],
+}, async () => {
   expect(await change(2, 300)).toMatchObject({ waitingFor: 'transactions', who: { length: 1 } });
   const later = await begin();
   expect(await change(3, 300)).toMatchObject({ waitingFor: 'transactions', who: { length: 2 } });

@@ -25,7 +25,9 @@ async function keyOf(lane: 1 | 3): Promise<string> {
   return row?.key ?? '';
 }
 
-test('a key freed during a change continues in its new lane', async () => {
+test('a key freed during a change continues in its new lane', {
+  tags: ['unblocked-key-continues'],
+}, async () => {
   const { database, topic } = fixture;
   const key = await keyOf(1);
   fixture.broker.judge = (message) => (labelOf(message) === 'head' ? 'reject' : 'store');
@@ -45,7 +47,9 @@ test('a key freed during a change continues in its new lane', async () => {
   expect(await fixture.states('head', 'follower')).toEqual(['canceled', 'published']);
 });
 
-test('a key that was freed before a change continues in a lane that has found no freed keys since then', async () => {
+test('a key that was freed before a change continues in a lane that has found no freed keys since then', {
+  tags: ['unblocked-key-continues'],
+}, async () => {
   await fixture.drop();
   fixture = await laneFixture({ lanes: 4 });
   const { database, topic } = fixture;

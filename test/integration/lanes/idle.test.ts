@@ -32,7 +32,9 @@ async function pages(known: readonly Lane[]): Promise<number> {
   return pagesOf(await planNodes(fixture.database, text, values));
 }
 
-test('a lane that is known to be quiet costs a search a few pages, and any other one hundreds', async () => {
+test('a lane that is known to be quiet costs a search a few pages, and any other one hundreds', {
+  tags: ['history-slows-nothing'],
+}, async () => {
   expect(quiet).toHaveLength(count);
   expect(await pages(quiet)).toBeLessThan(10 * count);
   const some = await pages(quiet.slice(8));

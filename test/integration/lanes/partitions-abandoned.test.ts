@@ -7,7 +7,9 @@ import { readOpenChanges } from '../../../src/store/lane/topics.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { until } from '../../support/fixtures/until.ts';
 
-test('a relay reports a change of partitions whose command was killed, and what completes it', async (context) => {
+test('a relay reports a change of partitions whose command was killed, and what completes it', {
+  tags: ['abandoned-lanes-completed'],
+}, async (context) => {
   const fixture = await laneFixture();
   context.onTestFinished(() => fixture.drop());
   await beginChange(fixture.database, { topic: 'orders', kind: 'partitions', wanted: 8 }, { actor: 'ann' });

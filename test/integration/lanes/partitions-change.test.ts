@@ -50,7 +50,9 @@ async function untilCoordinated(group: string): Promise<void> {
   await admin.disconnect();
 }
 
-test('keys move to new partitions only by the operation, and a group that has passed all earlier messages sees them in order', async () => {
+test('keys move to new partitions only by the operation, and a group that has passed all earlier messages sees them in order', {
+  tags: ['order-per-key'],
+}, async () => {
   const { operations, fixture } = world;
   await sendRound(1);
   await expect(operations.changePartitions(fixture.topic, 4, by)).rejects.toMatchObject({

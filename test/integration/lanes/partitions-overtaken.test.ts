@@ -27,11 +27,15 @@ function change(partitions: number) {
   return changePartitions(fixture.database, () => view, 'orders', partitions, by);
 }
 
-test('a change of partitions that an equal call has completed is done', async () => {
+test('a change of partitions that an equal call has completed is done', {
+  tags: ['equal-partition-changes-done'],
+}, async () => {
   expect(await overtakenBy(() => change(4))).toEqual({ done: true, moved: 0 });
 });
 
-test('a change of partitions that another call has replaced is refused by name', async () => {
+test('a change of partitions that another call has replaced is refused by name', {
+  tags: ['equal-partition-changes-done'],
+}, async () => {
   await expect(overtakenBy(() => change(3))).rejects.toMatchObject({
     code: 'OUTBOX_CHANGE_UNDER_WAY',
     message: 'Another call changes the partitions of "orders".',

@@ -26,7 +26,9 @@ async function preparingFixture(
   return { fixture: new LaneFixture({ url, database, drop: () => database.close() }, orders.rules), url };
 }
 
-test('a change of lanes waits for a transaction prepared during it until its second phase', async (context) => {
+test('a change of lanes waits for a transaction prepared during it until its second phase', {
+  tags: ['order-per-key'],
+}, async (context) => {
   const { fixture, url } = await preparingFixture(context);
   const { database } = fixture;
   const [row] = await database.query<{ key: string }>(
@@ -64,7 +66,9 @@ test('a change of lanes waits for a transaction prepared during it until its sec
   expect(fixture.broker.labels).toEqual(['K1', 'K2']);
 });
 
-test('a leaf of the log stays for a prepared transaction that is committed while the leaf is about to be passed', async (context) => {
+test('a leaf of the log stays for a prepared transaction that is committed while the leaf is about to be passed', {
+  tags: ['archive-blocks-nothing'],
+}, async (context) => {
   const { fixture, url } = await preparingFixture(context);
   const { database } = fixture;
   const coordinator = await openTransaction(url);

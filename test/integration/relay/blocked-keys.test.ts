@@ -38,7 +38,9 @@ test('canceling the head frees its key in order', async () => {
   expect(fixture.broker.labels).toEqual(['K2', 'K3']);
 });
 
-test('a key that is freed while the lane finds that no freed keys are left continues once that is committed', async () => {
+test('a key that is freed while the lane finds that no freed keys are left continues once that is committed', {
+  tags: ['unblocked-key-continues'],
+}, async () => {
   await blockedKey();
   fixture.broker.judge = () => 'reject';
   await fixture.send('M1', { key: 'M' });

@@ -40,7 +40,9 @@ const forDays = (days: number): Credentials => authority.issueFor(days, '127.0.0
 /** In whole days from now, a moment ago. */
 const daysUntil = (time: string): number => Math.ceil((Date.parse(time) - Date.now()) / dayMs);
 
-test('a relay looks at the certificates of PostgreSQL, Temporal and every broker that it reaches by TLS, and at its own', async (context) => {
+test('a relay looks at the certificates of PostgreSQL, Temporal and every broker that it reaches by TLS, and at its own', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const serverFor = async (days: number, options: TlsOptions = {}) =>
     (await tlsServer(context, { ...forDays(days), ...options })).address;
   const postgres = await ownPostgres(context);
@@ -127,7 +129,9 @@ test('what was seen of a certificate stays known while its server is away, and a
   await expect.poll(seen).toEqual([-1, 100]);
 });
 
-test('two relays tell once of a certificate that expires soon, and once when the server has a new one', async (context) => {
+test('two relays tell once of a certificate that expires soon, and once when the server has a new one', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   quietTemporal();
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());

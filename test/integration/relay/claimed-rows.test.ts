@@ -158,7 +158,7 @@ test('a claim reports unread rows at either limit, and only then', async () => {
   expect(told(await claimFrom(cursor, { bytes: 1 }))).toEqual([true, 1]);
 });
 
-test('headers count towards the bytes of a claim as stored', async () => {
+test('headers count towards the bytes of a claim as stored', { tags: ['batch-within-memory'] }, async () => {
   const cursor = await end();
   // {"a": "ž"}: 11 bytes as text, however the row keeps them; payloads of three.
   for (const label of ['a', 'b', 'c']) await fixture.send(label, { headers: { a: 'ž' } });

@@ -33,7 +33,9 @@ async function pages(work: (sql: Sql) => Promise<unknown>): Promise<number> {
   return pagesOf(await planNodes(fixture.database, text, values));
 }
 
-test('behind an old snapshot looks and sweeps read due messages, not released ones', async () => {
+test('behind an old snapshot looks and sweeps read due messages, not released ones', {
+  tags: ['history-slows-nothing'],
+}, async () => {
   await due(10_000);
   const old = await fixture.begin();
   await old.query('set transaction isolation level repeatable read');

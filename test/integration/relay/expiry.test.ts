@@ -1,3 +1,4 @@
+// @module-tag expired-not-sent
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { changeMessages } from '../../../src/operations/change.ts';
 import { Wake } from '../../../src/relay/wake.ts';

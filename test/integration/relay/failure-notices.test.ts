@@ -67,7 +67,9 @@ async function retry(label: string): Promise<void> {
   expect(await operator.retry(operator.of(label), ada)).toMatchObject([{ result: 'retried' }]);
 }
 
-test('onFailed is told once of each failed message, and how many messages of its key wait for it', async () => {
+test('onFailed is told once of each failed message, and how many messages of its key wait for it', {
+  tags: ['on-failed-called-once'],
+}, async () => {
   const seen: unknown[] = [];
   const id = await fixture.send('A', { key: 'K' });
   await fixture.drain();
@@ -95,7 +97,7 @@ test('onFailed is told once of each failed message, and how many messages of its
   expect(events).toEqual([]);
 });
 
-test('relays that run at once tell of each failure once', async () => {
+test('relays that run at once tell of each failure once', { tags: ['on-failed-called-once'] }, async () => {
   const ids = await fail(...Array.from({ length: 40 }, (_, n) => `A${n}`));
   for (let n = 0; n < 4; n += 1) notices(noteTold);
   await until(async () => (await told()).length >= ids.length);
@@ -104,7 +106,9 @@ test('relays that run at once tell of each failure once', async () => {
   expect(await told()).toEqual(ids);
 });
 
-test('a relay that dies in the call has told nobody, and the next one tells once', async () => {
+test('a relay that dies in the call has told nobody, and the next one tells once', {
+  tags: ['on-failed-called-once'],
+}, async () => {
   const ids = await fail('A');
   const dying = new MortalDatabase(fixture.database);
   const died = gate();
@@ -143,7 +147,9 @@ test('a call that rejects is repeated, and holds up no other message', async () 
   expect(events).toEqual([{ type: 'error', during: 'notices', error: new Error('not now') }]);
 });
 
-test('a hook that rejects every call rests for longer and longer, however many messages it was not told of, and then hears of all', async () => {
+test('a hook that rejects every call rests for longer and longer, however many messages it was not told of, and then hears of all', {
+  tags: ['on-failed-called-once'],
+}, async () => {
   await fixture.database.query('alter table outbox.message disable trigger user');
   const messages = 1_100;
   await fixture.database.query(
@@ -171,7 +177,9 @@ test('a hook that rejects every call rests for longer and longer, however many m
     expect(gaps[9 + n]).toBeGreaterThan(leastMs - 10);
 });
 
-test('a message that was retried in time is not told, and one that fails again is told again', async () => {
+test('a message that was retried in time is not told, and one that fails again is told again', {
+  tags: ['on-failed-called-once'],
+}, async () => {
   await fail('A', 'B');
   await retry('A');
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'store' : 'permanent');

@@ -82,12 +82,16 @@ async function due(id: string): Promise<void> {
   await fixture.database.query('update outbox.message set due_at = outbox.clock() where id = $1', [id]);
 }
 
-test('the search for lanes reads a few pages with 20,000 blocked keys', async () => {
+test('the search for lanes reads a few pages with 20,000 blocked keys', {
+  tags: ['history-slows-nothing'],
+}, async () => {
   expect(await pages((sql) => wantedLanes(sql, ['orders']))).toBeLessThan(fewPages);
   expect(await wanted()).toBe(0);
 });
 
-test('claiming a message of another key costs the same with 20,000 blocked keys', async () => {
+test('claiming a message of another key costs the same with 20,000 blocked keys', {
+  tags: ['history-slows-nothing'],
+}, async () => {
   await fixture.send('other', { key: 'other' });
   await acquireLane(fixture.database, fixture.lane, me);
   const { cursor, snapshot } = await fixture.laneRow();
@@ -140,6 +144,7 @@ test.each(
   ways.map(([way, state, act], n) => [way, state, `${state}${String(n + 1).padStart(5, '0')}`, act] as const),
 )(
   '%s of a %s message lets its key continue at once with 20,000 blocked keys',
+  { tags: ['unblocked-key-continues'] },
   async (_way, _state, key, act) => {
     const { head, follower } = await ofKey(key);
 
@@ -169,7 +174,9 @@ test('a drain that waits for a ring finds a key freed without one', async () => 
   await drained;
 });
 
-test('a cancel that begins before its follower is blocked and commits after it frees the key', async () => {
+test('a cancel that begins before its follower is blocked and commits after it frees the key', {
+  tags: ['unblocked-key-continues'],
+}, async () => {
   const judge = fixture.broker.judge;
   fixture.broker.judge = () => 'reject';
   await fixture.send('A1', { key: 'A' });
@@ -195,7 +202,9 @@ async function discardUnnoted(id: string): Promise<void> {
   await fixture.database.query('alter table outbox.message enable trigger message_freed');
 }
 
-test('keys freed in any other way are found by turns, at the cost of some hundred keys each', async () => {
+test('keys freed in any other way are found by turns, at the cost of some hundred keys each', {
+  tags: ['unblocked-key-continues'],
+}, async () => {
   const { head, follower } = await ofKey('failed09000');
   await discardUnnoted(head);
   expect(await wanted()).toBe(0);

@@ -64,7 +64,9 @@ const ways = {
   },
 };
 
-test('a hold outlives its owner, however that ends: the next one continues it, and it is shown all the time', async () => {
+test('a hold outlives its owner, however that ends: the next one continues it, and it is shown all the time', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async () => {
   await ways.stop();
   const first = await shown();
   expect(first).toMatchObject({ reason: 'put on hold by the script', since: expect.any(String) as string });
@@ -85,7 +87,9 @@ test('a hold outlives its owner, however that ends: the next one continues it, a
   expect((await fixture.row('A')).attempts).toBe(0);
 });
 
-test('a batch that an owner gives up to stop puts its lane on no hold', async () => {
+test('a batch that an owner gives up to stop puts its lane on no hold', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async () => {
   const stop = new AbortController();
   fixture.broker.before = async () => stop.abort();
   expect(await fixture.drain({ signal: stop.signal })).toBe('more');
@@ -94,7 +98,9 @@ test('a batch that an owner gives up to stop puts its lane on no hold', async ()
   expect(fixture.events.filter(({ type }) => type === 'hold-began')).toEqual([]);
 });
 
-test('a hold is as old as its cause in the figures, and in what the owner reports that ends it', async () => {
+test('a hold is as old as its cause in the figures, and in what the owner reports that ends it', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async () => {
   await ways.stop();
   await fixture.database.query(
     `update outbox.lane set hold = hold || jsonb_build_object('since', clock_timestamp() - interval '1 hour')`,
@@ -116,6 +122,7 @@ test.each([
   ['refused', 'reject'],
 ] as const)(
   'without a relay a hold stays, and the next owner ends it as soon as a message is %s',
+  { tags: ['hold-as-old-as-its-cause'] },
   async (_, verdict) => {
     await fixture.send('B');
     await ways.stop();
@@ -132,7 +139,9 @@ test.each([
   },
 );
 
-test('a hold for which nothing waits any more is not shown, and gets its lane an owner, which ends it without a try', async () => {
+test('a hold for which nothing waits any more is not shown, and gets its lane an owner, which ends it without a try', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async () => {
   const told = async (): Promise<readonly number[]> => [
     (await readFigures(fixture.database)).holds.length,
     (await readLaneFacts(fixture.database)).filter(({ hold }) => hold !== null).length,
@@ -152,7 +161,9 @@ test('a hold for which nothing waits any more is not shown, and gets its lane an
   expect(await wanted()).toEqual([]);
 });
 
-test('a hold is shown everywhere while a message is due that nobody has released', async () => {
+test('a hold is shown everywhere while a message is due that nobody has released', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async () => {
   await ways.stop();
   await fixture.database.query(
     `select outbox.take_out(array(select id from outbox.message));
@@ -162,7 +173,9 @@ test('a hold is shown everywhere while a message is due that nobody has released
   expect(await readLaneFacts(fixture.database)).toMatchObject([{ hold: { scope: 'topic' } }]);
 });
 
-test('a paused topic is on no hold, and goes on with the one that it had when it is resumed', async () => {
+test('a paused topic is on no hold, and goes on with the one that it had when it is resumed', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async () => {
   const holds = async () => (await readFigures(fixture.database)).holds.length;
   const pause = (paused: boolean) => fixture.database.query('update outbox.topic set paused = $1', [paused]);
   await ways.stop();
@@ -178,7 +191,9 @@ test('a paused topic is on no hold, and goes on with the one that it had when it
   expect(await shown()).toEqual(before);
 });
 
-test('an operator who withdraws a message from a lane on hold changes nothing of the hold', async () => {
+test('an operator who withdraws a message from a lane on hold changes nothing of the hold', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async () => {
   await fixture.send('B');
   const stop = new AbortController();
   const relay = async (): Promise<void> => {

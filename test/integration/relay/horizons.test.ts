@@ -77,6 +77,7 @@ test('a message is found once within the horizon of its topic, in the order of d
 
 test.each(['before they were counted', 'once they were counted'])(
   '200,000 messages beyond the horizon of their topic add no cost to a search for a topic with a longer one: %s',
+  { tags: ['history-slows-nothing'] },
   async (when) => {
     await fixture.database.query('truncate outbox.message');
     await fixture.database.query('analyze outbox.message, outbox.topic');

@@ -69,13 +69,17 @@ test.each([
   ['a claim', claimed],
   ['a settle', settled],
   ['a renewal', renewed],
-])('behind an old snapshot %s finds its lane without reading its earlier versions', async (_, work) => {
-  expect(await renewed(fixture.database)).toBe(true);
+])(
+  'behind an old snapshot %s finds its lane without reading its earlier versions',
+  { tags: ['history-slows-nothing'] },
+  async (_, work) => {
+    expect(await renewed(fixture.database)).toBe(true);
 
-  expect(await pages(work)).toBeLessThan(fewPages);
-  // Without the location of the row all of it is read.
-  expect(await pages((sql) => work(sql, { ...fixture.lane }))).toBeGreaterThan(2 * fewPages);
-});
+    expect(await pages(work)).toBeLessThan(fewPages);
+    // Without the location of the row all of it is read.
+    expect(await pages((sql) => work(sql, { ...fixture.lane }))).toBeGreaterThan(2 * fewPages);
+  },
+);
 
 test('an owner finds its lane again after another process has written it', async () => {
   expect(await renewed(fixture.database)).toBe(true);

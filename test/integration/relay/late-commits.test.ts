@@ -130,7 +130,9 @@ describe.each(kindsOfMessages)('messages $kind', ({ everyMessage }) => {
     expect(await behind(`${xid - 1n}:${xid + 1n}:${xid - 1n}`)).toEqual([]);
   });
 
-  test('a batch is limited by bytes, and a message larger than the limit goes alone', async () => {
+  test('a batch is limited by bytes, and a message larger than the limit goes alone', {
+    tags: ['batch-within-memory'],
+  }, async () => {
     for (const label of ['a', 'b', 'x'.repeat(2_000), 'c']) await fixture.send(label);
 
     await fixture.drain({ batch: { bytes: 100 } });

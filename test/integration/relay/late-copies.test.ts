@@ -10,7 +10,9 @@ vi.setConfig({ testTimeout: 120_000 });
 const elsewhere = anotherCluster();
 const { ends } = elsewhere;
 
-test('amid a late transaction a verification expects in the log what is sent, and nothing else', async () => {
+test('amid a late transaction a verification expects in the log what is sent, and nothing else', {
+  tags: ['no-loss'],
+}, async () => {
   const world = await VerifyFixture.create();
   ends.push(() => world.drop());
   await world.record(async () => {
@@ -29,7 +31,9 @@ test('amid a late transaction a verification expects in the log what is sent, an
   expect(await world.broken('I1 no loss')).toMatchObject({ violations: 1 });
 });
 
-test('a copy that was made amid a late transaction sends the rest in another cluster, once it is adopted', async () => {
+test('a copy that was made amid a late transaction sends the rest in another cluster, once it is adopted', {
+  tags: ['duplicates-bounded'],
+}, async () => {
   const fixture = await laneFixture();
   ends.push(() => fixture.drop());
   const second = await amidTheFirst(fixture);

@@ -26,21 +26,27 @@ async function lateStage(): Promise<OpenTransaction> {
   return amidTheFirst(fixture);
 }
 
-test('a second large late transaction, committed amid the first one and partly below its late cursor, loses, doubles and reorders nothing', async () => {
+test('a second large late transaction, committed amid the first one and partly below its late cursor, loses, doubles and reorders nothing', {
+  tags: ['order-per-key'],
+}, async () => {
   const second = await lateStage();
   await second.commit();
   await sendUpTo(fixture, 1 + each / 2);
   await expectTheRest(fixture);
 });
 
-test('a leaf that is cleared amid a late transaction leaves published what is sent, and the rest to be sent', async () => {
+test('a leaf that is cleared amid a late transaction leaves published what is sent, and the rest to be sent', {
+  tags: ['order-per-key'],
+}, async () => {
   const second = await lateStage();
   await second.commit();
   await clearLeaf(fixture.database, '1', { signal: new AbortController().signal, progress: () => undefined });
   await expectTheRest(fixture);
 });
 
-test('amid a late transaction what is sent is too late to withdraw, and what is not is withdrawn', async () => {
+test('amid a late transaction what is sent is too late to withdraw, and what is not is withdrawn', {
+  tags: ['cancel-holds'],
+}, async () => {
   const second = await lateStage();
   await second.commit();
   const [sent, unsent] = [fixture.broker.labels.at(-1) ?? '', `a/${(each - 1) % 3}/${each - 1}`];
@@ -51,7 +57,9 @@ test('amid a late transaction what is sent is too late to withdraw, and what is 
   await expectTheRest(fixture, { without: [unsent] });
 });
 
-test('an adoption amid a late transaction settles what is sent, and the lane sends the rest', async () => {
+test('an adoption amid a late transaction settles what is sent, and the lane sends the rest', {
+  tags: ['duplicates-bounded'],
+}, async () => {
   const second = await lateStage();
   await second.commit();
   const settled = fixture.broker.log.length;
@@ -63,7 +71,9 @@ test('an adoption amid a late transaction settles what is sent, and the lane sen
   await expectTheRest(fixture);
 });
 
-test('a change of lanes amid a late transaction moves what is not sent, and nothing else', async () => {
+test('a change of lanes amid a late transaction moves what is not sent, and nothing else', {
+  tags: ['duplicates-bounded'],
+}, async () => {
   const second = await lateStage();
   await second.commit();
   const by = { actor: 'test' };
@@ -74,7 +84,9 @@ test('a change of lanes amid a late transaction moves what is not sent, and noth
   await expectTheRest(fixture);
 });
 
-test('an owner that dies amid a late transaction costs its batch again, and no more', async () => {
+test('an owner that dies amid a late transaction costs its batch again, and no more', {
+  tags: ['duplicates-bounded'],
+}, async () => {
   const second = await lateStage();
   await second.commit();
   const database = new MortalDatabase(fixture.database);
@@ -94,7 +106,9 @@ test('an owner that dies amid a late transaction costs its batch again, and no m
   expect(sent.length - new Set(sent).size).toBe(lateBatch.messages);
 });
 
-test('a cancel of a key amid a late transaction cancels what is behind a retry, and nothing that is or was sent', async () => {
+test('a cancel of a key amid a late transaction cancels what is behind a retry, and nothing that is or was sent', {
+  tags: ['cancel-holds'],
+}, async () => {
   const second = await lateStage();
   await second.commit();
   const sent = fixture.broker.log.length;

@@ -50,7 +50,9 @@ const besideTheLog = async (): Promise<number> => {
   return row?.n ?? 0;
 };
 
-test('a large late transaction is sent in order, once, by batches that write no rows; later messages follow', async () => {
+test('a large late transaction is sent in order, once, by batches that write no rows; later messages follow', {
+  tags: ['one-bad-slows-no-other'],
+}, async () => {
   await halfSent(3);
   const { cursor } = await fixture.laneRow();
   await fixture.send('new', { key: 'k0' });
@@ -78,7 +80,9 @@ test('half of a large late transaction is published, for operators and the next 
   expect(wanted?.work).toBe(true);
 });
 
-test('of many messages of a key that is free again, a status counts those that are left', async () => {
+test('of many messages of a key that is free again, a status counts those that are left', {
+  tags: ['alerts-told-once'],
+}, async () => {
   fixture = await laneFixture();
   fixture.broker.judge = () => 'reject';
   for (let n = 0; n < 201; n += 1) await fixture.send(String(n), { key: 'k' });
@@ -115,7 +119,9 @@ async function nextClaim(limit: number): Promise<{ readonly read: number; readon
   });
 }
 
-test('a claim amid a large late transaction reads a batch of it', async () => {
+test('a claim amid a large late transaction reads a batch of it', {
+  tags: ['one-bad-slows-no-other'],
+}, async () => {
   await halfSent(3);
   const { read, found } = await nextClaim(batch.messages);
   expect(found).toBe(batch.messages);
@@ -124,7 +130,9 @@ test('a claim amid a large late transaction reads a batch of it', async () => {
   expect(read).toBeLessThanOrEqual(3 * batch.messages);
 });
 
-test('a claim amid late messages that are few among others, but many, reads them neither all nor in vain', async () => {
+test('a claim amid late messages that are few among others, but many, reads them neither all nor in vain', {
+  tags: ['one-bad-slows-no-other'],
+}, async () => {
   fixture = await laneFixture();
   const [many, every, limit] = [5_000, 40, 10];
   const late = await fixture.begin();
@@ -163,7 +171,9 @@ test('what is left of late messages when all others of them are gone ends with t
   expect(fixture.broker.labels.at(-1)).toBe('new');
 });
 
-test('a large late transaction whose last batch is full ends with the next claim, which is empty', async () => {
+test('a large late transaction whose last batch is full ends with the next claim, which is empty', {
+  tags: ['one-bad-slows-no-other'],
+}, async () => {
   await halfSent(rows / batch.messages);
   expect(await lateAndWork()).toEqual({ late: true, work: true });
   expect(fixture.broker.log).toHaveLength(1 + rows);
@@ -188,6 +198,7 @@ function randomOf(seed: number): () => number {
 
 test.each([1, 2, 3, 4, 5, 6])(
   'late transactions whose commits, stops and retries meet lose, double and reorder nothing: seed %i',
+  { tags: ['one-bad-slows-no-other'] },
   async (seed) => {
     fixture = await laneFixture();
     const random = randomOf(seed);

@@ -58,6 +58,7 @@ test('a lane whose session was replaced is tied to the new one at the next look,
 
 test.each(['4713', '-4713', '9007199254740993'])(
   'a lane also counts as owned when the query shares its connection with the session, as behind a pooler: %s',
+  { tags: ['pooler-costs-speed-only'] },
   async (key) => {
     const { database, lane } = fixture;
     const shared = await fixture.begin();

@@ -60,6 +60,7 @@ async function searchesUntilFound(before: number): Promise<number> {
 }
 
 test('a message of which no look tells any news is delivered within the searches of one turn', {
+  tags: ['recovers-by-itself'],
   timeout: 90_000,
 }, async () => {
   await idleRelay(50);
@@ -72,6 +73,7 @@ test('a message of which no look tells any news is delivered within the searches
 });
 
 test('after a restart of the server, which may assign transaction ids again, lanes wait for no turn', {
+  tags: ['failover-costs-repeats-only'],
   timeout: 90_000,
 }, async () => {
   await idleRelay(250);

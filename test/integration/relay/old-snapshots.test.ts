@@ -18,6 +18,7 @@ const deeper = 40;
 
 test.each(Object.keys(pasts))(
   'a quiet lane costs a claim as little behind %s and an old snapshot',
+  { tags: ['history-slows-nothing'] },
   async (past) => {
     const least = await pagesBehind(past, few, claimed);
     const most = await pagesBehind(past, many, claimed);
@@ -28,6 +29,7 @@ test.each(Object.keys(pasts))(
 
 test.each(Object.keys(pasts))(
   'the search for lanes costs as little behind %s and an old snapshot',
+  { tags: ['history-slows-nothing'] },
   async (past) => {
     const least = await pagesBehind(past, few, searched);
     const most = await pagesBehind(past, many, searched);
@@ -43,6 +45,7 @@ const kinds = [
 
 test.each(kinds)(
   'a claim of a message with a key, where nothing is %s any more, costs as little behind %s and an old snapshot',
+  { tags: ['history-slows-nothing'] },
   async (_, past) => {
     const least = await pagesBehind(past, few, claimedFirst, keyedMessages);
     const most = await pagesBehind(past, many, claimedFirst, keyedMessages);
@@ -53,6 +56,7 @@ test.each(kinds)(
 
 test.each(kinds)(
   'beside a message that is %s, only the first of several claims reads the %s',
+  { tags: ['history-slows-nothing'] },
   async (_, past, verdict) => {
     const beside = keyedBeside.bind(undefined, verdict);
     const least = await pagesBehind(past, few, claimedAgain, beside);

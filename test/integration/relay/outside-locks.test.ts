@@ -81,7 +81,9 @@ test('a silent transaction is ended with its locks, whatever happened to its pro
   expect(limits).toEqual([{ name: 'idle_in_transaction_session_timeout', setting: '5000' }]);
 });
 
-test('while the row of a lane is locked, its slow publish keeps one connection waiting at a time', async (context) => {
+test('while the row of a lane is locked, its slow publish keeps one connection waiting at a time', {
+  tags: ['no-lane-stops'],
+}, async (context) => {
   const pool = openDatabase({ url: fixture.url, limits: { ...relayLimits, lockMs: 500 } });
   context.onTestFinished(() => pool.close());
   let running = 0;

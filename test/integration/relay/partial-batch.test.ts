@@ -41,7 +41,9 @@ test('messages on the wire when a hold began can no longer be canceled and are s
   expect(await fixture.row('B')).toMatchObject({ attempts: 0, maybePublished: false });
 });
 
-test('giving up a lane on hold reports the end of the hold, and the next owner reports its own', async () => {
+test('giving up a lane on hold reports the end of the hold, and the next owner reports its own', {
+  tags: ['hold-end-reported'],
+}, async () => {
   fixture.broker.judge = () => 'hold';
   fixture.broker.probe = () => Promise.reject(new Error('away'));
   await fixture.send('A');

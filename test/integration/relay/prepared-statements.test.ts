@@ -35,7 +35,9 @@ test('a repeated statement is parsed once', async () => {
   expect(await preparedNames(database)).toHaveLength(1);
 });
 
-test('a statement that the connection no longer has is still answered, as behind a pooler', async () => {
+test('a statement that the connection no longer has is still answered, as behind a pooler', {
+  tags: ['pooler-costs-speed-only'],
+}, async () => {
   const database = await oneConnection();
   await ask(database);
   await database.query('deallocate all');

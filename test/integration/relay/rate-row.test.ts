@@ -66,6 +66,7 @@ test.for([
   [500, 40],
 ] as const)(
   'eight that ask at once for a rate of %d get it, and in no time of its length more',
+  { tags: ['rate-kept'] },
   async ([messages, most], context) => {
     const database = await announced(context, { orders: { rate: { messages, per: '500ms' } } });
 
@@ -83,7 +84,9 @@ test.for([
   },
 );
 
-test('one take gets no more than the share of a lane, and what is refused is told when to ask again', async (context) => {
+test('one take gets no more than the share of a lane, and what is refused is told when to ask again', {
+  tags: ['rate-kept'],
+}, async (context) => {
   const database = await announced(context, { orders: { lanes: 4, rate: { messages: 10, per: '1h' } } });
   // The row is made by the first who asks.
   expect(await takeRate(database, 'orders', 5)).toEqual({ granted: 0, waitMs: 5 });
@@ -97,7 +100,9 @@ test('one take gets no more than the share of a lane, and what is refused is tol
   expect(waitMs).toBeLessThanOrEqual(3_600_000);
 });
 
-test('topics of one address share a rate of the address, and other topics do not', async (context) => {
+test('topics of one address share a rate of the address, and other topics do not', {
+  tags: ['rate-kept'],
+}, async (context) => {
   const of = {
     address: 'https://shop.example/hook',
     rate: { messages: 3, per: '1h', of: 'address' },
@@ -121,7 +126,9 @@ test('topics of one address share a rate of the address, and other topics do not
   expect(await takeRate(database, 'free', 9)).toEqual({ granted: 9, waitMs: 0 });
 });
 
-test('a clock that was set back does not stop a topic for longer than its rate says', async (context) => {
+test('a clock that was set back does not stop a topic for longer than its rate says', {
+  tags: ['rate-kept'],
+}, async (context) => {
   const database = await announced(context, { orders: { rate: { messages: 1, per: '200ms' } } });
   await takeRate(database, 'orders', 1);
   await database.query(
@@ -132,7 +139,7 @@ test('a clock that was set back does not stop a topic for longer than its rate s
   await expect.poll(async () => (await takeRate(database, 'orders', 1)).granted).toBe(1);
 });
 
-test('a row that somebody has locked makes nobody wait', async (context) => {
+test('a row that somebody has locked makes nobody wait', { tags: ['rate-kept'] }, async (context) => {
   const database = await announced(context, { orders: { rate: { messages: 1, per: '1h' } } });
   await takeRate(database, 'orders', 1);
   await database.transaction(async (sql) => {
@@ -143,7 +150,7 @@ test('a row that somebody has locked makes nobody wait', async (context) => {
   expect(await takeRate(database, 'orders', 1)).toMatchObject({ granted: 1 });
 });
 
-test('a thousand takes leave a row of at most 60 entries', async (context) => {
+test('a thousand takes leave a row of at most 60 entries', { tags: ['rate-kept'] }, async (context) => {
   const database = await announced(context, { orders: { rate: { messages: 100_000, per: '2s' } } });
   await takeFor(database, 2_500, 4, 1);
 
@@ -176,7 +183,9 @@ test('different rates of one address leave a row of bounded size that forgets no
   expect(row).toMatchObject({ sum: 4_998 + 100, late: true });
 });
 
-test('behind an old snapshot a take reads none of the versions that earlier ones have left', async (context) => {
+test('behind an old snapshot a take reads none of the versions that earlier ones have left', {
+  tags: ['history-slows-nothing'],
+}, async (context) => {
   const made = await createTestDatabase();
   const old = await openTransaction(made.url);
   context.onTestFinished(async () => {

@@ -33,7 +33,9 @@ const announceRate = (fixture: LaneFixture, rate: TopicOptions['rate']): Promise
 /** One in an hour: after the first message the topic waits. */
 const hourly = { messages: 1, per: '1h' } as const;
 
-test('two relays with four lanes together keep to the rate of a topic, in the order of its keys', async (context) => {
+test('two relays with four lanes together keep to the rate of a topic, in the order of its keys', {
+  tags: ['rate-kept'],
+}, async (context) => {
   const fixture = await fixtureOf(context, { lanes: 4, rate: { messages: 20, per: '1s' } });
   const labels = Array.from({ length: 80 }, (_, n) => ({ label: `k${n % 10} ${n}`, key: `k${n % 10}` }));
   for (const { label, key } of labels) await fixture.send(label, { key });
@@ -58,7 +60,9 @@ test('two relays with four lanes together keep to the rate of a topic, in the or
   expect(Math.max(...fixture.broker.batches.map((batch) => batch.length))).toBe(5);
 });
 
-test('a message that waits for the rate spends no attempt and is on no hold, and status and why say what it waits for', async (context) => {
+test('a message that waits for the rate spends no attempt and is on no hold, and status and why say what it waits for', {
+  tags: ['rate-kept'],
+}, async (context) => {
   const fixture = await fixtureOf(context, { rate: hourly });
   await fixture.send('A');
   await fixture.send('B');
@@ -82,7 +86,9 @@ test('a message that waits for the rate spends no attempt and is on no hold, and
   expect(events.filter(({ type }) => type === 'hold-began' || type === 'error')).toEqual([]);
 });
 
-test('what expires behind a message that waits for the rate ends at once', async (context) => {
+test('what expires behind a message that waits for the rate ends at once', {
+  tags: ['expired-not-sent'],
+}, async (context) => {
   const fixture = await fixtureOf(context, { rate: hourly });
   await fixture.send('A');
   await fixture.drain();
@@ -98,7 +104,9 @@ test('what expires behind a message that waits for the rate ends at once', async
   expect(fixture.broker.labels).toEqual(['A']);
 });
 
-test('a lane that waits for the rate is renewed, frees itself at a pause, and stops at once', async (context) => {
+test('a lane that waits for the rate is renewed, frees itself at a pause, and stops at once', {
+  tags: ['rate-kept'],
+}, async (context) => {
   const fixture = await fixtureOf(context, { rate: hourly });
   await fixture.send('A');
   await fixture.send('B');
@@ -124,7 +132,9 @@ test('a lane that waits for the rate is renewed, frees itself at a pause, and st
   expect(fixture.broker.labels).toEqual(['A']);
 });
 
-test('relays that run follow a rate that is announced later, and one that is taken away', async (context) => {
+test('relays that run follow a rate that is announced later, and one that is taken away', {
+  tags: ['rate-kept'],
+}, async (context) => {
   const fixture = await fixtureOf(context, {});
   await relayOf(context, fixture);
   await fixture.send('free');
@@ -140,7 +150,9 @@ test('relays that run follow a rate that is announced later, and one that is tak
   await expect.poll(() => fixture.broker.labels, { timeout: 7_500 }).toEqual(['free', 'A', 'B', 'C']);
 });
 
-test('what is blocked needs no rate, and every try of a message counts', async (context) => {
+test('what is blocked needs no rate, and every try of a message counts', {
+  tags: ['rate-kept'],
+}, async (context) => {
   const fixture = await fixtureOf(context, { rate: { messages: 4, per: '1h' }, retry: ['1h'] });
   fixture.broker.judge = (message) => (message.payload.includes('A') ? 'reject' : 'store');
   await fixture.send('A1', { key: 'a' });
@@ -162,7 +174,9 @@ test('what is blocked needs no rate, and every try of a message counts', async (
   expect(await takeRate(fixture.database, 'orders', 2)).toMatchObject({ granted: 1 });
 });
 
-test('of messages that commit late the rate lets go one after the other, each once', async (context) => {
+test('of messages that commit late the rate lets go one after the other, each once', {
+  tags: ['rate-kept'],
+}, async (context) => {
   const fixture = await fixtureOf(context, { rate: { messages: 1, per: '100ms' } });
   const open = await fixture.begin();
   for (const label of ['late 1', 'late 2']) await fixture.send(label, {}, open);

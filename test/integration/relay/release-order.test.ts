@@ -49,6 +49,7 @@ const first: readonly { readonly by: string; readonly release: (sql: Sql) => Pro
 
 test.each(first)(
   'until the release of a message by $by is committed, no sweep releases a later one of its key',
+  { tags: ['order-per-key'] },
   async ({ release }) => {
     await due(['A', 'K'], ['B', 'K'], ['other', 'L'], ['without', null]);
     const open = await fixture.begin();
@@ -70,6 +71,7 @@ test.each(first)(
 
 test.each(first)(
   'until the release of a message by $by is committed, no workflow releases a later one of its key',
+  { tags: ['order-per-key'] },
   async ({ release }) => {
     await due(['A', 'K'], ['B', 'K'], ['other', 'L']);
     const open = await fixture.begin();
@@ -84,7 +86,9 @@ test.each(first)(
   },
 );
 
-test('a message waits for a transaction that cancels an earlier one of its key, and goes in order after a rollback', async () => {
+test('a message waits for a transaction that cancels an earlier one of its key, and goes in order after a rollback', {
+  tags: ['order-per-key'],
+}, async () => {
   await due(['A', 'K'], ['B', 'K'], ['C', 'K']);
   const canceling = await fixture.begin();
   await fixture.cancel('A', canceling);
@@ -145,7 +149,9 @@ test('a retry keeps its position and does not wait for a locked message of its k
   await canceling.rollback();
 });
 
-test('messages behind a locked one do not use up the limit of a sweep, and the next one finds them', async () => {
+test('messages behind a locked one do not use up the limit of a sweep, and the next one finds them', {
+  tags: ['one-bad-slows-no-other'],
+}, async () => {
   await due(['A', 'K'], ['B', 'K'], ['C', 'K'], ['D', 'K'], ['other', 'L'], ['without', null]);
   const canceling = await fixture.begin();
   await fixture.cancel('A', canceling);

@@ -10,7 +10,9 @@ const key = 'k';
 
 // A cancel keeps the lock of a message that became ready while it waited for it. If a settle locked its messages in another order, each
 // could wait for the other.
-test('a cancel of a key and a settle of its failures lock the messages in one order, and do not deadlock', async () => {
+test('a cancel of a key and a settle of its failures lock the messages in one order, and do not deadlock', {
+  tags: ['cancel-holds'],
+}, async () => {
   const fixture = await laneFixture({ timer: 'lane', retry: ['1h'] });
   onTestFinished(() => fixture.drop());
   const [first = '', second = '', third = ''] = [randomUUID(), randomUUID(), randomUUID()].toSorted();

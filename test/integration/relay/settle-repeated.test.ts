@@ -38,18 +38,24 @@ function failOnce(kind: 'reject' | 'permanent'): void {
 test.each([
   ['of the log', {}],
   ['beside the log', { expiresAfterMs: 3_600_000 }],
-])('a repeated settle counts no second try of a message %s that is due again', async (_where, options) => {
-  fixture = await laneFixture({ retry: ['1h', '1h'] });
-  await fixture.send('A', options);
-  failOnce('reject');
-  await fixture.drain({ database: losingOneSettle(async () => void (await fixture.release('A'))) });
+])(
+  'a repeated settle counts no second try of a message %s that is due again',
+  { tags: ['retry-delays-apply-everywhere'] },
+  async (_where, options) => {
+    fixture = await laneFixture({ retry: ['1h', '1h'] });
+    await fixture.send('A', options);
+    failOnce('reject');
+    await fixture.drain({ database: losingOneSettle(async () => void (await fixture.release('A'))) });
 
-  expect(await fixture.row('A')).toMatchObject({ state: 'published', attempts: 1 });
-  expect(fixture.broker.labels).toEqual(['A']);
-  expect(await triesOf('A')).toEqual([{ outcome: 'rejected' }, { outcome: 'acknowledged' }]);
-});
+    expect(await fixture.row('A')).toMatchObject({ state: 'published', attempts: 1 });
+    expect(fixture.broker.labels).toEqual(['A']);
+    expect(await triesOf('A')).toEqual([{ outcome: 'rejected' }, { outcome: 'acknowledged' }]);
+  },
+);
 
-test('a repeated settle does not take back the retry of a failed message by an operator', async () => {
+test('a repeated settle does not take back the retry of a failed message by an operator', {
+  tags: ['retry-delays-apply-everywhere'],
+}, async () => {
   fixture = await laneFixture();
   await fixture.send('A');
   failOnce('permanent');
@@ -92,6 +98,7 @@ function repeatingLate(): Database {
 
 test.each([true, false])(
   'a copy of a settle that arrives after the next one takes nothing back; what is passed was committed late: %s',
+  { tags: ['cancel-holds'] },
   async (late) => {
     fixture = await laneFixture();
     const open = await fixture.begin();

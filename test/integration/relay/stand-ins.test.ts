@@ -32,7 +32,9 @@ const told = ({ events }: TestRelay, type: 'temporal-away' | 'temporal-back'): n
   events.filter((event) => event.type === type).length;
 const lingering = { laneIdleTimeoutMs: 60_000 };
 
-test('a lane whose workflow does not come is drained by the relay that asked for it', async () => {
+test('a lane whose workflow does not come is drained by the relay that asked for it', {
+  tags: ['every-relay-delivers'],
+}, async () => {
   const relay = await start({ running: false, timings: lingering });
   await fixture.send('A');
 
@@ -95,7 +97,9 @@ test('an engine that refuses is reported once and delays nothing, and the lane r
   expect(fixture.broker.labels).toEqual(['A', 'B', 'C', 'D']);
 });
 
-test('an engine that does not answer delays one message by a second and is asked by one request at a time', async () => {
+test('an engine that does not answer delays one message by a second and is asked by one request at a time', {
+  tags: ['every-relay-delivers'],
+}, async () => {
   let open = 0;
   let most = 0;
   const relay = await start({ timings: { laneIdleTimeoutMs: 50 } });
@@ -119,7 +123,9 @@ test('an engine that does not answer delays one message by a second and is asked
   await until(() => told(relay, 'temporal-back') === 1);
 });
 
-test('a stand-in frees its lane for a workflow in another process', async () => {
+test('a stand-in frees its lane for a workflow in another process', {
+  tags: ['every-relay-delivers'],
+}, async () => {
   const relay = await start({ running: false, timings: lingering });
   await fixture.send('A');
   await until(arrived('A'));

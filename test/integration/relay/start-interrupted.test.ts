@@ -84,6 +84,7 @@ test.concurrent.for([
 // What a consumer asks at its start, one after the other.
 test.concurrent.for(['transaction_isolation', 'outbox.migration', 'outbox.installation', 'pg_walfile_name'])(
   'a consumer that loses its connection to PostgreSQL at %s waits and starts',
+  { tags: ['start-waits-for-servers'] },
   async (to, context) => {
     const made = await createTestDatabase();
     context.onTestFinished(() => made.drop());
@@ -131,6 +132,7 @@ describe('a server that restarts', () => {
 
   test.for(['ended', 'recovering'])(
     'the first operation of a process waits some seconds for a starting PostgreSQL: %s',
+    { tags: ['command-waits-for-start'] },
     async (how, { onTestFinished }) => {
       await server.stopAtOnce();
       const outbox = operations({ database: { url } });
@@ -162,6 +164,7 @@ describe('a server that restarts', () => {
 
   test.for([1, 2, 3])(
     'a migration is applied although PostgreSQL restarts during it: seed %i',
+    { tags: ['command-waits-for-start'] },
     async (seed, context) => {
       const empty = await anotherDatabase(context, server.url, false);
       const applied = applyMigrations({ url: empty });
@@ -172,7 +175,9 @@ describe('a server that restarts', () => {
     },
   );
 
-  test('a check of migrations and a preparation of topics wait some seconds for a starting PostgreSQL', async () => {
+  test('a check of migrations and a preparation of topics wait some seconds for a starting PostgreSQL', {
+    tags: ['command-waits-for-start'],
+  }, async () => {
     await server.stopAtOnce();
     const checked = migrationState({ url });
     const prepared = migrateTopics({

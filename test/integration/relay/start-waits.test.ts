@@ -41,7 +41,9 @@ function movedTo(address: string): string {
   return url.href;
 }
 
-test('a relay without Temporal reports what it waits for, keeps asking, and exits when stopped', async (context) => {
+test('a relay without Temporal reports what it waits for, keeps asking, and exits when stopped', {
+  tags: ['start-waits-for-servers'],
+}, async (context) => {
   const temporal = await refusingServer(context);
   const config = await configFile(context, { url: made.url, temporal: temporal.address });
   const relay = startCli(context, ['relay', '--config', config], env);
@@ -57,7 +59,9 @@ test('a relay without Temporal reports what it waits for, keeps asking, and exit
   expect(waitedMs(relay)).toBeLessThan(leaveWithinMs);
 });
 
-test('a relay started before its database waits for it and then delivers', async (context) => {
+test('a relay started before its database waits for it and then delivers', {
+  tags: ['start-waits-for-servers'],
+}, async (context) => {
   const database = await refusingServer(context, startingUp());
   const url = movedTo(database.address);
   const config = await configFile(context, { url, temporal: inject('temporalAddress') });
@@ -94,7 +98,9 @@ test('a relay that waits for a silent database exits when stopped', async (conte
   expect(waitedMs(relay)).toBeLessThan(leaveWithinMs);
 });
 
-test('an unreachable or refusing database is named with its address, without the password, and exit code 3', async (context) => {
+test('an unreachable or refusing database is named with its address, without the password, and exit code 3', {
+  tags: ['unreachable-is-visible', 'command-waits-for-start'],
+}, async (context) => {
   const away = await refusingServer(context);
   const wrong = new URL(made.url);
   wrong.password = 'not-to-be-seen';
@@ -125,7 +131,9 @@ test('an unreachable or refusing database is named with its address, without the
   expect(JSON.stringify(all)).not.toContain('not-to-be-seen');
 });
 
-test('a consumer started before its database reports it, waits and then handles; a wrong password fails at once', async (context) => {
+test('a consumer started before its database reports it, waits and then handles; a wrong password fails at once', {
+  tags: ['start-waits-for-servers'],
+}, async (context) => {
   quietTemporal();
   const database = await refusingServer(context, startingUp());
   const url = new URL(made.url);

@@ -32,7 +32,9 @@ function stuck(what: string) {
   };
 }
 
-test.concurrent('a publish that never settles is aborted, reported, and costs its lane, which sends the batch again', async (context) => {
+test.concurrent('a publish that never settles is aborted, reported, and costs its lane, which sends the batch again', {
+  tags: ['no-lane-stops'],
+}, async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;
   let asked = false;

@@ -45,7 +45,9 @@ async function dieAt(point: CrashPoint, lane = fixture.lane): Promise<void> {
   await fixture.lapse();
 }
 
-test('each failed attempt is reported once with message, key, reason and offset, the last one as a final failure', async () => {
+test('each failed attempt is reported once with message, key, reason and offset, the last one as a final failure', {
+  tags: ['failures-reported'],
+}, async () => {
   const a = await fixture.send('A', { key: 'K' });
   const b = await fixture.send('B');
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'permanent');
@@ -94,7 +96,9 @@ test('the key of a topic that does not show keys is not reported', async () => {
   expect(JSON.stringify(fixture.events)).not.toContain('secret');
 });
 
-test('failures that a dead relay has settled but not reported are reported once by the next owner of its lane', async () => {
+test('failures that a dead relay has settled but not reported are reported once by the next owner of its lane', {
+  tags: ['failures-reported'],
+}, async () => {
   const ids = [await fixture.send('A', { key: 'K' }), await fixture.send('B', { key: 'L' })];
   fixture.broker.judge = (message) => (labelOf(message) === 'A' ? 'reject' : 'permanent');
   await dieAt('relay:settled');
@@ -115,6 +119,7 @@ test.each([
   [4, 1],
 ])(
   'failures that a dead relay has settled but not reported are reported although %i lanes have become %i',
+  { tags: ['failures-reported'] },
   async (before, after) => {
     const change = (lanes: number) =>
       changeLanes(fixture.database, fixture.topic, lanes, { actor: 'ada', reason: 'as told' });
@@ -135,7 +140,9 @@ test.each([
   },
 );
 
-test('a drain during a change of lanes, and one that read before the last step, forget no failures', async () => {
+test('a drain during a change of lanes, and one that read before the last step, forget no failures', {
+  tags: ['failures-reported'],
+}, async () => {
   const ids = [await fixture.send('A', { key: 'k0' }), await fixture.send('B', { key: 'k1' })];
   fixture.broker.judge = () => 'permanent';
   await dieAt('relay:settled');
@@ -163,7 +170,9 @@ test('a drain during a change of lanes, and one that read before the last step, 
   ).toEqual(ids.toSorted());
 });
 
-test('a lane with nothing but failures of a dead relay is taken to report them', async () => {
+test('a lane with nothing but failures of a dead relay is taken to report them', {
+  tags: ['failures-reported'],
+}, async () => {
   const id = await fixture.send('A');
   fixture.broker.judge = () => 'permanent';
   await dieAt('relay:settled');

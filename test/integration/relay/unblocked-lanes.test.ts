@@ -32,7 +32,9 @@ async function foundUnblocked(): Promise<void> {
   fixture.broker.log.length = 0;
 }
 
-test('where nothing has blocked, a message that begins to retry keeps its key back', async () => {
+test('where nothing has blocked, a message that begins to retry keeps its key back', {
+  tags: ['order-per-key'],
+}, async () => {
   await foundUnblocked();
   fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
   await fixture.send('K1', { key: 'K' });
@@ -49,7 +51,9 @@ test('where nothing has blocked, a message that begins to retry keeps its key ba
   expect((await verifyStates(fixture.database)).violations).toBe(0);
 });
 
-test('a claim ahead that found nothing that blocks does not hide a message that its batch before made retry', async () => {
+test('a claim ahead that found nothing that blocks does not hide a message that its batch before made retry', {
+  tags: ['order-per-key'],
+}, async () => {
   await acquireLane(fixture.database, fixture.lane, owner);
   await fixture.send('K1', { key: 'K' });
   const first = await claimedAfter(fixture);
@@ -65,7 +69,9 @@ test('a claim ahead that found nothing that blocks does not hide a message that 
   expect(blockedOf(await claimedAfter(fixture))).toEqual([true]);
 });
 
-test('a claim during a settle that makes a message retry does not hide it', async () => {
+test('a claim during a settle that makes a message retry does not hide it', {
+  tags: ['order-per-key'],
+}, async () => {
   await acquireLane(fixture.database, fixture.lane, owner);
   await fixture.send('K1', { key: 'K' });
   const first = await claimedAfter(fixture);
@@ -113,6 +119,7 @@ test.each([
   { state: 'failed', verdict: 'permanent', by: 'failed_xid' },
 ] as const)(
   'a message that is $state in another lane keeps its key back in the one that it comes to by a change',
+  { tags: ['order-per-key'] },
   async ({ state, verdict, by }) => {
     await fixture.drop();
     fixture = await laneFixture({ lanes: 4, exhausted: 'block-key' });

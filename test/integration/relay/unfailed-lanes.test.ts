@@ -46,7 +46,9 @@ async function keepsBack(): Promise<void> {
   expect(blockedOf(await claimedAfter(fixture))).toEqual([true]);
 }
 
-test('where nothing has failed, a message that fails keeps its key back, and claims ask no more once that is over', async () => {
+test('where nothing has failed, a message that fails keeps its key back, and claims ask no more once that is over', {
+  tags: ['order-per-key'],
+}, async () => {
   await confirming.publish('other', 'other');
   expect(await unfailed()).toBe(true);
   await failAll(fixture, ['K1'], 'K');
@@ -74,7 +76,9 @@ async function settledAfter(meanwhile: () => Promise<unknown>): Promise<void> {
   expect(await settled(fixture, claimed)).toBe(true);
 }
 
-test('a message that is given up between a claim that found nothing failed and its settle keeps its key back', async () => {
+test('a message that is given up between a claim that found nothing failed and its settle keeps its key back', {
+  tags: ['order-per-key'],
+}, async () => {
   await passedWithoutWord();
   await earlierFailure();
   await acquireLane(fixture.database, fixture.lane, owner);
@@ -84,7 +88,9 @@ test('a message that is given up between a claim that found nothing failed and i
   await keepsBack();
 });
 
-test('a message that is being given up during a claim that finds nothing failed keeps its key back', async () => {
+test('a message that is being given up during a claim that finds nothing failed keeps its key back', {
+  tags: ['order-per-key'],
+}, async () => {
   await passedWithoutWord();
   await earlierFailure();
   await acquireLane(fixture.database, fixture.lane, owner);
@@ -133,7 +139,9 @@ test('what is to be given up waits for no settle of its lane, and is given up by
   expect(confirming.events.filter(({ type }) => type === 'messages-unconfirmed')).toHaveLength(1);
 });
 
-test('what failed under another policy keeps its key back once failed messages block', async () => {
+test('what failed under another policy keeps its key back once failed messages block', {
+  tags: ['order-per-key'],
+}, async () => {
   await fixture.drop();
   fixture = await laneFixture();
   await failAll(fixture, ['K1'], 'K');

@@ -17,7 +17,9 @@ async function pages(work: (sql: Sql) => Promise<unknown>): Promise<number> {
   return pagesOf(await planNodes(fixture.database, text, values));
 }
 
-test('behind an old snapshot a page of messages without a workflow is read from where the one before has ended', async () => {
+test('behind an old snapshot a page of messages without a workflow is read from where the one before has ended', {
+  tags: ['history-slows-nothing'],
+}, async () => {
   const { database } = fixture;
   const old = await fixture.begin();
   await stopAutovacuum(database, ['message']);

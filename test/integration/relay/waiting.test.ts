@@ -40,6 +40,7 @@ test.each([
   },
 ])(
   'two delayed messages of one key that $by releases together go in order of their due times',
+  { tags: ['order-per-key'] },
   async ({ release }) => {
     for (const label of ['second', 'first']) await fixture.send(label, { key: 'K', afterMs: 60_000 });
     await fixture.send('sent later, due now', { key: 'K' });

@@ -7,7 +7,9 @@ import { until } from '../../support/fixtures/until.ts';
 
 const orders = numbered('orders');
 
-test('with wake a message whose sender opened the transaction is sent at once, without it at the next look', async (context) => {
+test('with wake a message whose sender opened the transaction is sent at once, without it at the next look', {
+  tags: ['own-transactions-lose-no-time'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const prisma = openPrisma(stage.url);
   context.onTestFinished(() => prisma.$disconnect());
@@ -36,7 +38,9 @@ test('with wake a message whose sender opened the transaction is sent at once, w
   expect(middle(woken)).toBeLessThan(middle(left) / 2);
 });
 
-test('wake refuses a client within a transaction, and accepts extended clients and pools', async (context) => {
+test('wake refuses a client within a transaction, and accepts extended clients and pools', {
+  tags: ['arguments-refused-at-the-border'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const prisma = openPrisma(stage.url);
   context.onTestFinished(() => prisma.$disconnect());

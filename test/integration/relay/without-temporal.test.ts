@@ -42,23 +42,29 @@ test.for([
     address: async (context: TestContext) => (await refusingServer(context)).address,
   },
   { temporal: 'answers nothing', address: silentServer },
-])('a relay whose Temporal $temporal starts, delivers on time and stops', async ({ address }, context) => {
-  const stage = await openStage(context, { topics });
-  const relay = await stage.relay({ temporalAddress: await address(context) });
+])(
+  'a relay whose Temporal $temporal starts, delivers on time and stops',
+  { tags: ['every-relay-delivers'] },
+  async ({ address }, context) => {
+    const stage = await openStage(context, { topics });
+    const relay = await stage.relay({ temporalAddress: await address(context) });
 
-  const messages = await sendAll(stage);
-  await untilPublished(stage, messages);
+    const messages = await sendAll(stage);
+    await untilPublished(stage, messages);
 
-  expect((await stage.journal()).map(({ id }) => id)).toHaveLength(3);
-  expect(relay.events.filter(({ type }) => type === 'waiting-for-server')).not.toEqual([]);
-  await relay.stop();
-  const [lanes] = await stage.database.query<{ owned: number }>(
-    'select count(owner)::integer as owned from outbox.lane',
-  );
-  expect(lanes).toEqual({ owned: 0 });
-});
+    expect((await stage.journal()).map(({ id }) => id)).toHaveLength(3);
+    expect(relay.events.filter(({ type }) => type === 'waiting-for-server')).not.toEqual([]);
+    await relay.stop();
+    const [lanes] = await stage.database.query<{ owned: number }>(
+      'select count(owner)::integer as owned from outbox.lane',
+    );
+    expect(lanes).toEqual({ owned: 0 });
+  },
+);
 
-test('a relay started without Temporal is supervised as soon as that answers, without a restart', async (context) => {
+test('a relay started without Temporal is supervised as soon as that answers, without a restart', {
+  tags: ['every-relay-delivers'],
+}, async (context) => {
   const temporal = await refusingServer(context);
   const stage = await openStage(context, { topics });
   const relay = await stage.relay({
