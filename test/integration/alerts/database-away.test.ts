@@ -62,7 +62,9 @@ const told = ({ hook }: Away) =>
   hook.posted.flatMap(({ json }) => json.alerts).filter(({ subject }) => subject.startsWith('PostgreSQL'));
 const patiently = { timeout: 60_000 };
 
-test('while PostgreSQL is away a relay tells that by itself, with the reason, once when it begins and once when it is over', async (context) => {
+test('while PostgreSQL is away a relay tells that by itself, with the reason, once when it begins and once when it is over', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const away = await awayStage(context);
   const relay = away.start();
   await relay.searchAttributes;
@@ -86,7 +88,9 @@ test('while PostgreSQL is away a relay tells that by itself, with the reason, on
   expect(away.reported).toEqual(['alert-began serverAway', 'alert-ended serverAway']);
 });
 
-test('a relay that waits at its start for PostgreSQL tells that, also by a webhook that refuses it at first', async (context) => {
+test('a relay that waits at its start for PostgreSQL tells that, also by a webhook that refuses it at first', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const away = await awayStage(context);
   away.postgres.inject({ kind: 'reset' });
   away.hook.answer = 500;
@@ -97,7 +101,9 @@ test('a relay that waits at its start for PostgreSQL tells that, also by a webho
   await expect.poll(() => told(away).map(({ state }) => state), patiently).toEqual(['firing']);
 });
 
-test('an outage of PostgreSQL is told to nobody while its rule is silenced, or off', async (context) => {
+test('an outage of PostgreSQL is told to nobody while its rule is silenced, or off', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const away = await awayStage(context);
   const author = { actor: 'anna', reason: 'upgrade' };
   await silenceRule(away.stage.database, 'serverAway', 3_600_000, author, false);

@@ -66,7 +66,9 @@ function exists(sign: Sign): boolean {
     : textOf(sign.file).includes(`test('${sign.title}`);
 }
 
-test('of each incident in which something is wrong there is a sign, and a test of it, if it is no alert of this table', () => {
+test('of each incident in which something is wrong there is a sign, and a test of it, if it is no alert of this table', {
+  tags: ['alerts-told-once'],
+}, () => {
   const quiet = incidents.filter(({ tells, untold }) => tells.length === 0 && untold?.harmless !== false);
   expect(quiet.map(({ name }) => name.split(':')[0])).toEqual(['8', '9', '15', '17', '18', '19', '20']);
 
@@ -76,7 +78,7 @@ test('of each incident in which something is wrong there is a sign, and a test o
   expect(signs.filter((sign) => !exists(sign))).toEqual([]);
 });
 
-test.each(incidents)('incident $name', async (incident) => {
+test.each(incidents)('incident $name', { tags: ['alerts-told-once'] }, async (incident) => {
   const begin = secondOf(incident.at);
   const after = incident.seconds + 2 * (calmSeconds + gapSeconds);
   // Readings fall on the quarters of a minute, as in the whole hour.
@@ -86,7 +88,9 @@ test.each(incidents)('incident $name', async (incident) => {
   expect(incident.tells.flatMap((wanted) => faultsOf(incident, wanted, told))).toEqual([]);
 });
 
-test('in an hour with all incidents each alert is told once when it begins and once when it is over, in time and with its cause', async () => {
+test('in an hour with all incidents each alert is told once when it begins and once when it is over, in time and with its cause', {
+  tags: ['alerts-told-once'],
+}, async () => {
   const told = await play(lanes, incidents, [secondOf('13:02:00'), secondOf('14:05:00')]);
 
   expect(told.filter(({ state }) => state === 'STILL FIRING')).toEqual([]);

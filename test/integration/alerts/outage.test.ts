@@ -13,7 +13,9 @@ import { ScriptedBroker } from '../../support/kafka/scripted-broker.ts';
 // A relay looks at its servers every five seconds.
 vi.setConfig({ testTimeout: 240_000 });
 
-test('an outage of Temporal is told once by two relays, which deliver meanwhile, and told when it is over', async (context) => {
+test('an outage of Temporal is told once by two relays, which deliver meanwhile, and told when it is over', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const orders = numbered('orders');
   const stage = await openStage(context, { topics: [orders] });
   const temporal = await startFaultProxy(inject('temporalAddress'));
@@ -107,7 +109,9 @@ function outage(context: TestContext, stage: Stage, hook: HookServer, temporalAd
   return { broker, relay };
 }
 
-test('a broker that is away together with Temporal is told once, while relays stop and start and lanes change hands', async (context) => {
+test('a broker that is away together with Temporal is told once, while relays stop and start and lanes change hands', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const temporal = await startFaultProxy(inject('temporalAddress'));
   context.onTestFinished(() => temporal.close());

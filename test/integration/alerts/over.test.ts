@@ -58,7 +58,9 @@ test('the end of an alert that a silence of days has hidden is told when the sil
   expect(await news()).toMatchObject([{ rule: 'failed', known: true, overAt: expect.any(Date) }]);
 });
 
-test('an alert that begins anew is a new one to who was told of the last, and to nobody told', async (context) => {
+test('an alert that begins anew is a new one to who was told of the last, and to nobody told', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const database = await emptyDatabase(context);
   const told = async (): Promise<void> =>
     noteNewsTold(database, 'webhook', await readNews(database, 'webhook'));
@@ -148,7 +150,9 @@ test('an alert begins when its fact did, and is over when it was first not found
   expect(ended?.since).toEqual(begun?.since);
 });
 
-test('what goes on is told again although the clock was set back by two hours', async (context) => {
+test('what goes on is told again although the clock was set back by two hours', {
+  tags: ['set-back-clock-silences-nothing'],
+}, async (context) => {
   const database = await emptyDatabase(context);
   await judge(database, [failed]);
   await database.query(`update outbox.alert set news_at = news_at + interval '2 hours'`);

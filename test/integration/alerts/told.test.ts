@@ -66,7 +66,9 @@ async function withFailed(context: TestContext): Promise<LaneFixture> {
 const discard = (lanes: LaneFixture) =>
   lanes.database.query(`update outbox.message set state = 'discarded' where state = 'failed'`);
 
-test('with two relays, a webhook and a mail server get exactly one alert when it begins and one when it is over', async (context) => {
+test('with two relays, a webhook and a mail server get exactly one alert when it begins and one when it is over', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const lanes = await withFailed(context);
   const [hook, mail] = [await hookServer(context), await mailServer(context)];
   const secret = webhookSecret('s');
@@ -119,7 +121,9 @@ test('with two relays, a webhook and a mail server get exactly one alert when it
   expect(events.map(({ type }) => type)).toEqual(['alert-began', 'alert-ended']);
 });
 
-test('what goes on is told again after its time, and only then', async (context) => {
+test('what goes on is told again after its time, and only then', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const lanes = await withFailed(context);
   const hook = await hookServer(context);
   await watch(context, lanes, { alerts: { again: '1 hour', to: { webhook: { url: hook.url } } } });
@@ -136,7 +140,9 @@ test('what goes on is told again after its time, and only then', async (context)
   expect(hook.posted[1]?.json.text).toContain('STILL FIRING failed');
 });
 
-test('a rule that is silenced tells nobody, neither that it begins nor that it is over, and tells again afterwards', async (context) => {
+test('a rule that is silenced tells nobody, neither that it begins nor that it is over, and tells again afterwards', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const lanes = await withFailed(context);
   const hook = await hookServer(context);
   const silence = (forMs: number) =>
@@ -158,7 +164,9 @@ test('a rule that is silenced tells nobody, neither that it begins nor that it i
   await until(() => hook.posted.length === 1);
 });
 
-test('a webhook that fails is tried again and reported, is not named, and holds up no e-mail', async (context) => {
+test('a webhook that fails is tried again and reported, is not named, and holds up no e-mail', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const lanes = await withFailed(context);
   const [hook, mail] = [await hookServer(context), await mailServer(context)];
   hook.answer = 503;
@@ -206,7 +214,9 @@ test('a relay that stops gives up a webhook that does not answer, and another re
   await until(() => hook.posted.length === 1);
 });
 
-test('however seldom figures are read, a destination that was told a minute ago is told at once', async (context) => {
+test('however seldom figures are read, a destination that was told a minute ago is told at once', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
   const lanes = await withFailed(context);
   const hook = await hookServer(context);
   await lanes.database.query(
@@ -255,7 +265,9 @@ test('characters that begin links and mentions in Slack are written as text', as
   expect(hook.posted[0]?.json.alerts[0]?.text).toContain('see <!channel> & more');
 });
 
-test('a topic whose broker is away is told once when that begins and once when it is over, whoever owns its lane', async (context) => {
+test('a topic whose broker is away is told once when that begins and once when it is over, whoever owns its lane', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async (context) => {
   const lanes = await laneFixture();
   context.onTestFinished(() => lanes.drop());
   const hook = await hookServer(context);

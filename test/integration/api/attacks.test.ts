@@ -105,7 +105,9 @@ const versions = () =>
      union all select 't', ctid::text, xmin::text, xmax::text from outbox.topic order by 1, 2`,
   );
 
-test('every attack is refused by its status, changes and locks nothing, and is told no secret', async () => {
+test('every attack is refused by its status, changes and locks nothing, and is told no secret', {
+  tags: ['api-shows-nothing-without-right'],
+}, async () => {
   const world = await fill(bench);
   await bench.lane.database.query(
     `update outbox.message set payload = '{"pin":"canary-payload"}' where id = $1`,

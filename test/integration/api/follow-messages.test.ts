@@ -76,7 +76,9 @@ test('a stream tells what matches its filter, and begins with as many as it is a
   ]);
 });
 
-test('a caller follows its own topics only, and what it may not follow is noted', async (context) => {
+test('a caller follows its own topics only, and what it may not follow is noted', {
+  tags: ['api-shows-nothing-without-right'],
+}, async (context) => {
   const { database } = bench.lane;
   await announceTopics(database, [policyOf(topic('refunds', z.unknown()), 'scripted')], {});
   const limited = await follow(context, '', rita);

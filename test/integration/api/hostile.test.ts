@@ -92,6 +92,7 @@ const tables = () =>
 
 test.each(operationTable.map((operation, index) => ({ name: operation.name, operation, index })))(
   '$name: hostile values are answered, and are neither SQL nor an address to speak to',
+  { tags: ['api-shows-nothing-without-right'] },
   async ({ index, operation }) => {
     const before = await tables();
     for (const { body, path } of hostileOf(operation, index)) {
@@ -123,7 +124,9 @@ test('a reason is kept as it was given, whatever is in it', async () => {
   expect(kept.slice(-texts.length)).toEqual(texts);
 });
 
-test('what is logged and told of a failure has neither payloads nor passwords', async () => {
+test('what is logged and told of a failure has neither payloads nor passwords', {
+  tags: ['api-shows-nothing-without-right'],
+}, async () => {
   await failAll(bench.lane, ['L']);
   const lines: unknown[] = [];
   const note = (...given: readonly unknown[]): void => void lines.push(given);

@@ -73,7 +73,9 @@ test('a failed message is edited once: the second edit of the version that was s
   expect(again.body['detail']).toContain('it is superseded: an edit has replaced it by a copy');
 });
 
-test('payload and headers are revealed to those who may read them, and the audit says to whom', async () => {
+test('payload and headers are revealed to those who may read them, and the audit says to whom', {
+  tags: ['api-shows-nothing-without-right'],
+}, async () => {
   const id = await bench.lane.send('secret-payload', { ...later, headers: { tenant: 'secret-header' } });
 
   const shown = await bench.get(`/messages/${id}`);

@@ -49,6 +49,7 @@ test.each<[string, () => NonNullable<RequestInit['body']>]>([
   ['in chunks', () => new Blob(['{"dryRun":true}']).stream()],
 ])(
   'a rehearsal %s whose body was read before is refused, and does not become the change',
+  { tags: ['repeated-request-acts-once'] },
   async (_how, body) => {
     const id = await bench.lane.send('A', { afterMs: 3_600_000 });
     const url = await serve(async (request) => {

@@ -30,7 +30,9 @@ test('a read cannot write: the server refuses it', async () => {
   await served.close();
 });
 
-test('what fails or is rehearsed is undone alone, and the rest is committed together', async () => {
+test('what fails or is rehearsed is undone alone, and the rest is committed together', {
+  tags: ['repeated-request-acts-once'],
+}, async () => {
   const served = servedOperations({ database: { url: lane.url } });
   await lane.send('A', { afterMs: 3_600_000 });
   await lane.send('B', { afterMs: 3_600_000 });
@@ -52,7 +54,9 @@ test('what fails or is rehearsed is undone alone, and the rest is committed toge
   await served.close();
 });
 
-test('while a change waits for a message in other hands, it locks none of its others', async () => {
+test('while a change waits for a message in other hands, it locks none of its others', {
+  tags: ['repeated-request-acts-once'],
+}, async () => {
   const served = servedOperations({ database: { url: lane.url } });
   const ids = [await lane.send('A', { afterMs: 3_600_000 }), await lane.send('B', { afterMs: 3_600_000 })];
   const lock = 'select from only outbox.message where id = $1 for update';

@@ -55,6 +55,7 @@ const servers: Readonly<Record<string, () => Promise<{ transport: Transport; add
 
 test.for(Object.keys(servers))(
   'a viewer is told why %s holds an address, and nothing of the message that it repeats',
+  { tags: ['api-shows-nothing-without-right'] },
   async (name) => {
     quietTemporal();
     const { address, transport } = await (servers[name] ?? expect.unreachable)();

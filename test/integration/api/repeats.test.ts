@@ -16,7 +16,9 @@ afterEach(async () => {
 
 const later = { afterMs: 3_600_000 };
 
-test('a refusal because somebody has the message in hand is not the answer of its key: a repeat acts', async () => {
+test('a refusal because somebody has the message in hand is not the answer of its key: a repeat acts', {
+  tags: ['repeated-request-acts-once'],
+}, async () => {
   const { lane } = bench;
   const waiting = await lane.send('A', later);
   const others = [await lane.send('B', later), await lane.send('C', later)];
@@ -52,19 +54,23 @@ test.for([
   ['limited to another topic', { topics: ['refunds'] }],
   ['of another role', { role: 'admin' }],
   ['without the right to payloads', { payloads: false }],
-] as const)('the answer to a caller is not told to one of its name %s', async ([, rights]) => {
-  const id = await bench.lane.send('A', later);
-  const ask = { body: { after: '2h' }, headers: { 'idempotency-key': 'k' } };
-  const path = `/messages/${id}/reschedule`;
-  expect((await bench.post(path, ask)).status).toBe(200);
-  expect((await bench.post(path, { ...ask, as: { ...olga } })).status).toBe(200);
+] as const)(
+  'the answer to a caller is not told to one of its name %s',
+  { tags: ['repeated-request-acts-once'] },
+  async ([, rights]) => {
+    const id = await bench.lane.send('A', later);
+    const ask = { body: { after: '2h' }, headers: { 'idempotency-key': 'k' } };
+    const path = `/messages/${id}/reschedule`;
+    expect((await bench.post(path, ask)).status).toBe(200);
+    expect((await bench.post(path, { ...ask, as: { ...olga } })).status).toBe(200);
 
-  const other = await bench.post(path, { ...ask, as: { ...olga, ...rights } });
+    const other = await bench.post(path, { ...ask, as: { ...olga, ...rights } });
 
-  expectProblem(other, 422, 'OUTBOX_REQUEST_REPEATED');
-  const asAdmin = await bench.post('/pause', { ...ask, body: { topic: 'orders', timeout: 0 }, as: adam });
-  expect(asAdmin.status, 'the keys of other names are other keys').toBe(200);
-});
+    expectProblem(other, 422, 'OUTBOX_REQUEST_REPEATED');
+    const asAdmin = await bench.post('/pause', { ...ask, body: { topic: 'orders', timeout: 0 }, as: adam });
+    expect(asAdmin.status, 'the keys of other names are other keys').toBe(200);
+  },
+);
 
 test('the order in which the topics of a caller are named is not a part of its request', async () => {
   const id = await bench.lane.send('A', later);
@@ -75,7 +81,9 @@ test('the order in which the topics of a caller are named is not a part of its r
   expect((await ask(['refunds', 'orders'])).text).toBe(first.text);
 });
 
-test('of equal requests at once that wait for relays one acts, and the others get its answer', async () => {
+test('of equal requests at once that wait for relays one acts, and the others get its answer', {
+  tags: ['repeated-request-acts-once'],
+}, async () => {
   const { database, lane } = bench.lane;
   await acquireLane(database, lane, randomUUID());
   const ask = { body: { topic: 'orders', timeout: 20_000 }, headers: { 'idempotency-key': 'k' } };

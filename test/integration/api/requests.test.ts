@@ -50,7 +50,9 @@ test('the version that a request asks for is a part of it: with another one its 
   expect(await bench.lane.states('A')).toEqual(['failed']);
 });
 
-test('of ten equal requests at once, one acts, and all get its answer', async () => {
+test('of ten equal requests at once, one acts, and all get its answer', {
+  tags: ['repeated-request-acts-once'],
+}, async () => {
   const { database } = bench.lane;
   await bench.lane.send('A', later);
   const body = { filter: { topic: 'orders' }, task: { action: 'cancel' }, reason: 'once' };
@@ -62,7 +64,9 @@ test('of ten equal requests at once, one acts, and all get its answer', async ()
   expect(await database.query('select 1 from outbox.bulk_operation')).toHaveLength(1);
 });
 
-test('a refusal is the answer of its key, too; a failure of the server is not, and leaves nothing', async () => {
+test('a refusal is the answer of its key, too; a failure of the server is not, and leaves nothing', {
+  tags: ['repeated-request-acts-once'],
+}, async () => {
   const id = await bench.lane.send('A', later);
   const { database } = bench.lane;
   await database.query(`alter table outbox.audit add check (reason <> 'broken')`);
@@ -98,7 +102,9 @@ test('a dry run changes nothing and uses up no key', async () => {
   expect(await bench.lane.states('A')).toEqual(['canceled']);
 });
 
-test('an answer that is not done is not that of its key: a repeat goes on', async () => {
+test('an answer that is not done is not that of its key: a repeat goes on', {
+  tags: ['repeated-request-acts-once'],
+}, async () => {
   const open = await bench.lane.begin();
   await bench.lane.send('A', {}, open);
   const ask = { as: adam, body: { lanes: 2, timeout: 300 }, headers: { 'idempotency-key': 'k' } };
@@ -139,15 +145,19 @@ test.each([
   { from: 'the same site, but another address', headers: { 'sec-fetch-site': 'same-site' } },
   { from: 'a place that it does not tell', headers: {} },
   { from: 'a sandbox', headers: { origin: 'null' } },
-])('a change by a cookie from $from is refused, and noted', async ({ headers }) => {
-  const id = await bench.lane.send('A', later);
-  const told = await bench.post(`/messages/${id}/cancel`, { as: ambient, headers });
-  expectProblem(told, 403, 'OUTBOX_REQUEST_CROSS_SITE');
-  expect(await bench.lane.states('A')).toEqual(['waiting']);
-  expect(await auditOf(bench.lane)).toMatchObject([
-    { actor: 'olga', action: 'cancelMessage', result: 'denied', details: { why: 'cross-site' } },
-  ]);
-});
+])(
+  'a change by a cookie from $from is refused, and noted',
+  { tags: ['api-shows-nothing-without-right'] },
+  async ({ headers }) => {
+    const id = await bench.lane.send('A', later);
+    const told = await bench.post(`/messages/${id}/cancel`, { as: ambient, headers });
+    expectProblem(told, 403, 'OUTBOX_REQUEST_CROSS_SITE');
+    expect(await bench.lane.states('A')).toEqual(['waiting']);
+    expect(await auditOf(bench.lane)).toMatchObject([
+      { actor: 'olga', action: 'cancelMessage', result: 'denied', details: { why: 'cross-site' } },
+    ]);
+  },
+);
 
 test.each([{ 'sec-fetch-site': 'same-origin' }, { origin: 'http://api.test' }])(
   'a change by a cookie from the same address is made: %o',
@@ -233,7 +243,9 @@ test('every answer has the security headers, and a problem has a request id and 
   expect(missing.text).not.toMatch(/\bat .*\.ts|stack/);
 });
 
-test('while callers cannot be proved, nobody gets in', async () => {
+test('while callers cannot be proved, nobody gets in', {
+  tags: ['api-shows-nothing-without-right'],
+}, async () => {
   const told = await bench.get('/me', { as: null, headers: { 'x-test': 'broken' } });
   expectProblem(told, 503, 'OUTBOX_SERVER_UNAVAILABLE');
   expect(told.body['detail']).toMatch(/^Authentication, which the request needs, does not answer/);
@@ -252,7 +264,9 @@ test('while callers cannot be proved, nobody gets in', async () => {
     );
 });
 
-test('a misspelt topic or group is not answered as if nothing was found', async () => {
+test('a misspelt topic or group is not answered as if nothing was found', {
+  tags: ['arguments-refused-at-the-border'],
+}, async () => {
   const none = '00000000-0000-4000-8000-000000000001';
   const bulk = { task: { action: 'retry' }, reason: 'fixed' };
   for (const told of [

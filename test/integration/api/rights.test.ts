@@ -30,6 +30,7 @@ test('there is a sample of every operation', () => {
 
 test.each(inOrder)(
   '$name: nobody, and who lacks the right, is refused before anything is read',
+  { tags: ['api-shows-nothing-without-right'] },
   async (operation) => {
     const { method, name, payloads, role } = operation;
     expectProblem(await ask(name, method, null), 401, 'OUTBOX_REQUEST_UNPROVED');
@@ -40,19 +41,23 @@ test.each(inOrder)(
   },
 );
 
-test.each(inOrder)('$name: a caller of another topic finds nothing of this one', async ({ method, name }) => {
-  const told = await ask(name, method, rita);
-  // A list is shorter, and of several messages the others are changed; what names one thing finds nothing.
-  const several = /^(?:list\w+|show(?:Me|Status)|\w+Messages|(?:retry|discard|expunge)Kept)$/.test(name);
-  expect(several ? [200] : [403, 404]).toContain(told.status);
-  const { next: _next, ...body } = told.body;
-  const said = JSON.stringify(told.status === 200 ? body : { ...body, instance: '', requestId: '' });
-  const asked = JSON.stringify(samples[name]);
-  const hidden = [world.waiting, world.failed, world.kept, world.bulk, 'orders', 'nightly', 'billing'];
-  // What the request names may be repeated; nothing else may be said.
-  expect(hidden.filter((word) => said.includes(word) && !asked.includes(word))).toEqual([]);
-  if (told.status === 200) expect(said).not.toMatch(/"(?:state|result)":"(?!unknown)/);
-});
+test.each(inOrder)(
+  '$name: a caller of another topic finds nothing of this one',
+  { tags: ['api-shows-nothing-without-right'] },
+  async ({ method, name }) => {
+    const told = await ask(name, method, rita);
+    // A list is shorter, and of several messages the others are changed; what names one thing finds nothing.
+    const several = /^(?:list\w+|show(?:Me|Status)|\w+Messages|(?:retry|discard|expunge)Kept)$/.test(name);
+    expect(several ? [200] : [403, 404]).toContain(told.status);
+    const { next: _next, ...body } = told.body;
+    const said = JSON.stringify(told.status === 200 ? body : { ...body, instance: '', requestId: '' });
+    const asked = JSON.stringify(samples[name]);
+    const hidden = [world.waiting, world.failed, world.kept, world.bulk, 'orders', 'nightly', 'billing'];
+    // What the request names may be repeated; nothing else may be said.
+    expect(hidden.filter((word) => said.includes(word) && !asked.includes(word))).toEqual([]);
+    if (told.status === 200) expect(said).not.toMatch(/"(?:state|result)":"(?!unknown)/);
+  },
+);
 
 test('what a caller of another topic asked for has had no effect', async () => {
   expect(await bench.lane.states('waiting', 'failed')).toEqual(['waiting', 'failed']);
@@ -81,7 +86,9 @@ test('what the table does not name is not there, and not even that is told to no
     expectProblem(await bench.get(path, { as: null }), 401, 'OUTBOX_REQUEST_UNPROVED');
 });
 
-test('the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist', async () => {
+test('the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist', {
+  tags: ['api-shows-nothing-without-right'],
+}, async () => {
   const own = await openApi();
   onTestFinished(() => own.drop());
   const id = await own.lane.send('A', { ref: 'r', afterMs: 3_600_000 });

@@ -117,6 +117,7 @@ const cases = Object.entries(lists).flatMap(([name, list]) =>
 
 test.each(cases)(
   'pages of $limit of $name by the $door tell each message of one position once, whatever changes between them',
+  { tags: ['pages-show-each-once'] },
   async ({ door, limit, list }) => {
     const { database } = bench.lane;
     await list.add(bench, labels);

@@ -32,22 +32,26 @@ test.for<readonly [string, RequestWay, (at: RequestOperations, id: string) => Pr
   ['a withdrawal', 'wait', (at, id) => at.withdraw({ ids: [id] }, ada)],
   ['an adoption', 'long', (at) => at.adopt({ actor: 'ada', newInstallation: true })],
   ['a verification', 'long', (at) => at.verify({})],
-])('%s ends where a table stays locked, and says so', async ([, way, work]) => {
-  const id = await lane.send('A', { afterMs: 3_600_000 });
-  const holder = await lane.begin();
-  await holder.query('lock table outbox.message, outbox.topic, outbox.lane in access exclusive mode');
+])(
+  '%s ends where a table stays locked, and says so',
+  { tags: ['no-request-waits-forever'] },
+  async ([, way, work]) => {
+    const id = await lane.send('A', { afterMs: 3_600_000 });
+    const holder = await lane.begin();
+    await holder.query('lock table outbox.message, outbox.topic, outbox.lane in access exclusive mode');
 
-  const end = served.run(way, (at) => work(at, id)).catch((error: unknown) => error);
-  const told = await orLate(end, 20_000);
-  await holder.rollback();
-  await end;
+    const end = served.run(way, (at) => work(at, id)).catch((error: unknown) => error);
+    const told = await orLate(end, 20_000);
+    await holder.rollback();
+    await end;
 
-  expect(told).toMatchObject({
-    code: 'OUTBOX_SERVER_UNAVAILABLE',
-    message: 'A statement took too long and was ended.',
-  });
-  expect(await lane.states('A'), 'nothing was done').toEqual(['waiting']);
-});
+    expect(told).toMatchObject({
+      code: 'OUTBOX_SERVER_UNAVAILABLE',
+      message: 'A statement took too long and was ended.',
+    });
+    expect(await lane.states('A'), 'nothing was done').toEqual(['waiting']);
+  },
+);
 
 test.for<readonly [string, string, (at: DatabaseConfig) => Promise<unknown>]>([
   [
@@ -68,17 +72,21 @@ test.for<readonly [string, string, (at: DatabaseConfig) => Promise<unknown>]>([
       await tries.begin([{ what: 'a name', most: 5 }]);
     },
   ],
-])('the question %s ends where its table stays locked', async ([, table, ask]) => {
-  const holder = await lane.begin();
-  await holder.query(`lock table outbox.${table} in access exclusive mode`);
+])(
+  'the question %s ends where its table stays locked',
+  { tags: ['no-request-waits-forever'] },
+  async ([, table, ask]) => {
+    const holder = await lane.begin();
+    await holder.query(`lock table outbox.${table} in access exclusive mode`);
 
-  const end = ask({ url: lane.url }).catch((error: unknown) => error);
-  const told = await orLate(end, 20_000);
-  await holder.rollback();
-  await end;
+    const end = ask({ url: lane.url }).catch((error: unknown) => error);
+    const told = await orLate(end, 20_000);
+    await holder.rollback();
+    await end;
 
-  expect(told).toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
-});
+    expect(told).toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
+  },
+);
 
 test('a statement that is long because its tables are large is not ended where it may be', async () => {
   const slow = () => served.run('long', (at) => at.verify({ effects: { group: 'g', query: slowQuery } }));

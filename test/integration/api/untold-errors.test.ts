@@ -68,7 +68,9 @@ async function told(as: Caller): Promise<ReadonlyMap<string, string>> {
   return answers;
 }
 
-test('no error text is told without the right to payloads, whatever is asked; its class is', async () => {
+test('no error text is told without the right to payloads, whatever is asked; its class is', {
+  tags: ['api-shows-nothing-without-right'],
+}, async () => {
   const answers = await told(vera);
   const leaks = [...answers].filter(([, said]) => planted.some((word) => said.includes(word)));
   expect(leaks).toEqual([]);
@@ -83,7 +85,9 @@ test('with the right it is told, by every list and page that has it', async () =
   );
 });
 
-test('without the right nobody finds by trying what an error text has: no list, stream or bulk operation is filtered by it', async () => {
+test('without the right nobody finds by trying what an error text has: no list, stream or bulk operation is filtered by it', {
+  tags: ['api-shows-nothing-without-right'],
+}, async () => {
   const [word = ''] = planted;
   const operator = { ...vera, role: 'operator' as const };
   const start = { filter: { topic: 'orders', error: word }, task: { action: 'retry' }, reason: 'a look' };
@@ -100,7 +104,9 @@ test('without the right nobody finds by trying what an error text has: no list, 
   expect((await bench.get('/messages?topic=orders', { as: operator })).status).toBe(200);
 });
 
-test('an admin without the right is told none by any operation either', async () => {
+test('an admin without the right is told none by any operation either', {
+  tags: ['api-shows-nothing-without-right'],
+}, async () => {
   const samples = samplesOf(world);
   const as = { ...adam, payloads: false };
   const answered: string[] = [];

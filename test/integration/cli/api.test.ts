@@ -23,7 +23,9 @@ async function configOf(context: TestContext, authentication = false): Promise<s
   return config;
 }
 
-test('without authentication the API is not served', async (context) => {
+test('without authentication the API is not served', {
+  tags: ['api-shows-nothing-without-right'],
+}, async (context) => {
   const config = await configOf(context);
   const refused = startCli(context, ['api', '--port', '0', '--config', config]);
   expect(await refused.exited).toBe(1);
@@ -47,7 +49,9 @@ test('without sign-in it answers on the loopback address, and stops on SIGTERM',
   expect(await live.text()).toContain('retry: 2000');
 });
 
-test('every line of the API has the schema of logs, on one stream: start, failed requests, stop and end', async (context) => {
+test('every line of the API has the schema of logs, on one stream: start, failed requests, stop and end', {
+  tags: ['log-has-one-schema'],
+}, async (context) => {
   const url = 'postgresql://someone:not-to-be-seen@127.0.0.1:1/nowhere';
   const config = await configFile(context, { url, temporal: inject('temporalAddress') });
   const api = startCli(context, ['api', '--without-sign-in', '--port', '0', '--config', config]);

@@ -7,9 +7,9 @@ import { failAll } from '../../support/fixtures/operator.ts';
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });
 
-test('status --fail-if ends with 1 when a condition holds, and its first line says which, with the figure', async ({
-  onTestFinished,
-}) => {
+test('status --fail-if ends with 1 when a condition holds, and its first line says which, with the figure', {
+  tags: ['state-by-exit-code'],
+}, async ({ onTestFinished }) => {
   const fixture = await laneFixture();
   onTestFinished(() => fixture.drop());
   await failAll(fixture, ['A', 'B']);
@@ -43,7 +43,9 @@ test('status --fail-if ends with 1 when a condition holds, and its first line sa
   expect(plain.stdout).not.toContain('holds');
 });
 
-test('an unknown figure is a wrong use, also while PostgreSQL is away, which is 3 by itself', async (context) => {
+test('an unknown figure is a wrong use, also while PostgreSQL is away, which is 3 by itself', {
+  tags: ['state-by-exit-code'],
+}, async (context) => {
   const { address } = await refusingServer(context);
   const database = `postgresql://nobody@${address}/nowhere`;
   const [misspelt, away] = await Promise.all([

@@ -67,7 +67,9 @@ function commandLines({
 /** What reads, and what can only be rehearsed without its answer. */
 const unrehearsed = /^(?:status|list|show|lanes|\w+ (?:list|show))$/;
 
-test('what a command prints with --json is what its operation answers', async () => {
+test('what a command prints with --json is what its operation answers', {
+  tags: ['faces-describe-the-same'],
+}, async () => {
   const lines = commandLines(world);
   expect([...Object.keys(lines), ...elsewhere].toSorted()).toEqual(Object.keys(counterparts).toSorted());
   for (const [path, args] of Object.entries(lines)) {

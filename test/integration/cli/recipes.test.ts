@@ -80,36 +80,45 @@ test.for(names)('the recipe for %s stores a message with its order and wakes the
   await until(() => wakes() > before);
 });
 
-test.for(names)('the recipe for %s leaves no message when its transaction is rolled back', async (name) => {
-  const { database, recipe } = kitchen(name);
-  const id = randomUUID();
-  await database.query(`insert into orders (id, status) values ($1, 'OTHER')`, [id]);
-  await expect(recipe.placeOrder(id)).rejects.toThrow(/duplicate key|Failed query/);
-  expect(await countOf(database, id)).toEqual([1, 0]);
+test.for(names)(
+  'the recipe for %s leaves no message when its transaction is rolled back',
+  { tags: ['recipes-work'] },
+  async (name) => {
+    const { database, recipe } = kitchen(name);
+    const id = randomUUID();
+    await database.query(`insert into orders (id, status) values ($1, 'OTHER')`, [id]);
+    await expect(recipe.placeOrder(id)).rejects.toThrow(/duplicate key|Failed query/);
+    expect(await countOf(database, id)).toEqual([1, 0]);
 
-  const failing = recipe.within(async (tx) => {
-    await send(tx, orderPlaced, { orderId: id }, { key: id });
-    throw new Error('the bank is closed');
-  });
-  await expect(failing).rejects.toThrow('the bank is closed');
-  expect(await countOf(database, id)).toEqual([1, 0]);
-});
+    const failing = recipe.within(async (tx) => {
+      await send(tx, orderPlaced, { orderId: id }, { key: id });
+      throw new Error('the bank is closed');
+    });
+    await expect(failing).rejects.toThrow('the bank is closed');
+    expect(await countOf(database, id)).toEqual([1, 0]);
+  },
+);
 
-test.for(names)('every call refuses a client of the recipe for %s outside of a transaction', async (name) => {
-  const { database, recipe } = kitchen(name);
-  const { outside } = recipe;
-  const key = randomUUID();
-  const payload = { orderId: key };
-  const calls = [
-    () => send(outside, orderPlaced, payload, { key }),
-    () => sendBatch(outside, orderPlaced, [{ payload, key }]),
-    () => cancel(outside, orderPlaced, key),
-    () => reschedule(outside, orderPlaced, key, { after: 0 }),
-    () => once(outside, 'group', key, async () => undefined),
-  ];
-  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'OUTBOX_NOT_IN_TRANSACTION' });
-  expect(await countOf(database, key)).toEqual([0, 0]);
-});
+test.for(names)(
+  'every call refuses a client of the recipe for %s outside of a transaction',
+  { tags: ['recipes-work'] },
+  async (name) => {
+    const { database, recipe } = kitchen(name);
+    const { outside } = recipe;
+    const key = randomUUID();
+    const payload = { orderId: key };
+    const calls = [
+      () => send(outside, orderPlaced, payload, { key }),
+      () => sendBatch(outside, orderPlaced, [{ payload, key }]),
+      () => cancel(outside, orderPlaced, key),
+      () => reschedule(outside, orderPlaced, key, { after: 0 }),
+      () => once(outside, 'group', key, async () => undefined),
+    ];
+    for (const call of calls)
+      await expect(call()).rejects.toMatchObject({ code: 'OUTBOX_NOT_IN_TRANSACTION' });
+    expect(await countOf(database, key)).toEqual([0, 0]);
+  },
+);
 
 test.for(names)('every call accepts the transaction of the recipe for %s', async (name) => {
   const { database, recipe } = kitchen(name);

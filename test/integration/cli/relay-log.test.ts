@@ -68,7 +68,9 @@ const send = (...payloads: readonly string[]) =>
     payloads.map((payload) => ({ payload: JSON.stringify(payload) })),
   );
 
-test('every line of a relay has the schema of logs, on one stream: start, failure, hold and stop', async (context) => {
+test('every line of a relay has the schema of logs, on one stream: start, failure, hold and stop', {
+  tags: ['log-has-one-schema'],
+}, async (context) => {
   const { config, folder } = await scriptedConfig(context);
   const relay = startCli(context, ['relay', '--config', config, '--json', '--health', '127.0.0.1:0']);
   const told = async (event: string) => {
@@ -122,7 +124,9 @@ test('every line of a relay has the schema of logs, on one stream: start, failur
   await expect(ask('/live'), 'the probes end with the relay').rejects.toThrow('fetch failed');
 });
 
-test('a relay that waits for its database is live and not ready, and its end is a line of the same log', async (context) => {
+test('a relay that waits for its database is live and not ready, and its end is a line of the same log', {
+  tags: ['probes-restart-nothing'],
+}, async (context) => {
   const { address } = await refusingServer(context);
   const url = `postgresql://someone:not-to-be-seen@${address}/somewhere`;
   const config = await configFile(context, { url, temporal: inject('temporalAddress') });

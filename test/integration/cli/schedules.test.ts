@@ -18,7 +18,9 @@ afterAll(() => made.drop());
 const cli = (...args: readonly string[]): Promise<CliEnd> =>
   runCli(['schedules', ...args], { DATABASE_URL: made.url, USER: 'grace' });
 
-test('schedules are listed, paused, run, resumed and removed by commands that need no Temporal', async () => {
+test('schedules are listed, paused, run, resumed and removed by commands that need no Temporal', {
+  tags: ['repeating-messages'],
+}, async () => {
   expect(await cli()).toMatchObject({ code: 0, stdout: 'No message repeats.\n' });
   const reports = topic('reports', z.object({}));
   await made.database.transaction((sql) =>

@@ -143,6 +143,7 @@ const wrong: readonly (readonly [what: string, args: readonly string[], code: st
 describe.concurrent('invalid input of commands', () => {
   test.for(wrong)(
     '%s: exit code 2, a code and what to do',
+    { tags: ['arguments-refused-at-the-border'] },
     async ([, args, code, said], { expect: hope }) => {
       const end = await cli(...args);
 

@@ -20,7 +20,9 @@ async function isNew(database: Database, id: string, how: 'alone' | 'in a batch'
   return row?.new ?? false;
 }
 
-test('a copy whose original began an epoch of processed ids meanwhile stores them in that once it is adopted, and knows those of before', async () => {
+test('a copy whose original began an epoch of processed ids meanwhile stores them in that once it is adopted, and knows those of before', {
+  tags: ['window-kept'],
+}, async () => {
   const fixture = await laneFixture();
   ends.push(() => fixture.drop());
   expect(await isNew(fixture.database, 'before', 'in a batch')).toBe(true);

@@ -14,7 +14,9 @@ turnNoLeaves();
 const elsewhere = anotherCluster();
 const { ends } = elsewhere;
 
-test('after adoption what the log had published is listed, replayed, dated and confirmed as before, and is not sent again', async () => {
+test('after adoption what the log had published is listed, replayed, dated and confirmed as before, and is not sent again', {
+  tags: ['confirmed-was-processed'],
+}, async () => {
   const fixture = await laneFixture();
   ends.push(() => fixture.drop());
   for (const label of ['passed', 'current']) {

@@ -46,7 +46,9 @@ async function keptInStep(fixture: LaneFixture): Promise<LaneFixture> {
   return copy;
 }
 
-test('a physical copy kept current by logical replication is refused, and once adopted sends what began to retry on its original', async () => {
+test('a physical copy kept current by logical replication is refused, and once adopted sends what began to retry on its original', {
+  tags: ['no-loss'],
+}, async () => {
   const fixture = await originalFixture();
   const { broker, topic } = fixture;
   broker.judge = ({ payload }) => (payload === '"retrying"' ? 'reject' : 'store');
@@ -66,7 +68,9 @@ test('a physical copy kept current by logical replication is refused, and once a
   expect(await adopt(copy.database, by)).toMatchObject({ adopted: false });
 });
 
-test('a key that is freed on an adopted copy continues, although its lane found no freed keys left on the original', async () => {
+test('a key that is freed on an adopted copy continues, although its lane found no freed keys left on the original', {
+  tags: ['unblocked-key-continues'],
+}, async () => {
   const fixture = await originalFixture();
   const { broker, topic } = fixture;
   const drained = async (of: LaneFixture) => {
@@ -90,7 +94,9 @@ test('a key that is freed on an adopted copy continues, although its lane found 
   expect(copy.broker.labels).toEqual(['follower']);
 });
 
-test('on an adopted copy a message that retries keeps its key back, and once it is over its lane finds that nothing blocks', async () => {
+test('on an adopted copy a message that retries keeps its key back, and once it is over its lane finds that nothing blocks', {
+  tags: ['order-per-key'],
+}, async () => {
   const fixture = await originalFixture();
   const { broker, topic } = fixture;
   broker.judge = () => 'reject';
@@ -132,7 +138,9 @@ test('a copy that lacks the leaf that its original opened meanwhile has one once
   expect(await leafOf(copy.database, id)).toBe('log_2');
 });
 
-test('what was sent to a leaf of a copy that its original had archived is delivered, and the leaf goes through all steps again', async () => {
+test('what was sent to a leaf of a copy that its original had archived is delivered, and the leaf goes through all steps again', {
+  tags: ['no-loss'],
+}, async () => {
   const fixture = await originalFixture();
   await fixture.send('passed', { key: 'k' });
   for (const lane of [0, 1]) await fixture.drain({ lane: { topic: fixture.topic, lane } });

@@ -46,6 +46,7 @@ async function snapshotOf(database: Database): Promise<Snapshot> {
 
 test.each(['behind', 'ahead of'])(
   'a database dumped under load delivers the rest once, in a cluster that is %s the old one',
+  { tags: ['no-loss'] },
   async (where) => {
     const fixture = await originalFixture();
     // While the dump is made, batches are stored by the broker and not settled.
@@ -150,7 +151,9 @@ test('messages that a relay had in hand during the dump count as possibly publis
   expect(await copy.row('in hand')).toMatchObject({ state: 'ready', maybePublished: true });
 });
 
-test('after native logical replication, which copies no sequences, a new message is ordered behind the ready ones and settles', async () => {
+test('after native logical replication, which copies no sequences, a new message is ordered behind the ready ones and settles', {
+  tags: ['order-per-key'],
+}, async () => {
   const fixture = await originalFixture();
   await fixture.send('K0', { key: 'k' });
   await fixture.drain({ lane: { topic: fixture.topic, lane: 1 } });

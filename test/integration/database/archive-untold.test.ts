@@ -5,7 +5,9 @@ import { until } from '../../support/fixtures/until.ts';
 
 const day = 24 * 60 * 60_000;
 
-test('a failed message of which a relay is yet to tell stays until it was told', async () => {
+test('a failed message of which a relay is yet to tell stays until it was told', {
+  tags: ['on-failed-called-once'],
+}, async () => {
   const at = await archiveFixture();
   const { fixture } = at;
   onTestFinished(() => fixture.drop());

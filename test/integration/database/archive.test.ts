@@ -141,7 +141,9 @@ test('messages younger than a day, or changed during the round, stay', async () 
   ]);
 });
 
-test('messages that wait, retry, are blocked or not passed stay, whatever their age', async () => {
+test('messages that wait, retry, are blocked or not passed stay, whatever their age', {
+  tags: ['archive-blocks-nothing'],
+}, async () => {
   const { fixture } = at;
   const refused = ['retrying'];
   fixture.broker.judge = (message) =>

@@ -40,6 +40,7 @@ const ways = {
 
 test.for(Object.entries(ways))(
   '%s ends the session that was read-only, and the next one writes',
+  { tags: ['read-only-session-not-reused'] },
   async ([, open], { onTestFinished }) => {
     const made = await createTestDatabase();
     onTestFinished(() => made.drop());

@@ -71,7 +71,9 @@ test('what an application makes of types in its whole process changes nothing in
   });
 });
 
-test('beside an application that sets parsers of pg for its process, messages are delivered, parked, tried again and told', async (context) => {
+test('beside an application that sets parsers of pg for its process, messages are delivered, parked, tried again and told', {
+  tags: ['effect-once'],
+}, async (context) => {
   const { broker, client, config, consuming, orders, relay, tried } = await parkingOnce(context);
   await relay.ready;
   const operator = operations(config);

@@ -5,7 +5,9 @@ import { lockedAtOnce } from '../../support/fixtures/locked-at-once.ts';
 
 turnNoLeaves();
 
-test('a step of a leaf that somebody reads for long lets others lock its table at once, as a parallel dump does', async (context) => {
+test('a step of a leaf that somebody reads for long lets others lock its table at once, as a parallel dump does', {
+  tags: ['archive-blocks-nothing'],
+}, async (context) => {
   const fixture = await laneFixture();
   context.onTestFinished(() => fixture.drop());
   const { database } = fixture;

@@ -45,7 +45,9 @@ test('status, lists and selections scan no passed leaf', async () => {
   }
 });
 
-test('a status scans no table of messages beside the log, whose messages are in other states than it counts', async () => {
+test('a status scans no table of messages beside the log, whose messages are in other states than it counts', {
+  tags: ['history-slows-nothing'],
+}, async () => {
   const { database } = fixture;
   await database.query(
     `insert into outbox.message (id, topic, lane, payload, state, workflow_id, due_at)
@@ -88,7 +90,9 @@ test('behind a backlog a status reads no more messages than it counts, and a pag
   }
 });
 
-test('to find out that a leaf is passed reads no message of it, although a transaction has been open since before the first', async () => {
+test('to find out that a leaf is passed reads no message of it, although a transaction has been open since before the first', {
+  tags: ['archive-blocks-nothing'],
+}, async () => {
   const { database } = fixture;
   const open = await fixture.begin();
   await open.query('select pg_current_xact_id()');

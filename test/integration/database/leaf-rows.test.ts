@@ -14,6 +14,7 @@ afterEach(() => at.fixture.drop());
 
 test.each(['log', 'log_passed'])(
   'a leaf that is archived by its row alone, a child of %s, keeps its messages, and its row is corrected',
+  { tags: ['no-loss'] },
   async (parent) => {
     const { fixture } = at;
     const { database } = fixture;

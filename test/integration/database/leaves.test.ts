@@ -1,3 +1,4 @@
+// @module-tag archive-blocks-nothing
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { MovedLeaves } from '../../../src/store/retention/leaves.ts';
 import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';

@@ -1,3 +1,4 @@
+// @module-tag pool-keeps-promises
 import { once } from 'node:events';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -15,9 +16,7 @@ const orders = topic('orders', z.object({ n: z.number() }));
 let made: TestDatabase;
 let pool: pg.Pool;
 let uncaught: unknown[];
-const note = (error: unknown): void => {
-  uncaught.push(error);
-};
+const note = (error: unknown): void => void uncaught.push(error);
 
 beforeAll(async () => {
   made = await createTestDatabase();

@@ -17,6 +17,7 @@ afterEach(() => fixture.drop());
 // A pooler hands no setting of a connection to our statements: those that are alone have the default of the database.
 test.each(['repeatable read', 'serializable'])(
   'behind a pooler a settle that races with a renewal of its lane is written, also where transactions are %s by default',
+  { tags: ['pooler-costs-speed-only'] },
   async (level) => {
     const { pathname } = new URL(fixture.url);
     await fixture.database.query(

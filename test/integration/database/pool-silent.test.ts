@@ -6,6 +6,7 @@ import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 test('when the session becomes silent, neither busy nor idle connections block anything', {
+  tags: ['no-lane-stops'],
   timeout: 120_000,
 }, async (context) => {
   const made = await createTestDatabase();

@@ -174,7 +174,9 @@ test('processed ids expire unless their message is live, and never with a retent
   expect(await mark()).toHaveLength(1);
 });
 
-test('a lane drains and senders send while a business transaction is open and an archive round runs', async () => {
+test('a lane drains and senders send while a business transaction is open and an archive round runs', {
+  tags: ['archive-blocks-nothing'],
+}, async () => {
   const { fixture } = at;
   for (let n = 0; n < 200; n += 1) await fixture.send(`old${n}`, { id: randomUUID() });
   const locked = await fixture.send('locked', { afterMs: 60_000 });
@@ -218,7 +220,9 @@ test('a lane drains and senders send while a business transaction is open and an
   expect(fixture.broker.labels.at(-1)).toBe('uncommitted');
 });
 
-test('a row of a rate stays while it counts, and goes with what is no longer sent or no longer exists', async () => {
+test('a row of a rate stays while it counts, and goes with what is no longer sent or no longer exists', {
+  tags: ['rate-kept'],
+}, async () => {
   const { database } = at.fixture;
   const scopes = async () =>
     (await database.query<{ scope: string }>('select scope from outbox.rate order by 1')).map(

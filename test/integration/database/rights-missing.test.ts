@@ -73,6 +73,7 @@ const config = () => ({
 
 test.each(['no right', 'usage alone'])(
   'with %s each call in a transaction names what is missing',
+  { tags: ['missing-right-reported'] },
   async (has) => {
     if (has === 'usage alone') await made.database.query(`grant usage on schema outbox to ${role}`);
     const prisma = openPrisma(url);
@@ -103,7 +104,9 @@ test.each(['no right', 'usage alone'])(
   },
 );
 
-test('operations, migrate, the doctor, the HTTP API and a relay name the missing right', async () => {
+test('operations, migrate, the doctor, the HTTP API and a relay name the missing right', {
+  tags: ['missing-right-reported'],
+}, async () => {
   const operations = operationsOf({ topics: [placed], database: { url } });
   await expect(operations.status()).rejects.toMatchObject(refused);
   await expect(operations.list({})).rejects.toMatchObject(refused);
@@ -135,7 +138,7 @@ test('operations, migrate, the doctor, the HTTP API and a relay name the missing
   );
 });
 
-test('the missing right of an own table is unchanged', async () => {
+test('the missing right of an own table is unchanged', { tags: ['missing-right-reported'] }, async () => {
   await made.database.query('create table own_orders ()');
   const pool = new pg.Pool({ connectionString: url });
   await expect(

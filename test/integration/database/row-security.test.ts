@@ -39,7 +39,9 @@ const configOf = (roles: Roles, role: RoleName) => ({
   transports: { kafka: memoryBroker() },
 });
 
-test('calls that row level security refuses or hides rows from say so', async (context) => {
+test('calls that row level security refuses or hides rows from say so', {
+  tags: ['row-security-named'],
+}, async (context) => {
   const { roles } = await secured(context);
   const calls: readonly (readonly [RoleName, string, (tx: Transaction) => Promise<unknown>])[] = [
     ['sender', 'send', (tx) => send(tx, placed, { n: 1 })],
@@ -61,7 +63,9 @@ test('calls that row level security refuses or hides rows from say so', async (c
   await pool.end();
 });
 
-test('operations, a relay and the doctor name row level security, not an empty schema', async (context) => {
+test('operations, a relay and the doctor name row level security, not an empty schema', {
+  tags: ['row-security-named'],
+}, async (context) => {
   const { database, roles, url } = await secured(context);
   const operations = operationsOf({ topics: [placed], database: { url: roles.urlOf('viewer') } });
   await expect(operations.status()).rejects.toMatchObject(active);

@@ -27,9 +27,9 @@ const secureNewTables = `
   end $$;
   create event trigger secure on ddl_command_end when tag in ('CREATE TABLE') execute function secure()`;
 
-test('no table of the outbox has row level security, also where the database gives it to every new one', async ({
-  onTestFinished,
-}) => {
+test('no table of the outbox has row level security, also where the database gives it to every new one', {
+  tags: ['row-security-kept-off'],
+}, async ({ onTestFinished }) => {
   const made = await createEmptyDatabase();
   onTestFinished(() => made.drop());
   await made.database.query(secureNewTables);

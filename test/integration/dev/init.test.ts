@@ -251,7 +251,7 @@ Pool.prototype.end = async function () { await end.call(this); console.log('pool
 
 test.each(['PostgreSQL', 'kafka'] as const)(
   'the consumer written by init stops cleanly on SIGTERM, also while it waits for %s',
-  { timeout: 120_000 },
+  { tags: ['written-consumer-stops-cleanly'], timeout: 120_000 },
   async (away) => {
     const database = await createEmptyDatabase();
     onTestFinished(() => database.drop());

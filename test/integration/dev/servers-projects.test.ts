@@ -84,7 +84,9 @@ async function query<Row extends object>(url: string, text: string): Promise<rea
   }
 }
 
-test('two projects have servers and data of their own, and --reset starts one afresh but is refused by running servers', async () => {
+test('two projects have servers and data of their own, and --reset starts one afresh but is refused by running servers', {
+  tags: ['own-servers-per-project'],
+}, async () => {
   const { cache, env } = await bare();
   const [shop, bank] = [await project('shop'), await project('bank')];
   const first = await up(shop, env);
@@ -114,7 +116,9 @@ test('two projects have servers and data of their own, and --reset starts one af
   expect(nothing).toEqual({ code: 0, said: `Nothing is kept in ${first.data}\n` });
 });
 
-test('servers use the given name and ports, and name a port that is taken', async () => {
+test('servers use the given name and ports, and name a port that is taken', {
+  tags: ['own-servers-per-project'],
+}, async () => {
   const { cache, env } = await bare();
   const shop = await project('shop');
   const kafka = await freePort();
@@ -147,6 +151,7 @@ test('servers use the given name and ports, and name a port that is taken', asyn
 
 test.for([[], ['--', process.execPath, '-e', 'setInterval(() => {}, 1000); console.log("Ctrl-C")']])(
   'a server that dies is named with its exit, and all of them end with it (servers %s)',
+  { tags: ['own-servers-per-project'] },
   async (args) => {
     const { cache, env } = await bare();
     const { servers } = await up(await project('shop'), env, ...args);
@@ -159,7 +164,7 @@ test.for([[], ['--', process.execPath, '-e', 'setInterval(() => {}, 1000); conso
   },
 );
 
-test('dev ends with a server that dies, and names it', async () => {
+test('dev ends with a server that dies, and names it', { tags: ['own-servers-per-project'] }, async () => {
   const { cache, env } = await bare();
   const folder = await project('shop');
   const root = path.resolve(import.meta.dirname, '../../..');

@@ -8,7 +8,9 @@ import { until } from '../../support/fixtures/until.ts';
 // A server starts in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 240_000 });
 
-test('a Temporal that answers with errors is restarted, and one that is stopped or frozen is left alone', async (context) => {
+test('a Temporal that answers with errors is restarted, and one that is stopped or frozen is left alone', {
+  tags: ['own-servers-per-project'],
+}, async (context) => {
   const told: string[] = [];
   const server = await startTemporal({
     env: { ...process.env, TEMPORAL_ADDRESS: '' },

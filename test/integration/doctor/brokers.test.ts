@@ -189,7 +189,9 @@ test('a transport of another server is examined by its probe', async (context) =
   expect((await look('redis://127.0.0.1:1')).get('orders orders')).toMatchObject({ state: 'problem' });
 });
 
-test('a Redis that may lose or delete what it has acknowledged is named with the setting', async (context) => {
+test('a Redis that may lose or delete what it has acknowledged is named with the setting', {
+  tags: ['redis-keeps-what-it-acknowledged'],
+}, async (context) => {
   const { url } = await databaseOf(context);
   const server = await ownRedis([
     '--appendonly',

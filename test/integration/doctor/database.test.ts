@@ -37,7 +37,9 @@ test('settings that lose acknowledged commits are problems, and the statements o
   });
 });
 
-test('asynchronous commits that no client waits for are a warning that names what a crash repeats', async (context) => {
+test('asynchronous commits that no client waits for are a warning that names what a crash repeats', {
+  tags: ['duplicates-bounded'],
+}, async (context) => {
   const { url } = await ownPostgres(context);
   const admin = openDatabase({ url, connections: 1 });
   context.onTestFinished(() => admin.close());

@@ -58,6 +58,7 @@ async function tellRelay(
 
 test.for(Object.keys(repeatingBrokers))(
   '%s that repeats the credentials is quoted without them, wherever it is',
+  { tags: ['secrets-stay-secret'] },
   async (broker, context) => {
     quietTemporal();
     const { address, transport } = await (repeatingBrokers[broker] ?? expect.unreachable)();
@@ -95,7 +96,9 @@ test.for(Object.keys(repeatingBrokers))(
   },
 );
 
-test('PostgreSQL, or what is in its place, is quoted without the password', async (context) => {
+test('PostgreSQL, or what is in its place, is quoted without the password', {
+  tags: ['secrets-stay-secret'],
+}, async (context) => {
   quietTemporal();
   const url = await repeatingPostgres();
   const told = new Told();

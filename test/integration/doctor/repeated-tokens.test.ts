@@ -30,7 +30,9 @@ async function databaseUrl(): Promise<string> {
   return made.url;
 }
 
-test('Temporal that repeats its API key is quoted without it by relay and doctor', async () => {
+test('Temporal that repeats its API key is quoted without it by relay and doctor', {
+  tags: ['secrets-stay-secret'],
+}, async () => {
   const { address } = await repeatingTemporal();
   const told = new Told();
   const database = { url: await databaseUrl() };
@@ -46,7 +48,9 @@ test('Temporal that repeats its API key is quoted without it by relay and doctor
   expect(told.telling).toContain('doctor');
 });
 
-test('a mail server that repeats the credentials, as they came, is quoted without them', async () => {
+test('a mail server that repeats the credentials, as they came, is quoted without them', {
+  tags: ['secrets-stay-secret'],
+}, async () => {
   const server = await repeatingMailServer();
   const email = { server, from: 'outbox@shop.test', to: ['ops@shop.test'] };
   const database = { url: await databaseUrl() };
@@ -92,7 +96,9 @@ async function repeatingProvider(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('a provider of the sign-in that repeats secrets is quoted in no answer and no line of the log', async () => {
+test('a provider of the sign-in that repeats secrets is quoted in no answer and no line of the log', {
+  tags: ['secrets-stay-secret'],
+}, async () => {
   const url = await databaseUrl();
   const issuer = { issuer: await repeatingProvider(), clientId: 'outbox', clientSecret: plantedSecret };
   const authentication = openIdConnect(optionsOf(issuer, url));

@@ -22,7 +22,9 @@ const found = async (check: string) => (await examined({ database: { url: made.u
 const inDays = (days: number): string =>
   new Date(Date.now() + days * 24 * 3_600_000 + 3_600_000).toISOString();
 
-test('doctor names a group for which messages wait while no consumer of it runs', async () => {
+test('doctor names a group for which messages wait while no consumer of it runs', {
+  tags: ['alerts-told-once'],
+}, async () => {
   const behind = (messages: number) =>
     ['billing', 'mail'].map((group) => ({ group, topic: 'orders', messages }));
   await relaySees({ lags: behind(0) });

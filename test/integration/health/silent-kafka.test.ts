@@ -33,7 +33,9 @@ async function untilTold(some: { health(): Health }): Promise<number> {
   return awakeMs();
 }
 
-test('a Kafka that does not answer is unhealthy after three seconds until it answers, also while nothing arrives', async (context) => {
+test('a Kafka that does not answer is unhealthy after three seconds until it answers, also while nothing arrives', {
+  tags: ['silent-broker-shown'],
+}, async (context) => {
   const stage = await InboxStage.create(1, servers.brokers.join());
   context.onTestFinished(() => stage.end());
   const running = await stage.consume('one');
@@ -70,6 +72,7 @@ test('a Kafka that does not answer is unhealthy after three seconds until it ans
 
 test.for(['7d', 'forever'] as const)(
   'a consumer that starts with a Kafka that does not answer reports it after three seconds (window %s)',
+  { tags: ['silent-broker-shown'] },
   async (window, context) => {
     const stage = await InboxStage.create(1, servers.brokers.join());
     context.onTestFinished(() => stage.end());

@@ -47,6 +47,7 @@ async function idle(
 
 test.for(kinds)(
   'the health of a consumer of a %s names a Redis that does not answer after three seconds, until it answers',
+  { tags: ['silent-broker-shown'] },
   async ([kind, transportAt], context) => {
     const { redis, running } = await idle(context, transportAt);
     const what = `redis-${kind} ${redis.url.slice('redis://'.length)}`;
@@ -67,6 +68,7 @@ test.for(kinds)(
 
 test.for(kinds)(
   'a consumer of a %s whose connections were cut is healthy again as soon as it reads',
+  { tags: ['silent-broker-shown'] },
   async ([, transportAt], context) => {
     const { redis, running } = await idle(context, transportAt);
     const admin = await redisAt(redis.url);

@@ -58,7 +58,9 @@ async function strand({ proxy, through }: Served, command: CliProcess): Promise<
   expect(command.stderr()).toContain('Next: Start the server');
 }
 
-test.concurrent('a command that waits for the server ends when its connections vanish silently', async (context) => {
+test.concurrent('a command that waits for the server ends when its connections vanish silently', {
+  tags: ['command-ends-with-its-server'],
+}, async (context) => {
   const served = await serve(context);
   const runner = await openTransaction(served.url);
   context.onTestFinished(() => runner.rollback());
@@ -76,7 +78,9 @@ test.concurrent('a command that waits for the server ends when its connections v
   await strand(served, command);
 });
 
-test.concurrent('a command ends when its connections vanish between two statements, and so do idle connections', async (context) => {
+test.concurrent('a command ends when its connections vanish between two statements, and so do idle connections', {
+  tags: ['command-ends-with-its-server'],
+}, async (context) => {
   const served = await serve(context);
   const orders = topic('orders', z.unknown(), { lanes: 3 });
   await announceTopics(served.database, [policyOf(orders, 'kafka')], {});
@@ -93,7 +97,9 @@ test.concurrent('a command ends when its connections vanish between two statemen
   await strand(served, command);
 });
 
-test('a statement has no time limit while its server is working', async (context) => {
+test('a statement has no time limit while its server is working', {
+  tags: ['command-ends-with-its-server'],
+}, async (context) => {
   const served = await serve(context);
   const database = openDatabase({ url: served.through, silence: soon });
   context.onTestFinished(() => database.close());

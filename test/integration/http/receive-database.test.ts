@@ -64,22 +64,27 @@ const away = [503, '5', expect.anything()];
 const conflict = [503, '1', expect.anything()];
 const failed = [500, null, expect.anything()];
 
-test.each(names)('over %s, an unusable database is answered so that the sender waits', async (way) => {
-  const gone = new URL(made.url);
-  gone.port = '1';
-  const absent = new URL(made.url);
-  absent.pathname = '/no_such_database';
-  const empty = await createEmptyDatabase();
-  for (const url of [gone.href, absent.href, empty.url]) {
-    const { client, close } = ways[way](url);
-    expect([url, ...(await answerOf(client, nothing))]).toEqual([url, ...away]);
-    await close();
-  }
-  await empty.drop();
-});
+test.each(names)(
+  'over %s, an unusable database is answered so that the sender waits',
+  { tags: ['http-outage-spends-no-attempts'] },
+  async (way) => {
+    const gone = new URL(made.url);
+    gone.port = '1';
+    const absent = new URL(made.url);
+    absent.pathname = '/no_such_database';
+    const empty = await createEmptyDatabase();
+    for (const url of [gone.href, absent.href, empty.url]) {
+      const { client, close } = ways[way](url);
+      expect([url, ...(await answerOf(client, nothing))]).toEqual([url, ...away]);
+      await close();
+    }
+    await empty.drop();
+  },
+);
 
 test.each(names)(
   'over %s, a full pool, an ended connection and a conflict are answered so that the sender waits',
+  { tags: ['http-outage-spends-no-attempts'] },
   async (way) => {
     const { client, close } = ways[way](made.url);
     let release = (): void => undefined;
@@ -101,17 +106,21 @@ test.each(names)(
   },
 );
 
-test.each(names)('over %s, an error of the work itself is answered as a failure', async (way) => {
-  const { client, close } = ways[way](made.url);
-  const twice: Work = async (tx) => {
-    await tx.$queryRawUnsafe('insert into effect values (1)');
-    await tx.$queryRawUnsafe('insert into effect values (1)');
-  };
-  const otherService: Work = () =>
-    Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
-  const lostTable = run('select * from lost_orders');
-  for (const work of [twice, otherService, lostTable]) expect(await answerOf(client, work)).toEqual(failed);
-  const said: Work = () => Promise.reject(permanent(Object.assign(new Error('no'), { code: '57P01' })));
-  expect((await answerOf(client, said))[0]).toBe(422);
-  await close();
-});
+test.each(names)(
+  'over %s, an error of the work itself is answered as a failure',
+  { tags: ['http-outage-spends-no-attempts'] },
+  async (way) => {
+    const { client, close } = ways[way](made.url);
+    const twice: Work = async (tx) => {
+      await tx.$queryRawUnsafe('insert into effect values (1)');
+      await tx.$queryRawUnsafe('insert into effect values (1)');
+    };
+    const otherService: Work = () =>
+      Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+    const lostTable = run('select * from lost_orders');
+    for (const work of [twice, otherService, lostTable]) expect(await answerOf(client, work)).toEqual(failed);
+    const said: Work = () => Promise.reject(permanent(Object.assign(new Error('no'), { code: '57P01' })));
+    expect((await answerOf(client, said))[0]).toBe(422);
+    await close();
+  },
+);

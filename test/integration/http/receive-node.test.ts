@@ -173,7 +173,9 @@ test.each([
   },
 );
 
-test('messages of two installations whose senders chose the same id are both applied, each once, and as by consumers', async () => {
+test('messages of two installations whose senders chose the same id are both applied, each once, and as by consumers', {
+  tags: ['effect-once'],
+}, async () => {
   const transport = http({ secret, allow: ['127.0.0.1'] });
   onTestFinished(() => transport.close());
   const address = await nodeServer();

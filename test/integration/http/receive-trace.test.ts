@@ -9,7 +9,9 @@ const { inSpan, named } = recordSpans();
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
 
-test('a request is handled in a span of its sender, and its span links to that of the server', async () => {
+test('a request is handled in a span of its sender, and its span links to that of the server', {
+  tags: ['trace-leads-to-effect'],
+}, async () => {
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   const prisma = openPrisma(made.url);

@@ -54,7 +54,7 @@ async function effects(id: string): Promise<number> {
 
 const told = async (response: Response): Promise<string> => `${response.status} ${await response.text()}`;
 
-test('a message is applied once, and its repetition succeeds', async () => {
+test('a message is applied once, and its repetition succeeds', { tags: ['http-effect-once'] }, async () => {
   const { id, request } = signed('{"order":7}', {
     more: { 'ce-type': 'orders', 'ce-partitionkey': '%C5%BE', 'x-a': 'b' },
   });
@@ -134,7 +134,9 @@ test('`permanent` is answered so that the transport of the sender fails the mess
   expect(await told(await receive(request(), only(optionsOf()), never))).toBe('422 not enough stock');
 });
 
-test('work that caught an error of the database does not succeed', async () => {
+test('work that caught an error of the database does not succeed', {
+  tags: ['http-effect-once'],
+}, async () => {
   const options = optionsOf();
   const { id, request } = signed('{}');
   const swallowing = async (tx: Tx, message: ReceivedRequest): Promise<void> => {
@@ -174,7 +176,7 @@ test.each<[string, Parameters<typeof signed>[1], string]>([
     '401 No matching signature found.',
   ],
   ['an id that is too long', { id: 'x'.repeat(513) }, '400 The id is not one of 1 to 512 bytes without NUL.'],
-])('with %s no work is done', async (_what, given, answer) => {
+])('with %s no work is done', { tags: ['http-effect-once'] }, async (_what, given, answer) => {
   const { request } = signed('{}', given);
   const work = () => Promise.reject(new Error('it was done'));
   const options = optionsOf();

@@ -95,6 +95,7 @@ test('a bulk withdraw cancels unpublished messages and leaves no pause behind', 
 
 test.each(['an operator', 'its workflow'])(
   'what a dead relay has withdrawn is counted when %s aborts the operation',
+  { tags: ['actions-audited'] },
   async (whose) => {
     await fixture.send('A', { afterMs: 3_600_000 });
     const started = await operator.bulk.start({ topic: 'orders' }, { action: 'withdraw' }, ada);

@@ -59,7 +59,9 @@ test('an edit sends a corrected copy in place of the failed message', async () =
   });
 });
 
-test('a ref means the later message that has it, not the copy of an earlier one', async () => {
+test('a ref means the later message that has it, not the copy of an earlier one', {
+  tags: ['edit-happens-once'],
+}, async () => {
   const { broker, database, topic } = fixture;
   broker.judge = (message) => (labelOf(message) === 'old' ? 'permanent' : 'reject');
   for (const label of ['old', 'later']) {

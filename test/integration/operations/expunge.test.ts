@@ -48,7 +48,9 @@ async function fillEveryTable(): Promise<readonly string[]> {
   return [...archived, ...passed, ...(await deliver('current'))];
 }
 
-test('after the expunge of an edited message nothing is left from which its payload could be found by trying', async () => {
+test('after the expunge of an edited message nothing is left from which its payload could be found by trying', {
+  tags: ['expunged-is-gone'],
+}, async () => {
   await failAll(fixture, [canary]);
   const original = fixture.idOf(canary);
   const { id: copy } = await operator.edit(original, { ...ada, payload: `${canary} edited` });
@@ -66,7 +68,9 @@ test('after the expunge of an edited message nothing is left from which its payl
   for (const text of [canary, ...made]) expect(await tablesWith(fixture.database, text), text).toEqual([]);
 });
 
-test('expunge removes payload and headers of a message wherever it lies, and leaves the rest of its row', async () => {
+test('expunge removes payload and headers of a message wherever it lies, and leaves the rest of its row', {
+  tags: ['expunged-is-gone'],
+}, async () => {
   const labels = await fillEveryTable();
   const leaves = await leavesOf(fixture.database);
   expect(leaves.map((leaf) => leaf.split(' ')[1])).toEqual(['log_history', 'log_passed', 'log']);
@@ -142,7 +146,9 @@ test('expunge removes the errors of a failed message once it is discarded, and r
   );
 });
 
-test('what may still be sent is not expunged, and the command says what to do first', async () => {
+test('what may still be sent is not expunged, and the command says what to do first', {
+  tags: ['expunged-is-gone'],
+}, async () => {
   await failAll(fixture, ['failed']);
   await fixture.send('waiting', { afterMs: 3_600_000 });
   await fixture.send('retrying', { key: 'K' });
@@ -220,7 +226,9 @@ test('a replay that has chosen a message before it was expunged passes it over',
   expect(await fixture.database.query('select from outbox.message_all')).toHaveLength(3);
 });
 
-test('a published message that awaits its receipt is not expunged, and one that has it is', async () => {
+test('a published message that awaits its receipt is not expunged, and one that has it is', {
+  tags: ['expunged-is-gone'],
+}, async () => {
   const confirmed = await laneFixture({ confirm: { group: 'g', receiptTimeout: '1h' } });
   const at2 = operatorAt(confirmed);
   onTestFinished(async () => {

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 
-test('figures say of each topic how late it is and why, and of one without a relay that nobody delivers it', async ({
-  onTestFinished,
-}) => {
+test('figures say of each topic how late it is and why, and of one without a relay that nobody delivers it', {
+  tags: ['alerts-told-once'],
+  timeout: 120_000,
+}, async ({ onTestFinished }) => {
   const lanes = await laneFixture();
   onTestFinished(() => lanes.drop());
   await lanes.send('late');
@@ -47,4 +48,4 @@ test('figures say of each topic how late it is and why, and of one without a rel
     )
     .toMatch(/^lane 0 is locked by pid \d+/);
   await other.rollback();
-}, 120_000);
+});

@@ -7,9 +7,9 @@ import { writeRelay } from '../../../src/store/installation/relays.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { quietRelay } from '../../support/fixtures/quiet-figures.ts';
 
-test('figures say of each group how many consumers run, since when none does, what waits, and what its breakers pause', async ({
-  onTestFinished,
-}) => {
+test('figures say of each group how many consumers run, since when none does, what waits, and what its breakers pause', {
+  tags: ['alerts-told-once'],
+}, async ({ onTestFinished }) => {
   const lanes = await laneFixture();
   onTestFinished(() => lanes.drop());
   const { database } = lanes;

@@ -208,7 +208,9 @@ test('the time for which a server is away goes on from one reading to the next, 
   expect(await read()).toBeNull();
 });
 
-test('one relay of two reads the figures of an interval, and both see them', async ({ onTestFinished }) => {
+test('one relay of two reads the figures of an interval, and both see them', {
+  tags: ['alerts-told-once'],
+}, async ({ onTestFinished }) => {
   const lanes = await laneFixture();
   onTestFinished(() => lanes.drop());
   const { database } = lanes;
@@ -236,7 +238,9 @@ test('one relay of two reads the figures of an interval, and both see them', asy
   expect(errors).toEqual([]);
 });
 
-test('figures of a reading that takes longer than the interval are noted', async ({ onTestFinished }) => {
+test('figures of a reading that takes longer than the interval are noted', {
+  tags: ['alerts-told-once'],
+}, async ({ onTestFinished }) => {
   const lanes = await laneFixture();
   onTestFinished(() => lanes.drop());
   const { database } = lanes;
@@ -265,9 +269,9 @@ test('figures of a reading that a later one has overtaken are not noted', async 
   expect((await readFiguresNote(database))?.figures.relays).toBe(2);
 });
 
-test('a clock that was set back by an hour stops no reading, and makes no figures fresh', async ({
-  onTestFinished,
-}) => {
+test('a clock that was set back by an hour stops no reading, and makes no figures fresh', {
+  tags: ['set-back-clock-silences-nothing'],
+}, async ({ onTestFinished }) => {
   const lanes = await laneFixture();
   onTestFinished(() => lanes.drop());
   const { database } = lanes;

@@ -54,16 +54,21 @@ test('a list without a filter has all messages with their visible states, newest
   expect(next).toBeNull();
 });
 
-test.each([1, 2, 3, 5, 200])('pages of %i miss and repeat nothing', async (limit) => {
-  await sendAll();
-  await fixture.send('one more');
-  const all = (await operator.list()).messages.map(({ id }) => id);
+test.each([1, 2, 3, 5, 200])(
+  'pages of %i miss and repeat nothing',
+  { tags: ['pages-show-each-once'] },
+  async (limit) => {
+    await sendAll();
+    await fixture.send('one more');
+    const all = (await operator.list()).messages.map(({ id }) => id);
 
-  expect((await pages({}, limit)).flat()).toEqual(all);
-});
+    expect((await pages({}, limit)).flat()).toEqual(all);
+  },
+);
 
 test.each([1, 2, 3])(
   'pages of %i go on where a message that was edited three times shares its position',
+  { tags: ['pages-show-each-once'] },
   async (limit) => {
     await fixture.send('older', { afterMs: 7_200_000 });
     fixture.broker.judge = () => 'permanent';

@@ -39,7 +39,9 @@ function noting(database: Database, held: Held[]): Database {
   };
 }
 
-test('a page of large messages is read and stored in parts, in the order of their positions', async (context) => {
+test('a page of large messages is read and stored in parts, in the order of their positions', {
+  tags: ['replay-once-in-order'],
+}, async (context) => {
   const fixture = await laneFixture();
   const operator = operatorAt(fixture);
   context.onTestFinished(async () => {

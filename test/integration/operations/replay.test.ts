@@ -63,7 +63,9 @@ async function replayed(filter: MessageFilter): Promise<readonly string[]> {
   return fixture.broker.labels.slice(before);
 }
 
-test('the command replays a topic from history and live tables in the order of each key, with new ids', async () => {
+test('the command replays a topic from history and live tables in the order of each key, with new ids', {
+  tags: ['replay-once-in-order'],
+}, async () => {
   const labels = await fillEveryTable();
   expect((await at.whereabouts('K1', 'L1')).map((where) => where.split(' ')[0])).toEqual([
     'archived',
@@ -123,7 +125,9 @@ test('a replay sends what its filter matches: of a key, from a time, until a tim
   expect(await replayed({ ...ofOrders, key: 'L', createdFrom: at3 })).toEqual(['L3', 'L4', 'L5', 'L6']);
 });
 
-test('a replay of named messages sends these in their order, once each, and leaves out what its filter does not match', async () => {
+test('a replay of named messages sends these in their order, once each, and leaves out what its filter does not match', {
+  tags: ['replay-once-in-order'],
+}, async () => {
   await fillEveryTable();
   await fixture.send('waiting', { afterMs: 3_600_000 });
   relay = await startTestRelay(fixture);
@@ -226,6 +230,7 @@ const storedCopies = (): Promise<readonly unknown[]> =>
 
 test.each(['bulk:page-open', 'bulk:page-committed'] as const)(
   'a replay whose relay dies at %s sends each message once',
+  { tags: ['replay-once-in-order'] },
   async (point) => {
     await deliver('K1', 'L1', 'K2', 'L2');
     const { id } = await operator.bulk.start(ofOrders, replay, ada);

@@ -57,7 +57,9 @@ async function createAgain(numPartitions: number): Promise<void> {
   );
 }
 
-test('the log of Kafka says that a record is there, and that it is deleted', async () => {
+test('the log of Kafka says that a record is there, and that it is deleted', {
+  tags: ['timeline-is-honest'],
+}, async () => {
   const [first, second] = [await world.fixture.send('A'), await world.fixture.send('B')];
   const waiting = await world.fixture.send('C', { afterMs: 3_600_000 });
   await world.deliver();
@@ -79,7 +81,9 @@ test('the log of Kafka says that a record is there, and that it is deleted', asy
   expect(await looked(second)).toBe('record: its record is in the log, at partition 0, offset 1');
 });
 
-test('a topic that was created again ends before the record, or has another one in its place', async () => {
+test('a topic that was created again ends before the record, or has another one in its place', {
+  tags: ['timeline-is-honest'],
+}, async () => {
   const [id, next] = [await world.fixture.send('A'), await world.fixture.send('B')];
   await world.deliver();
   await createAgain(1);
@@ -97,7 +101,9 @@ test('a topic that was created again ends before the record, or has another one 
   expect(await looked(other)).toBe('record: its record is in the log, at partition 0, offset 0');
 });
 
-test('a log that cannot be asked is a gap, whether its broker is unknown or away', async (end) => {
+test('a log that cannot be asked is a gap, whether its broker is unknown or away', {
+  tags: ['timeline-is-honest'],
+}, async (end) => {
   const id = await world.fixture.send('A');
   await world.deliver();
   const database = { url: world.fixture.url };

@@ -23,7 +23,9 @@ async function countWrites(): Promise<() => Promise<number>> {
   return async () => (await inbox.database.query('select from breaker_write')).length;
 }
 
-test('status shows the pauses of a consumer’s breaker in another process, without payloads, until they end', async () => {
+test('status shows the pauses of a consumer’s breaker in another process, without payloads, until they end', {
+  tags: ['stopped-elsewhere-is-shown'],
+}, async () => {
   inbox = await MemoryInbox.create();
   const writes = await countWrites();
   let open = true;
@@ -90,9 +92,9 @@ test('a consumer that stops removes its pauses', async () => {
   expect(await inbox.database.query('select from outbox.breaker')).toEqual([]);
 });
 
-test('the pauses of a killed consumer disappear from status after some seconds', async ({
-  onTestFinished,
-}) => {
+test('the pauses of a killed consumer disappear from status after some seconds', {
+  tags: ['stopped-elsewhere-is-shown'],
+}, async ({ onTestFinished }) => {
   inbox = await MemoryInbox.create();
   const consumer = startFedProcess({
     url: inbox.url,

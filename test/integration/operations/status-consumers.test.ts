@@ -5,7 +5,9 @@ import { runCli } from '../../support/fixtures/cli.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
-test('status shows consumers with host, version and partitions until they stop', async (context) => {
+test('status shows consumers with host, version and partitions until they stop', {
+  tags: ['consumers-visible'],
+}, async (context) => {
   const inbox = await MemoryInbox.create({ partitions: 4 });
   context.onTestFinished(() => inbox.end());
   inbox.feed({ n: 1 });
@@ -38,7 +40,9 @@ test('status shows consumers with host, version and partitions until they stop',
   expect(await told()).toEqual([]);
 });
 
-test('a running consumer refreshes its record; one row remains of those that are gone, and none after an hour', async (context) => {
+test('a running consumer refreshes its record; one row remains of those that are gone, and none after an hour', {
+  tags: ['consumers-visible'],
+}, async (context) => {
   const inbox = await MemoryInbox.create();
   context.onTestFinished(() => inbox.end());
   const { database } = inbox;

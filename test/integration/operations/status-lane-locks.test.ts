@@ -20,7 +20,9 @@ async function stranger(): Promise<OpenTransaction & { readonly pid: number }> {
   return { ...transaction, pid: row?.pid ?? 0 };
 }
 
-test('status names the process that has locked a lane for some seconds, without waiting for it', async () => {
+test('status names the process that has locked a lane for some seconds, without waiting for it', {
+  tags: ['stopped-elsewhere-is-shown'],
+}, async () => {
   await fixture.send('due');
   const other = await stranger();
   await other.query(`update outbox.lane set cursor = cursor where n = 0`);
@@ -78,7 +80,9 @@ test('a transaction whose lanes the server does not reveal is named without them
   await other.rollback();
 });
 
-test('a lock of the whole table counts for every lane, and one that excludes readers is reported at once', async () => {
+test('a lock of the whole table counts for every lane, and one that excludes readers is reported at once', {
+  tags: ['stopped-elsewhere-is-shown'],
+}, async () => {
   const writer = await stranger();
   await writer.query(`lock table outbox.lane in exclusive mode`);
   expect(await readLaneLocks(fixture.database, 0)).toMatchObject([{ pid: writer.pid, all: true, lanes: [] }]);

@@ -91,7 +91,9 @@ test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs,
   );
 });
 
-test('a lane on hold whose relays have died waits for a relay, not for its broker', async (context) => {
+test('a lane on hold whose relays have died waits for a relay, not for its broker', {
+  tags: ['hold-as-old-as-its-cause'],
+}, async (context) => {
   const lanes = await laneFixture();
   context.onTestFinished(() => lanes.drop());
   const stop = new AbortController();
@@ -135,9 +137,9 @@ test('a blocked message whose key is free is work for a relay', async (context) 
   expect((await statusOf(lanes.database)).lanes).toMatchObject([{ hasWork: true }]);
 });
 
-test('more blocked messages than are counted hide neither the failed one before them nor those that are tried again', async ({
-  onTestFinished,
-}) => {
+test('more blocked messages than are counted hide neither the failed one before them nor those that are tried again', {
+  tags: ['alerts-told-once'],
+}, async ({ onTestFinished }) => {
   const lanes = await laneFixture({ exhausted: 'block-key', retry: ['1h'] });
   onTestFinished(() => lanes.drop());
   await failed(lanes);

@@ -43,9 +43,9 @@ test('status names the relay whose clock is off, and no other', async ({ onTestF
   expect(told[0]?.length).toBeLessThanOrEqual(80);
 });
 
-test('status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet', async ({
-  onTestFinished,
-}) => {
+test('status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet', {
+  tags: ['unreachable-is-visible'],
+}, async ({ onTestFinished }) => {
   const fixture = await laneFixture();
   onTestFinished(() => fixture.drop());
   const looked = async () => {
@@ -97,7 +97,9 @@ test('status and show distinguish a missing relay from an unreachable Temporal, 
   expect((await looked()).status).toMatch(/orders +0 .* quiet\n/);
 });
 
-test('a relay records that it runs, the servers that it reaches and the lag of groups, and removes the record when it stops', async (context) => {
+test('a relay records that it runs, the servers that it reaches and the lag of groups, and removes the record when it stops', {
+  tags: ['unreachable-is-visible'],
+}, async (context) => {
   quietTemporal();
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());

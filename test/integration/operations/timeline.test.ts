@@ -60,7 +60,9 @@ async function parkAs({ database, group }: KeptFixture, id: string): Promise<voi
   });
 }
 
-test('a timeline goes from the stored row through retries and the broker to the effect in the database of a group', async (end) => {
+test('a timeline goes from the stored row through retries and the broker to the effect in the database of a group', {
+  tags: ['timeline-is-honest'],
+}, async (end) => {
   const [lane, inbox] = [await laneOf(end), await keptFixture(end)];
   const id = await lane.send('A', { key: 'K', afterMs: 3_600_000 });
   lane.broker.judge = () => 'reject';
@@ -107,7 +109,9 @@ test('a timeline goes from the stored row through retries and the broker to the 
   });
 });
 
-test('a group whose database is silent is a gap within seconds, and hides nothing else', async (end) => {
+test('a group whose database is silent is a gap within seconds, and hides nothing else', {
+  tags: ['timeline-is-honest'],
+}, async (end) => {
   const [lane, inbox] = [await laneOf(end), await keptFixture(end)];
   const silent = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(silent, 'listening');

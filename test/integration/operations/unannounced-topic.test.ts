@@ -13,6 +13,7 @@ test.for([
   ['waiting', { afterMs: 60_000 }],
 ] as const)(
   'a topic that no relay has announced is told as such, also once its withdrawals have made a lane: %s messages',
+  { tags: ['misspelled-topic-warned-of'] },
   async ([state, when], { onTestFinished }) => {
     const fixture = await laneFixture();
     onTestFinished(() => fixture.drop());

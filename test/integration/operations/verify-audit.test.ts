@@ -81,7 +81,7 @@ test.each([
     ],
     named: `4: ${changed}`,
   },
-])('the first entry that $what is named', async ({ by, named }) => {
+])('the first entry that $what is named', { tags: ['actions-audited'] }, async ({ by, named }) => {
   for (const actor of ['ada', 'olga', 'vera']) await write(actor);
   for (const statement of by) await tamper(statement);
   expect((await found())[0]).toBe(named);

@@ -33,7 +33,9 @@ const endedBy = ({ group }: KeptFixture, how: string): MessageDetails['why'] => 
   text: `The outbox has no such message, but the group ${group} has ended it without an effect: ${how}.`,
 });
 
-test('a message that waits at Kafka for a group with its inbox elsewhere is behind the group, until that notes it', async (end) => {
+test('a message that waits at Kafka for a group with its inbox elsewhere is behind the group, until that notes it', {
+  tags: ['timeline-is-honest'],
+}, async (end) => {
   const [world, inbox] = [await KafkaFixture.create(1), await keptFixture(end)];
   const { fixture, topic } = world;
   const transports = { scripted: kafka({ servers: inject('kafkaBrokers') }) };
@@ -76,7 +78,9 @@ test('a message that waits at Kafka for a group with its inbox elsewhere is behi
   expect(await why()).toMatchObject({ code: 'handled' });
 });
 
-test('a message that had expired was ended by the group, without an effect', async (end) => {
+test('a message that had expired was ended by the group, without an effect', {
+  tags: ['timeline-is-honest'],
+}, async (end) => {
   const inbox = await knownGroup(end);
   const id = randomUUID();
   await inbox.database.transaction(async (sql) => {
@@ -87,7 +91,9 @@ test('a message that had expired was ended by the group, without an effect', asy
   expect(await ofGroup(inbox, id)).toEqual({ why: endedBy(inbox, 'it had expired'), told: ['ended'] });
 });
 
-test('a discarded message was ended by the group, also when its row is removed, and when its id is gone', async (end) => {
+test('a discarded message was ended by the group, also when its row is removed, and when its id is gone', {
+  tags: ['timeline-is-honest'],
+}, async (end) => {
   const inbox = await knownGroup(end);
   const id = await keptUuid(inbox);
   await inbox.operator.inbox.discard({ group: inbox.group, ids: [id] }, ada);

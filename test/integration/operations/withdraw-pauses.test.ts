@@ -41,7 +41,9 @@ async function pausedTopics(): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-test('a topic whose pause was committed but not answered is resumed', async () => {
+test('a topic whose pause was committed but not answered is resumed', {
+  tags: ['withdrawal-leaves-no-pause'],
+}, async () => {
   await fixture.send('A');
   await takeLanes();
   const database = afterCommits(fixture.database, (texts) => {
@@ -58,7 +60,9 @@ test('a topic whose pause was committed but not answered is resumed', async () =
   expect(await pausedTopics()).toEqual([]);
 });
 
-test('a pause of somebody else is not ended by a withdrawal whose own pause was not answered', async () => {
+test('a pause of somebody else is not ended by a withdrawal whose own pause was not answered', {
+  tags: ['withdrawal-leaves-no-pause'],
+}, async () => {
   await fixture.send('A');
   await takeLanes();
   await setPaused(fixture.database, { topic: 'orders' }, true, ada);
@@ -72,7 +76,9 @@ test('a pause of somebody else is not ended by a withdrawal whose own pause was 
   expect(await pausedTopics()).toEqual(['orders']);
 });
 
-test('a topic that cannot be resumed does not keep the others paused', async () => {
+test('a topic that cannot be resumed does not keep the others paused', {
+  tags: ['withdrawal-leaves-no-pause'],
+}, async () => {
   const both = ['orders', 'returns'].map((name) => policyOf(topic(name, z.unknown()), 'scripted'));
   await announceTopics(fixture.database, both, {});
   const stored = await storeMessages(fixture.database, 'returns', [{ payload: '"B"' }]);
@@ -99,6 +105,7 @@ test('a topic that cannot be resumed does not keep the others paused', async () 
 
 test.each(['paused', 'failed'] as const)(
   'a topic that a dead relay left paused is resumed while its bulk withdrawal is %s',
+  { tags: ['withdrawal-leaves-no-pause'] },
   async (state) => {
     await fixture.send('A', { afterMs: 3_600_000 });
     const { id } = await operator.bulk.start({ topic: 'orders' }, { action: 'withdraw' }, ada);

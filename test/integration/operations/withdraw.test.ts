@@ -126,7 +126,9 @@ test('a topic that an operator pauses during a withdraw stays paused', async () 
   expect((await auditOf(fixture)).at(-1)).toMatchObject({ action: 'resume', result: 'left-paused' });
 });
 
-test('a withdraw that waits for the pause of an operator does not take it for its own', async () => {
+test('a withdraw that waits for the pause of an operator does not take it for its own', {
+  tags: ['withdrawal-leaves-no-pause'],
+}, async () => {
   const bob = await fixture.begin();
   await bob.query(`update outbox.topic set paused = true where name = 'orders'`);
   const own = pauseIfRunning(fixture.database, 'orders', ada, { for: 'withdraw' });
@@ -210,14 +212,18 @@ test.each([
     'too-late',
   ],
   ['of another incarnation', `update outbox.lane set incarnation = '-infinity'`, 'too-late'],
-])('a dry run answers for the lane %s what the withdrawal does', async (_whose, setUp, result) => {
-  await fixture.database.query(setUp);
-  await fixture.send('A');
+])(
+  'a dry run answers for the lane %s what the withdrawal does',
+  { tags: ['cancel-holds'] },
+  async (_whose, setUp, result) => {
+    await fixture.database.query(setUp);
+    await fixture.send('A');
 
-  const rehearsed = await operator.withdraw(operator.of('A'), { ...ada, dryRun: true });
-  expect(rehearsed).toMatchObject([{ result }]);
-  expect(await withdraw('A')).toEqual([result]);
-});
+    const rehearsed = await operator.withdraw(operator.of('A'), { ...ada, dryRun: true });
+    expect(rehearsed).toMatchObject([{ result }]);
+    expect(await withdraw('A')).toEqual([result]);
+  },
+);
 
 test('a dry run answers what would happen, and neither pauses nor takes the lane', async () => {
   await fixture.send('published');

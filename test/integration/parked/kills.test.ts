@@ -64,7 +64,9 @@ test('a message in hand when a process died is tried alone, and failed at its th
   expect((await last.begin(next)).id).toBe('2');
 });
 
-test('messages in hand together with one that kills lose no try and are suspected once', async () => {
+test('messages in hand together with one that kills lose no try and are suspected once', {
+  tags: ['killing-message-fails'],
+}, async () => {
   const killer = await keys.park('killer', '1');
   const innocent = await keys.park('innocent', '2');
   const first = keys.process('1');
@@ -138,7 +140,9 @@ test('a process whose connections are replaced stays alive by its looks', async 
   expect(await joined).toBe(true);
 });
 
-test('a message that was failed by deaths and is retried by an operator has all of its tries again', async () => {
+test('a message that was failed by deaths and is retried by an operator has all of its tries again', {
+  tags: ['killing-message-fails'],
+}, async () => {
   const keyId = await keys.park('k', '1');
   const last = keys.process('9');
   const dieIn = async (worker: string) => {
@@ -157,6 +161,7 @@ test('a message that was failed by deaths and is retried by an operator has all 
 
 test.each(['4713', '-4713', '9007199254740993'])(
   'a live process is not dead to another one that gets its connection, as behind a pooler: %s',
+  { tags: ['pooler-costs-speed-only'] },
   async (worker) => {
     const { database, group, rules } = keys;
     const keyId = await keys.park('k', '1');

@@ -12,7 +12,9 @@ const away = new Error('the bank is closed');
 /** Tries enough for as long as it is looked at. */
 const retry = Array.from({ length: 90 }, () => '200ms' as const);
 
-test('the queue of a parked key is handled in order, many messages in one transaction', async () => {
+test('the queue of a parked key is handled in order, many messages in one transaction', {
+  tags: ['hot-key-leaves-parking'],
+}, async () => {
   inbox = await MemoryInbox.create();
   let open = false;
   const running = await inbox.consume({
@@ -36,7 +38,9 @@ test('the queue of a parked key is handled in order, many messages in one transa
   expect(running.counts()).toMatchObject({ handled: fed.length, failed: 0 });
 });
 
-test('a hot key leaves parking while its traffic continues', async () => {
+test('a hot key leaves parking while its traffic continues', {
+  tags: ['hot-key-leaves-parking'],
+}, async () => {
   inbox = await MemoryInbox.create();
   let open = false;
   const running = await inbox.consume({
@@ -94,7 +98,9 @@ test('one failing message of a queue uses up only its own tries, and gets quick 
   expect([together, alone]).toContainEqual(attempts);
 });
 
-test('a full queue stops its partition, and no other, until it is shorter', async () => {
+test('a full queue stops its partition, and no other, until it is shorter', {
+  tags: ['hot-key-leaves-parking'],
+}, async () => {
   inbox = await MemoryInbox.create({ partitions: 2 });
   let open = false;
   const running = await inbox.consume({

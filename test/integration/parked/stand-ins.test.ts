@@ -44,6 +44,7 @@ test.for([
   ['accepts connections and never answers', mutePort],
 ] as const)(
   'while Temporal %s, parked messages are tried in order when due, and a stop is quick',
+  { tags: ['parked-tried-without-temporal'] },
   async ([, addressOf], context) => {
     const inbox = await openInbox(context);
     let open = false;
@@ -80,7 +81,9 @@ test.for([
   },
 );
 
-test('a start while Temporal is unreachable finds parked messages and reports the outage and its end once', async (context) => {
+test('a start while Temporal is unreachable finds parked messages and reports the outage and its end once', {
+  tags: ['parked-tried-without-temporal'],
+}, async (context) => {
   const inbox = await openInbox(context);
   const first = await inbox.consume({
     temporalAddress: '127.0.0.1:1',
@@ -109,7 +112,9 @@ test('a start while Temporal is unreachable finds parked messages and reports th
   expect(eventsOf(second, 'workflows-resumed')).toMatchObject([{ since: expect.any(Date) }]);
 });
 
-test('a concurrent workflow and stand-in never try one key twice at a time and keep its order', async (context) => {
+test('a concurrent workflow and stand-in never try one key twice at a time and keep its order', {
+  tags: ['parked-tried-without-temporal'],
+}, async (context) => {
   const inbox = await openInbox(context);
   const inHand = new Set<number>();
   const overlaps: number[] = [];

@@ -10,7 +10,9 @@ beforeEach(async () => {
 });
 afterEach(() => keys.drop());
 
-test('a returned try is not counted, and the next one is due at the given time', async () => {
+test('a returned try is not counted, and the next one is due at the given time', {
+  tags: ['replaced-try-does-nothing'],
+}, async () => {
   const { database, group } = keys;
   const keyId = await keys.park('k', '1');
   const first = await keys.begin(keyId);
@@ -56,7 +58,7 @@ test('a returned try cannot be joined, and returning it waits for those that hav
   expect(await database.transaction((sql) => joinTry(sql, group, keyId, [first], keys.worker))).toBe(false);
 });
 
-test('an overtaken try cannot be joined', async () => {
+test('an overtaken try cannot be joined', { tags: ['replaced-try-does-nothing'] }, async () => {
   const { database, group } = keys;
   const keyId = await keys.park('k', '1');
   const first = await keys.begin(keyId);
@@ -169,7 +171,9 @@ test('a message added late before the beginning of the queue is not left behind'
   expect(await database.transaction((sql) => endTry(sql, group, keyId, ['1']))).toBe('gone');
 });
 
-test('a try reads almost nothing of the messages handled before it, while an old snapshot prevents their removal', async () => {
+test('a try reads almost nothing of the messages handled before it, while an old snapshot prevents their removal', {
+  tags: ['hot-key-leaves-parking'],
+}, async () => {
   const { database, group, url } = keys;
   const count = 3_000;
   const keyId = await keys.park('k', '0');
@@ -198,7 +202,9 @@ test('a try reads almost nothing of the messages handled before it, while an old
   await old.rollback();
 });
 
-test('a try has the delays of its topic, and a consumer without its handler gives none up', async () => {
+test('a try has the delays of its topic, and a consumer without its handler gives none up', {
+  tags: ['retry-delays-apply-everywhere'],
+}, async () => {
   const { database, rules } = keys;
   const hand = { worker: keys.worker, most: 1, alone: false };
   const begin = async (keyId: string, byTopic: object) => {
@@ -226,7 +232,9 @@ test('a try has the delays of its topic, and a consumer without its handler give
   expect(await nextInS(elsewhere)).toBe(30);
 });
 
-test('a try that one process has begun no other begins for five seconds, however short the delays', async () => {
+test('a try that one process has begun no other begins for five seconds, however short the delays', {
+  tags: ['parked-tried-without-temporal'],
+}, async () => {
   const { group } = keys;
   const [short, none] = [await keys.park('k', '1'), await keys.park('l', '2')];
   const other = keys.process('8');

@@ -101,7 +101,9 @@ test('while no worker of the process runs, a stand-in drains a due key at once',
   await expect.poll(() => [...new Set(offered)].toSorted(), within).toEqual(due.toSorted());
 });
 
-test('a start that does not return delays neither finding nor draining other keys', async (context) => {
+test('a start that does not return delays neither finding nor draining other keys', {
+  tags: ['parked-tried-without-temporal'],
+}, async (context) => {
   const keys = await openKeyRows(context);
   const first = await keys.park(1, 0);
   let answer = (): void => undefined;

@@ -39,7 +39,9 @@ async function confirmed(count: number): Promise<void> {
   await database.query(`update only outbox.message set state = 'confirmed', confirm_by = null`);
 }
 
-test('behind an old snapshot a check for overdue messages reads none of those that were confirmed', async () => {
+test('behind an old snapshot a check for overdue messages reads none of those that were confirmed', {
+  tags: ['history-slows-nothing'],
+}, async () => {
   const { database } = fixture.lanes;
   const old = await fixture.lanes.begin();
   await stopAutovacuum(database, ['message']);

@@ -47,7 +47,9 @@ test('messages consumed at once are confirmed, whichever comes first, receipt or
   expect(stage.told('messages-resent')).toBe(0);
 });
 
-test('a lost receipt costs a repeat: the inbox drops it, its receipt confirms, and the effect occurs once', async (context) => {
+test('a lost receipt costs a repeat: the inbox drops it, its receipt confirms, and the effect occurs once', {
+  tags: ['confirmed-was-processed'],
+}, async (context) => {
   const stage = await confirmStage(context, { receiptTimeout: '1h' });
   let receipts: ReceiptFate = 'refused';
   await stage.relay();

@@ -57,7 +57,9 @@ async function stored(): Promise<unknown> {
 const write = (tx: ShopTransaction): Promise<unknown> =>
   tx.$executeRawUnsafe('insert into effect (n) values (1)');
 
-test('a client that runs each statement in a transaction of its own is refused before the work of a transaction', async () => {
+test('a client that runs each statement in a transaction of its own is refused before the work of a transaction', {
+  tags: ['no-ghost'],
+}, async () => {
   const before = await stored();
   let called = false;
   const sent = transaction(secured(true), async (tx) => {

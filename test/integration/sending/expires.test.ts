@@ -94,7 +94,9 @@ test('a replacing message brings its own expiry, or none', async () => {
   expect(await read(id)).toMatchObject({ seconds: null });
 });
 
-test('a replacement that keeps the due time and would expire before it is refused, and changes nothing', async () => {
+test('a replacement that keeps the due time and would expire before it is refused, and changes nothing', {
+  tags: ['expired-not-sent'],
+}, async () => {
   const options = { ref: 'kept', replace: { due: 'keep' } } as const;
   const { id } = await run((tx) => send(tx, codes, 1, { ...options, after: '1 hour' }));
   const row = () =>
@@ -135,7 +137,9 @@ test('a replacement whose kept due time has passed may have expired', async () =
   ]);
 });
 
-test('a due time moves up to the expiry and not past it, by a service, an operator and plain SQL', async () => {
+test('a due time moves up to the expiry and not past it, by a service, an operator and plain SQL', {
+  tags: ['expired-not-sent'],
+}, async () => {
   const options = { ref: 'moved', after: '1 hour', expires: { after: '2 hours' } } as const;
   const { id } = await run((tx) => send(tx, codes, 1, options));
   const usable = await run(async (tx) => {

@@ -44,6 +44,7 @@ test.each<[string, (sql: Sql) => Promise<unknown>, unknown]>([
   ['replacement', replace, true],
 ])(
   'a change that comes too late because it waited for a release keeps no lock of the message: %s',
+  { tags: ['cancel-holds'] },
   async (_name, work, answer) => {
     const id = await fixture.send('due', { key: 'k', ref: 'r', afterMs: 1 });
     await fixture.send('later', { key: 'k', afterMs: 3_600_000 });
@@ -67,6 +68,7 @@ test.each<[string, (sql: Sql) => Promise<unknown>, string]>([
   ['reschedule', (sql) => rescheduleMessage(sql, 'orders', handle, { afterMs: 7_200_000 }), 'rescheduled'],
 ])(
   'a change by ref reaches the message that got the ref in the transaction that it waited for: %s',
+  { tags: ['cancel-holds'] },
   async (_name, work, answer) => {
     const first = await fixture.send('first', { ref: 'r', afterMs: 3_600_000 });
     const other = await fixture.begin();

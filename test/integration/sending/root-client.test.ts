@@ -55,7 +55,9 @@ test('a client outside of a transaction is refused, plain or extended; inside on
   expect(await count()).toBe(before + 2);
 });
 
-test('every call refuses a query without an open transaction, however its client treats the error', async () => {
+test('every call refuses a query without an open transaction, however its client treats the error', {
+  tags: ['sql-refuses-the-same'],
+}, async () => {
   const { database } = made;
   const autocommit = fromQuery((statement, values) => database.query(statement, values));
   const wrapped = fromQuery((statement, values) =>

@@ -23,7 +23,9 @@ const commit: RunTransaction = (work) => byPg(made.database)(work);
 
 const rows = () => made.database.query<{ name: string }>('select name from outbox.schedule order by name');
 
-test('a time writes a message if it is one of the rule of the row, from when that holds on', async () => {
+test('a time writes a message if it is one of the rule of the row, from when that holds on', {
+  tags: ['repeating-messages'],
+}, async () => {
   const minute = (back: number): Date => new Date((Math.floor(Date.now() / 60_000) - back) * 60_000);
   const answers = (...times: readonly Date[]) =>
     Promise.all(times.map((at) => writeDue(made.database, 'a', at)));
@@ -70,7 +72,9 @@ test('a time that is caught up after a later one leaves this one the last, and i
   expect(await writeDue(made.database, 'a', next)).toBe('busy');
 });
 
-test('what is resumed writes no time from before that, and what is paused none', async () => {
+test('what is resumed writes no time from before that, and what is paused none', {
+  tags: ['repeating-messages'],
+}, async () => {
   await commit((tx) => schedule(tx, 'a', reports, { n: 1 }, secondly));
   await holdForADay(made.database);
   const at = operations({ database: { url: made.url } });

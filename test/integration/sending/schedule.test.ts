@@ -40,7 +40,9 @@ const written = () =>
     'select id, payload, key, headers, state from outbox.message order by position',
   );
 
-test('a transaction that rolls back schedules and removes nothing', async () => {
+test('a transaction that rolls back schedules and removes nothing', {
+  tags: ['repeating-messages'],
+}, async () => {
   const failing = async (work: (tx: Transaction) => Promise<unknown>): Promise<void> => {
     await expect(
       commit(async (tx) => {
@@ -72,7 +74,9 @@ test('the same schedule again changes nothing, another one replaces it, and a re
   expect(await rows()).toMatchObject([{ removed: false }]);
 });
 
-test('a time writes one message, also when it is tried again, at once, or after a change of the schedule', async () => {
+test('a time writes one message, also when it is tried again, at once, or after a change of the schedule', {
+  tags: ['repeating-messages'],
+}, async () => {
   const options = { ...secondly, key: 'k', headers: { tenant: 'blue' } };
   await held((tx) => schedule(tx, 'a', reports, { n: 1 }, options));
   const at = secondsAgo(2);
@@ -94,7 +98,9 @@ test('a time writes one message, also when it is tried again, at once, or after 
   expect((await written()).map(({ payload }) => payload)).toEqual(['{"n":1}', '{"n":2}']);
 });
 
-test('a time that is later than the schedule catches up writes nothing, and one within writes its message', async () => {
+test('a time that is later than the schedule catches up writes nothing, and one within writes its message', {
+  tags: ['repeating-messages'],
+}, async () => {
   await held((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, catchUp: '10m' }));
 
   expect(await writeDue(made.database, 'a', secondsAgo(601))).toBe('late');
@@ -102,7 +108,9 @@ test('a time that is later than the schedule catches up writes nothing, and one 
   expect(await writeDue(made.database, 'a', secondsAgo(590))).toBe('written');
 });
 
-test('each message expires so long after the time that it stands for, and a change of that is a change', async () => {
+test('each message expires so long after the time that it stands for, and a change of that is a change', {
+  tags: ['repeating-messages'],
+}, async () => {
   const put = (after: Duration | undefined) =>
     held((tx) =>
       schedule(
@@ -147,7 +155,9 @@ test('each message expires so long after the time that it stands for, and a chan
   await expect(wrong).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
 });
 
-test('with overlap skip a time writes nothing while the previous message is to be sent, with allow it does', async () => {
+test('with overlap skip a time writes nothing while the previous message is to be sent, with allow it does', {
+  tags: ['repeating-messages'],
+}, async () => {
   const put = (overlap: 'allow' | 'skip') =>
     held((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, overlap }));
   await put('skip');
@@ -181,7 +191,9 @@ test('with overlap skip a time writes nothing while the edited copy of the previ
   expect(await writeDue(made.database, 'a', secondsAgo(7))).toBe('written');
 });
 
-test('a repeat that is tried again is found and canceled by the ref of its schedule, and the next one is written', async () => {
+test('a repeat that is tried again is found and canceled by the ref of its schedule, and the next one is written', {
+  tags: ['repeating-messages'],
+}, async () => {
   const put = (ref: string) =>
     held((tx) => schedule(tx, 'a', reports, { n: 1 }, { ...secondly, ref, overlap: 'skip' }));
   expect([await put('old'), await put('monthly'), await put('monthly')]).toEqual([
@@ -210,7 +222,9 @@ test('a repeat that is tried again is found and canceled by the ref of its sched
   expect(await writeDue(made.database, 'a', secondsAgo(7))).toBe('written');
 });
 
-test('operators list, pause, resume, run and remove a schedule without Temporal, and the audit has it', async () => {
+test('operators list, pause, resume, run and remove a schedule without Temporal, and the audit has it', {
+  tags: ['repeating-messages'],
+}, async () => {
   await held((tx) => schedule(tx, 'a', reports, { n: 1 }, secondly));
   const at = operations({ database: { url: made.url } });
   const by = { actor: 'ada', reason: 'a test' };

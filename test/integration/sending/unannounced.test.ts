@@ -17,7 +17,9 @@ const ways: readonly (readonly [name: string, sending: Sending])[] = [
   ['send-batch-by-ref', (tx, to) => sendBatch(tx, to, [{ payload: 1, ref: 'r' }, { payload: 2 }])],
 ];
 
-test('an unannounced topic is warned of once, by every way to send, without an extra statement', async (context) => {
+test('an unannounced topic is warned of once, by every way to send, without an extra statement', {
+  tags: ['misspelled-topic-warned-of'],
+}, async (context) => {
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());
   const warned: string[] = [];

@@ -31,7 +31,9 @@ function ended(relay: CliProcess): Promise<number | null> {
   return relay.exited;
 }
 
-test('a relay serves its metrics and those of Temporal on one page, and nothing else', async (context) => {
+test('a relay serves its metrics and those of Temporal on one page, and nothing else', {
+  tags: ['metrics-say-what-happened'],
+}, async (context) => {
   const { made, page, relay } = await relayWith(context);
   await storeMessages(made.database, 'orders', [{ payload: '{}' }]);
 
@@ -56,7 +58,9 @@ test('a relay serves its metrics and those of Temporal on one page, and nothing 
   await expect(fetch(page)).rejects.toThrow('fetch failed');
 });
 
-test('metrics also go by OTLP where the environment names a collector, at the latest when the relay stops', async (context) => {
+test('metrics also go by OTLP where the environment names a collector, at the latest when the relay stops', {
+  tags: ['metrics-say-what-happened'],
+}, async (context) => {
   const bodies: Buffer[] = [];
   const collector = createServer((request, response) => {
     const received = async (): Promise<void> => {

@@ -74,7 +74,9 @@ async function application({ onTestFinished }: TestContext) {
   return { client, config };
 }
 
-test('a relay and a consumer count what they deliver, how long it takes, and what fails', async (context) => {
+test('a relay and a consumer count what they deliver, how long it takes, and what fails', {
+  tags: ['metrics-say-what-happened'],
+}, async (context) => {
   const { client, config } = await application(context);
   const relay = startRelay(config, { logger: false });
   context.onTestFinished(() => relay.stop());

@@ -27,7 +27,9 @@ const lines = [
   '0 6 1-31/9 JAN-DEC/2 *',
 ];
 
-test('the times of a line are those that Temporal lists in each zone, and no others', async (context) => {
+test('the times of a line are those that Temporal lists in each zone, and no others', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [] });
   const repeater = createRepeater(stage.temporal, stage.installation);
   context.onTestFinished(() => repeater.drop('lines'));

@@ -40,7 +40,9 @@ test('a parked key waits in its workflow, is drained when due, and its history h
   expect(history).not.toContain(Buffer.from('a secret').toString('base64'));
 });
 
-test('a key that must not or cannot be shown does not prevent the start of its workflow', async (context) => {
+test('a key that must not or cannot be shown does not prevent the start of its workflow', {
+  tags: ['hidden-names-stay-out'],
+}, async (context) => {
   const stage = await openParkedStage(context);
   const keyless = await stage.park(null, 0);
   const long = await stage.park('k'.repeat(3 * 1_024), 0);
@@ -190,7 +192,9 @@ test('a failed drain is tried again within seconds, and the others continue', as
   expect(failures).toBe(3);
 });
 
-test('a key whose drain waits for one of few slots keeps its workflow, however late it is', async (context) => {
+test('a key whose drain waits for one of few slots keeps its workflow, however late it is', {
+  tags: ['parked-key-keeps-workflow'],
+}, async (context) => {
   const stage = await openParkedStage(context);
   await stage.parkMany(12, 0);
   let open = (): void => undefined;

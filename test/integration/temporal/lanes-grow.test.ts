@@ -56,7 +56,9 @@ async function waiting(stage: Stage): Promise<number> {
   return rows.length;
 }
 
-test('a relay that started with one lane drains 40 concurrently once they exist, each over its own connection', async (context) => {
+test('a relay that started with one lane drains 40 concurrently once they exist, each over its own connection', {
+  tags: ['added-lanes-drained'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const relay = await stage.relay({ settings: lingering });
   await drainSideBySide(stage, relay, 40);
@@ -71,7 +73,9 @@ test('a relay that started with one lane drains 40 concurrently once they exist,
   expect(most, 'statements that wait side by side').toBeGreaterThanOrEqual(40);
 });
 
-test('a relay with a set number of connections opens no more for added lanes', async (context) => {
+test('a relay with a set number of connections opens no more for added lanes', {
+  tags: ['added-lanes-drained'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const url = new URL(stage.url);
   url.searchParams.set('application_name', 'told');

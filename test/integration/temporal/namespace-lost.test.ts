@@ -12,7 +12,9 @@ vi.setConfig({ testTimeout: 400_000 });
 
 const reminders = numbered('reminders');
 
-test.concurrent('after the namespace was deleted and created again, everything waiting gets its workflow and is delivered on time', async (context) => {
+test.concurrent('after the namespace was deleted and created again, everything waiting gets its workflow and is delivered on time', {
+  tags: ['no-loss'],
+}, async (context) => {
   const namespace = `lost-${randomUUID()}`;
   await registerNamespace(namespace);
   const stage = await openStage(context, { topics: [reminders], namespace });

@@ -42,7 +42,9 @@ const allFollowed = async (stage: Stage): Promise<boolean> =>
   (await stage.database.query('select from outbox.schedule where followed_version is distinct from version'))
     .length === 0;
 
-test('what is scheduled, changed, paused and removed while Temporal is away is followed once it is back, and missed times are caught up', async (context) => {
+test('what is scheduled, changed, paused and removed while Temporal is away is followed once it is back, and missed times are caught up', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const server = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   context.onTestFinished(() => server.stop());
   const { node } = server;
@@ -114,7 +116,9 @@ async function idsOf(
   return ids;
 }
 
-test('a restored dump goes on with its schedules: a time has one message, a younger schedule ends, and one that was removed since is back', async (context) => {
+test('a restored dump goes on with its schedules: a time has one message, a younger schedule ends, and one that was removed since is back', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const original = await openStage(context, { topics: [ticks] });
   const relay = await original.relay();
   await put(original, 'kept', '1s');
@@ -144,7 +148,9 @@ test('a restored dump goes on with its schedules: a time has one message, a youn
   expect(new Set(here).size).toBe(here.length);
 });
 
-test('a copy that becomes an installation of its own has schedules of its own, and ends only these', async (context) => {
+test('a copy that becomes an installation of its own has schedules of its own, and ends only these', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const original = await openStage(context, { topics: [ticks] });
   await original.relay();
   await put(original, 'kept', '1s');

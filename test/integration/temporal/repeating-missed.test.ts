@@ -50,7 +50,9 @@ async function ownServer(context: TestContext) {
   return { node, stage };
 }
 
-test('what is created, resumed and changed while Temporal is away has each time from then on, and none of its former rule or pause', async (context) => {
+test('what is created, resumed and changed while Temporal is away has each time from then on, and none of its former rule or pause', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const { node, stage } = await ownServer(context);
   const { events } = await stage.relay();
   const at = operations({ database: { url: stage.url } });
@@ -90,7 +92,9 @@ test('what is created, resumed and changed while Temporal is away has each time 
   expect(await timesOf(stage, 'paused')).toEqual(paused);
 });
 
-test('the times that pass while Temporal lacks a schedule, or has it paused, are repeated with its repair', async (context) => {
+test('the times that pass while Temporal lacks a schedule, or has it paused, are repeated with its repair', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [ticks] });
   await stage.relay({ settings: { scheduleCheckInterval: 3_000 } });
   await put(stage, 'beat', '1s');
@@ -109,7 +113,9 @@ test('the times that pass while Temporal lacks a schedule, or has it paused, are
   await expect.poll(times, { timeout: 30_000 }).toEqual(each(first, last));
 });
 
-test('a schedule that is removed and put again while a relay drops the former one is in Temporal at once', async (context) => {
+test('a schedule that is removed and put again while a relay drops the former one is in Temporal at once', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [ticks] });
   const repeater = createRepeater(stage.temporal, stage.installation);
   const relayOf = (mine: typeof repeater) =>

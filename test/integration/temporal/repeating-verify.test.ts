@@ -49,7 +49,9 @@ async function followed(context: TestContext, ...names: readonly string[]): Prom
   return stage;
 }
 
-test('verify names a schedule that Temporal lacks, one that differs and one without a row, each with what to do', async (context) => {
+test('verify names a schedule that Temporal lacks, one that differs and one without a row, each with what to do', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const stage = await followed(context, 'deleted', 'altered', 'stray', 'kept');
   await age(stage);
   expect(await compared(context, stage)).toMatchObject({ ok: true, checked: 4, violations: 0, notes: {} });

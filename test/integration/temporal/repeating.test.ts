@@ -53,7 +53,9 @@ test('what is scheduled in a transaction is sent at each time, until it is remov
   expect(await stage.arrived()).toBeLessThanOrEqual(times.length + 1);
 });
 
-test('each time is one message although every activity is tried twice', async (context) => {
+test('each time is one message although every activity is tried twice', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [ticks] });
   const tried = new Map<unknown, number>();
   const twice: ActivityInboundCallsInterceptor = {
@@ -78,7 +80,9 @@ test('each time is one message although every activity is tried twice', async (c
   expect(new Set(times).size).toBe(times.length);
 });
 
-test('a paused schedule writes nothing, a resumed one goes on, and Temporal follows both', async (context) => {
+test('a paused schedule writes nothing, a resumed one goes on, and Temporal follows both', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [ticks] });
   await stage.relay();
   const at = operations({ database: { url: stage.url } });
@@ -99,7 +103,9 @@ test('a paused schedule writes nothing, a resumed one goes on, and Temporal foll
   expect((await scheduleOf(stage, 'beat').describe()).state.paused).toBe(false);
 });
 
-test('what differs in Temporal is repaired: a deleted schedule, another time, a pause, and one without a row', async (context) => {
+test('what differs in Temporal is repaired: a deleted schedule, another time, a pause, and one without a row', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [ticks] });
   await stage.relay({ settings: { scheduleCheckInterval: 200 } });
   const everyMs = async () => (await scheduleOf(stage, 'beat').describe()).spec.intervals?.[0]?.every;
@@ -139,7 +145,9 @@ test('a schedule by its distance that is as wanted in Temporal is not changed', 
   expect((await scheduleOf(stage, 'calm').describe()).info.lastUpdatedAt).toBeInstanceOf(Date);
 });
 
-test('times that pass while no relay runs are caught up, each with one message', async (context) => {
+test('times that pass while no relay runs are caught up, each with one message', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [ticks] });
   const first = await stage.relay();
   await stage.commit((tx) => schedule(tx, 'beat', ticks, { n: 1 }, { every: '1s' }));
@@ -160,7 +168,9 @@ test('times that pass while no relay runs are caught up, each with one message',
   await expect.poll(async () => new Set(await gaps()), { timeout: 60_000 }).toEqual(new Set([1_000]));
 });
 
-test('in Berlin a local time that a clock change skips does not occur, and one that it repeats occurs once', async (context) => {
+test('in Berlin a local time that a clock change skips does not occur, and one that it repeats occurs once', {
+  tags: ['repeating-messages'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [ticks] });
   const repeater = createRepeater(stage.temporal, stage.installation);
   context.onTestFinished(() => repeater.drop('summer'));

@@ -12,7 +12,9 @@ vi.setConfig({ testTimeout: 180_000 });
 const shown = numbered('order-timeout');
 const hidden = numbered('hidden', { visible: false });
 
-test('the Temporal UI shows the subject of a workflow, with names only where these may be seen, and show links to it', async (context) => {
+test('the Temporal UI shows the subject of a workflow, with names only where these may be seen, and show links to it', {
+  tags: ['hidden-names-stay-out'],
+}, async (context) => {
   const stage = await openStage(context, { topics: [shown, hidden] });
   await stage.relay();
   const options = { after: '15 minutes', ref: 'order-42', key: 'customer-7' } as const;

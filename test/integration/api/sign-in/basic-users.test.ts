@@ -78,7 +78,9 @@ test('after five wrong tries in a minute not even the right password is tried, k
   expect(await made.caller(asked('ada', password, '192.0.2.2'))).toMatchObject({ name: 'ada' });
 });
 
-test('tries at the same time, at several processes, are no way around the limit', async () => {
+test('tries at the same time, at several processes, are no way around the limit', {
+  tags: ['callers-prove-themselves'],
+}, async () => {
   const processes = [users(), users(), users()];
   const results = await Promise.allSettled(
     Array.from({ length: 12 }, (_, n) => (processes[n % 3] ?? users()).caller(asked('ada', `wrong ${n}`))),
@@ -88,7 +90,9 @@ test('tries at the same time, at several processes, are no way around the limit'
   await expect(users().caller(asked('ada', password))).rejects.toMatchObject(limited);
 });
 
-test('right passwords that are asked for at the same time are all right, of one user or of many at one address', async () => {
+test('right passwords that are asked for at the same time are all right, of one user or of many at one address', {
+  tags: ['callers-prove-themselves'],
+}, async () => {
   const all = Array.from({ length: 40 }, (_, n) => `user ${n}`);
   const made = users({ users: all.map((name) => ({ name, hash, role: 'viewer' })) });
   const one = await Promise.all(Array.from({ length: 12 }, () => made.caller(asked('user 0', password))));
@@ -98,7 +102,9 @@ test('right passwords that are asked for at the same time are all right, of one 
   expect(await tries()).toEqual([]);
 });
 
-test('one wrong password that is asked for many times at once is one try, and different ones are not', async () => {
+test('one wrong password that is asked for many times at once is one try, and different ones are not', {
+  tags: ['callers-prove-themselves'],
+}, async () => {
   const made = users();
   const equal = await Promise.all(Array.from({ length: 12 }, () => made.caller(asked('ada', 'wrong'))));
   expect(new Set(equal)).toEqual(new Set([undefined]));
@@ -110,7 +116,9 @@ test('one wrong password that is asked for many times at once is one try, and di
   expect(await tries()).toHaveLength(15);
 });
 
-test('a request that is given up takes no proof from others, and does not stay in the queue', async () => {
+test('a request that is given up takes no proof from others, and does not stay in the queue', {
+  tags: ['callers-prove-themselves'],
+}, async () => {
   const made = users();
   // These have the processors first.
   const before = ['a', 'b'].map((name) => made.caller(asked(name, 'wrong')));
@@ -126,7 +134,9 @@ test('a request that is given up takes no proof from others, and does not stay i
   expect(await tries()).toHaveLength(6);
 });
 
-test('a minute after a wrong try there is room for another, and the old ones go', async () => {
+test('a minute after a wrong try there is room for another, and the old ones go', {
+  tags: ['callers-prove-themselves'],
+}, async () => {
   const made = users();
   for (let time = 0; time < 5; time += 1) await made.caller(asked('ada', `wrong ${time}`));
   const age = (seconds: number) =>
@@ -195,7 +205,7 @@ test('right passwords do not count', async () => {
   await expect(made.caller(asked('ada', 'wrong'))).rejects.toMatchObject(limited);
 });
 
-test('an unknown name takes as long as a known one', async () => {
+test('an unknown name takes as long as a known one', { tags: ['callers-prove-themselves'] }, async () => {
   const made = users();
   const times: Record<'ada' | 'nobody', number[]> = { ada: [], nobody: [] };
   // In turns, each from an address of its own.

@@ -1,3 +1,4 @@
+// @module-tag callers-prove-themselves
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, type TestContext, test } from 'vitest';
 import { openIdConnect } from '../../../../src/api/sign-in/open-id-connect.ts';

@@ -130,13 +130,15 @@ test.each<{ readonly what: string; readonly forge: (right: Forgery) => Forgery }
     forge: (right) => ({ ...right, sign: () => signedBy(strangersKey)('other') }),
   },
   { what: 'without a signature', forge: (right) => ({ ...right, sign: () => '' }) },
-])('an ID token $what proves nobody', async ({ forge }) => {
+])('an ID token $what proves nobody', { tags: ['callers-prove-themselves'] }, async ({ forge }) => {
   forging.forge = forge;
   const browser = browserOf(forging);
   await expectRefused(browser, await forgedReturn(browser));
 });
 
-test('another state, or none, is refused before the code is used', async () => {
+test('another state, or none, is refused before the code is used', {
+  tags: ['callers-prove-themselves'],
+}, async () => {
   for (const change of [
     (url: URL) => url.searchParams.set('state', 'another'),
     (url: URL) => url.searchParams.delete('state'),
@@ -176,7 +178,9 @@ test('a beginning that was altered, or sealed by another secret, is refused', as
   await expectRefused(browser, back);
 });
 
-test('a code that was used is refused, even with what its browser remembered', async () => {
+test('a code that was used is refused, even with what its browser remembered', {
+  tags: ['callers-prove-themselves'],
+}, async () => {
   const browser = browserOf(local);
   const back = await browser.comeBack();
   const remembered = browser.cookies.get('__Host-outbox-sign-in') ?? '';
@@ -187,7 +191,9 @@ test('a code that was used is refused, even with what its browser remembered', a
   await expectRefused(replaying, back);
 });
 
-test('a code is refused without the verifier that its sign-in began with', async () => {
+test('a code is refused without the verifier that its sign-in began with', {
+  tags: ['callers-prove-themselves'],
+}, async () => {
   const browser = browserOf(local);
   const begun = new URL((await browser.go('/sign-in')).headers.get('location') ?? '');
   expect(begun.searchParams.get('code_challenge_method')).toBe('S256');
@@ -221,7 +227,9 @@ test('an answer of another provider is refused', async () => {
   await expectRefused(browser, `${back.pathname}${back.search}`);
 });
 
-test('who fails again and again asks the provider once for each beginning, and for what it publishes hardly ever', async () => {
+test('who fails again and again asks the provider once for each beginning, and for what it publishes hardly ever', {
+  tags: ['callers-prove-themselves'],
+}, async () => {
   const browser = browserOf(forging);
   forging.forge = claims({ exp: now() - 3_600 });
   forging.asked.clear();

@@ -61,7 +61,9 @@ const person = (
   at: Parameters<typeof optionsOf>[0] = provider,
 ): Person => new Person(opened(context, { ...optionsOf(at, made.url), ...more }));
 
-test('a form that signs out is led to the provider, whose session ends too, and back to the registered address', async (context) => {
+test('a form that signs out is led to the provider, whose session ends too, and back to the registered address', {
+  tags: ['callers-prove-themselves'],
+}, async (context) => {
   const one = person(context, { signedOutUrl });
   await one.signIn();
   const before = provider.signIns;

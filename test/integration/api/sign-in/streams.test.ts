@@ -46,7 +46,9 @@ async function follower(context: TestContext) {
   return { browser, ended: () => ended };
 }
 
-test('a sign-out at any process ends the streams of all soon', async (context) => {
+test('a sign-out at any process ends the streams of all soon', {
+  tags: ['callers-prove-themselves'],
+}, async (context) => {
   const { browser, ended } = await follower(context);
   const elsewhere = new Browser(opened(context, optionsOf(provider, made.url)));
   for (const [name, value] of browser.cookies) elsewhere.cookies.set(name, value);
