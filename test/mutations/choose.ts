@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { type PromiseTag, promises } from '../promises.ts';
 import type { Mutation } from './mutation.ts';
 
 /** Which entries of the list to plant. */
 export interface Choice {
   /** Only those whose name contains this. */
   readonly only?: string | undefined;
-  /** Only those whose promise contains this, `I5` for instance. */
+  /** Only those whose promise has this in its tag or its bold words, `I5` for instance. */
   readonly promise?: string | undefined;
   /** So many of the others, spread over the list; the seed says which. */
   readonly rotate?: { readonly count: number; readonly seed: string } | undefined;
@@ -26,7 +27,9 @@ export function choose(list: readonly Mutation[], { only, promise, rotate }: Cho
 }
 
 /** `I1` is not meant by `I11`. */
-function speaksOf(promise: string, asked: string): boolean {
+function speaksOf(tag: PromiseTag, asked: string): boolean {
   const words = asked.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-  return new RegExp(`(?<![A-Za-z0-9])${words}(?![A-Za-z0-9])`, 'i').test(promise);
+  return new RegExp(`(?<![A-Za-z0-9])${words}(?![A-Za-z0-9])`, 'i').test(
+    `${tag} ${promises[tag].split('**')[1]}`,
+  );
 }

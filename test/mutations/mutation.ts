@@ -1,15 +1,17 @@
+import type { PromiseTag } from '../promises.ts';
+
 /** A bug, planted by one small change of the product, and the test that must be red while it is there. */
 export interface Mutation {
   /** Says what is broken; unique, in kebab case. */
   readonly name: string;
-  /** Which promise it breaks: the bold words of a line of docs/internal/proofs.md, without the full stop. */
-  readonly promise: string;
+  /** Which promise it breaks. */
+  readonly promise: PromiseTag;
   /**
    * Path of the file to change; or a function of the database, as `outbox.claim()`, which means its newest definition
    * in prisma/migrations, so that an entry survives a migration that writes the function anew.
    */
   readonly file: string;
-  /** Occurs exactly once in that file or function. */
+  /** Stands exactly once in that file or function, in any layout; names in it may have changed since (`anchor.ts`). */
   readonly find: string;
   readonly replace: string;
   /** Path of the test file that must be red. */

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Anchor, anchorsOf, withNames } from './anchor.ts';
 import type { Mutation } from './mutation.ts';
 
 /** A place in a file: the text between two indices. */
@@ -18,16 +19,42 @@ export interface Planted {
 }
 
 const migrations = 'prisma/migrations';
+/** Characters of a text that hardly stands in two files by chance. */
+const recognizable = 30;
 
 /** The bug as text, or why the entry no longer fits the sources. */
 export function graft(root: string, { file, find, replace }: Mutation): Planted | string {
-  const scope = file.startsWith('outbox.') ? functionScope(root, file) : fileScope(root, file);
-  if (scope === undefined) return `${file} does not exist`;
-  const count = scope.text.slice(scope.start, scope.end).split(find).length - 1;
-  if (count !== 1) return `its text occurs ${count} times in ${file}`;
-  const at = scope.text.indexOf(find, scope.start);
-  const after = scope.text.slice(0, at) + replace + scope.text.slice(at + find.length);
+  const isFunction = file.startsWith('outbox.');
+  const named = isFunction ? functionScope(root, file) : fileScope(root, file);
+  const there = named === undefined ? [] : foundIn(named, find);
+  const found = there.length === 0 && !isFunction ? moved(root, file, find) : there;
+  const [place] = found;
+  if (place === undefined && named === undefined) return `${file} does not exist`;
+  if (place === undefined || found.length > 1) return `its text occurs ${found.length} times in ${file}`;
+  const { anchor, scope } = place;
+  const before = scope.text.slice(0, scope.start + anchor.start);
+  const after = before + withNames(replace, anchor.renamed) + scope.text.slice(scope.start + anchor.end);
   return { path: scope.path, before: scope.text, after };
+}
+
+interface Place {
+  readonly scope: Scope;
+  readonly anchor: Anchor;
+}
+
+function foundIn(scope: Scope, find: string): readonly Place[] {
+  return anchorsOf(scope.text.slice(scope.start, scope.end), find).map((anchor) => ({ scope, anchor }));
+}
+
+/** Where it stands word for word in other files of the same top folder, if it is long enough to be recognized. */
+function moved(root: string, file: string, find: string): readonly Place[] {
+  if (find.length < recognizable) return [];
+  const [top = ''] = file.split('/');
+  return readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => fileScope(root, `${top}/${name}`) ?? [])
+    .filter(({ text }) => text.includes(find))
+    .flatMap((scope) => foundIn(scope, find));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const promise = 'Alerts are told once';
+const promise = 'alerts-told-once';
 const certificates = 'test/integration/relay/certificates.test.ts';
 const over = 'test/integration/alerts/over.test.ts';
 const told = 'test/integration/alerts/told.test.ts';
@@ -154,7 +154,7 @@ export const alertMutations: readonly Mutation[] = [
   },
   {
     name: 'status-scans-messages-beside-the-log',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/store/lane/status.ts',
     find: ' order by m.position limit $1) b\n',
     replace: ' limit $1) b\n',

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const rights = 'The HTTP API shows and does nothing without a right';
+const rights = 'api-shows-nothing-without-right';
 
 /** What callers of the HTTP API can do to others, and are told of them. */
 export const apiEdgeMutations: readonly Mutation[] = [
@@ -63,7 +63,7 @@ export const apiEdgeMutations: readonly Mutation[] = [
   },
   {
     name: 'silent-connections-keep-probes-out',
-    promise: 'Probes restart no process for a server that is away',
+    promise: 'probes-restart-nothing',
     file: 'src/app/listen.ts',
     find: 'if (open.size > mostConnections) oldest?.destroy();',
     replace: 'if (open.size > mostConnections) socket.destroy(oldest && undefined);',

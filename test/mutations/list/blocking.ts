@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const order = 'Order per key (I3)';
-const backlogs = 'Backlogs and history slow nothing down';
+const order = 'order-per-key';
+const backlogs = 'history-slows-nothing';
 
 /** The row of a lane says that none of its messages is retrying or blocked. */
 export const blockingMutations: readonly Mutation[] = [
@@ -52,7 +52,7 @@ export const blockingMutations: readonly Mutation[] = [
   },
   {
     name: 'giving-up-waits-for-a-settle',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/store/message/confirm-overdue.ts',
     find: 'order by l.n for update skip locked',
     replace: 'order by l.n for update',

@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const unpaused = 'A withdrawal leaves no topic paused';
-const clock = 'A clock that was set back does not stop a bulk operation';
+const unpaused = 'withdrawal-leaves-no-pause';
+const clock = 'set-back-clock-stops-no-bulk';
 const pauses = 'test/integration/operations/withdraw-pauses.test.ts';
 const clocks = 'test/contract/bulk-clock.test.ts';
 
@@ -72,7 +72,7 @@ export const bulkMutations: readonly Mutation[] = [
   },
   {
     name: 'aborted-withdrawal-not-counted',
-    promise: "Every operator's action is audited (I14)",
+    promise: 'actions-audited',
     file: 'src/operations/bulk.ts',
     find: '    await countLeftPage(database, known);\n',
     replace: '',
@@ -81,7 +81,7 @@ export const bulkMutations: readonly Mutation[] = [
   },
   {
     name: 'withdrawal-aborted-in-temporal-not-counted',
-    promise: "Every operator's action is audited (I14)",
+    promise: 'actions-audited',
     file: 'src/store/bulk/page.ts',
     find: "state === 'aborted' && action === 'withdraw'",
     replace: "state === 'aborted' && action === 'replay'",

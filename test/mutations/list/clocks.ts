@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const promise = 'A clock that was set back silences nothing';
+const promise = 'set-back-clock-silences-nothing';
 const figures = 'test/integration/operations/figures.test.ts';
 const readings = 'a clock that was set back by an hour stops no reading, and makes no figures fresh';
 const destinations = 'test/integration/alerts/destinations.test.ts';

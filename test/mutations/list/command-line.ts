@@ -3,8 +3,8 @@ import type { Mutation } from '../mutation.ts';
 const byNames = 'test/unit/operations/known-names.test.ts';
 const byWords = 'test/unit/cli/wrong-words.test.ts';
 const byTimes = 'test/unit/core/written-time.test.ts';
-const refused = 'Invalid arguments are refused where they are passed';
-const notEmptied = 'The tables of the outbox cannot be emptied unnoticed';
+const refused = 'arguments-refused-at-the-border';
+const notEmptied = 'tables-not-emptied-unnoticed';
 
 /** What the command line says of wrong arguments. */
 export const commandLineMutations: readonly Mutation[] = [
@@ -27,7 +27,7 @@ export const commandLineMutations: readonly Mutation[] = [
   },
   {
     name: 'limited-caller-told-of-other-topics',
-    promise: 'The HTTP API shows and does nothing without a right',
+    promise: 'api-shows-nothing-without-right',
     file: 'src/api/known.ts',
     find: 'return scope.limited ? work()',
     replace: 'return scope.limited && named === undefined ? work()',
@@ -47,8 +47,8 @@ export const commandLineMutations: readonly Mutation[] = [
     name: 'misspelt-command-is-an-argument',
     promise: refused,
     file: 'src/cli/wrong-words.ts',
-    find: 'if (command.commands.length > 0) refuse',
-    replace: 'if (command.commands.length > 99) refuse',
+    find: 'if (command.commands.length > 0)',
+    replace: 'if (command.commands.length > 99)',
     test: byWords,
     title: 'is no command: the nearest one and the help are named',
   },
@@ -90,7 +90,7 @@ export const commandLineMutations: readonly Mutation[] = [
   },
   {
     name: 'missing-right-untold',
-    promise: 'A missing right to the outbox is reported as such',
+    promise: 'missing-right-reported',
     file: 'src/store/database/statement-failure.ts',
     find: 'return schemaMissing(error) ?? rightMissing(error);',
     replace: 'return schemaMissing(error);',
@@ -99,7 +99,7 @@ export const commandLineMutations: readonly Mutation[] = [
   },
   {
     name: 'hidden-rows-count-as-gone',
-    promise: 'Row level security on tables of the outbox is named',
+    promise: 'row-security-named',
     file: 'src/store/installation/emptied.ts',
     find: 'if (readRow(rows, { hidden: flagCell }).hidden)',
     replace: 'if (!readRow(rows, { hidden: flagCell }))',
@@ -108,7 +108,7 @@ export const commandLineMutations: readonly Mutation[] = [
   },
   {
     name: 'new-leaf-with-row-level-security',
-    promise: 'The outbox keeps row level security off its tables',
+    promise: 'row-security-kept-off',
     file: 'prisma/migrations/20261121000000_outbox/migration.sql',
     find: '    alter table %1$s disable row level security;\n',
     replace: '',

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const ownServers = 'Each project has its own development servers';
+const ownServers = 'own-servers-per-project';
 
 /** What a developer has on a machine: servers, and files that were written. */
 export const developmentMutations: readonly Mutation[] = [
@@ -36,7 +36,7 @@ export const developmentMutations: readonly Mutation[] = [
   },
   {
     name: 'stop-of-a-starting-consumer-uncaught',
-    promise: 'The consumer that `init` writes stops cleanly on SIGTERM',
+    promise: 'written-consumer-stops-cleanly',
     file: 'dev/init/written-files.ts',
     find: `"  if (error.code !== 'OUTBOX_STOPPED') throw error;",`,
     replace: `'  throw error;',`,

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const notSent = 'An expired message is not sent';
+const notSent = 'expired-not-sent';
 const test = 'test/integration/inbox/expired.test.ts';
 
 /** What consumers do with messages that have expired. */

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const notSent = 'An expired message is not sent';
+const notSent = 'expired-not-sent';
 const test = 'test/integration/relay/expiry.test.ts';
 const migration = 'prisma/migrations/20261121000000_outbox/migration.sql';
 const parked = 'a message that its consumer has parked does not expire';
@@ -168,7 +168,7 @@ export const expiryMutations: readonly Mutation[] = [
   },
   {
     name: 'verification-names-what-was-published-before',
-    promise: 'Only legal states (I9)',
+    promise: 'only-legal-states',
     file: 'src/store/verify/states.ts',
     find: 'm.due_at > m.expires_at and m.published_at is null',
     replace: 'm.due_at > m.expires_at and m.sends = 0',
@@ -195,7 +195,7 @@ export const expiryMutations: readonly Mutation[] = [
   },
   {
     name: 'index-lacks-the-not-published-before',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: migration,
     find: 'expires_at is not null and published_at is null;',
     replace: 'expires_at is not null and sends = 0;',
@@ -204,7 +204,7 @@ export const expiryMutations: readonly Mutation[] = [
   },
   {
     name: 'debounce-counts-from-the-last-time',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'outbox.replace_waiting()',
     find: 'x.first_due_at + (m',
     replace: 'x.due_at + (m',
@@ -213,7 +213,7 @@ export const expiryMutations: readonly Mutation[] = [
   },
   {
     name: 'due-message-is-put-off-by-its-replacement',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'outbox.replaced_due()',
     find: 'greatest(p_limit, case when p_limit is not null then least(p_before, p_now) end)',
     replace: 'greatest(p_limit, p_now)',
@@ -222,7 +222,7 @@ export const expiryMutations: readonly Mutation[] = [
   },
   {
     name: 'reschedule-keeps-the-first-due-time',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'outbox.move_due()',
     find: 'first_due_at = case when m.first_due_at is not null then greatest(due, now_at) end,',
     replace: '',
@@ -231,7 +231,7 @@ export const expiryMutations: readonly Mutation[] = [
   },
   {
     name: 'cancel-by-key-takes-all-topics',
-    promise: 'A committed cancel holds (I5)',
+    promise: 'cancel-holds',
     file: 'outbox.cancel_key()',
     find: 'm.topic = cancel_key.topic and ',
     replace: '',

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const expunged = 'What is expunged is gone, and nothing else is';
+const expunged = 'expunged-is-gone';
 const test = 'test/integration/operations/expunge.test.ts';
 const keptTest = 'test/integration/inbox/expunge.test.ts';
 const everywhere =
@@ -90,8 +90,8 @@ export const expungeMutations: readonly Mutation[] = [
     name: 'replay-of-what-was-expunged',
     promise: expunged,
     file: 'src/store/bulk/replay-selection.ts',
-    find: 'a.created_at < $11::text::timestamptz and a.expunged_at is null',
-    replace: 'a.created_at < $11::text::timestamptz',
+    find: 'is not null and ${matchesSql} and a.created_at < $11::text::timestamptz and a.expunged_at is null',
+    replace: 'is not null and ${matchesSql} and a.created_at < $11::text::timestamptz',
     test,
     title: 'a replay leaves expunged messages out, also when they are named',
   },

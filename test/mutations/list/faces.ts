@@ -1,11 +1,11 @@
 import type { Mutation } from '../mutation.ts';
 
-const told = 'An operator sees what is unreachable';
-const gone = 'A command ends when its server disappears silently';
-const elsewhere = '`status` shows what is stopped in other processes';
-const unseen = 'Hidden names stay out of Temporal';
-const waits = 'A start waits for its servers';
-const sql = 'SQL refuses what the library refuses';
+const told = 'unreachable-is-visible';
+const gone = 'command-ends-with-its-server';
+const elsewhere = 'stopped-elsewhere-is-shown';
+const unseen = 'hidden-names-stay-out';
+const waits = 'start-waits-for-servers';
+const sql = 'sql-refuses-the-same';
 
 /** What people and other languages see, and what they must not see. */
 export const faceMutations: readonly Mutation[] = [
@@ -55,7 +55,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'closed-pipe-is-a-failure',
-    promise: 'Closing the output of a command early is not a failure',
+    promise: 'closed-output-is-no-failure',
     file: 'src/cli/run-program.ts',
     find: `    if (error.code !== 'EPIPE') throw error;`,
     replace: '    throw error;',
@@ -110,7 +110,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'uncounted-selection-is-the-expected-number',
-    promise: `Every operator's action is audited (I14)`,
+    promise: 'actions-audited',
     file: 'src/operations/bulk-start.ts',
     find: 'expect !== undefined && expect !== count',
     replace: 'expect !== undefined && exact && expect !== count',
@@ -118,7 +118,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'busy-counts-as-done',
-    promise: `Every operator's action is audited (I14)`,
+    promise: 'actions-audited',
     file: 'src/operations/change.ts',
     find: `  'busy',\n`,
     replace: '',
@@ -203,7 +203,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'stopped-consumer-runs-on',
-    promise: 'Running consumers are visible',
+    promise: 'consumers-visible',
     file: 'src/inbox/consumer-presence.ts',
     find: 'removeConsumer(sqlOf(tx), this.#id)',
     replace: 'removeConsumer(sqlOf(tx), randomUUID())',
@@ -212,7 +212,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'consumer-seen-once',
-    promise: 'Running consumers are visible',
+    promise: 'consumers-visible',
     file: 'src/store/inbox/consumers.ts',
     find: 'do update set seen_at = clock_timestamp(), partitions',
     replace: 'do update set partitions',
@@ -231,7 +231,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'command-before-the-server',
-    promise: 'A command waits for a PostgreSQL that is starting',
+    promise: 'command-waits-for-start',
     file: 'src/store/database/visit.ts',
     find: 'return mayBeStarting(error) && performance',
     replace: 'return heardAt < 0 && mayBeStarting(error) && performance',

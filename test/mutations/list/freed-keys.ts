@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const blockedKeys = 'A key continues when what blocked it is over';
+const blockedKeys = 'unblocked-key-continues';
 
 /** A key is free again. */
 export const freedKeyMutations: readonly Mutation[] = [
@@ -71,7 +71,7 @@ export const freedKeyMutations: readonly Mutation[] = [
   },
   {
     name: 'claim-reads-all-freed-keys',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'outbox.write_claim()',
     find: 'outbox.freed_since(p_topic, p_lane, freed_snapshot)',
     replace: 'outbox.freed_since(p_topic, p_lane, null)',
@@ -89,7 +89,7 @@ export const freedKeyMutations: readonly Mutation[] = [
   },
   {
     name: 'release-before-every-claim',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/relay/drain.ts',
     find: 'this.#freed = claimed.freed;',
     replace: 'this.#freed = true;',

@@ -1,13 +1,13 @@
 import type { Mutation } from '../mutation.ts';
 
-const lastWord = 'A handler has the last word about its message';
-const anything = 'A handler may throw anything, and its message is kept';
-const caused = 'An error is told with its causes';
-const topicDelays = 'The retry delays of a topic apply wherever its messages are tried';
-const givenUp = "A handler's signal fires when its transaction is given up";
-const middlewares = 'Middlewares wrap every transaction of handlers';
-const promise = 'A forgotten promise is reported';
-const committed = 'A message is handled only if its transaction has committed';
+const lastWord = 'handler-has-last-word';
+const anything = 'handler-may-throw-anything';
+const caused = 'error-told-with-causes';
+const topicDelays = 'retry-delays-apply-everywhere';
+const givenUp = 'handler-signal-fires';
+const middlewares = 'middlewares-wrap-transactions';
+const promise = 'forgotten-promise-reported';
+const committed = 'handled-only-if-committed';
 const verdicts = 'test/integration/inbox/verdicts.test.ts';
 const signal = 'test/integration/inbox/signal.test.ts';
 
@@ -51,7 +51,7 @@ export const handlerMutations: readonly Mutation[] = [
   },
   {
     name: 'copies-share-nothing',
-    promise: 'A handler has the last word about its message',
+    promise: 'handler-has-last-word',
     file: 'src/core/shared.ts',
     find: 'return Symbol.for(`temporal-outbox/${name}`);',
     replace: 'return Symbol(`temporal-outbox/${name}`);',

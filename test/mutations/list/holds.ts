@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const old = 'A hold is as old as its cause';
-const reported = 'The end of every reported hold is reported';
+const old = 'hold-as-old-as-its-cause';
+const reported = 'hold-end-reported';
 const owners = 'test/integration/relay/hold-owners.test.ts';
 
 export const holdMutations: readonly Mutation[] = [
@@ -122,7 +122,7 @@ export const holdMutations: readonly Mutation[] = [
   },
   {
     name: 'offset-beyond-its-column',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/relay/plan-settlement.ts',
     find: ' && BigInt(offset) <= mostOffset',
     replace: '',

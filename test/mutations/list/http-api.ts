@@ -1,10 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
-const rights = 'The HTTP API shows and does nothing without a right';
+const rights = 'api-shows-nothing-without-right';
 const byRights = 'test/integration/api/rights.test.ts';
 const byRequests = 'test/integration/api/requests.test.ts';
 const byMethods = 'test/unit/api/methods.test.ts';
-const refused = 'Invalid arguments are refused where they are passed';
+const refused = 'arguments-refused-at-the-border';
 const misspelt = 'a misspelt topic or group is not answered as if nothing was found';
 const foreignTopic = 'a caller of another topic finds nothing of this one';
 
@@ -57,7 +57,7 @@ export const httpApiMutations: readonly Mutation[] = [
   },
   {
     name: 'api-says-other-than-the-help',
-    promise: 'The help and the HTTP API describe the same operations',
+    promise: 'faces-describe-the-same',
     file: 'src/api/schemas/messages.ts',
     find: 'dueTo: meaning(z.exactOptional(givenTime), optionTexts.dueTo, timeForm)',
     replace: 'dueTo: meaning(z.exactOptional(givenTime), optionTexts.dueFrom, timeForm)',
@@ -66,7 +66,7 @@ export const httpApiMutations: readonly Mutation[] = [
   },
   {
     name: 'json-in-other-words-than-the-api',
-    promise: 'The help and the HTTP API describe the same operations',
+    promise: 'faces-describe-the-same',
     file: 'src/cli/change-command.ts',
     find: 'dryRun, answers });',
     replace: 'dryRun, messages: answers });',
@@ -149,7 +149,7 @@ export const httpApiMutations: readonly Mutation[] = [
   },
   {
     name: 'audit-sealed-without-the-one-before',
-    promise: "Every operator's action is audited (I14)",
+    promise: 'actions-audited',
     file: 'prisma/migrations/20261121000000_outbox/migration.sql',
     find: "outbox.sha256(coalesce(last.hash, '') || outbox.sealed_text(new))",
     replace: "outbox.sha256(coalesce(left(last.hash, 0), '') || outbox.sealed_text(new))",
@@ -185,7 +185,7 @@ export const httpApiMutations: readonly Mutation[] = [
   },
   {
     name: 'openapi-schema-refers-to-itself',
-    promise: 'The help and the HTTP API describe the same operations',
+    promise: 'faces-describe-the-same',
     file: 'src/api/openapi.ts',
     find: 'if (!Object.hasOwn($defs, id)) schemas[id] = own;',
     replace: 'schemas[id] = own;',
@@ -194,10 +194,10 @@ export const httpApiMutations: readonly Mutation[] = [
   },
   {
     name: 'openapi-without-ways-to-prove-a-caller',
-    promise: 'The help and the HTTP API describe the same operations',
+    promise: 'faces-describe-the-same',
     file: 'src/api/openapi.ts',
-    find: '    security,\n',
-    replace: '',
+    find: 'security, paths',
+    replace: 'paths',
     test: 'test/unit/api/openapi.test.ts',
     title: 'the document says how a caller is proved: one of the ways is enough',
   },

@@ -1,14 +1,14 @@
 import type { Mutation } from '../mutation.ts';
 
-const filled = 'A batch fills, or its time is over';
-const effectOnce = 'Effect once (I4)';
-const hostile = 'Hostile messages are refused with a reason (F28)';
-const killer = 'A message that kills its consumer is failed after three deaths';
-const filter = 'The fast filter loses nothing';
-const settledFirst = 'A message is acknowledged after it is settled';
-const ownLimits = 'Rows locked by others cost a consumer one connection per message in hand, no more';
-const readOnly = 'A session that may only read is not used again';
-const away = 'An outage of a dependency fails no message';
+const filled = 'batch-fills-or-ends';
+const effectOnce = 'effect-once';
+const hostile = 'hostile-messages-refused';
+const killer = 'killing-message-fails';
+const filter = 'fast-filter-loses-nothing';
+const settledFirst = 'acknowledged-after-settled';
+const ownLimits = 'locked-rows-cost-one-connection';
+const readOnly = 'read-only-session-not-reused';
+const away = 'outage-fails-no-message';
 
 /** A message arrives and is handled. */
 export const inboxMutations: readonly Mutation[] = [
@@ -145,7 +145,7 @@ export const inboxMutations: readonly Mutation[] = [
   },
   {
     name: 'faults-of-the-database-are-the-message',
-    promise: 'Errors of the database cost no message a try',
+    promise: 'database-errors-cost-no-try',
     file: 'src/inbox/handling/infrastructure-faults.ts',
     find: 'of layersOf(error)) {',
     replace: 'of layersOf(undefined)) {',
@@ -154,7 +154,7 @@ export const inboxMutations: readonly Mutation[] = [
   },
   {
     name: 'arrival-reads-all-parked-keys',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'outbox.write_receive_one()',
     find: 'and k.topic = p_topic and k.key >= p_key and k.key <= p_key order by k.key limit 1) is not null',
     replace: 'limit 1) is not null',
@@ -163,7 +163,7 @@ export const inboxMutations: readonly Mutation[] = [
   },
   {
     name: 'park-reads-all-keys-of-its-group',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'outbox.park()',
     find: "and k.key >= m ->> 'key' and k.key <= m ->> 'key' order by k.key limit 1",
     replace: "and k.key = m ->> 'key'",

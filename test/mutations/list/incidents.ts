@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const promise = 'Alerts are told once';
-const oneSchema = "Every line of a relay's or API's log has one schema, on one stream";
+const promise = 'alerts-told-once';
+const oneSchema = 'log-has-one-schema';
 
 export const incidentMutations: readonly Mutation[] = [
   {
@@ -121,7 +121,7 @@ export const incidentMutations: readonly Mutation[] = [
   },
   {
     name: 'repeated-secret-told',
-    promise: 'Secrets stay secret',
+    promise: 'secrets-stay-secret',
     file: 'src/core/secrets.ts',
     find: "told = told.replaceAll(one, '…');",
     replace: 'told = told.replace(one, one);',
@@ -130,7 +130,7 @@ export const incidentMutations: readonly Mutation[] = [
   },
   {
     name: 'malformed-address-told',
-    promise: 'Secrets stay secret',
+    promise: 'secrets-stay-secret',
     file: 'src/store/database/client-config.ts',
     find: "{ details: { setting: 'database.url' } },",
     replace: "{ details: { setting: 'database.url' }, cause: error },",
@@ -139,7 +139,7 @@ export const incidentMutations: readonly Mutation[] = [
   },
   {
     name: 'secret-behind-a-user-told',
-    promise: 'Secrets stay secret',
+    promise: 'secrets-stay-secret',
     file: 'src/core/secrets.ts',
     find: 'const base64 = [0, 1, 2].map(',
     replace: 'const base64 = [0].map(',
@@ -148,7 +148,7 @@ export const incidentMutations: readonly Mutation[] = [
   },
   {
     name: 'health-as-json-quotes-values',
-    promise: 'Probes restart no process for a server that is away',
+    promise: 'probes-restart-nothing',
     file: 'src/core/health.ts',
     find: 'return withoutText(this);',
     replace: 'return { ...this };',
@@ -157,7 +157,7 @@ export const incidentMutations: readonly Mutation[] = [
   },
   {
     name: 'metrics-quote-names-of-errors',
-    promise: 'Secrets stay secret',
+    promise: 'secrets-stay-secret',
     file: 'src/core/error-type.ts',
     find: 'return className.test(error.name) ?',
     replace: 'return error.name !== undefined ?',
@@ -165,7 +165,7 @@ export const incidentMutations: readonly Mutation[] = [
   },
   {
     name: 'other-server-taken-for-rocketmq',
-    promise: 'An operator sees what is unreachable',
+    promise: 'unreachable-is-visible',
     file: 'src/brokers/rocketmq/client/administration.ts',
     find: 'if (!isObject(brokers)) throw',
     replace: 'if (brokers === 0) throw',
@@ -174,7 +174,7 @@ export const incidentMutations: readonly Mutation[] = [
   },
   {
     name: 'full-server-reads-as-away',
-    promise: 'An operator sees what is unreachable',
+    promise: 'unreachable-is-visible',
     file: 'src/store/database/database-failure.ts',
     find: 'if (code === tooManyConnections)',
     replace: 'if (code === `${tooManyConnections}0`)',

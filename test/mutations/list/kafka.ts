@@ -1,10 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
-const provesNothing = 'An inconclusive answer counts as possibly stored';
-const sharedGroup = 'Consumers with different handlers may share a group';
-const holdEnds = 'It recovers by itself (I13)';
-const silent = 'The health of a consumer shows a silent broker';
-const missing = 'A missing topic is named at once';
+const provesNothing = 'inconclusive-may-be-stored';
+const sharedGroup = 'different-handlers-share-a-group';
+const holdEnds = 'recovers-by-itself';
+const silent = 'silent-broker-shown';
+const missing = 'missing-topic-named';
 const failures = 'test/unit/brokers/kafka/failure.test.ts';
 
 /** What brokers answer, and what their topics and groups are like. */
@@ -40,7 +40,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'two-batches-of-a-partition-in-one-request',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/brokers/kafka/transport/produce-queue.ts',
     find: 'together.has(name) ||',
     replace: '',
@@ -49,7 +49,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'answer-found-by-partition-alone',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/brokers/kafka/transport/broker-connection.ts',
     find: 'one.partition === partition && one.address === address',
     replace: `one.partition === partition && address !== ''`,
@@ -58,7 +58,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'batch-overwritten-while-compressed',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/brokers/kafka/transport/produce.ts',
     find: 'const batch = Buffer.from(this.#encode(request));',
     replace: 'const batch = this.#encode(request);',
@@ -104,7 +104,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'refused-time-blames-the-message',
-    promise: 'A relay with a wrong clock spends no attempts',
+    promise: 'wrong-clock-spends-no-attempts',
     file: 'src/brokers/kafka/transport/failure.ts',
     find: `  32: ['INVALID_TIMESTAMP', refusedTopic],\n`,
     replace: '',
@@ -113,7 +113,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'doubtful-partition-never-rests',
-    promise: 'Duplicates are bounded (I11)',
+    promise: 'duplicates-bounded',
     file: 'src/brokers/kafka/transport/doubts.ts',
     find: 'const free = 3;',
     replace: 'const free = 3_000;',
@@ -160,7 +160,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'first-header-of-its-name',
-    promise: 'Records are read as kafkajs reads them',
+    promise: 'read-as-kafkajs-reads',
     file: 'src/brokers/kafka/client/fetched-record.ts',
     find: '      if (same) {',
     replace: '      if (same && begin < 0) {',
@@ -169,7 +169,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'emptied-batch-not-passed',
-    promise: 'Records are read as kafkajs reads them',
+    promise: 'read-as-kafkajs-reads',
     file: 'src/brokers/kafka/client/fetch-response.ts',
     find: 'if (end !== undefined && records',
     replace: 'if (end === undefined && records',
@@ -177,7 +177,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'aborted-transaction-handed-over',
-    promise: 'Records are read as kafkajs reads them',
+    promise: 'read-as-kafkajs-reads',
     file: 'src/brokers/kafka/client/aborted-transactions.ts',
     find: 'this.#producers.add(next.producerId);',
     replace: 'if (this.#producers.size === 0) this.#producers.add(next.producerId);',
@@ -186,7 +186,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'end-of-answer-passed-before-its-messages',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/brokers/kafka/source/take-batch.ts',
     find: 'pass(done.length === messages.length ? (end ?? last) : last);',
     replace: 'pass(end ?? last);',
@@ -195,7 +195,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'transactional-records-unmarked',
-    promise: 'Records are read as kafkajs reads them',
+    promise: 'read-as-kafkajs-reads',
     file: 'src/brokers/kafka/client/fetch-response.ts',
     find: 'inTransaction: (attributes & attribute.transactional) !== 0,',
     replace: 'inTransaction: (attributes & attribute.transactional) < 0,',
@@ -204,7 +204,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'old-format-dropped',
-    promise: 'Records are read as kafkajs reads them',
+    promise: 'read-as-kafkajs-reads',
     file: 'src/brokers/kafka/client/fetch-response.ts',
     find: 'if (bytes[prefixBytes + formatAt] !== recordFormat) throw new OldFormat();',
     replace: 'if (bytes[prefixBytes + formatAt] !== recordFormat) return [];',
@@ -213,7 +213,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'codecs-not-registered',
-    promise: 'Every codec of Kafka is read',
+    promise: 'every-codec-read',
     file: 'src/brokers/kafka/client/codecs.ts',
     find: 'if (isGiven(CompressionCodecs[type])) continue;',
     replace: `if (isGiven(CompressionCodecs[type]) || name !== '') continue;`,
@@ -222,7 +222,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'lz4-not-registered',
-    promise: 'Every codec of Kafka is read',
+    promise: 'every-codec-read',
     file: 'src/brokers/kafka/client/codecs.ts',
     find: 'if (isGiven(CompressionCodecs[type])) continue;',
     replace: `if (isGiven(CompressionCodecs[type]) || name === 'LZ4') continue;`,
@@ -230,7 +230,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'throttle-unread',
-    promise: 'Duplicates are bounded (I11)',
+    promise: 'duplicates-bounded',
     file: 'src/brokers/kafka/transport/broker-connection.ts',
     find: 'Math.max(this.#throttledUntilMs, performance.now() + reply.throttledMs);',
     replace: 'this.#throttledUntilMs;',
@@ -238,7 +238,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'large-batches-one-partition-at-a-time',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/brokers/kafka/source/group-session.ts',
     find: 'Math.min(await largestBatchBytes(this.#connection, addresses), maxFetchBytes)',
     replace: 'Math.min(512 * 1024, maxFetchBytes)',
@@ -246,7 +246,7 @@ export const kafkaMutations: readonly Mutation[] = [
   },
   {
     name: 'unsent-clears-doubts',
-    promise: 'Duplicates are bounded (I11)',
+    promise: 'duplicates-bounded',
     file: 'src/brokers/kafka/transport/kafka-transport.ts',
     find: `else if (result.kind !== 'hold') doubts.clear`,
     replace: 'else doubts.clear',

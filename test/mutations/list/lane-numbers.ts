@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const order = 'Order per key (I3)';
+const order = 'order-per-key';
 
 /** A topic gets another number of lanes, or its database another place. */
 export const laneNumberMutations: readonly Mutation[] = [
@@ -15,7 +15,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'changes-of-operators-left-alone',
-    promise: 'A relay completes a change of lanes that its operator abandons',
+    promise: 'abandoned-lanes-completed',
     file: 'src/store/lane/topics.ts',
     find: "not outbox.lately(begun_at, case kind when 'lanes' then $3::integer else $4::integer end)",
     replace:
@@ -26,7 +26,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-change-waits-for-autovacuum',
-    promise: 'Autovacuum does not delay changes of lanes',
+    promise: 'autovacuum-delays-no-lanes',
     file: 'src/store/lane/lanes-switch.ts',
     find: '\n       and a.usesysid is not null',
     replace: '',
@@ -34,7 +34,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-change-leaves-late-rows',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/store/lane/lanes-walk.ts',
     find: "lives: `m.position + 0 <= ${ofLane('l.cursor')} and ${notPassed}`,",
     replace: "lives: 'false',",
@@ -43,7 +43,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'killed-partitions-go-unreported',
-    promise: 'A relay completes a change of lanes that its operator abandons',
+    promise: 'abandoned-lanes-completed',
     file: 'src/store/lane/topics.ts',
     find: 'where topic = any($1)\n       and (actor',
     replace: "where topic = any($1) and kind = 'lanes'\n       and (actor",
@@ -52,7 +52,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-change-reads-all-at-once',
-    promise: 'A relay completes a change of lanes that its operator abandons',
+    promise: 'abandoned-lanes-completed',
     file: 'src/store/lane/lanes-walk.ts',
     find: 'order by m.${by} limit ${pageRows}),',
     replace: 'order by m.${by} limit 1000000000),',
@@ -61,7 +61,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-change-forgets-skipped-messages',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/store/lane/lanes-replace.ts',
     find: '.length && skipped.length === 0;',
     replace: '.length;',
@@ -79,7 +79,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'each-call-waits-for-new-transactions',
-    promise: 'A relay completes a change of lanes that its operator abandons',
+    promise: 'abandoned-lanes-completed',
     file: 'src/store/lane/lanes-switch.ts',
     find: 'where c.${column} is null or o.id = any(c.${column})) as left',
     replace: ') as left',
@@ -97,7 +97,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'failed-changes-of-lanes-go-unreported',
-    promise: 'A relay completes a change of lanes that its operator abandons',
+    promise: 'abandoned-lanes-completed',
     file: 'src/operations/announce.ts',
     find: `if (one.status === 'rejected') failed(one.reason);`,
     replace: `if (one.status === 'rejected') continue;`,
@@ -125,7 +125,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'as-few-slots-as-topics',
-    promise: 'Added lanes are drained at once',
+    promise: 'added-lanes-drained',
     file: 'src/temporal/relay/workers.ts',
     find: 'maxConcurrentActivityTaskExecutions: topics * maxLanes,',
     replace: 'maxConcurrentActivityTaskExecutions: topics * Math.min(maxLanes, 8),',
@@ -135,7 +135,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'added-lanes-share-connections',
-    promise: 'Added lanes are drained at once',
+    promise: 'added-lanes-drained',
     file: 'src/app/relay/relay-connections.ts',
     find: 'Math.min(Math.max(lanes, draining), mostForLanes) + spareConnections',
     replace: 'lanes + spareConnections',
@@ -145,7 +145,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'configured-connections-ignored',
-    promise: 'Added lanes are drained at once',
+    promise: 'added-lanes-drained',
     file: 'src/app/relay/relay-connections.ts',
     find: 'return database.connections ?? Math.min(',
     replace: 'return Math.min(',
@@ -154,7 +154,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   },
   {
     name: 'overtaken-partitions-unnamed',
-    promise: 'Of two equal changes of partitions both are done',
+    promise: 'equal-partition-changes-done',
     file: 'src/operations/partitions.ts',
     find: 'return overtaken(database, change, error);',
     replace: 'throw error;',

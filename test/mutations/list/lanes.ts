@@ -1,11 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'No loss (I1)';
-const order = 'Order per key (I3)';
-const cancelHolds = 'A committed cancel holds (I5)';
+const noLoss = 'no-loss';
+const order = 'order-per-key';
+const cancelHolds = 'cancel-holds';
 
-const standsStill =
-  'No lane stops because of a silently dead connection, a process frozen within a transaction, or a claim that takes longer than half a lease (I13)';
+const standsStill = 'no-lane-stops';
 
 /** A lane is owned and claimed. */
 export const laneMutations: readonly Mutation[] = [
@@ -39,7 +38,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'late-commit-counts-as-sent',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'src/store/database/snapshot.ts',
     find: 'BigInt(xid) < BigInt(xmax) && !inProgress.has(xid)',
     replace: `BigInt(xid) < BigInt(xmax) && !inProgress.has('')`,
@@ -57,7 +56,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'claim-ahead-of-a-pause',
-    promise: 'A frozen process does no harm when it thaws',
+    promise: 'thawed-process-does-no-harm',
     file: 'src/relay/drain.ts',
     find: 'claimed?.owned === true && !paused ?',
     replace: 'claimed?.owned === true && paused !== undefined ?',
@@ -66,7 +65,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'claim-ahead-reads-what-is-on-the-wire',
-    promise: 'Duplicates are bounded (I11)',
+    promise: 'duplicates-bounded',
     file: 'src/relay/drain.ts',
     find: 'from, claimed: this.#claim(from)',
     replace: 'from, claimed: this.#claim(this.#at)',
@@ -84,7 +83,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'lease-taken-early',
-    promise: 'A frozen process does no harm when it thaws',
+    promise: 'thawed-process-does-no-harm',
     file: 'outbox.lane_taken()',
     find: 'l.alive_until between clock_timestamp() and',
     replace: `l.alive_until between clock_timestamp() + interval '5 s' and`,
@@ -93,7 +92,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'renewal-ignores-the-loss',
-    promise: 'A frozen process does no harm when it thaws',
+    promise: 'thawed-process-does-no-harm',
     file: 'src/relay/lane-lease.ts',
     find: '    else this.lose();\n',
     replace: '',
@@ -102,7 +101,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'stale-claim-sent-unasked',
-    promise: 'A frozen process does no harm when it thaws',
+    promise: 'thawed-process-does-no-harm',
     file: 'src/relay/drain.ts',
     find: '    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;\n',
     replace: '',
@@ -111,7 +110,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'suspect-mark-unknown-to-claims',
-    promise: 'A committed cancel holds (I5)',
+    promise: 'cancel-holds',
     file: 'src/relay/drain.ts',
     find: '    this.#suspect = suspect;\n',
     replace: '',
@@ -121,7 +120,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-of-a-dead-session-stays',
-    promise: 'The lanes of a dead relay are taken over at once',
+    promise: 'dead-relay-lanes-taken-over',
     file: 'outbox.lane_taken()',
     find: ' or outbox.session_lives(l.session)',
     replace: ' or true',
@@ -130,7 +129,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'session-dead-to-its-own-connection',
-    promise: 'A pooler that shares connections costs speed only',
+    promise: 'pooler-costs-speed-only',
     file: 'outbox.lane_taken()',
     find: '\n      or outbox.session_here(l.session)',
     replace: '',
@@ -149,7 +148,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-owned-across-a-restart',
-    promise: 'A failover costs repeats, never what commits after it (I1)',
+    promise: 'failover-costs-repeats-only',
     file: 'outbox.lane_owned()',
     find: ' and l.incarnation = outbox.incarnation()',
     replace: '',
@@ -231,7 +230,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'claims-count-no-headers',
-    promise: 'A batch stays within its memory limit',
+    promise: 'batch-within-memory',
     file: 'outbox.write_claim()',
     find: 'octet_length(c.payload) + coalesce(octet_length(c.headers::text), 0) as size',
     replace: 'octet_length(c.payload) as size',
@@ -240,7 +239,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'horizon-of-another-topic',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'outbox.untold_messages()',
     find: `coalesce(t.horizon, interval '24 hours') and u.id`,
     replace: `(select max(horizon) from outbox.topic) and u.id`,
@@ -250,7 +249,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'claim-of-a-standby',
-    promise: 'A failover costs repeats, never what commits after it (I1)',
+    promise: 'failover-costs-repeats-only',
     file: 'outbox.claim()',
     find: 'if pg_is_in_recovery() then',
     replace: 'if false then',
@@ -259,7 +258,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'refused-without-a-prepared-statement',
-    promise: 'A pooler that shares connections costs speed only',
+    promise: 'pooler-costs-speed-only',
     file: 'src/store/database/prepared-statements.ts',
     find: 'if (!isRefusal(error)) throw error;',
     replace: 'if (!isRefusal(error) || !this.#refused) throw error;',
@@ -277,7 +276,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'claim-reads-what-was-special',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'outbox.claim()',
     find: 'outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)',
     replace: `exists (select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready')`,
@@ -286,7 +285,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'pages-of-starts-from-the-start',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/relay/starter.ts',
     find: '      from = messages.at(-1)?.dueAt ?? from;\n',
     replace: '',

@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const order = 'Order per key (I3)';
-const duplicates = 'Duplicates are bounded (I11)';
+const order = 'order-per-key';
+const duplicates = 'duplicates-bounded';
 const copies = 'test/integration/relay/late-copies.test.ts';
 const hazards = 'test/integration/relay/late-hazards.test.ts';
 
@@ -27,7 +27,7 @@ export const lateMutations: readonly Mutation[] = [
   },
   {
     name: 'amid-late-what-is-sent-is-withdrawn',
-    promise: 'A committed cancel holds (I5)',
+    promise: 'cancel-holds',
     file: 'outbox.is_passed()',
     find: 'or coalesce(p_position <= p_late_cursor',
     replace: 'or coalesce(p_late_cursor < 0',
@@ -63,7 +63,7 @@ export const lateMutations: readonly Mutation[] = [
   },
   {
     name: 'amid-late-a-cancel-of-a-key-spares-blocked',
-    promise: 'A committed cancel holds (I5)',
+    promise: 'cancel-holds',
     file: 'outbox.cancel_key()',
     find: `m.state in ('waiting', 'retrying', 'blocked')`,
     replace: `m.state in ('waiting', 'retrying')`,
@@ -72,7 +72,7 @@ export const lateMutations: readonly Mutation[] = [
   },
   {
     name: 'amid-late-a-verification-expects-too-little',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/store/verify/loss.ts',
     find: 'l.late_cursor, l.late_snapshot, m.position, m.xid)',
     replace: 'null, null, m.position, m.xid)',
@@ -81,7 +81,7 @@ export const lateMutations: readonly Mutation[] = [
   },
   {
     name: 'late-walk-never-ends-behind-a-full-batch',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/relay/drain.ts',
     find: 'if (this.#at.late !== undefined) return this.#write(this.#plan(claimed, []));',
     replace: '',
@@ -90,7 +90,7 @@ export const lateMutations: readonly Mutation[] = [
   },
   {
     name: 'late-walk-gives-up-too-soon',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'outbox.late_are_dense()',
     find: 'reach := reach * 4;',
     replace: 'return false;',

@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'No loss (I1)';
-const once = 'Duplicates are bounded (I11)';
+const noLoss = 'no-loss';
+const once = 'duplicates-bounded';
 
 const leaves = 'test/integration/database/leaves.test.ts';
 const log = 'test/integration/database/log.test.ts';
@@ -44,7 +44,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'late-work-in-the-log-unseen',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'outbox.has_work()',
     find: `select m.id from outbox.log m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position + 0`,
@@ -55,7 +55,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'late-work-beside-the-log-unseen',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'outbox.has_exceptions()',
     find: `select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
         and m.xid = running.xid`,
@@ -66,7 +66,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'look-overlooks-late-messages-of-the-log',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'outbox.look()',
     find: 'select * from outbox.log r where r.position > 0 and r.xid = running.xid',
     replace: 'select * from outbox.log r where r.position > 0 and false',
@@ -84,7 +84,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'adopted-log-keeps-what-it-published',
-    promise: 'A confirmed message was processed',
+    promise: 'confirmed-was-processed',
     file: 'src/store/installation/adopt.ts',
     find: '    await takeOutPassed(sql);\n',
     replace: '',
@@ -93,7 +93,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'adopted-without-facts-of-batches',
-    promise: 'The archive blocks nothing',
+    promise: 'archive-blocks-nothing',
     file: 'src/store/installation/adopt.ts',
     find: 'coalesce(m.partition, b.partition)',
     replace: 'm.partition',
@@ -111,7 +111,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'awaited-receipts-in-the-log',
-    promise: 'A confirmed message was processed',
+    promise: 'confirmed-was-processed',
     file: 'outbox.write_store()',
     find: 't.name = p_topic and t.confirm_group is null and',
     replace: 't.name = p_topic and',
@@ -120,7 +120,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'awaited-receipts-of-a-batch-in-the-log',
-    promise: 'A confirmed message was processed',
+    promise: 'confirmed-was-processed',
     file: 'outbox.write_store()',
     find: 'if dues is null and policy.confirm_group is null then',
     replace: 'if dues is null then',
@@ -166,7 +166,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'leaf-asked-about-all-since-the-oldest',
-    promise: 'The archive blocks nothing',
+    promise: 'archive-blocks-nothing',
     file: 'outbox.lanes_of_leaf()',
     find: 'm.xid >= pg_snapshot_xmax(l.snapshot)',
     replace: 'm.xid >= pg_snapshot_xmin(l.snapshot) and not pg_visible_in_snapshot(m.xid, l.snapshot)',
@@ -175,7 +175,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'leaf-that-fails-keeps-the-others',
-    promise: 'The archive blocks nothing',
+    promise: 'archive-blocks-nothing',
     file: 'src/store/retention/leaves.ts',
     find: '.catch((error: unknown) => failures.push(error))',
     replace: '',
@@ -193,7 +193,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'leaf-held-by-a-paused-lane',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/store/retention/leaves.ts',
     find: '    if (index < closed.length - mostClosed) await clearLeaf(database, n, pace);\n',
     replace: '',
@@ -203,7 +203,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'leaf-cleared-without-late-messages',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/store/retention/leaf.ts',
     find: 'and m.xid = running.xid and m.position + 0 <= l.cursor offset 0',
     replace: 'and m.xid = running.xid and false offset 0',
@@ -213,7 +213,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'leaf-cleared-without-newest-messages',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/store/retention/leaf.ts',
     find: 'and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmax(l.snapshot)',
     replace: 'and false and m.xid >= pg_snapshot_xmax(l.snapshot)',
@@ -223,7 +223,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'suspected-leaf-archived-at-once',
-    promise: 'The window is kept (I12)',
+    promise: 'window-kept',
     file: 'src/store/retention/leaf.ts',
     find: 'lane.suspected ? lane.suspectUpTo : lane.upTo',
     replace: 'lane.upTo',
@@ -233,7 +233,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'batches-expire-before-their-leaf',
-    promise: 'The archive blocks nothing',
+    promise: 'archive-blocks-nothing',
     file: 'src/store/retention/deletes.ts',
     find: '(p.last_position < least(',
     replace: '(0 < least(',
@@ -242,7 +242,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'used-leaf-renewed-as-if-empty',
-    promise: 'The archive blocks nothing',
+    promise: 'archive-blocks-nothing',
     file: 'src/store/retention/leaves.ts',
     find: ' and not exists (select from outbox.log_${old.n}) returning n',
     replace: ' returning n',
@@ -251,7 +251,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'new-leaf-for-its-owner-alone',
-    promise: 'The archive blocks nothing',
+    promise: 'archive-blocks-nothing',
     file: 'outbox.next_leaf()',
     find: '  perform outbox.grant_log();\n',
     replace: '',
@@ -260,7 +260,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'records-of-late-messages-are-ghosts',
-    promise: 'No ghost (I2)',
+    promise: 'no-ghost',
     file: 'src/store/verify/ghosts.ts',
     find: '(select max(f.dropped_to) from outbox.leaf f)',
     replace: '(select min(f.opened_at) from outbox.leaf f having min(f.n) > 1)',
@@ -269,7 +269,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'dropped-leaf-forgets-those-before',
-    promise: 'No ghost (I2)',
+    promise: 'no-ghost',
     file: 'src/store/retention/leaf.ts',
     find: 'greatest(f.dropped_to, gone.dropped_to, gone.archived_at)',
     replace: 'gone.archived_at',
@@ -278,7 +278,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'id-of-an-archived-leaf-sent-again',
-    promise: 'No ghost (I2)',
+    promise: 'no-ghost',
     file: 'outbox.take_back_archived()',
     find: 'select from outbox.log_history a where a.id = g.id limit 1',
     replace: 'select from outbox.log_history a where a.id = g.id and false limit 1',
@@ -287,7 +287,7 @@ export const leafMutations: readonly Mutation[] = [
   },
   {
     name: 'adopted-copy-sends-as-its-original',
-    promise: 'Two running databases of one installation are detected',
+    promise: 'second-database-detected',
     file: 'src/store/installation/adopt.ts',
     find: `  await sql.query('select outbox.grant_log(), outbox.write_store()');\n`,
     replace: '',

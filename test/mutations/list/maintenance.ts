@@ -1,11 +1,11 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'No loss (I1)';
-const archive = 'The archive blocks nothing';
-const window = 'The window is kept (I12)';
-const slowHandlers = 'Slow handlers do not keep processed ids forever';
-const strangers = 'Unknown messages fill no table';
-const gathered = 'Backlogs and history slow nothing down';
+const noLoss = 'no-loss';
+const archive = 'archive-blocks-nothing';
+const window = 'window-kept';
+const slowHandlers = 'slow-handlers-hold-no-epochs';
+const strangers = 'unknown-messages-fill-no-table';
+const gathered = 'history-slows-nothing';
 
 /** What is finished is archived, what is missing is started again, and processed ids are dropped by epochs. */
 export const maintenanceMutations: readonly Mutation[] = [
@@ -57,7 +57,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   },
   {
     name: 'reconcile-restarts-nothing',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/relay/reconcile.ts',
     find: 'if (!(await census.isRunning(id))) missing.push(id);',
     replace: 'await census.isRunning(id);',
@@ -121,7 +121,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   },
   {
     name: 'every-database-knows-the-question',
-    promise: 'Two running databases of one installation are detected',
+    promise: 'second-database-detected',
     file: 'src/store/installation/twin.ts',
     find: 'select exists (select from answered) as known',
     replace: 'select true as known',
@@ -216,7 +216,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   },
   {
     name: 'overdue-walks-what-was-confirmed',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/store/message/confirm-overdue.ts',
     find: `and m.confirm_by >= coalesce(t.begins, '-infinity') and m.confirm_by`,
     replace: 'and m.confirm_by',

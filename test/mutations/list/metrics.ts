@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const kept = 'Metrics say what has happened';
+const kept = 'metrics-say-what-happened';
 const delays = 'test/unit/relay/batch-delays.test.ts';
 const counts = 'test/unit/inbox/consumer-health.test.ts';
 const figures = 'test/unit/app/figure-metrics.test.ts';

@@ -1,12 +1,12 @@
 import type { Mutation } from '../mutation.ts';
 
-const othersFlow = 'A key that waits blocks no other';
-const order = 'Order survives parking and retries (I3)';
-const hotKey = 'A hot key leaves parking while its traffic continues';
-const withoutTemporal = 'Parked messages are tried while Temporal is away';
-const audited = `Every operator's action is audited (I14)`;
+const othersFlow = 'waiting-key-blocks-no-other';
+const order = 'order-survives-parking';
+const hotKey = 'hot-key-leaves-parking';
+const withoutTemporal = 'parked-tried-without-temporal';
+const audited = 'actions-audited';
 
-const letters = 'A failed message is copied to its address of dead letters';
+const letters = 'dead-letters-copied';
 const openHandlers =
   'the first try of a key that is parked again waits for older handlers as long as they run, and for no other transaction';
 
@@ -113,7 +113,7 @@ export const parkedMutations: readonly Mutation[] = [
   },
   {
     name: 'workflow-replaced-while-it-waits',
-    promise: 'A parked key keeps its workflow while it waits for its turn, however many keys are parked',
+    promise: 'parked-key-keeps-workflow',
     file: 'src/temporal/parked-key/starter.ts',
     find: 'return (raw.pendingActivities ?? []).length === 0;',
     replace: 'return (raw.pendingActivities ?? []).length >= 0;',
@@ -207,7 +207,7 @@ export const parkedMutations: readonly Mutation[] = [
   },
   {
     name: 'stand-ins-stop-after-the-watcher',
-    promise: `A handler's signal fires when its transaction is given up`,
+    promise: 'handler-signal-fires',
     file: 'src/inbox/start-parked.ts',
     find: 'await Promise.all([watcher.stop(), standIns.stop(), hosted.stop()]);',
     replace: 'await watcher.stop(); await Promise.all([standIns.stop(), hosted.stop()]);',

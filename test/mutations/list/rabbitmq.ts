@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const notStored = 'Messages that RabbitMQ has not stored do not count as published';
-const inOrder = 'Over RabbitMQ keys keep their order, and effects happen once';
+const notStored = 'rabbitmq-unstored-is-unpublished';
+const inOrder = 'rabbitmq-order-and-effects';
 
 /** What a server that confirms, returns and refuses each message alone must not make of them. */
 export const rabbitmqMutations: readonly Mutation[] = [
@@ -61,7 +61,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   },
   {
     name: 'forbidden-routing-key-holds-its-lane',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/brokers/rabbitmq/transport/failure.ts',
     find: 'namesRoutingKey(reason) ? refusedRoutingKey :',
     replace: 'namesRoutingKey(reason) ? refusedExchange :',

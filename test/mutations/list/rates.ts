@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const kept = 'A rate is kept';
+const kept = 'rate-kept';
 const drains = 'test/integration/relay/rate.test.ts';
 const row = 'test/integration/relay/rate-row.test.ts';
 
@@ -35,7 +35,7 @@ export const rateMutations: readonly Mutation[] = [
   },
   {
     name: 'rate-reads-its-versions',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'outbox.take_rate()',
     find: 'order by r.n desc limit 1 for update skip locked',
     replace: 'order by r.n limit 1 for update skip locked',
@@ -133,7 +133,7 @@ export const rateMutations: readonly Mutation[] = [
   },
   {
     name: 'expired-waits-for-the-rate',
-    promise: 'An expired message is not sent',
+    promise: 'expired-not-sent',
     file: 'src/relay/drain.ts',
     find: '        if (allowed === undefined) await this.#endExpired(claimed);\n',
     replace: '',
@@ -142,7 +142,7 @@ export const rateMutations: readonly Mutation[] = [
   },
   {
     name: 'each-lane-asks-the-rate',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/relay/rate-gate.ts',
     find: '    if (leftMs > 0) return { granted: 0, waitMs: leftMs };\n',
     replace: '',

@@ -1,15 +1,15 @@
 import type { Mutation } from '../mutation.ts';
 
-const oneReader = 'A stream or list of Redis is read by one member of a group at a time';
-const shared = 'Without order the members of a group share a stream of Redis';
-const inTime = 'A reader of Redis asks for no more than arrives in time';
-const kept = 'Redis keeps what it acknowledged as its settings say';
+const oneReader = 'one-reader-of-a-redis-stream';
+const shared = 'redis-stream-shared-without-order';
+const inTime = 'redis-reads-what-arrives-in-time';
+const kept = 'redis-keeps-what-it-acknowledged';
 
 /** A message goes to Redis, and comes from there. */
 export const redisMutations: readonly Mutation[] = [
   {
     name: 'redis-recovery-not-reported',
-    promise: 'The health of a consumer shows a silent broker',
+    promise: 'silent-broker-shown',
     file: 'src/brokers/redis/source/queue-reader.ts',
     find: '      if (cut) changed();\n',
     replace: '',

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const once = 'A request that is repeated with its key acts once';
+const once = 'repeated-request-acts-once';
 const byRequests = 'test/integration/api/requests.test.ts';
 
 /** Requests of the HTTP API with an Idempotency-Key. */
@@ -79,7 +79,7 @@ export const repeatedRequestMutations: readonly Mutation[] = [
   },
   {
     name: 'api-waits-without-a-limit',
-    promise: 'No request waits for a lock for ever',
+    promise: 'no-request-waits-forever',
     file: 'src/store/database/with-limits.ts',
     find: '      await sql.query(limits);\n',
     replace: '',
@@ -88,7 +88,7 @@ export const repeatedRequestMutations: readonly Mutation[] = [
   },
   {
     name: 'proof-that-waits-for-ever',
-    promise: 'No request waits for a lock for ever',
+    promise: 'no-request-waits-forever',
     file: 'src/app/operations/proof-database.ts',
     find: '.on((database) => work(withLimits(database, limits)))',
     replace: '.on((database) => (limits.lockMs > 0 ? work(database) : work(withLimits(database, limits))))',

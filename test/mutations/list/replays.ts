@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const replays = 'A replay sends each message once, in the order of its key';
+const replays = 'replay-once-in-order';
 const test = 'test/integration/operations/replay.test.ts';
 const wholeWay =
   'the command replays a topic from history and live tables in the order of each key, with new ids';

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'No loss (I1)';
+const noLoss = 'no-loss';
 
 /** What is dropped or archived although somebody needs it. */
 export const retentionMutations: readonly Mutation[] = [
@@ -25,7 +25,7 @@ export const retentionMutations: readonly Mutation[] = [
   },
   {
     name: 'adoption-leaves-epochs-as-they-came',
-    promise: 'The window is kept (I12)',
+    promise: 'window-kept',
     file: 'src/store/installation/adopt.ts',
     find: '    await renewInbox(sql);\n',
     replace: '',
@@ -35,7 +35,7 @@ export const retentionMutations: readonly Mutation[] = [
   },
   {
     name: 'failure-archived-before-it-is-told',
-    promise: '`onFailed` is called for each failed message',
+    promise: 'on-failed-called-once',
     file: 'src/store/retention/archive.ts',
     find: ' or m.notified is not false or ',
     replace: ' or true or ',
@@ -44,7 +44,7 @@ export const retentionMutations: readonly Mutation[] = [
   },
   {
     name: 'step-of-a-leaf-queues-behind-a-dump',
-    promise: 'The archive blocks nothing',
+    promise: 'archive-blocks-nothing',
     file: 'src/store/retention/brief-lock.ts',
     find: '  if (await areHeldLong(database, tables)) return false;\n',
     replace: '',

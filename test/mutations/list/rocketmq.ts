@@ -1,14 +1,14 @@
 import type { Mutation } from '../mutation.ts';
 
-const notStored = 'Messages that a RocketMQ proxy has not acknowledged do not count as published';
-const unreachable = 'An operator sees what is unreachable';
-const inOrder = 'Over RocketMQ keys of FIFO topics keep their order, and effects happen once';
+const notStored = 'rocketmq-unacknowledged-is-unpublished';
+const unreachable = 'unreachable-is-visible';
+const inOrder = 'rocketmq-order-and-effects';
 
 /** What a server that takes time with its messages, and answers each alone, must not make of them. */
 export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'only-one-name-server-asked',
-    promise: 'A confirmed message was processed',
+    promise: 'confirmed-was-processed',
     file: 'src/brokers/rocketmq/client/administration.ts',
     find: 'const all = told.flat();',
     replace: 'const all = told.find((some) => some.length > 0) ?? [];',
@@ -17,7 +17,7 @@ export const rocketmqMutations: readonly Mutation[] = [
   },
   {
     name: 'rocketmq-recovery-not-reported',
-    promise: 'The health of a consumer shows a silent broker',
+    promise: 'silent-broker-shown',
     file: 'src/brokers/rocketmq/source/group-member.ts',
     find: '        if (failures > 0) this.#answersAgain();\n',
     replace: '',
@@ -120,7 +120,7 @@ export const rocketmqMutations: readonly Mutation[] = [
   },
   {
     name: 'open-messages-of-rocketmq-count-as-passed',
-    promise: 'A confirmed message was processed',
+    promise: 'confirmed-was-processed',
     file: 'src/brokers/rocketmq/client/group-offsets.ts',
     find: `String(numbers['consumerOffset'])`,
     replace: `String(numbers['brokerOffset'])`,

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const promise = 'A repeating message';
+const promise = 'repeating-messages';
 const test = 'test/integration/sending/schedule.test.ts';
 
 /** A row repeats a message. */

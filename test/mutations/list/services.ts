@@ -1,15 +1,15 @@
 import type { Mutation } from '../mutation.ts';
 
-const receivedOnce = 'A message over HTTP has its effect once, and only with a valid signature';
-const guarded = 'HTTP reaches no private address that is not allowed';
-const startedOnce = 'A message starts your workflow once';
-const skipped = 'Tests can skip time and use a broker in memory';
+const receivedOnce = 'http-effect-once';
+const guarded = 'http-reaches-no-private-address';
+const startedOnce = 'workflow-started-once';
+const skipped = 'tests-skip-time';
 
 /** A message goes to a service by HTTP, or to a workflow. */
 export const serviceMutations: readonly Mutation[] = [
   {
     name: 'outage-of-the-receiver-is-a-failure',
-    promise: "An outage of the receiver's database spends no attempts over HTTP",
+    promise: 'http-outage-spends-no-attempts',
     file: 'src/inbox/http/own-fault.ts',
     find: '  if (begun) return undefined;',
     replace: '  return undefined;',
@@ -18,7 +18,7 @@ export const serviceMutations: readonly Mutation[] = [
   },
   {
     name: 'failure-of-the-work-is-an-outage',
-    promise: "An outage of the receiver's database spends no attempts over HTTP",
+    promise: 'http-outage-spends-no-attempts',
     file: 'src/inbox/http/answer-request.ts',
     find: '        begun = true;\n',
     replace: '',
@@ -99,7 +99,7 @@ export const serviceMutations: readonly Mutation[] = [
   },
   {
     name: 'busy-workflow-holds-all',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/brokers/workflow/transport/call-failure.ts',
     find: 'status === exhausted && ofWorkflow.test(reason)',
     replace: `status === exhausted && reason === ''`,
@@ -108,7 +108,7 @@ export const serviceMutations: readonly Mutation[] = [
   },
   {
     name: 'codec-refusal-holds-all',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/brokers/workflow/transport/encoder.ts',
     find: "throw new EncodingFailure(error, 'message');",
     replace: "throw new EncodingFailure(error, 'codec');",

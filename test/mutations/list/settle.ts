@@ -1,12 +1,12 @@
 import type { Mutation } from '../mutation.ts';
 
-const confirmed = 'A confirmed message was processed';
+const confirmed = 'confirmed-was-processed';
 
 /** A batch is published and settled, and its receipts come or do not. */
 export const settleMutations: readonly Mutation[] = [
   {
     name: 'transaction-with-the-default-level',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/store/database/pool.ts',
     find: `'begin isolation level read committed'`,
     replace: `'begin'`,
@@ -15,7 +15,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'conflict-of-a-statement-not-repeated',
-    promise: 'A pooler that shares connections costs speed only',
+    promise: 'pooler-costs-speed-only',
     file: 'src/store/database/pool.ts',
     find: 'const triesInConflict = 10;',
     replace: 'const triesInConflict = 1;',
@@ -23,7 +23,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'settle-locks-in-no-order',
-    promise: 'A committed cancel holds (I5)',
+    promise: 'cancel-holds',
     file: 'src/store/lane/settle.ts',
     find: `order by m.id for update`,
     replace: `order by m.position for update`,
@@ -31,7 +31,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'no-answer-counts-as-unsent',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/relay/publish-batch.ts',
     find: `  kind: 'ambiguous',\n  error: 'The transport returned no outcome for this message.',`,
     replace: `  kind: 'rejected',\n  error: 'The transport returned no outcome for this message.',`,
@@ -39,7 +39,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'sends-after-a-hold',
-    promise: 'Order per key (I3)',
+    promise: 'order-per-key',
     file: 'src/brokers/kafka/transport/partition-send.ts',
     find: 'if (hold !== undefined) {\n',
     replace: 'if (hold === stopped) {\n',
@@ -47,7 +47,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'refused-message-skips-all-keys',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/brokers/kafka/transport/partition-send.ts',
     find: 'if (key === null || !blockedKeys.has(key)) return true;',
     replace: 'if (key === null) return true;',
@@ -55,7 +55,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'late-wal-writer-unnoticed',
-    promise: 'Duplicates are bounded (I11)',
+    promise: 'duplicates-bounded',
     file: 'src/operations/doctor/server-checks.ts',
     find: 'const slowWriterMs = 1_000;',
     replace: 'const slowWriterMs = 100_000;',
@@ -64,7 +64,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'failures-told-while-lanes-change',
-    promise: 'Final failures are reported',
+    promise: 'failures-reported',
     file: 'src/store/lane/untold.ts',
     find: 'and not exists (select from outbox.topic_change c where c.topic = $1)',
     replace: '',
@@ -73,7 +73,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'told-what-was-not-read',
-    promise: 'Final failures are reported',
+    promise: 'failures-reported',
     file: 'src/store/lane/untold.ts',
     find: 'and untold_from = $4 and untold_to = $5',
     replace: 'and untold_from = $4 and $5::bigint is not null',
@@ -82,7 +82,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'changed-lanes-forget-what-is-untold',
-    promise: 'Final failures are reported',
+    promise: 'failures-reported',
     file: 'src/store/lane/lanes-switch.ts',
     find: `    await shareUntold(sql, change);\n`,
     replace: '',
@@ -91,7 +91,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'failures-of-a-dead-relay-not-reported',
-    promise: 'Final failures are reported',
+    promise: 'failures-reported',
     file: 'src/relay/drain.ts',
     find: 'this.#untold = at.untold;',
     replace: 'this.#untold = at.untold && false;',
@@ -101,7 +101,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-without-messages-reports-nothing',
-    promise: 'Final failures are reported',
+    promise: 'failures-reported',
     file: 'outbox.has_work()',
     find: 'p_lane.untold_from is not null',
     replace: 'p_lane.untold_from is not null and false',
@@ -110,7 +110,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'truncated-batch-moves-the-cursor',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'src/relay/lane-progress.ts',
     find: '!truncated || BigInt(last) > BigInt(at.cursor)',
     replace: 'truncated || true',
@@ -118,7 +118,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'snapshot-stays',
-    promise: 'Duplicates are bounded (I11)',
+    promise: 'duplicates-bounded',
     file: 'src/relay/plan-settlement.ts',
     find: '...progressOf(next ?? progress),',
     replace: '...progressOf(next ?? progress),\n    snapshot: progress.snapshot ?? claim.snapshot,',
@@ -126,7 +126,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'hold-outlasts-its-cause',
-    promise: 'It recovers by itself (I13)',
+    promise: 'recovers-by-itself',
     file: 'src/relay/timings.ts',
     find: 'probeIntervalMs: 1_000,',
     replace: 'probeIntervalMs: 8_000,',
@@ -135,7 +135,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'failure-rests-its-lane',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/relay/drain.ts',
     find: 'this.#at = progressOf(settlement);',
     replace: `this.#at = progressOf(settlement);
@@ -146,7 +146,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'hold-uses-up-an-attempt',
-    promise: 'It recovers by itself (I13)',
+    promise: 'recovers-by-itself',
     file: 'src/relay/plan-settlement.ts',
     find: `return { id, to: 'ready', maybePublished`,
     replace: `return { id, to: 'ready', attempt: 'ambiguous', maybePublished`,
@@ -154,7 +154,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'settle-without-the-owner',
-    promise: 'A frozen process does no harm when it thaws',
+    promise: 'thawed-process-does-no-harm',
     file: 'src/store/lane/lane-row.ts',
     find: `outbox.lane_owned(l, $3)';`,
     replace: `$3::uuid is not null';`,
@@ -172,7 +172,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'repeated-settle-counts-again',
-    promise: 'The retry delays of a topic apply wherever its messages are tried',
+    promise: 'retry-delays-apply-everywhere',
     file: 'src/store/lane/settle.ts',
     find: 'pg_visible_in_snapshot(m.xid, $11::pg_snapshot)',
     replace: '$11::pg_snapshot is not null',
@@ -180,7 +180,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'repeated-settle-judged-by-the-lane',
-    promise: 'The retry delays of a topic apply wherever its messages are tried',
+    promise: 'retry-delays-apply-everywhere',
     file: 'src/relay/plan-settlement.ts',
     find: 'claimSnapshot: claim.snapshot,',
     replace: 'claimSnapshot: progress.snapshot ?? claim.snapshot,',
@@ -236,7 +236,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'resend-overtakes',
-    promise: 'Order per key (I3)',
+    promise: 'order-per-key',
     file: 'src/store/message/confirm-overdue.ts',
     find: 'from due d where m.id = d.id and d.confirm_by is null\n',
     replace: 'from due d where m.id = d.id\n',
@@ -245,7 +245,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'a-late-copy-of-a-settle-moves-back',
-    promise: 'A committed cancel holds (I5)',
+    promise: 'cancel-holds',
     file: 'outbox.lane_may_pass()',
     find: 'l.cursor < p_cursor or',
     replace: 'true or',
@@ -255,7 +255,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'a-late-copy-of-a-settle-forgets-late-ones',
-    promise: 'A committed cancel holds (I5)',
+    promise: 'cancel-holds',
     file: 'outbox.lane_may_pass()',
     find: 'l.cursor = p_cursor and (l.snapshot is null',
     replace: 'l.cursor = p_cursor and (true',
@@ -265,7 +265,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'late-cursor-moves-back',
-    promise: 'Duplicates are bounded (I11)',
+    promise: 'duplicates-bounded',
     file: 'src/relay/lane-progress.ts',
     find: 'if (at.late !== undefined && BigInt(last) < BigInt(at.late.cursor)) return undefined;',
     replace: '',
@@ -275,7 +275,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'late-messages-count-as-passed-unsent',
-    promise: 'No loss (I1)',
+    promise: 'no-loss',
     file: 'outbox.is_passed()',
     find: 'coalesce(p_position <= p_late_cursor and pg_visible_in_snapshot(p_xid, p_late_snapshot), false)',
     replace: 'coalesce(pg_visible_in_snapshot(p_xid, p_late_snapshot), false)',
@@ -284,7 +284,7 @@ export const settleMutations: readonly Mutation[] = [
   },
   {
     name: 'late-cursor-with-its-first-snapshot',
-    promise: 'Duplicates are bounded (I11)',
+    promise: 'duplicates-bounded',
     file: 'src/relay/lane-progress.ts',
     find: 'late: { cursor: last, snapshot } };',
     replace: 'late: { cursor: last, snapshot: at.late?.snapshot ?? snapshot } };',

@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const promise = 'Only who has proved it is a caller of the HTTP API';
+const promise = 'callers-prove-themselves';
 const bySignIn = 'test/integration/api/sign-in/open-id-connect.test.ts';
 const byRefusal = 'test/integration/api/sign-in/refused-sign-ins.test.ts';
 const byLateOption = 'test/unit/api/sign-in/late-options.test.ts';

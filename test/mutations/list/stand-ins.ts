@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const whoever = 'Every live relay delivers';
+const whoever = 'every-relay-delivers';
 const test = 'test/integration/relay/stand-ins.test.ts';
 
 /** A lane is drained in place of its workflow. */

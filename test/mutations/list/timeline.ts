@@ -1,12 +1,12 @@
 import type { Mutation } from '../mutation.ts';
 
-const told = 'A timeline says what became of a message, and what is not known';
+const told = 'timeline-is-honest';
 
 /** Timelines that are false, or silent, about what happened: nothing fails, and only their reader is misled. */
 export const timelineMutations: readonly Mutation[] = [
   {
     name: 'passed-without-effect-not-told',
-    promise: 'A restore loses no effect unnoticed',
+    promise: 'restore-loses-nothing-unnoticed',
     file: 'src/store/verify/passed.ts',
     find: 'f.type = p.type where not p.handled`;',
     replace: 'f.type = p.type where p.handled`;',
@@ -15,7 +15,7 @@ export const timelineMutations: readonly Mutation[] = [
   },
   {
     name: 'group-rewound-forward',
-    promise: 'A restore loses no effect unnoticed',
+    promise: 'restore-loses-nothing-unnoticed',
     file: 'src/brokers/kafka/client/rewind-group.ts',
     find: 'after: BigInt(wanted) < BigInt(offset) ? wanted : offset',
     replace: 'after: wanted',

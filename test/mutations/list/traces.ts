@@ -1,6 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const oneTrace = 'A trace leads from the sender to the effect';
+const oneTrace = 'trace-leads-to-effect';
 const test = 'test/unit/telemetry/spans.test.ts';
 
 /** Spans that are missing, too many, or connected wrongly: nothing fails, and only a reader of traces would notice. */

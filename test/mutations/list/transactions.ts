@@ -1,10 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'No loss (I1)';
-const noTime = 'Transactions opened without `transaction` lose no time';
-const refusedThere = 'Invalid arguments are refused where they are passed';
-const byPool = 'A consumer with a pool keeps the promises of one with Prisma';
-const recipes = 'The recipes of [transactions.md](../transactions.md) work as written';
+const noLoss = 'no-loss';
+const noTime = 'own-transactions-lose-no-time';
+const refusedThere = 'arguments-refused-at-the-border';
+const byPool = 'pool-keeps-promises';
+const recipes = 'recipes-work';
 const client = 'test/integration/database/pool-client.test.ts';
 
 /** Transactions that others open, and those of pools. */
@@ -48,7 +48,7 @@ export const transactionMutations: readonly Mutation[] = [
   },
   {
     name: 'extension-may-divert-statements',
-    promise: 'No ghost (I2)',
+    promise: 'no-ghost',
     file: 'src/store/database/one-transaction.ts',
     find: 'first !== undefined && first === second',
     replace: 'first !== undefined && second !== undefined',
@@ -58,7 +58,7 @@ export const transactionMutations: readonly Mutation[] = [
   },
   {
     name: 'misspelt-topic-not-reported',
-    promise: 'A misspelled topic does not wait silently',
+    promise: 'misspelled-topic-warned-of',
     file: 'src/store/message/store-plain.ts',
     find: 'dueAt, duplicate: false, unannounced, refusal',
     replace: 'dueAt, duplicate: false, unannounced: false, refusal',
@@ -67,7 +67,7 @@ export const transactionMutations: readonly Mutation[] = [
   },
   {
     name: 'withdrawal-announces-a-topic',
-    promise: 'A misspelled topic does not wait silently',
+    promise: 'misspelled-topic-warned-of',
     file: 'src/store/lane/status.ts',
     find: ' where exists (select from outbox.topic t where t.name = l.topic)',
     replace: '',
@@ -76,7 +76,7 @@ export const transactionMutations: readonly Mutation[] = [
   },
   {
     name: 'doctor-misses-unannounced-messages',
-    promise: 'A misspelled topic does not wait silently',
+    promise: 'misspelled-topic-warned-of',
     file: 'src/operations/doctor/delivery-checks.ts',
     find: 'undelivered.filter(({ lane }) => lane === null)',
     replace: 'undelivered.filter(({ lane }) => lane !== null)',

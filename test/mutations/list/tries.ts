@@ -1,10 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
-const hotKey = 'A hot key leaves parking while its traffic continues';
-const overtaken = 'A try that another one has replaced does nothing';
-const takeover = 'A key that a killed consumer was trying continues within a second or so';
-const pooler = 'A pooler that shares connections costs speed only';
-const killer = 'A message that kills its consumer is failed after three deaths';
+const hotKey = 'hot-key-leaves-parking';
+const overtaken = 'replaced-try-does-nothing';
+const takeover = 'key-of-killed-consumer-continues';
+const pooler = 'pooler-costs-speed-only';
+const killer = 'killing-message-fails';
 const tries = 'test/integration/parked/tries.test.ts';
 const kills = 'test/integration/parked/kills.test.ts';
 const shared = 'a live process is not dead to another one that gets its connection, as behind a pooler:';
@@ -113,7 +113,7 @@ export const tryMutations: readonly Mutation[] = [
   },
   {
     name: 'missing-handler-counts-as-a-try',
-    promise: 'A try by a consumer without the handler does not count',
+    promise: 'try-without-handler-does-not-count',
     file: 'src/inbox/parked/uncounted-tries.ts',
     find: ` && error.code === 'OUTBOX_HANDLER_MISSING'`,
     replace: ` && error.code === 'OUTBOX_INTERNAL'`,

@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const neverEarly = 'Never early (I6)';
-const keyOrder = 'Order per key (I3)';
+const neverEarly = 'never-early';
+const keyOrder = 'order-per-key';
 const test = 'test/integration/relay/waiting.test.ts';
 const orderTest = 'test/integration/relay/release-order.test.ts';
 
@@ -36,7 +36,7 @@ export const waitingMutations: readonly Mutation[] = [
   },
   {
     name: 'release-leaves-earlier-ones-behind',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'outbox.release_due()',
     find: 'order by w.due_at, w.position limit k.asked_for + 100',
     replace: 'where w.id = any(p_ids) order by w.due_at, w.position limit k.asked_for + 100',
@@ -45,7 +45,7 @@ export const waitingMutations: readonly Mutation[] = [
   },
   {
     name: 'sweep-stops-at-what-is-behind-a-lock',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'outbox.sweep()',
     find: 'exit when not is_full or released * 2 >= p_limit',
     replace: 'exit when true',
@@ -63,7 +63,7 @@ export const waitingMutations: readonly Mutation[] = [
   },
   {
     name: 'sweep-waits-for-locks',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'outbox.sweep_part()',
     find: 'limit p_limit for update skip locked',
     replace: 'limit p_limit for update',
@@ -72,7 +72,7 @@ export const waitingMutations: readonly Mutation[] = [
   },
   {
     name: 'look-begins-behind-what-was-committed-late',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'outbox.look()',
     find: 'ceil(extract(epoch from least(one.due, min(x.due) over ())',
     replace: 'ceil(extract(epoch from least(one.due, null)',
@@ -81,7 +81,7 @@ export const waitingMutations: readonly Mutation[] = [
   },
   {
     name: 'sweep-never-releases-the-locked',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'src/store/lane/due-edge.ts',
     find: 'return now >= this.#restsUntil ? null : this.#from;',
     replace: 'return this.#from;',
@@ -90,7 +90,7 @@ export const waitingMutations: readonly Mutation[] = [
   },
   {
     name: 'sweep-after-two-seconds',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'src/store/message/release.ts',
     find: 'const graceMs = 200;',
     replace: 'const graceMs = 2_000;',
@@ -99,7 +99,7 @@ export const waitingMutations: readonly Mutation[] = [
   },
   {
     name: 'cancel-in-temporal-leaves-the-row',
-    promise: `Every operator's action is audited (I14)`,
+    promise: 'actions-audited',
     file: 'workflows/deliver-message.ts',
     find: `if ((await cancelMessage(id)) === 'canceled') throw`,
     replace: `if (id !== '' || (await cancelMessage(id)) === 'canceled') throw`,

@@ -1,20 +1,20 @@
 import type { Mutation } from '../mutation.ts';
 
-const byExitCode = 'A script learns the state by the exit code';
-const gapless = '`tail` leaves out no message without saying so';
-const oneSchema = "Every line of a relay's or API's log has one schema, on one stream";
+const byExitCode = 'state-by-exit-code';
+const gapless = 'tail-omits-nothing-silently';
+const oneSchema = 'log-has-one-schema';
 const plans = 'test/integration/database/leaf-plans.test.ts';
-const probed = 'Probes restart no process for a server that is away';
-const refused = 'Invalid arguments are refused where they are passed';
-const withoutRight = 'The HTTP API shows and does nothing without a right';
-const everyOnce = 'Pages of a list show every message once';
+const probed = 'probes-restart-nothing';
+const refused = 'arguments-refused-at-the-border';
+const withoutRight = 'api-shows-nothing-without-right';
+const everyOnce = 'pages-show-each-once';
 const byRequests = 'test/integration/api/requests.test.ts';
 
 /** What scripts, probes and people watch. */
 export const watchingMutations: readonly Mutation[] = [
   {
     name: 'quiet-lanes-searched-each-time',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'outbox.want_lanes()',
     find: 'and ((l.topic, l.n) not in (select k.topic, k.n from known k)',
     replace: 'and (true',
@@ -23,8 +23,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'quiet-lanes-survive-a-failed-look',
-    promise:
-      'No lane stops because of a silently dead connection, a process frozen within a transaction, or a claim that takes longer than half a lease (I13)',
+    promise: 'no-lane-stops',
     file: 'src/relay/watcher.ts',
     find: 'starter.heard(blind ? null : news);',
     replace: 'starter.heard(news);',
@@ -34,7 +33,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'quiet-lanes-survive-a-restart',
-    promise: 'A failover costs repeats, never what commits after it (I1)',
+    promise: 'failover-costs-repeats-only',
     file: 'src/relay/watcher.ts',
     find: 'const blind = last?.incarnation !== incarnation;',
     replace: 'const blind = last === null;',
@@ -43,7 +42,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'swept-lane-stays-quiet',
-    promise: 'It recovers by itself (I13)',
+    promise: 'recovers-by-itself',
     file: 'src/relay/watcher.ts',
     find: 'this.#input.starter.heard(lanes);',
     replace: '',
@@ -52,7 +51,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'quiet-lanes-rely-on-looks',
-    promise: 'It recovers by itself (I13)',
+    promise: 'recovers-by-itself',
     file: 'src/relay/quiet-lanes.ts',
     find: '.slice(0, due)) this',
     replace: '.slice(due, 0)) this',
@@ -61,7 +60,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'status-reads-a-backlog-by-bitmap',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/store/lane/status.ts',
     find: 'and r.position > l.cursor order by r.position limit $1)',
     replace: 'and r.position > l.cursor limit $1)',
@@ -70,7 +69,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'status-looks-for-late-ones-in-a-backlog',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/store/lane/status.ts',
     find: 'order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor)',
     replace: 'and r.position + 0 <= l.cursor limit $1) r)',
@@ -79,7 +78,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'status-counts-what-is-passed-to-its-limit',
-    promise: 'Alerts are told once',
+    promise: 'alerts-told-once',
     file: 'src/store/lane/status.ts',
     find: 'l.late_snapshot, r.position, r.xid) order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor)',
     replace:
@@ -89,7 +88,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'each-page-looks-for-late-ones-in-a-backlog',
-    promise: 'Backlogs and history slow nothing down',
+    promise: 'history-slows-nothing',
     file: 'src/store/bulk/selection.ts',
     find: "where s.part = 'later' and s.cursor > $12 and",
     replace: "where s.part = 'later' and",
@@ -275,7 +274,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'api-unfinished-answer-stored',
-    promise: 'A request that is repeated with its key acts once',
+    promise: 'repeated-request-acts-once',
     file: 'src/api/answer.ts',
     find: 'operation.unfinished?.(value) === true',
     replace: 'operation.unfinished?.(value) === undefined',
@@ -284,7 +283,7 @@ export const watchingMutations: readonly Mutation[] = [
   },
   {
     name: 'api-incomplete-pause-stored',
-    promise: 'A request that is repeated with its key acts once',
+    promise: 'repeated-request-acts-once',
     file: 'src/api/table/delivery.ts',
     find: "'complete' in answer && answer.complete === false",
     replace: "'complete' in answer && answer.complete === null",

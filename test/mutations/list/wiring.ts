@@ -1,14 +1,14 @@
 import type { Mutation } from '../mutation.ts';
 
-const told = '`onFailed` is called for each failed message';
-const stalled = '`onStalled` is called for each group that stands still';
+const told = 'on-failed-called-once';
+const stalled = 'on-stalled-called-once';
 const stalledTests = 'test/integration/kafka/stalled-groups.test.ts';
 
 /** Correct parts, put together wrongly: what calls them, when, and with which result. */
 export const wiringMutations: readonly Mutation[] = [
   {
     name: 'compose-migrates-before-kafka-listens',
-    promise: 'A start waits for its servers',
+    promise: 'start-waits-for-servers',
     file: 'deploy/compose.yaml',
     find: 'kafka: { condition: service_healthy }',
     replace: 'kafka: { condition: service_started }',
@@ -17,7 +17,7 @@ export const wiringMutations: readonly Mutation[] = [
   },
   {
     name: 'consumer-asks-once-whether-it-is-migrated',
-    promise: 'A start waits for its servers',
+    promise: 'start-waits-for-servers',
     file: 'src/inbox/start-consumer.ts',
     find: 'const installation = await atStart(',
     replace: 'const installation = await ask(',
@@ -26,7 +26,7 @@ export const wiringMutations: readonly Mutation[] = [
   },
   {
     name: 'migrate-waits-for-nobody',
-    promise: 'A command waits for a PostgreSQL that is starting',
+    promise: 'command-waits-for-start',
     file: 'src/store/database/visit.ts',
     find: 'onceStarted(() => work(database))',
     replace: 'work(database)',
@@ -35,7 +35,7 @@ export const wiringMutations: readonly Mutation[] = [
   },
   {
     name: 'claim-ahead-waits-for-a-ring',
-    promise: 'Lateness is bounded (I7)',
+    promise: 'on-time',
     file: 'src/relay/drain.ts',
     find: 'ahead === undefined && hold === undefined && !claimed.truncated',
     replace: 'hold === undefined && !claimed.truncated',
@@ -44,7 +44,7 @@ export const wiringMutations: readonly Mutation[] = [
   },
   {
     name: 'replaced-session-not-noticed',
-    promise: 'Duplicates are bounded (I11)',
+    promise: 'duplicates-bounded',
     file: 'src/relay/lane-lease.ts',
     find: 'this.#session()?.key !== this.#tiedTo',
     replace: 'this.#tiedTo === undefined',
@@ -53,7 +53,7 @@ export const wiringMutations: readonly Mutation[] = [
   },
   {
     name: 'successful-batches-hidden-from-the-breaker',
-    promise: 'One bad message, key or topic slows no other (I15)',
+    promise: 'one-bad-slows-no-other',
     file: 'src/inbox/intake/apply.ts',
     find: `if (applied[n]?.kind === 'handled' && breaker.watches(batch.address))`,
     replace: `if (applied[n]?.kind === 'handled' && batch.address === '')`,

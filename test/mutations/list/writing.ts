@@ -1,8 +1,8 @@
 import type { Mutation } from '../mutation.ts';
 
-const noGhost = 'No ghost (I2)';
-const schemaNamed = 'A database without the outbox is reported as such';
-const cancelHolds = 'A committed cancel holds (I5)';
+const noGhost = 'no-ghost';
+const schemaNamed = 'missing-outbox-reported';
+const cancelHolds = 'cancel-holds';
 
 /** A message is stored, canceled or changed by its sender, or edited and withdrawn by an operator. */
 export const writingMutations: readonly Mutation[] = [
@@ -133,7 +133,7 @@ export const writingMutations: readonly Mutation[] = [
   },
   {
     name: 'dry-run-trusts-a-dead-owner',
-    promise: 'A committed cancel holds (I5)',
+    promise: 'cancel-holds',
     file: 'src/store/message/withdraw.ts',
     find: 'then pg_current_snapshot() else l.suspect end',
     replace: 'then l.suspect else l.suspect end',
@@ -142,7 +142,7 @@ export const writingMutations: readonly Mutation[] = [
   },
   {
     name: 'reschedule-only-to-later',
-    promise: 'The last committed due time wins (I8)',
+    promise: 'last-due-time-wins',
     file: 'outbox.move_due()',
     find: 'set due_at = greatest(due, now_at)',
     replace: 'set due_at = greatest(due, m.due_at)',
@@ -151,7 +151,7 @@ export const writingMutations: readonly Mutation[] = [
   },
   {
     name: 'blocked-may-be-published',
-    promise: 'Only legal states (I9)',
+    promise: 'only-legal-states',
     file: 'prisma/migrations/20261121000000_outbox/migration.sql',
     find: `old.state = 'blocked'   and new.state in ('ready', 'canceled', 'expired')`,
     replace: `old.state = 'blocked'   and new.state in ('ready', 'canceled', 'expired', 'published')`,
@@ -160,7 +160,7 @@ export const writingMutations: readonly Mutation[] = [
   },
   {
     name: 'edit-of-an-old-version',
-    promise: 'An edit happens once (I10)',
+    promise: 'edit-happens-once',
     file: 'src/store/message/edit.ts',
     find: 'm.updated_at = $2::text::timestamptz',
     replace: 'm.updated_at >= $2::text::timestamptz',
@@ -169,7 +169,7 @@ export const writingMutations: readonly Mutation[] = [
   },
   {
     name: 'refusal-not-audited',
-    promise: `Every operator's action is audited (I14)`,
+    promise: 'actions-audited',
     file: 'src/store/audit/audit.ts',
     find: `answered.map(({ answer: { id, topic, result }, details }) => {`,
     replace: `answered.filter(({ answer }) => answer.result !== 'too-late').map(({ answer: { id, topic, result }, details }) => {`,
@@ -178,7 +178,7 @@ export const writingMutations: readonly Mutation[] = [
   },
   {
     name: 'copy-takes-the-ref-of-a-later-message',
-    promise: 'An edit happens once (I10)',
+    promise: 'edit-happens-once',
     file: 'src/store/message/edit.ts',
     find: 'case when not exists (select',
     replace: 'case when true or not exists (select',

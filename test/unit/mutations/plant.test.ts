@@ -27,7 +27,7 @@ function write(path: string, text: string): void {
 
 const entry = (file: string, find: string): Mutation => ({
   name: 'a-bug',
-  promise: 'p',
+  promise: 'no-loss',
   file,
   find,
   replace: 'x',
@@ -63,6 +63,26 @@ test.each([
   ['outbox.f()', 'old', 'its text occurs 0 times in outbox.f()'],
 ])('an entry for %s that looks for "%s" is stale: %s', (file, find, why) => {
   expect(graft(root, entry(file, find))).toBe(why);
+});
+
+test('what has moved into another file is found there, unless it is short or stands in two', () => {
+  const moved = 'if (two > one) throw new Error(message);';
+  write('src/b/c.ts', `${moved}\n`);
+  expect(graft(root, entry('src/a.ts', moved))).toMatchObject({ path: 'src/b/c.ts', after: 'x\n' });
+  expect(graft(root, entry('src/gone.ts', moved))).toMatchObject({ path: 'src/b/c.ts' });
+  expect(graft(root, entry('src/a.ts', 'throw new Error(message)'))).toBe(
+    'its text occurs 0 times in src/a.ts',
+  );
+  write('src/d.ts', `${moved}\n`);
+  expect(graft(root, entry('src/a.ts', moved))).toBe('its text occurs 2 times in src/a.ts');
+});
+
+test('what was renamed is changed under its new name', () => {
+  write('src/a.ts', 'for (const lane of lanes) if (lane.dueAt <= now) await drain(lane);\n');
+  const written = entry('src/a.ts', 'if (lane.dueAt <= now) await empty(lane)');
+  expect(graft(root, { ...written, replace: 'await empty(lane)' })).toMatchObject({
+    after: 'for (const lane of lanes) await drain(lane);\n',
+  });
 });
 
 test('a function is changed in its newest definition, within its body', () => {
