@@ -16,6 +16,20 @@ afterEach(async () => {
 
 const later = { afterMs: 3_600_000 };
 
+test('of ten equal requests at once, one acts, and all get its answer', {
+  tags: ['repeated-request-acts-once'],
+}, async () => {
+  const { database } = bench.lane;
+  await bench.lane.send('A', later);
+  const body = { filter: { topic: 'orders' }, task: { action: 'cancel' }, reason: 'once' };
+  const ask = { body, headers: { 'idempotency-key': 'bulk-1' } };
+  const answers = await Promise.all(Array.from({ length: 10 }, () => bench.post('/bulk', ask)));
+
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(answers[0]?.body).toMatchObject({ state: 'running', count: 1 });
+  expect(await database.query('select 1 from outbox.bulk_operation')).toHaveLength(1);
+});
+
 test('a refusal because somebody has the message in hand is not the answer of its key: a repeat acts', {
   tags: ['repeated-request-acts-once'],
 }, async () => {

@@ -50,20 +50,6 @@ test('the version that a request asks for is a part of it: with another one its 
   expect(await bench.lane.states('A')).toEqual(['failed']);
 });
 
-test('of ten equal requests at once, one acts, and all get its answer', {
-  tags: ['repeated-request-acts-once'],
-}, async () => {
-  const { database } = bench.lane;
-  await bench.lane.send('A', later);
-  const body = { filter: { topic: 'orders' }, task: { action: 'cancel' }, reason: 'once' };
-  const ask = { body, headers: { 'idempotency-key': 'bulk-1' } };
-  const answers = await Promise.all(Array.from({ length: 10 }, () => bench.post('/bulk', ask)));
-
-  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-  expect(answers[0]?.body).toMatchObject({ state: 'running', count: 1 });
-  expect(await database.query('select 1 from outbox.bulk_operation')).toHaveLength(1);
-});
-
 test('a refusal is the answer of its key, too; a failure of the server is not, and leaves nothing', {
   tags: ['repeated-request-acts-once'],
 }, async () => {

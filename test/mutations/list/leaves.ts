@@ -10,8 +10,7 @@ const late = 'the first transaction that a claim could not see is read by the ne
 const work = 'a lane has work beyond its cursor, and behind it what its snapshot could not see';
 const adopted =
   'after adoption what the log had published is listed, replayed, dated and confirmed as before, and is not sent again';
-const dropped =
-  'I2: records of dropped leaves are not judged, also of messages that were published late or whose leaf was dropped first';
+const dropped = 'I2: records of dropped leaves are not judged, late ones included';
 
 /** Messages in the log and beside it, and the life of a leaf. */
 export const leafMutations: readonly Mutation[] = [
