@@ -1,5 +1,5 @@
 -- The schema "outbox" as the migrations make it, by name: to read, and to see what a change of them changes. Nobody runs it.
--- Made by `npm run schema`; the same on PostgreSQL 15 to 18.
+-- Made by `npm run generated`; the same on PostgreSQL 15 to 18.
 
 create type outbox.due_message as (
   id uuid,

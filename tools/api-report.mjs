@@ -65,7 +65,7 @@ for (const { name } of flawed)
   );
 const changed = judged.filter((entry) => entry.changed);
 for (const { name } of changed)
-  console.error(`${name}: etc/api/${name}.api.md differs. Renew with: npm run api`);
+  console.error(`${name}: etc/api/${name}.api.md differs. Renew with: npm run generated`);
 
 const options = optionsPage(
   entries.map(({ name }) => ({
@@ -76,7 +76,7 @@ const options = optionsPage(
 const page = `${root}/docs/options.md`;
 if (write) writeFileSync(page, options);
 else if (readFileSync(page, 'utf8') !== options) {
-  console.error('docs/options.md differs. Renew with: npm run api');
+  console.error('docs/options.md differs. Renew with: npm run generated');
   process.exitCode = 1;
 }
 

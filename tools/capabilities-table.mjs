@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
-const start = '<!-- capabilities: made of the transports by `npm run capabilities` -->\n';
+const start = '<!-- capabilities: made of the transports by `npm run generated` -->\n';
 const end = '<!-- /capabilities -->';
 
 /** By the name of the page's row; nothing connects before it is used. */

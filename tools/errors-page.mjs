@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 export function errorsPage(rules) {
   return `# Errors
 
-Generated from \`src/core/errors.ts\` by \`npm run errors\`; do not edit. Every error of the library is an \`OutboxError\` with
+Generated from \`src/core/errors.ts\` by \`npm run generated\`; do not edit. Every error of the library is an \`OutboxError\` with
 \`code\`, \`message\`, \`details\`, \`retryable\` (the same call may succeed later) and \`next\`, what to do. Codes are stable, texts
 are not. Commands print the code and what to do, and answer with exit code 1 or 2; with \`--json\` as data.
 

@@ -22,7 +22,7 @@ const packageNames = {
   // Files and sockets, which nearly every layer uses.
   io: '',
 };
-const start = '<!-- imports: made of tools/lint/layers.mjs by `npm run imports` -->\n';
+const start = '<!-- imports: made of tools/lint/layers.mjs by `npm run generated` -->\n';
 const end = '<!-- /imports -->';
 
 const code = (names) => names.map((name) => `\`${name.replace(/\/$/, '').replace('../', '')}\``).join(', ');

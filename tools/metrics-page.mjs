@@ -15,7 +15,7 @@ export function metricsPage(metrics, prometheusName) {
   };
   return `# Metrics
 
-Generated from \`src/telemetry/metrics.ts\` by \`npm run metrics\`; do not edit.
+Generated from \`src/telemetry/metrics.ts\` by \`npm run generated\`; do not edit.
 
 \`temporal-outbox relay --metrics 9464\` serves them at \`/metrics\`, beside those of Temporal's SDK, and sends them by OTLP if
 \`OTEL_EXPORTER_OTLP_ENDPOINT\` is set; it needs \`npm install @opentelemetry/api@1

@@ -21,7 +21,7 @@ export function optionsPage(entries) {
   });
   return `# All options
 
-Generated from the docstrings by \`npm run api\`; do not edit. [configuration.md](configuration.md) explains the settings and how
+Generated from the docstrings by \`npm run generated\`; do not edit. [configuration.md](configuration.md) explains the settings and how
 they work together. ƒ: may be a function, such as \`env('NAME')\`, which is called when the value is needed.
 
 ${parts.join('\n\n')}

@@ -63,7 +63,7 @@ export function runbookPage({ alertRules, inUnit, prometheusRunbook, prometheusR
   const row = ({ name, others }) => `| [${name}](#${name.toLowerCase()}) | ${others.join(', ')} |`;
   return `# Runbook
 
-Generated from \`src/alerts\` and \`deploy/prometheus/rules.yaml\` by \`npm run runbook\`; do not edit. Find the alert, run its
+Generated from \`src/alerts\` and \`deploy/prometheus/rules.yaml\` by \`npm run generated\`; do not edit. Find the alert, run its
 command, and do what stands beside what it shows. What services have stored is kept through all of this, and no row has to be
 changed by hand.
 

@@ -14,7 +14,7 @@ export function statesPage(tables) {
 export function outboxPart({ states, transitions }) {
   return `# States of a message
 
-Generated from \`src/core/transitions.ts\` and \`src/core/parked-states.ts\` by \`npm run states\`; do not edit. The database
+Generated from \`src/core/transitions.ts\` and \`src/core/parked-states.ts\` by \`npm run generated\`; do not edit. The database
 refuses every other change (trigger \`message_transition\`). A message begins as \`ready\`, or as \`waiting\` when it is due
 later. \`ready\` reads as \`published\` once its lane's cursor has passed it.
 

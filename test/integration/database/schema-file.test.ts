@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { dumpSchema } from '../../support/fixtures/schema-dump.ts';
 
 const header = `-- The schema "outbox" as the migrations make it, by name: to read, and to see what a change of them changes. Nobody runs it.
--- Made by \`npm run schema\`; the same on PostgreSQL 15 to 18.
+-- Made by \`npm run generated\`; the same on PostgreSQL 15 to 18.
 
 `;
 
@@ -12,7 +12,7 @@ test('prisma/schema.sql equals the result of the migrations', async ({ onTestFin
   onTestFinished(() => made.drop());
   const text = header + (await dumpSchema(made.database));
 
-  await expect(text, 'Where the change is meant: `npm run schema`, and commit it.').toMatchFileSnapshot(
+  await expect(text, 'Where the change is meant: `npm run generated`, and commit it.').toMatchFileSnapshot(
     '../../../prisma/schema.sql',
   );
 });
