@@ -2,4 +2,4 @@
 import { registerDevelopmentCommands } from '../dev/commands/development-commands.ts';
 import { runProgram } from '../src/cli/run-program.ts';
 
-runProgram([registerDevelopmentCommands]);
+void runProgram([registerDevelopmentCommands]);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { currentHost } from '../../src/cli/host.ts';
 import { configOf } from '../../src/cli/operator-flags.ts';
 import { exitCodes, run } from '../../src/cli/output.ts';
 import { addCommand, type CommonFlags, stopSignal, withConfig } from '../../src/cli/register.ts';
@@ -134,8 +135,8 @@ function registerDev(root: Command): void {
       const { devRelayCommand } = await import('./dev-relay-command.ts');
       const signal = stopSignal();
       const code = await devRelayCommand(configOf(flags), output, signal);
-      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being made to a server that is away would keep the process for seconds
-      if (signal.aborted) process.exit(code);
+      // A connection that is being made to a server that is away would keep the process for seconds.
+      if (signal.aborted) currentHost().leave(code);
       return code;
     }),
   );

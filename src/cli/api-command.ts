@@ -5,6 +5,7 @@ import { serveApi } from '../api/serve.ts';
 import { type Config, requireDatabase } from '../config/config.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { ApiFlags } from './api-commands.ts';
+import { currentHost } from './host.ts';
 import { loadConfig } from './load-config.ts';
 import { exitCodes, type Output } from './output.ts';
 import { explainEnd, processLog } from './process-log.ts';
@@ -21,7 +22,7 @@ export async function apiCommand(
   flags: ApiFlags & { readonly config: string },
   output: Output,
   signal: AbortSignal,
-  { asText = process.stdout.isTTY }: ApiCommandOptions = {},
+  { asText = currentHost().stdout.isTTY ?? false }: ApiCommandOptions = {},
 ): Promise<number> {
   const log = processLog('temporal-outbox api', output, asText && !output.json);
   try {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
+import { currentHost } from './host.ts';
 import { configOf } from './operator-flags.ts';
 import { exitCodes, run } from './output.ts';
 import { addCommand, type CommonFlags, stopSignal, withConfig } from './register.ts';
@@ -45,7 +46,7 @@ export function registerApiCommands(root: Command): void {
   ).action(
     run<CommonFlags>(async (_flags, output) => {
       const { passwordCommand } = await import('./api-password-command.ts');
-      return passwordCommand(output, process.stdin);
+      return passwordCommand(output, currentHost().stdin);
     }),
   );
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { operationTexts } from '../operations/descriptions.ts';
 import { statusFigures } from '../operations/status-conditions.ts';
 import { listenAddressOfFlag } from './flag-values.ts';
+import { currentHost } from './host.ts';
 import { loadConfig } from './load-config.ts';
 import { configOf } from './operator-flags.ts';
 import { run } from './output.ts';
@@ -29,8 +30,8 @@ export function registerDeliveryCommands(root: Command): void {
         const { relayCommand } = await import('./relay-command.ts');
         const signal = stopSignal();
         const code = await relayCommand(await loadConfig(configOf(flags)), output, signal, served);
-        // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for seconds
-        if (signal.aborted) process.exit(code);
+        // A connection that is being opened to a server that is away would keep the process alive for seconds.
+        if (signal.aborted) currentHost().leave(code);
         return code;
       }),
     );

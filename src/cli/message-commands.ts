@@ -5,6 +5,7 @@ import { type ChangeFlags, changeCommand, namedChange } from './change-command.t
 import { type EditFlags, editCommand } from './edit-command.ts';
 import { type ExpungeFlags, expungeCommand } from './expunge-command.ts';
 import { withFilter } from './filter-flags.ts';
+import { currentHost } from './host.ts';
 import { type ListFlags, listCommand } from './list-command.ts';
 import { usageError } from './operator-flags.ts';
 import { run } from './output.ts';
@@ -28,7 +29,7 @@ export function registerMessageCommands(root: Command): void {
       run<TailFlags>(async (flags, output) => {
         // A reader such as `head` has read enough.
         const unread = new AbortController();
-        process.stdout.once('error', () => unread.abort());
+        currentHost().stdout.once('error', () => unread.abort());
         const signal = AbortSignal.any([stopSignal(), unread.signal]);
         return tailCommand(flags, output, signal);
       }),

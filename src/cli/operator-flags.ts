@@ -5,6 +5,7 @@ import { type DatabaseAddress, databaseOf, isDatabaseUrl } from '../config/datab
 import { environment } from '../config/env.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
+import { currentHost } from './host.ts';
 import { loadConfig } from './load-config.ts';
 import { exitCodes, explain, type Output } from './output.ts';
 import type { CommonFlags } from './register.ts';
@@ -103,11 +104,12 @@ export async function refusedConsent(
   count?: number,
 ): Promise<number | undefined> {
   if (yes === true || dryRun === true) return undefined;
-  if (!process.stdin.isTTY || output.json) {
+  const { stderr, stdin } = currentHost();
+  if (stdin.isTTY !== true || output.json) {
     const needed = count === undefined ? '--yes' : `--yes --expect ${count}`;
     return usageError(`Add ${needed} to do it, or --dry-run to see what would happen.`, output);
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const terminal = createInterface({ input: stdin, output: stderr });
   try {
     const prompt = count === undefined ? `${question} [y/N] ` : `Type ${count} to do it: `;
     const answer = (await terminal.question(prompt)).trim();

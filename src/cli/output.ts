@@ -1,5 +1,6 @@
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
 import { codeTextOf, reasonOf } from '../core/reason.ts';
+import { currentHost } from './host.ts';
 import { printable } from './printable.ts';
 import { type Flag, saidOfFlags } from './said-flags.ts';
 
@@ -25,15 +26,16 @@ export interface Output {
 }
 
 export function createOutput(json: boolean): Output {
+  const { stderr, stdout } = currentHost();
   return {
     json,
     line: (text) => {
-      if (!json) process.stdout.write(`${text}\n`);
+      if (!json) stdout.write(`${text}\n`);
     },
     value: (value) => {
-      if (json) process.stdout.write(`${JSON.stringify(value)}\n`);
+      if (json) stdout.write(`${JSON.stringify(value)}\n`);
     },
-    trouble: (text) => void process.stderr.write(`${text}\n`),
+    trouble: (text) => void stderr.write(`${text}\n`),
   };
 }
 
@@ -52,7 +54,7 @@ export function run<Options extends { readonly json?: boolean }>(
   return async function runCommand(this: Called<Options>): Promise<void> {
     const flags = this.opts();
     const output = createOutput(flags.json ?? false);
-    process.exitCode = await work(flags, output, this.args).catch((error: unknown) =>
+    currentHost().exitCode = await work(flags, output, this.args).catch((error: unknown) =>
       explain(saidOfFlags(error, this.options), output),
     );
   };

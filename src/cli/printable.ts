@@ -1,3 +1,5 @@
+import { currentHost } from './host.ts';
+
 /** Makes foreign text safe for a terminal: control characters are shown as escapes. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, (character) => {
@@ -13,7 +15,8 @@ export function printable(text: string): string {
 export function screenColumns(): number {
   const given = Number(process.env['COLUMNS']);
   if (given > 0) return given;
-  return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  const { columns, isTTY = false } = currentHost().stdout;
+  return isTTY ? (columns ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 }
 
 /** At most `width` columns of a printable text on a screen; a cut is marked by an ellipsis. */

@@ -1,5 +1,6 @@
 import type { Command, CommandOptions } from 'commander';
 import { optionTexts } from '../operations/descriptions.ts';
+import { currentHost } from './host.ts';
 
 /** Adds the commands of one group. Each group is a separate file, listed in `run-program.ts`. */
 export type RegisterCommands = (root: Command) => void;
@@ -11,11 +12,9 @@ export interface CommonFlags {
   readonly database?: string;
 }
 
-/** Fires on SIGINT or SIGTERM. */
+/** Fires when the command is to stop: on SIGINT or SIGTERM. */
 export function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  return stop.signal;
+  return currentHost().stopSignal();
 }
 
 /** A command with the option `--json`, which every command has. */

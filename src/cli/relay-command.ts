@@ -6,6 +6,7 @@ import { type Config, type RelayConfig, requireDatabase } from '../config/config
 import { counted } from '../core/diagnosis.ts';
 import type { Health } from '../core/health.ts';
 import type { ListenAddress } from './flag-values.ts';
+import { currentHost } from './host.ts';
 import { exitCodes, type Output } from './output.ts';
 import { explainEnd, type ProcessLog, processLog } from './process-log.ts';
 
@@ -24,7 +25,7 @@ export async function relayCommand(
   config: Config,
   output: Output,
   signal: AbortSignal,
-  { asText = process.stdout.isTTY, health, metrics }: RelayCommandOptions = {},
+  { asText = currentHost().stdout.isTTY ?? false, health, metrics }: RelayCommandOptions = {},
 ): Promise<number> {
   const log = processLog('temporal-outbox relay', output, asText && !output.json);
   let relay: RunningRelay | undefined;

@@ -5,6 +5,7 @@ import { registerApiCommands } from './api-commands.ts';
 import { registerBulkCommands } from './bulk-commands.ts';
 import { registerDeliveryCommands } from './delivery-commands.ts';
 import { addExamples } from './help-text.ts';
+import { currentHost, type Host, inHost, thisProcess } from './host.ts';
 import { registerInboxCommands } from './inbox-commands.ts';
 import { registerMessageCommands } from './message-commands.ts';
 import { createOutput, exitCodes, exitMeanings, explain } from './output.ts';
@@ -37,6 +38,10 @@ export function commandTree(more: readonly RegisterCommands[]): Command {
     .description('Transactional outbox, delayed messages and inbox, supervised by Temporal.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void currentHost().stdout.write(text),
+      writeErr: (text) => void currentHost().stderr.write(text),
+    })
     .addHelpText('after', `\n${exitCodeHelp()}`);
   for (const register of [...groups, ...more]) register(root);
   addExamples(root);
@@ -54,23 +59,28 @@ function exitCodeHelp(): string {
 }
 
 /**
- * Runs the command that the arguments of this process name, and sets its exit code.
+ * Runs the command that the arguments of the host name, and sets its exit code.
  *
  * @param more as for {@link commandTree}
  */
-export function runProgram(more: readonly RegisterCommands[]): void {
-  const root = commandTree(more);
+export async function runProgram(
+  more: readonly RegisterCommands[],
+  given: Host = thisProcess(),
+): Promise<void> {
   // A reader such as `head` may close the pipe: that is not an error, and a relay continues.
-  for (const stream of [process.stdout, process.stderr]) {
+  for (const stream of [given.stdout, given.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
     });
   }
-
-  root.parseAsync().catch((error: unknown) => {
-    // Commander has already printed the error; help and version are not errors.
-    if (error instanceof CommanderError)
-      process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-    else process.exitCode = explain(error, createOutput(process.argv.includes('--json')));
+  await inHost(given, async () => {
+    try {
+      await commandTree(more).parseAsync(given.args, { from: 'user' });
+    } catch (error) {
+      // Commander has already printed the error; help and version are not errors.
+      if (error instanceof CommanderError)
+        given.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+      else given.exitCode = explain(error, createOutput(given.args.includes('--json')));
+    }
   });
 }

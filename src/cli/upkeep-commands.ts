@@ -6,6 +6,7 @@ import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { type GroupFlags, groupsOf } from './group-flags.ts';
 import { groupsCommand, type TidyFlags } from './groups-command.ts';
+import { currentHost } from './host.ts';
 import { type CountFlags, countCommand } from './lanes-command.ts';
 import { loadConfig } from './load-config.ts';
 import { configOf, databaseAddress } from './operator-flags.ts';
@@ -82,8 +83,8 @@ function registerDoctor(root: Command): void {
       run<CommonFlags & GroupFlags>(async (flags, output) => {
         const groups = groupsOf(flags);
         const code = await doctorCommand(await loadConfig(configOf(flags)), output, { groups });
-        // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being opened to a server that is away would keep the process alive for minutes
-        startTimer(() => process.exit(code), 200).unref();
+        // A connection that is being opened to a server that is away would keep the process alive for minutes.
+        startTimer(() => currentHost().leave(code), 200).unref();
         return code;
       }),
     );

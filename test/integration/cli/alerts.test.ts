@@ -6,7 +6,7 @@ import { noteAlerts } from '../../../src/store/alerts/alerts.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
-import { runCli } from '../../support/fixtures/cli.ts';
+import { runCli, runCliProcess } from '../../support/fixtures/cli.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -112,7 +112,7 @@ test('alerts test tells each destination of the configuration, and says which di
        export default { database: { url: 'postgresql://shop:secret@db.example/shop' }, topics: [topic('orders', z.object({}))],
          transports: { print: print() }, alerts: ${JSON.stringify({ to })} };`,
     );
-    return runCli(['alerts', 'test', '--config', file]);
+    return runCliProcess(['alerts', 'test', '--config', file]);
   };
   const email = { server: mail.url, from: 'outbox@shop.example', to: ['ops@shop.example'] };
 

@@ -1,11 +1,8 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 let fixture: LaneFixture;
 let operator: Operator;

@@ -1,11 +1,8 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { failAll } from '../../support/fixtures/operator.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 test('status --fail-if ends with 1 when a condition holds, and its first line says which, with the figure', {
   tags: ['state-by-exit-code'],

@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { counterparts } from '../../support/cli/counterparts.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { type ApiBench, openApi } from '../api/api-bench.ts';
 import { fill, type World } from '../api/samples.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 let bench: ApiBench;
 let world: World;

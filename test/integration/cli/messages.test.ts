@@ -1,14 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 let fixture: LaneFixture;
 let folder: string;

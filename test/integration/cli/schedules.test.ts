@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { schedule, topic } from '../../../src/index.ts';
 import { fromQuery } from '../../../src/store/database/transaction.ts';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 let made: TestDatabase;
 beforeAll(async () => {

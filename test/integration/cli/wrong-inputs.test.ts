@@ -1,12 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 let fixture: LaneFixture;
 let folder: string;

@@ -1,5 +1,5 @@
 import { expect, inject, test } from 'vitest';
-import { runCli } from '../../support/fixtures/cli.ts';
+import { runCliProcess } from '../../support/fixtures/cli.ts';
 
 const given = {
   DATABASE_URL: inject('databaseUrl'),
@@ -15,7 +15,7 @@ test('servers runs a command with the addresses in its environment and exits wit
   const { REDIS_URL, ...others } = given;
   const program = ['node', '-e', `${printEnvironment}; process.exitCode = 7`, '--', '--json'];
 
-  const { code, stdout } = await runCli(['servers', '--with', 'redis', '--', ...program], others);
+  const { code, stdout } = await runCliProcess(['servers', '--with', 'redis', '--', ...program], others);
 
   expect(code).toBe(7);
   const [database, redis, flags] = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
@@ -29,7 +29,7 @@ test.each([
   { how: 'in a list', names: ['--with', 'redis,rabbit'] },
   { how: 'by repeating the option', names: ['--with', 'rabbit', '--with', 'redis'] },
 ])('servers starts nothing when the name of a server is unknown, with names $how', async ({ names }) => {
-  const { code, stderr } = await runCli(['servers', ...names, '--', 'node', '-v'], given);
+  const { code, stderr } = await runCliProcess(['servers', ...names, '--', 'node', '-v'], given);
 
   expect(code).toBe(2);
   expect(stderr).toContain('OUTBOX_OPTION_INVALID');
@@ -41,9 +41,9 @@ test('servers --without kafka starts none, and does not look for the one of KAFK
   const nobody = { ...given, KAFKA_BROKERS: '127.0.0.1:1' };
   const program = ['--', 'node', '-p', 'process.env.TEMPORAL_ADDRESS'];
 
-  const looked = await runCli(['servers', ...program], nobody);
-  const without = await runCli(['servers', '--without', 'kafka', ...program], nobody);
-  const unknown = await runCli(['servers', '--without', 'temporal', ...program], nobody);
+  const looked = await runCliProcess(['servers', ...program], nobody);
+  const without = await runCliProcess(['servers', '--without', 'kafka', ...program], nobody);
+  const unknown = await runCliProcess(['servers', '--without', 'temporal', ...program], nobody);
 
   expect(looked).toMatchObject({ code: 3, stdout: '' });
   expect(without).toEqual({ code: 0, stdout: `${given.TEMPORAL_ADDRESS}\n`, stderr: '' });
@@ -51,7 +51,7 @@ test('servers --without kafka starts none, and does not look for the one of KAFK
 });
 
 test('servers names the command that cannot be run', async () => {
-  const { code, stderr } = await runCli(['servers', '--', 'no-such-program-at-all'], given);
+  const { code, stderr } = await runCliProcess(['servers', '--', 'no-such-program-at-all'], given);
 
   expect(code).toBe(2);
   expect(stderr).toContain('no-such-program-at-all');

@@ -13,7 +13,7 @@ import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { redisStream } from '../../../src/brokers/redis/transport/stream-transport.ts';
 import { doctorCommand } from '../../../src/cli/doctor-command.ts';
 import { pinPartitions } from '../../../src/store/lane/topics.ts';
-import { runCli } from '../../support/fixtures/cli.ts';
+import { runCliProcess } from '../../support/fixtures/cli.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { checksWith, examined } from '../../support/fixtures/doctor.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
@@ -262,7 +262,7 @@ export default defineConfig({
   await finds(port, 'unexamined', 3);
 
   async function finds(at: number, state: string, exitCode: number): Promise<void> {
-    const { code, stdout, stderr } = await runCli(['doctor', '--json', '--config', file], {
+    const { code, stdout, stderr } = await runCliProcess(['doctor', '--json', '--config', file], {
       PORT: String(at),
     });
     expect(code, stderr).toBe(exitCode);
