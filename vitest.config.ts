@@ -107,8 +107,15 @@ export default defineConfig({
     hookTimeout: 120_000,
     // What is polled comes late on a busy machine; a second, as is usual, would make that a failure.
     expect: { poll: { timeout: 30_000, interval: 20 } },
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- entries have strings as keys, whatever their object has
-    tags: Object.entries(promises).map(([name, description]) => ({ name: name as PromiseTag, description })),
+    tags: [
+      {
+        name: 'apart',
+        description:
+          'Starts, stops or freezes servers of its own, compiles, or is about tools for development: npm run test:all.',
+      },
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- entries have strings as keys, whatever their object has
+      ...Object.entries(promises).map(([name, description]) => ({ name: name as PromiseTag, description })),
+    ],
     // A test that passes only sometimes is red until it is understood.
     retry: 0,
     allowOnly: false,

@@ -259,5 +259,7 @@ declare module 'vitest' {
   interface TestTags {
     /** Other tags do not compile. */
     promise: PromiseTag;
+    /** Of `vitest.config.ts`. */
+    tier: 'apart';
   }
 }

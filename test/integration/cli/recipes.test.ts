@@ -1,3 +1,4 @@
+// @module-tag apart
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startKafka } from '../../../dev/servers/index.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { type Adoption, adopt } from '../../../src/operations/adopt.ts';

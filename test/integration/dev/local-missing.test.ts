@@ -1,3 +1,4 @@
+// @module-tag apart
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';

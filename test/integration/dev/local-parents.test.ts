@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, test, vi } from 'vitest';
 import { startPostgres } from '../../../dev/servers/index.ts';
 import { startedAtOf } from '../../../dev/servers/process/process-identity.ts';

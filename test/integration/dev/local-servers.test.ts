@@ -1,3 +1,4 @@
+// @module-tag apart
 import { readFile } from 'node:fs/promises';
 import { createClient } from '@redis/client';
 import { Connection } from '@temporalio/client';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, inject, test } from 'vitest';
 import { runCliProcess } from '../../support/fixtures/cli.ts';
 

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { Connection } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, test, vi } from 'vitest';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { checksWith, examined } from '../../support/fixtures/doctor.ts';

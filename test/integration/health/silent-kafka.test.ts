@@ -1,3 +1,4 @@
+// @module-tag apart
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { type LocalKafka, startKafka } from '../../../dev/servers/index.ts';
 import { consumer } from '../../../src/app/consumer/consumer.ts';

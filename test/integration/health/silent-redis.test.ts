@@ -1,3 +1,4 @@
+// @module-tag apart
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { consumer } from '../../../src/app/consumer/consumer.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { redisFilter } from '../../../src/brokers/redis/filter/redis-filter.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type LocalKafka, startKafka } from '../../../dev/servers/index.ts';
 import { kafkaConnection } from '../../../src/brokers/kafka/transport/kafka-options.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type LocalKafka, startKafka } from '../../../dev/servers/index.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';

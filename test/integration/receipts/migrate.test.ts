@@ -1,3 +1,4 @@
+// @module-tag apart
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
 import { type LocalKafka, startKafka } from '../../../dev/servers/index.ts';
 import { type RunningRelay, startRelay } from '../../../src/app/relay/start-relay.ts';

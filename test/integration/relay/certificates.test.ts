@@ -1,3 +1,4 @@
+// @module-tag apart
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type TlsOptions } from 'node:tls';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, test } from 'vitest';
 import { databaseOutages, watchDatabase } from '../../../src/app/relay/database-watch.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';

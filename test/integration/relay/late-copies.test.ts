@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, test, vi } from 'vitest';
 import { adopt } from '../../../src/operations/adopt.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import pg from 'pg';
 import {
   afterAll,

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, type TestContext, test, vi } from 'vitest';
 import { startTemporal } from '../../../dev/servers/index.ts';
 import { operations } from '../../../src/app/operations/operations.ts';

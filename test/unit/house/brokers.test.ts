@@ -1,3 +1,4 @@
+// @module-tag apart
 import { posix } from 'node:path';
 import { expect, test } from 'vitest';
 import { typeErrors } from './compiled-overlay.ts';
