@@ -1,0 +1,1 @@
+export function testTimes(folder: string): readonly string[];
