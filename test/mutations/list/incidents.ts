@@ -75,6 +75,15 @@ export const incidentMutations: readonly Mutation[] = [
     title: 'what comes and goes within five seconds is no line for each time',
   },
   {
+    name: 'outage-under-the-name-of-its-error',
+    promise: oneSchema,
+    file: 'src/app/trouble-lines.ts',
+    find: '...(server !== undefined && { server }), ...others,',
+    replace: '...others, ...(server !== undefined && { server }),',
+    test: 'test/unit/app/outage-lines.test.ts',
+    title: 'the lines of an outage name its server as its end does',
+  },
+  {
     name: 'hold-told-by-each-owner',
     promise: oneSchema,
     file: 'src/app/trouble-lines.ts',
