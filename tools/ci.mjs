@@ -1,31 +1,30 @@
-/** Runs every gate in order and stops at the first failure, because later ones would only repeat it. */
-import { spawnSync } from 'node:child_process';
+/** Runs every gate and stops at the first failure, because later ones would only repeat it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { testTimes } from './test-times.mjs';
 
-// The linter is type-aware, so the Prisma client is generated first.
-const gates = [
-  'generate',
-  'format:check',
-  'lint',
-  'types',
-  'deadcode',
-  'build',
-  'api:check',
-  'package:check',
-  'test:core',
-  'test:transports',
-  'test:package',
-  'examples',
-  'test:scale',
-  'bench:check',
-  'test:faults',
-  // The oldest and the newest Node; `npm run versions` runs the full table.
-  'versions -- --ci',
+/** Rows in order; the chains of a row run side by side, the gates of a chain in order. */
+const rows = [
+  // The linter is type-aware, so the Prisma client is generated first.
+  [['generate', 'build']],
+  // On a new machine, compiling Temporal takes as long as all the checks that need no server.
+  [
+    ['servers -- --with redis,rabbitmq,rocketmq -- true'],
+    ['format:check', 'lint', 'types', 'deadcode', 'api:check', 'package:check'],
+  ],
+  [['test:core']],
+  [['test:transports']],
+  // These install packages and start one program after the other. `versions` here is the oldest and the newest Node.
+  [['test:package', 'versions -- --ci'], ['examples']],
+  [['test:scale']],
+  // What measures or injects faults has the machine for itself.
+  [['bench:check']],
+  [['test:faults']],
   // Each commit plants a few of the bugs that tests must catch; over several commits all are covered.
-  'test:mutations -- --rotate 8',
+  [['test:mutations -- --rotate 8']],
 ];
 /** Bugs that nobody chose, others in each run. What survives is told and fails nothing: a sample is no gate, and a slow machine leaves it. */
 const sample = 'test:mutations -- --random 6 --unit --minutes 2';
@@ -34,27 +33,46 @@ const sampleWithinMs = 60 * 60_000;
 const givenFolder = process.env.VITEST_RESULT_FOLDER;
 const resultFolder = givenFolder ?? mkdtempSync(path.join(tmpdir(), 'temporal-outbox-results-'));
 
-function passes(gate) {
+/** Side by side, the output of each gate is shown when it ends. */
+async function rowPasses(chains) {
+  const outcomes = await Promise.all(chains.map((chain) => chainPasses(chain, chains.length > 1)));
+  return outcomes.every(Boolean);
+}
+
+async function chainPasses(chain, isBeside) {
+  for (const gate of chain) if (!(await passes(gate, isBeside))) return false;
+  return true;
+}
+
+async function passes(gate, isBeside) {
   const startedAtMs = Date.now();
-  const { status } = spawnSync('npm', ['run', '--silent', ...gate.split(' ')], {
-    stdio: 'inherit',
+  if (!isBeside) console.log(`\n=== ${gate} ===`);
+  const { isGreen, output } = await run(gate, isBeside);
+  const seconds = ((Date.now() - startedAtMs) / 1000).toFixed(1);
+  if (isBeside) process.stdout.write(`\n=== ${gate} ===\n${output}`);
+  console.log(`=== ${gate}: ${isGreen ? 'green' : 'RED'} after ${seconds} s ===`);
+  return isGreen;
+}
+
+async function run(gate, isBeside) {
+  const program = spawn('npm', ['run', '--silent', ...gate.split(' ')], {
+    stdio: isBeside ? ['ignore', 'pipe', 'pipe'] : 'inherit',
     env: { ...process.env, VITEST_RESULT_FILE: path.join(resultFolder, `${gate.replace(':', '-')}.json`) },
   });
-  const seconds = ((Date.now() - startedAtMs) / 1000).toFixed(1);
-  console.log(`=== ${gate}: ${status === 0 ? 'green' : 'RED'} after ${seconds} s ===`);
-  return status === 0;
+  let output = '';
+  for (const stream of [program.stdout, program.stderr])
+    stream?.setEncoding('utf8').on('data', (part) => {
+      output += part;
+    });
+  const [status] = await once(program, 'close');
+  return { isGreen: status === 0, output };
 }
 
 const begunAtMs = Date.now();
-const green = gates.every((gate, index) => {
-  console.log(`\n=== ${index + 1}/${gates.length} ${gate} ===`);
-  return passes(gate);
-});
-if (!green) process.exitCode = 1;
-else if (Date.now() - begunAtMs < sampleWithinMs) {
-  console.log(`\n=== ${sample} ===`);
-  if (!passes(sample)) process.exitCode = 1;
-}
+let isGreen = true;
+for (const row of rows) isGreen &&= await rowPasses(row);
+if (isGreen && Date.now() - begunAtMs < sampleWithinMs) isGreen = await passes(sample, false);
+if (!isGreen) process.exitCode = 1;
 // So that growth is seen.
 console.log(`\n${testTimes(resultFolder).join('\n')}`);
 if (givenFolder === undefined) rmSync(resultFolder, { recursive: true });
