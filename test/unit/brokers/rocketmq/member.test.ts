@@ -63,80 +63,6 @@ test('messages are offered per partition, across brokers, and acknowledged when 
   expect(proxy.changed).toEqual([]);
 });
 
-test('a rejected message is offered again after its rest, without a new delivery, and then acknowledged', async () => {
-  const { proxy, subscribe } = await stage();
-  const offers: (readonly [readonly string[], number])[] = [];
-  await subscribe((batch) => {
-    offers.push([bodies(batch), performance.now()]);
-    const [first, second] = batch.messages;
-    if (offers.length === 1 && first !== undefined && second !== undefined) {
-      batch.acknowledge(first);
-      batch.reject(second, 80);
-    } else acknowledgeAll(batch);
-  });
-
-  proxy.deliver('orders', 'a', { id: 'm1' }, { id: 'm2' }, { id: 'm3' });
-  await expect.poll(() => proxy.acknowledged, soon).toEqual(['m1', 'm2', 'm3']);
-
-  expect(offers.map(([ids]) => ids)).toEqual([
-    ['m1', 'm2', 'm3'],
-    ['m2', 'm3'],
-  ]);
-  expect((offers[1]?.[1] ?? 0) - (offers[0]?.[1] ?? 0)).toBeGreaterThanOrEqual(79);
-});
-
-test('messages in hand are renewed three times in their time and acknowledged by their newest receipt', async () => {
-  const { proxy, subscribe } = await stage({ invisibleMs: 3_000 });
-  const ended: boolean[] = [];
-  await subscribe(async (batch) => {
-    await expect.poll(() => proxy.changed.length, soon).toBe(1);
-    ended.push(batch.lost.aborted);
-    acknowledgeAll(batch);
-  });
-
-  proxy.deliver('orders', 'a', { id: 'm1' });
-  await expect.poll(() => proxy.acknowledged.length, soon).toBe(1);
-
-  expect(proxy.changed[0]).toEqual(['m1', 3_000]);
-  expect(proxy.acknowledged).toEqual([`m1${'+'.repeat(proxy.changed.length)}`]);
-  expect(ended).toEqual([false]);
-});
-
-test('a message whose receipt is invalid is lost: its batch ends, and it is not acknowledged', async () => {
-  const { proxy, subscribe } = await stage({ invisibleMs: 300 });
-  proxy.refused.set('changeInvisibleDuration', ['INVALID_RECEIPT_HANDLE', 'expired']);
-  const ended: boolean[] = [];
-  await subscribe(async (batch) => {
-    await fired(batch.lost);
-    ended.push(batch.mayBegin());
-    acknowledgeAll(batch);
-  });
-
-  proxy.deliver('orders', 'a', { id: 'm1' });
-  await expect.poll(() => ended, soon).toEqual([false]);
-  proxy.refused.clear();
-  proxy.deliver('orders', 'b', { id: 'm2' });
-  await expect.poll(() => ended.length, soon).toBe(1);
-
-  expect(proxy.acknowledged).not.toContain('m1');
-});
-
-test('a message that cannot be renewed is lost at the end of its time, and not before', async () => {
-  const { proxy, subscribe } = await stage({ invisibleMs: 2_000 });
-  proxy.refused.set('changeInvisibleDuration', ['INTERNAL_ERROR', 'of a broker']);
-  let lostAfterMs = 0;
-  await subscribe(async (batch) => {
-    const fromMs = performance.now();
-    await fired(batch.lost);
-    lostAfterMs = performance.now() - fromMs;
-  });
-
-  proxy.deliver('orders', 'a', { id: 'm1' });
-  await expect.poll(() => lostAfterMs, soon).toBeGreaterThan(0);
-
-  expect(lostAfterMs).toBeGreaterThan(500);
-});
-
 test('a stop waits for what is in hand, acknowledges it, and returns at once what has not begun', async () => {
   const { proxy, subscribe } = await stage();
   const batches: IncomingBatch[] = [];
@@ -195,27 +121,6 @@ test('a member holds no more than its handlers need, and requests more when ther
   expect(full).toBe(1);
 });
 
-test('at most as many partitions are handled at a time as the concurrency allows', async () => {
-  const { proxy, subscribe } = await stage();
-  let running = 0;
-  let most = 0;
-  await subscribe(
-    async (batch) => {
-      most = Math.max(most, (running += 1));
-      await new Promise((resolve) => setImmediate(resolve));
-      running -= 1;
-      acknowledgeAll(batch);
-    },
-    { concurrency: 1 },
-  );
-
-  proxy.deliver('orders', 'a', { id: 'm1', queue: 0 }, { id: 'm2', queue: 1 });
-  proxy.deliver('orders', 'b', { id: 'm3' });
-  await expect.poll(() => proxy.acknowledged.toSorted(), soon).toEqual(['m1', 'm2', 'm3']);
-
-  expect(most).toBe(1);
-});
-
 test('a refused receive is reported with the time until the next, and repeated as the same attempt', async () => {
   const { proxy, subscribe, told } = await stage();
   proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
@@ -264,23 +169,6 @@ test('a broken stream is reported as no answer', async () => {
   await expect.poll(() => told.disconnected[0], soon).toMatchObject([{ name: 'NoAnswer' }, 250]);
 });
 
-test('an acknowledgement without an answer is sent three times, one that is refused once', async () => {
-  const { proxy, subscribe } = await stage({ requestTimeoutMs: 1_000 });
-  const asked = (): number => proxy.calls.filter((name) => name === 'ackMessage').length;
-  const subscribed = await subscribe();
-  proxy.mute.add('ackMessage');
-  proxy.deliver('orders', 'a', { id: 'm1' });
-  await expect.poll(asked, soon).toBe(3);
-  proxy.mute.clear();
-  proxy.refused.set('ackMessage', ['INVALID_RECEIPT_HANDLE', 'expired']);
-  proxy.deliver('orders', 'b', { id: 'm2' });
-  await expect.poll(asked, soon).toBe(4);
-
-  await subscribed.stop();
-
-  expect(asked()).toBe(4);
-});
-
 test('a reply without messages is not a failure', async () => {
   const { proxy, subscribe, told } = await stage();
   proxy.refused.set('receiveMessage', ['MESSAGE_NOT_FOUND', 'nothing']);
@@ -289,4 +177,91 @@ test('a reply without messages is not a failure', async () => {
   await expect.poll(() => proxy.received.length, soon).toBeGreaterThan(4);
 
   expect(told.disconnected).toEqual([]);
+});
+
+test('a topic without a broker is missing like one that does not exist, and the next try is told', async () => {
+  const { proxy, source, subscribe, told } = await stage();
+  proxy.topics.delete('orders');
+  proxy.topics.set('bills', { brokers: {}, type: 'FIFO' });
+  const addresses = ['orders', 'bills'];
+  const error = { code: 'OUTBOX_ADDRESS_MISSING', details: { addresses } };
+
+  await expect(subscribe(acknowledgeAll, { addresses, joinWithinMs: 300 })).rejects.toMatchObject(error);
+
+  expect(told.assigned).toEqual([]);
+  expect(told.disconnected[0]).toMatchObject([error, 200]);
+  await expect(source.redeliveryPeriodMs(addresses)).rejects.toMatchObject(error);
+});
+
+test('a proxy that sends no settings in time cannot be joined', async () => {
+  const { proxy, subscribe } = await stage({ requestTimeoutMs: 200 });
+  proxy.group.told = false;
+
+  await expect(subscribe(acknowledgeAll, { joinWithinMs: 400 })).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringContaining(`${proxy.endpoint} sent no settings in time`),
+  });
+});
+
+test.each([
+  ['a thousand', 1_000],
+  ['an unlimited number of', 0],
+  ['an unknown number of', undefined],
+])('a group with %s deliveries, and topics without order, is joined', async (_what, maxAttempts) => {
+  const { proxy, subscribe, told } = await stage();
+  proxy.topics.set('orders', { brokers: { a: [3] }, type: 'NORMAL' });
+  Object.assign(proxy.group, { fifo: false, maxAttempts });
+
+  await subscribe();
+
+  expect(told.assigned).toEqual([[{ address: 'orders', partition: 3 }]]);
+});
+
+test('a join is tried again until it succeeds, or until the signal fires', async () => {
+  const { proxy, subscribe, told } = await stage();
+  proxy.topics.delete('orders');
+  const over = new AbortController();
+  const given = subscribe(acknowledgeAll, { signal: over.signal }).catch((error: unknown) => error);
+  const joining = subscribe();
+  await expect.poll(() => told.disconnected.length, soon).toBe(2);
+
+  over.abort(new Error('stopped by the program'));
+  proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
+  await joining;
+
+  expect(await given).toMatchObject({ message: 'stopped by the program' });
+  expect(told.assigned).toHaveLength(1);
+});
+
+test('a member rejoins when the queues of a topic have changed, but not when no proxy answers', async () => {
+  const { proxy, subscribe, told } = await stage({ lookEveryMs: 20 });
+  await subscribe();
+  const asked = (): number => proxy.calls.filter((name) => name === 'queryRoute').length;
+  proxy.refused.set('queryRoute', ['INTERNAL_ERROR', 'of a broker']);
+  const before = asked();
+  await expect.poll(asked, soon).toBeGreaterThan(before + 1);
+  proxy.refused.clear();
+  const same = asked();
+  await expect.poll(asked, soon).toBeGreaterThan(same + 1);
+  const unmoved = [...told.assigned];
+
+  proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
+  await expect.poll(() => told.assigned.length, soon).toBe(2);
+
+  expect(unmoved).toHaveLength(1);
+  expect(told.assigned[1]).toEqual([{ address: 'orders', partition: 0 }]);
+  expect(proxy.calls.filter((name) => name === 'notifyClientTermination')).toHaveLength(1);
+  expect(told.disconnected).toEqual([]);
+});
+
+test('a stream that has ended is opened again, and the member stays', async () => {
+  const { proxy, subscribe, told } = await stage();
+  const subscribed = await subscribe();
+
+  proxy.endStreams();
+  await expect.poll(() => proxy.settings.length, soon).toBe(2);
+  await subscribed.stop();
+
+  expect(proxy.settings[1]).toEqual(proxy.settings[0]);
+  expect(told.assigned).toHaveLength(1);
 });
