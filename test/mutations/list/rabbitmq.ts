@@ -74,9 +74,8 @@ export const rabbitmqMutations: readonly Mutation[] = [
     file: 'src/brokers/rabbitmq/source/open-queue.ts',
     find: 'const closed = channel.close().catch(() => undefined);',
     replace: 'const closed = Promise.resolve();',
-    test: 'test/transports/rabbitmq/server-answers.test.ts',
-    title:
-      'a consumer from which the server takes single messages returns the others before it gets later ones',
+    test: 'test/unit/brokers/rabbitmq/session-ends.test.ts',
+    title: 'a consumer from which the server takes messages returns the others before it gets later ones',
   },
   {
     name: 'queue-of-an-older-server-is-not-received-from',
@@ -84,7 +83,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
     file: 'src/brokers/rabbitmq/source/open-queue.ts',
     find: 'unlimited && codeOf(error) === otherArguments',
     replace: '!unlimited && codeOf(error) === otherArguments',
-    test: 'test/transports/rabbitmq/server-answers.test.ts',
+    test: 'test/unit/brokers/rabbitmq/session-joins.test.ts',
     title: 'a queue declared before the server limited deliveries is consumed and reported',
   },
   {

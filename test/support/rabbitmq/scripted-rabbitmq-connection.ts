@@ -126,8 +126,7 @@ export class ScriptedConnection {
       this.send(0, 'ConnectionCloseOk');
       this.#socket.end();
     } else if (name === 'QueueDeclare') {
-      const messageCount = this.#server.ready.get(queue) ?? 0;
-      this.send(channel, 'QueueDeclareOk', { queue, messageCount, consumerCount: 0 });
+      this.send(channel, 'QueueDeclareOk', { queue, messageCount: 0, consumerCount: 0 });
     } else if (name === 'BasicConsume') this.#consume(channel, queue);
     else if (name === 'BasicAck') this.#acknowledge(channel, fields);
     else if (name === 'BasicPublish')
@@ -207,11 +206,6 @@ export class ScriptedConnection {
       this.#refuse(channel, verdict);
       return;
     }
-    if (verdict === 'none') return;
-    if (verdict === 'return') {
-      this.send(channel, 'BasicReturn', { replyCode: 312, replyText: 'NO_ROUTE', exchange, routingKey });
-      this.#write(messageBytes(channel, body, properties));
-    }
-    this.send(channel, verdict === 'nack' ? 'BasicNack' : 'BasicAck', { deliveryTag, multiple: false });
+    if (verdict === 'ack') this.send(channel, 'BasicAck', { deliveryTag, multiple: false });
   }
 }

@@ -39,8 +39,6 @@ export class ScriptedRabbitmq {
   /** Names that clients gave their connections, and their credentials. */
   readonly logins: { readonly name: unknown; readonly user: string }[] = [];
   readonly consumers = new Map<string, RabbitmqConsumer>();
-  /** Number of messages that are ready, by queue. */
-  readonly ready = new Map<string, number>();
   /** Exchanges and queues that are not there. A queue that is declared is made. */
   readonly missing = new Set<string>();
   /** Methods that are not answered at all; `greeting`: nothing is. */
@@ -51,7 +49,7 @@ export class ScriptedRabbitmq {
   /** What credentials are refused with. */
   refuseLogin: (response: string) => string | undefined = () => undefined;
   /** What a message is answered. */
-  confirm: (message: ScriptedMessage) => 'ack' | 'nack' | 'none' | 'return' | RabbitmqRefusal = () => 'ack';
+  confirm: (message: ScriptedMessage) => 'ack' | 'none' | RabbitmqRefusal = () => 'ack';
   readonly clients = new Set<ScriptedConnection>();
   #ever = 0;
 

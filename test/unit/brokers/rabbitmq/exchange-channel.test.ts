@@ -1,35 +1,18 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { acknowledged, inFlight, message, outcome, outcomes, stage } from './scripted-channel.ts';
+import {
+  acknowledged,
+  closedWith,
+  endOf,
+  inFlight,
+  message,
+  outcome,
+  outcomes,
+  stage,
+  withinMs,
+} from './scripted-channel.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
-
-test.each([null, undefined])(
-  'a message is acknowledged when the server confirms it with %s',
-  async (error) => {
-    const { channel, scripted } = stage();
-
-    const sent = channel.send(
-      message('0199', {
-        key: 'k',
-        payload: 'é',
-        headers: { ce_time: '2026-02-03T04:05:06.789Z', 'content-type': 'text/plain', a: 'b' },
-      }),
-    );
-    scripted.confirm([0], error);
-
-    expect(await outcome(sent)).toEqual(acknowledged);
-    expect(scripted.published).toMatchObject([{ exchange: 'orders', key: 'to.k', body: 'é' }]);
-    expect(scripted.published[0]?.properties).toEqual({
-      mandatory: true,
-      persistent: true,
-      messageId: '0199',
-      timestamp: Date.parse('2026-02-03T04:05:06Z') / 1_000,
-      contentType: 'text/plain',
-      headers: { ce_time: '2026-02-03T04:05:06.789Z', a: 'b', 'outbox-key': 'k' },
-    });
-  },
-);
 
 test.each([{}, { ce_time: 'today' }])(
   'without a key, a type or a time (%j) the properties have none, and the current time',
@@ -65,76 +48,81 @@ test('the first message is sent alone, and after its outcome several are in flig
   expect(await outcomes(together)).toEqual([acknowledged, acknowledged, acknowledged, acknowledged]);
 });
 
-test('a nack is ambiguous for its message alone', async () => {
+test('a message at the size limit is not to blame', async () => {
   const one = stage();
-  const sent = await inFlight(one, message('a'), message('b'));
+  const sent = await inFlight(one, message('a', { payload: '1234' }), message('b', { payload: '12345' }));
 
-  one.scripted.confirm([1], new Error('message nacked'));
-  one.scripted.confirm([2]);
+  one.scripted.end(closedWith(406, 'message size 5 is larger than max size 4'));
 
-  expect(await outcomes(sent)).toEqual([
-    {
-      kind: 'ambiguous',
-      error: 'A queue of orders refused it (nack): it may be full. Other queues may have it.',
-    },
-    acknowledged,
+  expect((await outcomes(sent)).map((told) => (told === 'open' ? told : told.kind))).toEqual([
+    'hold',
+    'permanent',
   ]);
 });
 
-test('a message that the server returns is rejected, with its reason, when it is confirmed', async () => {
-  const one = stage();
-  const sent = await inFlight(one, message('a'), message('b'));
+test.each([
+  ['the reason of the connection', new Error('read ECONNRESET'), 'read ECONNRESET'],
+  ['no reason', undefined, 'The channel was closed.'],
+])(
+  'a channel that ends for %s holds the transport, and messages in flight may be stored',
+  async (...given) => {
+    const [, error, reason] = given;
+    const { channel, model, scripted } = stage();
+    const sent = channel.send(message('a'));
 
-  one.scripted.emit('return', {
-    fields: { replyCode: 312, replyText: 'NO_ROUTE', exchange: 'orders', routingKey: 'to.b' },
-    properties: { messageId: 'b' },
-  });
-  one.scripted.confirm([1, 2]);
+    scripted.end();
+    if (error !== undefined) model.emit('error', error);
+    // Of amqplib, which rejects what is unconfirmed when a channel closes.
+    scripted.confirm([0], new Error('channel closed'));
 
-  expect(await outcomes(sent)).toEqual([
-    acknowledged,
-    { kind: 'rejected', error: '312 NO_ROUTE: the exchange orders has no queue for the routing key "to.b".' },
-  ]);
-});
+    expect(await outcome(sent)).toEqual({ kind: 'hold', hold: { scope: 'transport', reason }, onWire: true });
+    expect(await outcome(channel.send(message('b')))).toEqual({
+      kind: 'hold',
+      hold: { scope: 'transport', reason },
+      onWire: false,
+    });
+  },
+);
 
-test('a message above the known limit is not sent, one at the limit is', async () => {
+test('a message for a channel that has just closed is not sent', async () => {
   const { channel, scripted } = stage();
-  channel.limit(4, () => undefined);
+  scripted.broken = () => {
+    scripted.end(closedWith(404, 'NOT_FOUND - no exchange'));
+    return new Error('Channel closed');
+  };
 
-  const tooLarge = await outcome(channel.send(message('a', { payload: '12345' })));
-  void channel.send(message('b', { payload: '1234' }));
-
-  expect(tooLarge).toEqual({
-    kind: 'permanent',
-    error: 'The message has 5 bytes; the server takes 4 (max_message_size).',
+  expect(await outcome(channel.send(message('a')))).toEqual({
+    kind: 'hold',
+    hold: { scope: 'topic', reason: 'NOT_FOUND - no exchange' },
+    onWire: false,
   });
-  expect(scripted.published.map(({ body }) => body)).toEqual(['1234']);
 });
 
-test('a routing key that throws rejects its message, and one that AMQP cannot carry fails its own', async () => {
-  const { channel, scripted } = stage();
-
-  const unroutable = await outcome(channel.send(message('unroutable')));
-  scripted.broken = () => new Error('a key of 256 bytes');
-  const unencodable = await outcome(channel.send(message('a')));
-
-  expect(unroutable).toEqual({ kind: 'rejected', error: 'The routing key: no route' });
-  expect(unencodable).toEqual({ kind: 'permanent', error: 'a key of 256 bytes' });
-});
-
-test('a blocked server holds the transport: messages in flight may be stored, the next one is not sent', async () => {
+test('a message without a confirmation in time holds the topic if the server otherwise answers', async () => {
   const one = stage();
-  const sent = await inFlight(one, message('a'), message('b'));
-  one.model.emit('blocked', 'low on disk');
+  const sent = await inFlight(one, message('a'));
 
-  one.channel.blocked('low on disk');
-  const next = await outcome(one.channel.send(message('c')));
+  await vi.advanceTimersByTimeAsync(withinMs - 1);
+  const before = one.asked.channels;
+  await vi.advanceTimersByTimeAsync(1);
 
-  const hold = { scope: 'transport', reason: 'The server blocks its publishers: low on disk.' };
-  expect(await outcomes(sent)).toEqual([
-    { kind: 'hold', hold, onWire: true },
-    { kind: 'hold', hold, onWire: true },
-  ]);
-  expect(next).toEqual({ kind: 'hold', hold, onWire: false });
-  expect(one.channel.ended).toBe(false);
+  const reason =
+    'The server gave no answer within 1000 ms. It answers otherwise: a queue of orders may have lost its majority.';
+  expect(before).toBe(0);
+  expect(one.asked.channels).toBe(1);
+  expect(endOf(one.channel)).toEqual({ ended: true, refused: undefined, unconfirmed: reason });
+  expect(one.scripted.closed).toBe(1);
+  expect(await outcomes(sent)).toEqual([{ kind: 'hold', hold: { scope: 'topic', reason }, onWire: true }]);
+});
+
+test('an idle channel and one that has ended ask nothing', async () => {
+  const one = stage();
+  void (await inFlight(one));
+  await vi.advanceTimersByTimeAsync(3 * withinMs);
+  void one.channel.send(message('a'));
+  one.scripted.end();
+  await vi.advanceTimersByTimeAsync(3 * withinMs);
+
+  expect(one.asked.channels).toBe(0);
+  expect(vi.getTimerCount()).toBe(0);
 });

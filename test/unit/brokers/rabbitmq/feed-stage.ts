@@ -19,18 +19,11 @@ export function delivery(id: string | undefined, tag = 1, bytes = 1, more: objec
 interface Settings {
   readonly order?: boolean;
   readonly batchSize?: number;
-  /** How many bytes may be held. */
-  readonly fits?: (messages: number, bytes: number) => boolean;
   readonly holdForMs?: number;
 }
 
 /** A feed that hands batches to the test; `end` ends the one in hand. */
-export function stage({
-  order = true,
-  batchSize = 10,
-  fits = () => true,
-  holdForMs = 60_000,
-}: Settings = {}) {
+export function stage({ order = true, batchSize = 10, holdForMs = 60_000 }: Settings = {}) {
   const acked: string[] = [];
   const batches: IncomingBatch[] = [];
   const slots = { free: 1, given: 0 };
@@ -43,7 +36,6 @@ export function stage({
     },
   } as unknown as Channel;
   const prefetch = new Prefetch(batchSize);
-  prefetch.isExceeded = (messages, bytes) => !fits(messages, bytes);
   const feed = new QueueFeed({
     address: 'orders',
     channel,
@@ -102,7 +94,3 @@ function acknowledgeAll(batch: IncomingBatch): void {
 
 export const offsets = (batches: readonly IncomingBatch[]): readonly (readonly string[])[] =>
   batches.map(({ messages }) => messages.map(({ offset }) => offset));
-
-/** The messages of a batch with these ids. */
-export const pick = ({ messages }: IncomingBatch, ...ids: readonly string[]) =>
-  messages.filter(({ offset }) => ids.includes(offset));

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { offsets, pick, stage, tick } from './feed-stage.ts';
+import { offsets, stage, tick } from './feed-stage.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -45,66 +45,6 @@ test('without a free slot nothing is offered until the next look', async () => {
   expect(offsets(batches)).toEqual([['1']]);
 });
 
-test('nothing is acknowledged before the batch has ended, and then only what is done before the first open message', async () => {
-  const { acked, batches, feed, handled, receive } = stage();
-  receive('1', '2', '3', '4');
-  await tick();
-
-  const [batch] = batches;
-  if (batch !== undefined) for (const one of pick(batch, '1', '2', '4')) batch.acknowledge(one);
-  await tick(50);
-  const early = [...acked];
-  await handled(() => undefined);
-
-  expect(early).toEqual([]);
-  expect(acked).toEqual(['2 and before']);
-  expect(feed.unacknowledged).toBe(2);
-  feed.look();
-  await tick();
-  expect(offsets(batches).at(-1)).toEqual(['3', '4']);
-});
-
-test('nothing is acknowledged of a batch whose first message stays open', async () => {
-  const { acked, feed, handled, receive } = stage();
-  receive('1', '2');
-  await tick();
-
-  await handled((batch) => {
-    for (const message of pick(batch, '2')) batch.acknowledge(message);
-  });
-
-  expect(acked).toEqual([]);
-  expect(feed.unacknowledged).toBe(2);
-});
-
-test('in order, a rejected message holds all later ones for its longest rest', async () => {
-  const { acked, batches, handled, receive } = stage();
-  receive('1', '2', '3');
-  await tick();
-  const may: boolean[] = [];
-
-  await handled((batch) => {
-    const [one, two, three] = batch.messages;
-    if (one === undefined || two === undefined || three === undefined) return;
-    may.push(batch.mayBegin());
-    batch.acknowledge(one);
-    batch.reject(two, 1_000);
-    batch.reject(two, 10);
-    may.push(batch.mayBegin());
-    batch.acknowledge(two);
-    batch.acknowledge(three);
-  });
-  receive('4');
-  await tick(990);
-  const before = batches.length;
-  await tick(10);
-
-  expect(may).toEqual([true, false]);
-  expect(acked).toEqual(['1 and before']);
-  expect(before).toBe(1);
-  expect(offsets(batches).at(-1)).toEqual(['2', '3', '4']);
-});
-
 test('without order, a message that is done is acknowledged alone, and only the rejected one rests', async () => {
   const { acked, batches, feed, handled, receive } = stage({ order: false });
   receive('1', '2', '3', '4');
@@ -134,54 +74,6 @@ test('without order, a message that is done is acknowledged alone, and only the 
   expect(offsets(soon).at(-1)).toEqual(['5']);
   expect(offsets(batches).slice(-2)).toEqual([['3'], ['1']]);
   expect(feed.unacknowledged).toBe(1);
-});
-
-test('a stop begins nothing more, waits for the batch in hand, and acknowledges at once what is done', async () => {
-  const { acked, batches, end, feed, receive } = stage();
-  receive('1', '2', '3');
-  await tick();
-  let stopped = false;
-
-  const stop = feed.stop().then(() => (stopped = true));
-  receive('4');
-  await tick();
-  const batch = batches[0];
-  const during = {
-    stopped,
-    signal: batch?.signal.aborted,
-    lost: batch?.lost.aborted,
-    may: batch?.mayBegin(),
-  };
-  await end();
-  await stop;
-  feed.look();
-  await tick();
-
-  expect(during).toEqual({ stopped: false, signal: true, lost: false, may: false });
-  expect(acked).toEqual(['3 and before']);
-  expect(batches).toHaveLength(1);
-  expect(feed.unacknowledged).toBe(0);
-  expect(vi.getTimerCount()).toBe(0);
-});
-
-test('after the loss of a channel nothing is acknowledged, the batch is lost, and nothing more begins', async () => {
-  const { acked, batches, feed, handled, receive } = stage({ batchSize: 1 });
-  receive('1', '2');
-  await tick();
-  let over = false;
-
-  const lost = feed.lose().then(() => (over = true));
-  await tick();
-  const during = over;
-  await handled();
-  await lost;
-  feed.look();
-  await tick();
-
-  expect(during).toBe(false);
-  expect(batches[0]?.lost.aborted).toBe(true);
-  expect(batches).toHaveLength(1);
-  expect(acked).toEqual([]);
 });
 
 test('messages that arrive in one tick cause one look, and messages that rest one wake-up', async () => {
@@ -236,4 +128,41 @@ test('a channel that has just closed loses acknowledgements but breaks nothing',
   await handled();
 
   expect(slots.given).toBe(1);
+});
+
+test('a feed is overdue when a message was held for its time, unless it was acknowledged before', async () => {
+  const { feed, handled, receive } = stage({ holdForMs: 1_000 });
+  let overdue = false;
+  void feed.overdue.then(() => (overdue = true));
+  receive('1');
+  await tick(900);
+  await handled();
+  receive('2');
+  await tick(994);
+  const before = overdue;
+  await tick(1);
+
+  expect([before, overdue]).toEqual([false, false]);
+  await tick(5);
+  expect(overdue).toBe(true);
+});
+
+test('a batch says that it was cut when as much is held as may be, and that is less than a batch', async () => {
+  const { batches, handled, prefetch, receive } = stage({ batchSize: 10 });
+  vi.spyOn(prefetch, 'count', 'get').mockReturnValue(3);
+  receive('1', '2');
+  await tick();
+  await handled(() => undefined);
+  receive('3');
+  await tick();
+  await handled();
+  vi.spyOn(prefetch, 'count', 'get').mockReturnValue(10);
+  receive(...Array.from({ length: 10 }, (_, n) => String(n + 4)));
+  await tick();
+
+  expect(batches.map(({ cut, messages }) => [messages.length, cut])).toEqual([
+    [2, false],
+    [3, true],
+    [10, false],
+  ]);
 });

@@ -1,30 +1,161 @@
 import { expect, test } from 'vitest';
-import { pass } from '../../../support/fixtures/fake-time.ts';
-import { drafted, publishTo } from '../../../support/fixtures/outgoing.ts';
+import { pass, soFar } from '../../../support/fixtures/fake-time.ts';
 import { overWire, untilOnWire } from '../../../support/rabbitmq/wire-time.ts';
 import { acknowledged, maybeStored, stage, unsent } from './transport-stage.ts';
 
-test('each message goes to its exchange with its key, and is acknowledged once the server has confirmed it', async () => {
-  const { send, server, transport } = await stage({
-    exchanges: { bills: { routingKey: ({ key }) => `bill.${key}` } },
+const idleMs = 30_000;
+
+test('batches share one connection and a channel for each exchange, also concurrent ones', async () => {
+  const { send, server } = await stage();
+
+  await overWire(Promise.all([send('orders', 'a'), send('orders', 'b'), send('bills', 'c')]));
+  await overWire(send('orders', 'd'));
+
+  expect(server.connections).toEqual({ ever: 1, open: 1 });
+  expect(server.times('ConfirmSelect')).toBe(2);
+  expect(new Set(server.published.map(({ channel, exchange }) => `${exchange} ${channel}`)).size).toBe(2);
+});
+
+test('a channel closed by the server is replaced once, also for concurrent batches', async () => {
+  const { send, server } = await stage();
+  server.missing.add('orders');
+  await overWire(send('orders', 'a'));
+  server.missing.clear();
+
+  const sent = await overWire(Promise.all([send('orders', 'b'), send('orders', 'c')]));
+  await overWire(send('orders', 'd'));
+
+  expect(sent).toEqual([{ outcomes: [acknowledged] }, { outcomes: [acknowledged] }]);
+  expect(server.times('ConfirmSelect')).toBe(2);
+});
+
+test('a channel that could not be opened is requested again by the next batch', async () => {
+  const { send, server } = await stage();
+  server.refuse = ({ name }) =>
+    name === 'ConfirmSelect' ? { code: 540, text: 'NOT_IMPLEMENTED - not now' } : undefined;
+  const refused = await overWire(send('orders', 'a'));
+  server.refuse = () => undefined;
+
+  expect(refused).toMatchObject({
+    outcomes: [unsent],
+    hold: { reason: expect.stringContaining('NOT_IMPLEMENTED') },
+  });
+  expect((await overWire(send('orders', 'a'))).outcomes).toEqual([acknowledged]);
+});
+
+test('a connection is closed 30 s after its last batch, and the next batch opens another', async () => {
+  const { send, server } = await stage();
+  await overWire(send('orders', 'a'));
+  await pass(idleMs - 1);
+  await overWire(send('orders', 'b'));
+  await pass(idleMs - 1);
+  await overWire(send('bills', 'c'));
+  const before = { ...server.connections, closed: server.times('ConnectionClose') };
+  await pass(idleMs);
+  await untilOnWire(() => server.connections.open === 0);
+  const { outcomes } = await overWire(send('orders', 'd'));
+
+  expect(before).toEqual({ ever: 1, open: 1, closed: 0 });
+  expect(server.times('ConnectionClose')).toBe(1);
+  expect(outcomes).toEqual([acknowledged]);
+  expect(server.connections).toEqual({ ever: 2, open: 1 });
+});
+
+test('a connection with a batch in progress is not idle, however long that takes', async () => {
+  const { send, server } = await stage({ requestTimeout: 120_000 });
+  await overWire(send('orders', 'a'));
+  server.confirm = ({ body }) => (body === 'slow' ? 'none' : 'ack');
+  const slow = soFar(send('orders', 'slow'));
+  await untilOnWire(() => server.published.length === 2);
+  await overWire(send('bills', 'b'));
+
+  await pass(2 * idleMs);
+  await overWire(send('bills', 'c'));
+
+  expect(slow.state).toBe('open');
+  expect(server.connections).toEqual({ ever: 1, open: 1 });
+});
+
+test('a blocked connection stays open although idle, to receive the end of the block', async () => {
+  const { send, server, transport } = await stage();
+  server.confirm = () => 'none';
+  const sent = send('orders', 'a');
+  await untilOnWire(() => server.published.length === 1);
+  server.block('low on memory');
+  const { hold } = await overWire(sent);
+  await pass(2 * idleMs);
+  await expect(overWire(transport.probe('orders'))).rejects.toThrow(
+    'The server blocks its publishers: low on memory.',
+  );
+  server.block();
+  await untilOnWire(async () => {
+    await pass(1_000);
+    return server.connections.open === 0;
   });
 
-  const [orders, bills] = await overWire(Promise.all([send('orders', 'a', 'b'), send('bills', 'c')]));
+  expect(hold).toEqual({
+    scope: 'transport',
+    reason: 'The server blocks its publishers: low on memory.',
+  });
+  expect(server.connections.ever).toBe(1);
+});
 
-  expect([orders, bills]).toEqual([{ outcomes: [acknowledged, acknowledged] }, { outcomes: [acknowledged] }]);
-  expect(server.published.map(({ body, exchange, routingKey }) => [exchange, routingKey, body])).toEqual(
-    expect.arrayContaining([
-      ['orders', 'a', 'a'],
-      ['orders', 'b', 'b'],
-      ['bills', 'bill.c', 'c'],
-    ]),
-  );
-  expect(server.logins).toEqual([{ name: 'temporal-outbox relay', user: 'guest' }]);
-  expect([
-    transport.name,
-    transport.endpoint,
-    await overWire(transport.server?.() ?? Promise.resolve('none')),
-  ]).toEqual(['rabbitmq', `127.0.0.1:${server.port}`, 'RabbitMQ 3.13.0']);
+test('the size limit of a server is learned once for all exchanges, and again with each connection', async () => {
+  const { send, server } = await stage();
+  server.confirm = ({ body }) =>
+    body.length > 4
+      ? { code: 406, text: 'PRECONDITION_FAILED - message size 5 is larger than configured max size 4' }
+      : 'ack';
+  await overWire(send('orders', 'large'));
+  const others = await overWire(Promise.all([send('orders', 'large'), send('bills', 'large', 'fits')]));
+  const sentTo = server.published.length;
+  server.cut();
+  server.confirm = () => 'ack';
+  let anew = await overWire(send('orders', 'large'));
+  await untilOnWire(async () => {
+    anew = await overWire(send('orders', 'large'));
+    return server.connections.ever === 2;
+  });
+
+  const tooLarge = {
+    kind: 'permanent',
+    error: 'The message has 5 bytes; the server takes 4 (max_message_size).',
+  };
+  expect(others).toEqual([{ outcomes: [tooLarge] }, { outcomes: [tooLarge, acknowledged] }]);
+  expect(sentTo).toBe(2);
+  expect(anew.outcomes).toEqual([acknowledged]);
+});
+
+test('a close waits for the batch in progress, and a batch after it opens another connection', async () => {
+  const { send, server, transport } = await stage();
+  server.confirm = () => 'none';
+  const slow = soFar(send('orders', 'slow'));
+  await untilOnWire(() => server.published.length === 1);
+  const closing = soFar(transport.close());
+  server.confirm = () => 'ack';
+  const next = await overWire(send('orders', 'next'));
+  const during = [closing.state, server.times('ConnectionClose')];
+  const connections = server.connections.ever;
+  await pass(1_000);
+  await untilOnWire(() => closing.state !== 'open');
+
+  expect(during).toEqual(['open', 0]);
+  expect([next.outcomes, connections]).toEqual([[acknowledged], 2]);
+  expect(slow).toMatchObject({ state: 'resolved', value: { outcomes: [maybeStored] } });
+  expect(closing.state).toBe('resolved');
+});
+
+test('a closed transport leaves no connection and no timer behind', async () => {
+  const { send, server, transport } = await stage();
+  await overWire(send('orders', 'a'));
+
+  await overWire(transport.close());
+  await untilOnWire(() => server.connections.open === 0);
+  await pass(2 * idleMs);
+
+  expect(server.times('ConnectionClose')).toBe(1);
+  await overWire(transport.close());
+  expect(server.connections.ever).toBe(1);
 });
 
 test('no more messages than allowed are without a confirmation', async () => {
@@ -37,54 +168,6 @@ test('no more messages than allowed are without a confirmation', async () => {
   await pass(10);
 
   expect(server.published.map(({ body }) => body)).toEqual(['first', 'a', 'b']);
-});
-
-test('an empty batch and one that was given up need no connection', async () => {
-  const { server, transport } = await stage();
-
-  const empty = await overWire(publishTo(transport, 'orders', []));
-  const given = await overWire(publishTo(transport, 'orders', drafted({}), { signal: AbortSignal.abort() }));
-
-  expect(empty).toEqual({ outcomes: [] });
-  expect(given).toMatchObject({ outcomes: [unsent], hold: { reason: expect.any(String) } });
-  expect(server.connections.ever).toBe(0);
-});
-
-test('an unreachable server holds everything, and nothing was sent', async () => {
-  const { send, transport } = await stage({ url: 'amqp://127.0.0.1:1' });
-
-  const { hold, outcomes } = await overWire(send('orders', 'a', 'b'));
-
-  expect(outcomes).toEqual([unsent, unsent]);
-  expect(hold).toMatchObject({ scope: 'transport', reason: expect.stringContaining('ECONNREFUSED') });
-  await expect(overWire(transport.probe('orders'))).rejects.toMatchObject({
-    code: 'OUTBOX_SERVER_UNAVAILABLE',
-    message: expect.stringMatching(/^RabbitMQ: .*ECONNREFUSED/),
-  });
-});
-
-test('a missing exchange holds its own messages, and its probe names it until it exists', async () => {
-  const { send, server, transport } = await stage();
-  server.missing.add('orders');
-
-  const [orders, bills] = await overWire(Promise.all([send('orders', 'a'), send('bills', 'b')]));
-
-  expect(orders).toMatchObject({
-    outcomes: [unsent],
-    hold: { scope: 'topic', reason: expect.stringContaining("no exchange 'orders'") },
-  });
-  expect(bills.outcomes).toEqual([acknowledged]);
-  await expect(overWire(transport.probe('orders'))).rejects.toMatchObject({
-    code: 'OUTBOX_ADDRESS_MISSING',
-    message: expect.stringContaining("no exchange 'orders'"),
-    details: { address: 'orders' },
-  });
-  server.missing.clear();
-  await overWire(transport.probe('orders'));
-  expect((await overWire(send('orders', 'a'))).outcomes).toEqual([acknowledged]);
-  expect(server.connections.ever).toBe(1);
-  // Of a probe no channel is left behind.
-  expect(server.times('ChannelClose')).toBe(1);
 });
 
 test('an exchange to which this user may not write is not tried again for ten seconds, whatever a probe finds', async () => {
