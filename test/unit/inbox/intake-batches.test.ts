@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { IntakeBench, numbered } from './intake-bench.ts';
 
@@ -6,30 +5,6 @@ import { IntakeBench, numbered } from './intake-bench.ts';
 function chunks(bench: IntakeBench): readonly unknown[] {
   return bench.database.said('outbox.receive(').map(([, ids]) => JSON.parse(String(ids)) as unknown);
 }
-
-test('messages are applied in transactions of the requested size', async () => {
-  const bench = new IntakeBench({ batchSize: 2 });
-
-  const offered = await bench.offer([1, 2, 3, 4].map((n) => numbered(n)));
-
-  expect(bench.handled).toEqual([1, 2, 3, 4]);
-  expect(offered).toEqual({ acknowledged: ['1', '2', '3', '4'], rejected: [] });
-  expect(chunks(bench)).toEqual([
-    ['id-1', 'id-2'],
-    ['id-3', 'id-4'],
-  ]);
-  // Alike topics are one value, and few keys go along at once.
-  expect(bench.database.said('outbox.receive(')[0]).toEqual([
-    'shop',
-    '["id-1","id-2"]',
-    ['orders'],
-    ['k1', 'k2'],
-    30_000,
-    5_000,
-  ]);
-  expect(bench.tally.counts()).toMatchObject({ handled: 4, failedAttempts: 0 });
-  expect(bench.database.said('and partition = $3 and owner'), 'nothing is left').toEqual([]);
-});
 
 test('messages that wait for a batch to fill are neither looked up nor marked, and are offered again', {
   tags: ['batch-fills-or-ends'],
@@ -42,38 +17,6 @@ test('messages that wait for a batch to fill are neither looked up nor marked, a
   expect(offered.acknowledged).toEqual(['1', '2']);
   expect(offered.rejected).toHaveLength(1);
   expect(JSON.stringify(bench.database.said('outbox.'))).not.toContain('id-3');
-});
-
-test('each message of a transaction gets the outcome that the database gives it', async () => {
-  const bench = new IntakeBench({ batchSize: 10 });
-  bench.database.on('outbox.receive(', () => [
-    { arrivals: JSON.stringify(['new', 'behind', 'processed', 'kept']) },
-  ]);
-
-  const offered = await bench.offer([1, 2, 3, 4].map((n) => numbered(n)));
-
-  expect(offered.acknowledged).toEqual(['1', '2', '3', '4']);
-  expect(bench.handled).toEqual([1]);
-  expect(bench.events.map((event) => [event.type, 'id' in event && event.id])).toEqual([
-    ['handled', 'id-1'],
-    ['parked', 'id-2'],
-    ['duplicate', 'id-3'],
-    ['duplicate', 'id-4'],
-  ]);
-  expect(bench.told('parked')).toEqual([expect.objectContaining({ error: undefined })]);
-  const parked = bench.parked();
-  expect(parked).toHaveLength(1);
-  expect(parked[0]?.[0]).toMatchObject({
-    id: 'id-2',
-    state: 'parked',
-    attempts: 0,
-    reason: null,
-    error: null,
-    blocksKey: false,
-  });
-  expect(parked[0]?.[1], 'its key is parked already').toBe(null);
-  expect(bench.calls).toEqual(['parked']);
-  expect(bench.tally.counts()).toMatchObject({ handled: 1, parked: 1, duplicates: 2 });
 });
 
 test('a repeat in the same transaction is kept if the first one was', async () => {
@@ -187,22 +130,6 @@ test('a message that blocks its key is applied alone, without a failure', async 
   expect(released.tally.counts()).toMatchObject({ handled: 2, failed: 1 });
 });
 
-test('a transaction that was given up is no failure of its messages', async () => {
-  const bench = new IntakeBench({
-    batchSize: 2,
-    handler: async () => {
-      bench.deadline.abort();
-      throw new Error('too late');
-    },
-  });
-
-  const offered = await bench.offer([numbered(1), numbered(2)]);
-
-  expect(offered).toEqual({ acknowledged: [], rejected: [] });
-  expect(bench.told('attempt-failed')).toEqual([]);
-  expect(bench.tally.failedAttempts).toBe(0);
-});
-
 test('partitions are rejected, failing and remembered separately, and forgotten when unassigned', async () => {
   const bench = new IntakeBench({ batchSize: 2, handler: () => Promise.reject(new Error('no')) });
   bench.database.on('outbox.park(', () => {
@@ -235,58 +162,4 @@ test('a message that cannot be kept in its transaction is not acknowledged', asy
   const offered = await bench.offer([numbered(1), numbered(2)]);
 
   expect(offered).toEqual({ acknowledged: [], rejected: [['1', 1_000]] });
-});
-
-test('a handler of many messages gets those of a transaction together, and is awaited', async () => {
-  const bench = new IntakeBench({
-    batchSize: 2,
-    together: true,
-    handler: async (n) => {
-      if (n === 3) throw new Error('no 3');
-    },
-  });
-
-  const offered = await bench.offer([1, 2, 3].map((n) => numbered(n)));
-
-  expect(bench.together).toEqual([[1, 2]]);
-  expect(offered.acknowledged).toEqual(['1', '2', '3']);
-  expect(bench.told('parked')).toEqual([expect.objectContaining({ id: 'id-3' })]);
-});
-
-test('middlewares get the messages that can be handled', async () => {
-  const seen: string[][] = [];
-  const bench = new IntakeBench({
-    batchSize: 3,
-    middlewares: [
-      ({ messages }, next) => {
-        seen.push(messages.map(({ id }) => id));
-        return next();
-      },
-    ],
-  });
-
-  await bench.offer([numbered(1), numbered(2, { json: 'text' }), numbered(3)]);
-
-  expect(seen).toEqual([['id-1', 'id-3']]);
-});
-
-test('keys of a partition are handled concurrently, the messages of one key in order', async () => {
-  const open: string[] = [];
-  const beside: string[] = [];
-  const keys = ['', 'a', 'a', 'b', 'c'];
-  const bench = new IntakeBench({
-    keyConcurrency: 2,
-    handler: async (n) => {
-      open.push(keys[n] ?? '');
-      beside.push(open.join());
-      await turn();
-      open.shift();
-    },
-  });
-
-  await bench.offer([1, 2, 3, 4].map((n) => numbered(n, { key: keys[n] ?? null })));
-
-  expect(beside.some((those) => those.includes(','))).toBe(true);
-  expect(beside.filter((those) => those === 'a,a')).toEqual([]);
-  expect(beside.filter((those) => those.length > 3)).toEqual([]);
 });

@@ -11,8 +11,7 @@ import { OneSuspect } from '../../../src/inbox/handling/one-suspect.ts';
 import { Receipts } from '../../../src/inbox/handling/receipts.ts';
 import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
 import { MessageIntake } from '../../../src/inbox/intake/message-intake.ts';
-import type { Middleware } from '../../../src/inbox/middleware.ts';
-import { routeOf, routeOfBatch } from '../../../src/inbox/route.ts';
+import { routeOf } from '../../../src/inbox/route.ts';
 import { RouteTable } from '../../../src/inbox/route-table.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
@@ -22,18 +21,12 @@ import { incoming } from './incoming.ts';
 export interface IntakeSettings {
   readonly batchSize?: number;
   readonly batchWaitMs?: number;
-  readonly keyConcurrency?: number;
-  readonly quickRetriesMs?: readonly number[];
   readonly retryMs?: readonly number[];
   readonly blockKey?: boolean;
   readonly breakerKeys?: number;
   readonly filter?: SeenFilter;
   readonly heard?: boolean;
-  readonly maxQueued?: number;
   readonly topicOptions?: TopicOptions;
-  readonly middlewares?: readonly Middleware[];
-  /** Its handler takes many messages. */
-  readonly together?: boolean;
   /** Handles the number in the body of a message. */
   readonly handler?: (n: number) => Promise<unknown>;
 }
@@ -44,7 +37,6 @@ export class IntakeBench {
   readonly events: ConsumerEvent[] = [];
   readonly calls: string[] = [];
   readonly handled: number[] = [];
-  readonly together: (readonly number[])[] = [];
   readonly receipts: {
     readonly state: string;
     readonly ids: readonly string[];
@@ -52,12 +44,11 @@ export class IntakeBench {
   }[] = [];
   readonly tally = new Tally([], () => undefined);
   readonly suspects = new OneSuspect();
-  readonly deadline = new AbortController();
   readonly breaker: Breaker;
   readonly intake: MessageIntake<Transaction>;
 
   constructor(settings: IntakeSettings = {}) {
-    const { database, deadline, events, suspects, tally } = this;
+    const { database, events, suspects, tally } = this;
     const group = 'shop';
     const limitMs = 5_000;
     // Every message is new, unless the test says otherwise.
@@ -66,18 +57,12 @@ export class IntakeBench {
     database.on('outbox.read_processed', () => [{ noted: '[]', others: null }]);
     const report = (event: ConsumerEvent): void => void events.push(event);
     const client = new InboxTransactions(database.client, limitMs);
-    const {
-      breakerKeys,
-      keyConcurrency = 1,
-      quickRetriesMs = [],
-      retryMs = [10_000],
-      blockKey = false,
-    } = settings;
+    const { breakerKeys, retryMs = [10_000], blockKey = false } = settings;
     const handlers = new HandlerTransactions({
       client,
       group,
-      middlewares: settings.middlewares ?? [],
-      deadline: deadline.signal,
+      middlewares: [],
+      deadline: new AbortController().signal,
     });
     this.breaker = new Breaker(
       breakerKeys === undefined ? undefined : { keys: breakerKeys, longestPauseMs: 30_000 },
@@ -85,17 +70,13 @@ export class IntakeBench {
     );
     const orders = topic('orders', z.object({ n: z.number() }), settings.topicOptions);
     const others: Topic = topic('others', z.unknown(), { address: 'orders' });
-    const one = async (n: number): Promise<void> => {
-      await settings.handler?.(n);
-      this.handled.push(n);
-    };
-    const route =
-      settings.together === true
-        ? routeOfBatch<Transaction, { n: number }, { n: number }>(orders, async (_tx, messages) => {
-            for (const { payload } of messages) await one(payload.n);
-            this.together.push(messages.map(({ payload }) => payload.n));
-          })
-        : routeOf<Transaction, { n: number }, { n: number }>(orders, (_tx, { payload }) => one(payload.n));
+    const route = routeOf<Transaction, { n: number }, { n: number }>(
+      orders,
+      async (_tx, { payload: { n } }) => {
+        await settings.handler?.(n);
+        this.handled.push(n);
+      },
+    );
     const lookup = new RouteTable([route], [others]);
     const receipts = new Receipts({
       group,
@@ -113,11 +94,10 @@ export class IntakeBench {
       rules: {
         ...resolveConsumerRules({ group }),
         tries: { retryMs, blockKey, maxKills: 3 },
-        maxQueued: settings.maxQueued ?? 100,
         batchSize: settings.batchSize,
         batchWaitMs: settings.batchWaitMs,
-        keyConcurrency,
-        quickRetriesMs,
+        keyConcurrency: 1,
+        quickRetriesMs: [],
       },
       sourceRoutes: [],
       filter: settings.filter,

@@ -103,68 +103,6 @@ test('an unreachable database leaves a message another try, even after its last 
   ]);
 });
 
-test('a stop ends the pause before a quick retry, and the message stays open', async () => {
-  const stopping = new AbortController();
-  const bench = new IntakeBench({
-    quickRetriesMs: [3_600_000],
-    handler: async () => {
-      stopping.abort();
-      throw new Error('no');
-    },
-  });
-
-  const offered = await bench.offer([numbered(1), numbered(2)], { signal: stopping.signal });
-
-  expect(offered).toEqual({ acknowledged: [], rejected: [] });
-  expect(bench.told('attempt-failed')).toHaveLength(1);
-  expect(bench.parked()).toEqual([]);
-});
-
-test('a failure after the partition has moved does not count', async () => {
-  const lost = new AbortController();
-  const bench = new IntakeBench({
-    handler: async () => {
-      lost.abort();
-      throw new Error('no');
-    },
-  });
-
-  const offered = await bench.offer([numbered(1)], { lost: lost.signal });
-
-  expect(offered).toEqual({ acknowledged: [], rejected: [] });
-  expect(bench.events).toEqual([]);
-  expect(bench.tally.failedAttempts).toBe(0);
-});
-
-test('messages that a dead consumer had in hand are handled one at a time, and the one that killed too often is failed', async () => {
-  const bench = new IntakeBench();
-  bench.database.on('with quick as materialized', ([, , , , ids]) =>
-    [
-      { id: 'id-2', kills: 1, alone: false },
-      { id: 'id-3', kills: 3, alone: true },
-    ].filter(({ id }) => Array.isArray(ids) && ids.length > 1 && ids.includes(id)),
-  );
-
-  const offered = await bench.offer([1, 2, 3, 4].map((n) => numbered(n)));
-
-  expect(offered).toEqual({ acknowledged: ['1', '2', '3'], rejected: [] });
-  expect(bench.handled).toEqual([1, 2]);
-  expect(bench.marked()).toEqual([['id-1', 'id-2', 'id-3', 'id-4'], ['id-1'], ['id-2']]);
-  expect(bench.database.said('with quick as materialized').map((values) => values[5])).toEqual([0, 0, 1]);
-  expect(bench.told('failed')).toEqual([
-    expect.objectContaining({
-      id: 'id-3',
-      reason: 'killed',
-      error: new Error('Its consumer has died of it, again and again.'),
-    }),
-  ]);
-  expect(bench.parked().map(([row]) => [row['id'], row['state'], row['reason']])).toEqual([
-    ['id-3', 'failed', 'killed'],
-  ]);
-  expect(bench.database.said('and partition = $3 and owner'), 'the rest is offered again').toHaveLength(1);
-  expect(bench.suspects.take(), 'none is in hand any more').toBe(true);
-});
-
 test('a rejected suspect, or a batch that may not continue, ends the search', async () => {
   for (const mayBegin of [undefined, 1]) {
     const bench = new IntakeBench({ handler: () => Promise.reject(new Error('no')) });
@@ -193,66 +131,6 @@ test('a stop removes all marks, also while the database is unreachable', async (
   expect(bench.database.said('where consumer_group = $1 and owner = $2')).toEqual([['shop', mark?.[3]]]);
   bench.database.on('delete from outbox.mark', refuses);
   await bench.intake.close();
-});
-
-test('old marks are cleared once', async () => {
-  const bench = new IntakeBench();
-
-  await bench.offer([numbered(1)]);
-  expect(bench.database.said("interval '1 day'")).toEqual([['shop']]);
-  await bench.offer([numbered(2)]);
-
-  expect(bench.database.said("interval '1 day'")).toHaveLength(1);
-});
-
-test('a full queue pauses the partition of its next message, after those before it', async () => {
-  const bench = new IntakeBench({ maxQueued: 10 });
-  bench.database.on('outbox.receive_one(', () => [{ stored: null }]);
-  bench.database.on('outbox.receive(', () => [{ arrivals: JSON.stringify(['behind']) }]);
-  let count = 10;
-  bench.database.on('outbox.count_queue', () => [{ count }]);
-  await bench.offer([numbered(1, { key: 'k' })]);
-  expect(bench.database.said('outbox.count_queue')).toEqual([]);
-
-  const full = await bench.offer([numbered(2, { key: 'other' }), numbered(3, { key: 'k' }), numbered(4)]);
-
-  expect(full).toEqual({ acknowledged: ['2'], rejected: [['3', 1_000]] });
-  expect(bench.database.said('outbox.count_queue')).toEqual([['shop', 'orders', 'k', 10]]);
-  expect(bench.told('partition-paused')).toEqual([
-    {
-      type: 'partition-paused',
-      address: 'orders',
-      partition: 0,
-      offset: '3',
-      attempt: 1,
-      retryInMs: 1_000,
-      error: expect.objectContaining({
-        code: 'OUTBOX_QUEUE_FULL',
-        details: { topic: 'orders', maxQueued: 10 },
-      }),
-    },
-  ]);
-  expect(bench.intake.failing()).toMatchObject([{ topic: 'orders', offset: '3' }]);
-  count = 9;
-  expect((await bench.offer([numbered(3, { key: 'k' })])).acknowledged).toEqual(['3']);
-});
-
-test('a handler that catches the error of a statement fails, because its transaction is rolled back', async () => {
-  const bench = new IntakeBench();
-  bench.database.on('select', ([first]) => {
-    if (first === undefined)
-      throw Object.assign(new Error('current transaction is aborted'), { code: '25P02' });
-    return [];
-  });
-  bench.database.on('outbox.receive_one(', () => [{ stored: 'true' }]);
-
-  const offered = await bench.offer([numbered(1)]);
-
-  expect(bench.told('attempt-failed')).toEqual([
-    expect.objectContaining({ error: expect.objectContaining({ code: 'OUTBOX_TRANSACTION_ROLLED_BACK' }) }),
-  ]);
-  expect(offered.acknowledged).toEqual(['1']);
-  expect(bench.told('parked')).toHaveLength(1);
 });
 
 test('a message behind its parked key queues there, whatever its own failure', async () => {

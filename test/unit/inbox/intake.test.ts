@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { permanent, retryAfter } from '../../../src/inbox/verdict.ts';
 import { IntakeBench, numbered } from './intake-bench.ts';
 
 const fails =
@@ -7,42 +6,6 @@ const fails =
   async (n: number): Promise<void> => {
     if (numbers.includes(n)) throw new Error(`no ${n}`);
   };
-
-test('messages are handled in order, and acknowledged, counted and reported once each', async () => {
-  const inFlight: number[] = [];
-  const bench = new IntakeBench({ handler: async () => void inFlight.push(bench.tally.inFlight) });
-
-  const offered = await bench.offer([numbered(1), numbered(2), numbered(3)]);
-
-  expect(bench.handled).toEqual([1, 2, 3]);
-  expect(offered).toEqual({ acknowledged: ['1', '2', '3'], rejected: [] });
-  expect(inFlight).toEqual([3, 3, 3]);
-  expect({ ...bench.tally.counts(), inFlight: bench.tally.inFlight }).toEqual({
-    handled: 3,
-    duplicates: 0,
-    expired: 0,
-    parked: 0,
-    failed: 0,
-    ignored: 0,
-    failedAttempts: 0,
-    inFlight: 0,
-  });
-  expect(bench.events[1]).toEqual({
-    type: 'handled',
-    id: 'id-2',
-    topic: 'orders',
-    address: 'orders',
-    partition: 0,
-    offset: '2',
-    attempt: 1,
-  });
-  expect(bench.events.map(({ type }) => type)).toEqual(['handled', 'handled', 'handled']);
-  expect(bench.calls).toEqual([]);
-  expect(bench.marked()).toEqual([['id-1', 'id-2', 'id-3']]);
-  expect(
-    bench.database.said('delete from outbox.mark').filter(([, address]) => address === 'orders'),
-  ).toEqual([]);
-});
 
 test('without a listener a message that ends well creates no event', async () => {
   const bench = new IntakeBench({ heard: false });
@@ -118,88 +81,6 @@ test('a batch that may not begin leaves no trace, and one that may not continue 
   ]);
 });
 
-const place = { topic: 'orders', key: 'k1', address: 'orders', partition: 0 };
-
-test('a failing message is tried again in place, then parked, and others continue', async () => {
-  const bench = new IntakeBench({ handler: fails(1), quickRetriesMs: [0, 1], retryMs: [7_000, 9_000] });
-
-  const offered = await bench.offer([numbered(1), numbered(2)]);
-
-  expect(offered).toEqual({ acknowledged: ['1', '2'], rejected: [] });
-  expect(bench.handled).toEqual([2]);
-  expect(bench.told('attempt-failed')).toEqual(
-    [1, 2, 3].map((attempt) => ({
-      type: 'attempt-failed',
-      id: 'id-1',
-      ...place,
-      offset: '1',
-      attempt,
-      error: new Error('no 1'),
-    })),
-  );
-  expect(bench.tally.counts()).toMatchObject({ handled: 1, parked: 1, failedAttempts: 3 });
-  expect(bench.calls).toEqual(['parked']);
-  expect(bench.told('parked')).toMatchObject([{ id: 'id-1', key: 'k1', error: new Error('no 1') }]);
-  const [[row, retryInMs] = []] = bench.parked();
-  expect(retryInMs).toBe(7_000);
-  expect(row).toEqual({
-    id: 'id-1',
-    topic: 'orders',
-    key: 'k1',
-    address: 'orders',
-    partition: 0,
-    offset: '1',
-    wire: JSON.stringify({ key: 'k1', headers: { ce_id: 'id-1', ce_type: 'orders' } }),
-    body: Buffer.from('{"n":1}').toString('base64'),
-    sentAt: '1970-01-01T00:00:00.000Z',
-    state: 'parked',
-    blocksKey: false,
-    attempts: 1,
-    reason: 'error',
-    error: 'Error: no 1',
-  });
-});
-
-test.each([
-  ['a message of a consumer without delays', { retryMs: [] }, new Error('no'), 'failed', 'error', 0],
-  [
-    'a message that its handler calls permanent',
-    {},
-    permanent(new Error('no')),
-    'failed',
-    'permanent',
-    10_000,
-  ],
-  ['a message that its handler delays', {}, retryAfter(new Error('no'), '3m'), 'parked', 'error', 180_000],
-] as const)(
-  '%s is kept accordingly, and a verdict skips the quick retries',
-  async (_, settings, error, state, reason, inMs) => {
-    const quickRetriesMs = error.name === 'Error' ? [] : [0, 0];
-    const bench = new IntakeBench({
-      ...settings,
-      quickRetriesMs,
-      blockKey: true,
-      handler: () => Promise.reject(error),
-    });
-
-    const offered = await bench.offer([numbered(1)]);
-
-    expect(offered.acknowledged).toEqual(['1']);
-    const [[row, retryInMs] = []] = bench.parked();
-    expect([row?.['state'], row?.['reason'], retryInMs]).toEqual([state, reason, inMs]);
-    expect([row?.['blocksKey'], row?.['error']]).toEqual([state === 'failed', 'Error: no']);
-    expect(bench.told('attempt-failed')).toHaveLength(1);
-    expect(bench.calls).toEqual([state]);
-    expect(bench.tally.counts()).toMatchObject({
-      failed: state === 'failed' ? 1 : 0,
-      parked: state === 'parked' ? 1 : 0,
-    });
-    expect(bench.told('failed', 'parked')).toEqual([
-      expect.objectContaining({ type: state, error, ...(state === 'failed' && { reason }) }),
-    ]);
-  },
-);
-
 test('a message that was kept or handled in between is not kept again', async () => {
   for (const arrival of ['processed', 'kept']) {
     const bench = new IntakeBench({ handler: fails(1) });
@@ -212,31 +93,6 @@ test('a message that was kept or handled in between is not kept again', async ()
     expect(offered.acknowledged).toEqual(['1']);
     expect(bench.parked()).toEqual([]);
     expect(bench.told('duplicate')).toHaveLength(1);
-  }
-});
-
-test('an unreadable message is failed with its reason, and blocks its key if configured', async () => {
-  for (const blockKey of [false, true]) {
-    const bench = new IntakeBench({ blockKey });
-
-    const offered = await bench.offer([
-      numbered(1, { json: 'text' }),
-      numbered(2, { headers: { ce_type: 'unheard' } }),
-    ]);
-
-    expect(offered.acknowledged).toEqual(['1', '2']);
-    expect(
-      bench.parked().map(([row]) => [row['state'], row['reason'], row['blocksKey'], row['attempts']]),
-    ).toEqual([
-      ['failed', 'invalid', blockKey, 1],
-      ['failed', 'unknown-topic', blockKey, 1],
-    ]);
-    expect(bench.told('failed').map((event) => 'reason' in event && event.reason)).toEqual([
-      'invalid',
-      'unknown-topic',
-    ]);
-    expect(bench.told('attempt-failed')).toEqual([]);
-    expect(bench.calls).toEqual(['failed', 'failed']);
   }
 });
 
