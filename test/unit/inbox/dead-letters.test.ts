@@ -56,19 +56,6 @@ test('with nothing to copy no turn is taken', async () => {
   expect([turns(), sent]).toEqual([[], []]);
 });
 
-test('while another consumer of the group has the turn, it asks again', async () => {
-  const { events, letters, over, sent, turns, world } = lettersStage([failed(1)], { paces: { turnMs: 1 } });
-  world.turn = false;
-  await until(() => turns().length >= 3, 5_000, 1);
-  expect([sent, events]).toEqual([[], []]);
-
-  world.turn = true;
-  await over();
-  expect(sent).toHaveLength(1);
-  await letters.stop();
-  expect(world.closed).toBe(1);
-});
-
 test('a turn lost during the round ends it', async () => {
   const { database, over, sent } = lettersStage([failed(1)]);
   let asked = 0;
@@ -77,39 +64,6 @@ test('a turn lost during the round ends it', async () => {
   await over();
 
   expect(sent).toEqual([]);
-});
-
-test('pages follow each other until the last one, each from the position of the one before', async () => {
-  const { copied, database, over, sent } = lettersStage(Array.from({ length: 150 }, (_, n) => failed(n + 1)));
-  await over();
-
-  expect(sent.map((some) => some.length)).toEqual([100, 50]);
-  expect(copied().flatMap(([, ids]) => ids)).toHaveLength(150);
-  expect(database.said('from outbox.parked p').map((values) => values.slice(2))).toEqual([
-    ['0', 1],
-    ['0', 100],
-    ['100', 100],
-  ]);
-});
-
-test('a refused dead letter does not delay others, and is reported with the number of refusals', async () => {
-  const { copied, events, over, world } = lettersStage([failed(1), failed(2), failed(3)]);
-  world.answer = (some) => some.map(({ headers }) => (headers['ce_id'] === 'id-2' ? { kind: 'taken' } : no));
-  await over();
-  await until(() => events.length > 0, 5_000, 1);
-
-  expect(copied()).toEqual([['shop', ['id-2']]]);
-  expect(events).toEqual([
-    {
-      type: 'dead-letters-failing',
-      retryInMs: 3_600_000,
-      error: expect.objectContaining({
-        code: 'OUTBOX_DEAD_LETTER_REFUSED',
-        message: '2 dead letters were not accepted, the first at orders.dead: too long',
-        details: { count: 2 },
-      }),
-    },
-  ]);
 });
 
 test('dead letters blocked behind a refused one of their key are sent without it; if all are blocked, they count as refused', async () => {
@@ -139,59 +93,6 @@ test('dead letters blocked behind a refused one of their key are sent without it
       message: '2 dead letters were not accepted, the first at orders.dead: all of them were blocked',
     },
   });
-});
-
-test('an address that accepts nothing for now is skipped for the rest of the round, others continue', async () => {
-  const many = Array.from({ length: 100 }, (_, n) => failed(n + 1));
-  const { database, events, over, sent, world } = lettersStage([
-    ...many,
-    failed(101),
-    failed(102, { address: 'returns' }),
-  ]);
-  world.answer = (some) =>
-    some.map(({ address }) =>
-      address === 'orders.dead' ? { kind: 'deferred', reason: 'away' } : { kind: 'taken' },
-    );
-  await over();
-  await until(() => events.length > 0, 5_000, 1);
-
-  expect(sent.map((some) => [some[0]?.address, some.length])).toEqual([
-    ['orders.dead', 100],
-    ['returns.dead', 1],
-  ]);
-  expect(database.said('from outbox.parked p').at(-1)?.slice(1, 3)).toEqual([['returns'], '100']);
-  expect(events[0]).toMatchObject({ error: { details: { count: 100 } } });
-});
-
-test('a failed round is repeated after a pause that doubles up to its limit, and a success resets it', async () => {
-  const { database, events, letters, over, world } = lettersStage([failed(1)], {
-    paces: { firstAgainMs: 1, maxAgainMs: 3, lookMs: 3_600_000 },
-  });
-  database.on('set copied_at', () => {
-    throw new Error('away');
-  });
-  await until(() => events.length >= 4, 5_000, 1);
-  expect(events.slice(0, 4)).toEqual(
-    [1, 2, 3, 3].map((retryInMs) => ({ type: 'dead-letters-failing', error: new Error('away'), retryInMs })),
-  );
-
-  database.on('set copied_at', () => []);
-  const before = database.said('delete from outbox.letter_turn').length;
-  await over(before + 1);
-  world.rows = [failed(2)];
-  database.on('set copied_at', () => {
-    throw new Error('away');
-  });
-  const told = events.length;
-  await until(
-    () => {
-      letters.nudge();
-      return events.length > told;
-    },
-    5_000,
-    1,
-  );
-  expect(events[told]).toMatchObject({ retryInMs: 1 });
 });
 
 test('a stop ends between two pages and closes the connections', async () => {

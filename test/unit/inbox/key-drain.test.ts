@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { permanent, retryAfter } from '../../../src/inbox/verdict.ts';
 import { begun, DrainBench } from './drain-bench.ts';
 
 const no = (): Promise<never> => Promise.reject(new Error('no'));
@@ -64,44 +63,6 @@ test.each([
     expect(bench.failed).toBe(1);
   },
 );
-
-test('a queue continues in growing transactions while they succeed, and shrinks to single messages after a failure', async () => {
-  let refused = 5;
-  const bench = new DrainBench({
-    handler: async (n) => {
-      if (n === refused) throw new Error('no');
-    },
-  });
-  const some = (from: number, count: number) =>
-    Array.from({ length: count }, (_, n) => begun(from + n, { attempts: 1 }));
-  bench.begins(some(1, 1), some(2, 2), some(4, 4), some(4, 1));
-  bench.database.on('outbox.end_try', () => [{ ended: 'more' }]);
-  let progress = 0;
-
-  expect(await bench.run(undefined, undefined, () => (progress += 1))).toEqual({ kind: 'drained' });
-
-  expect(progress).toBe(5);
-  expect(bench.database.said('outbox.begin_try').map((values) => values[5])).toEqual([1, 2, 4, 1, 1]);
-  expect(bench.database.said('outbox.return_try')).toEqual([['key-1', 'shop', 7, 0]]);
-  expect(bench.told('attempt-failed')).toEqual([
-    {
-      type: 'attempt-failed',
-      address: 'orders',
-      partition: 3,
-      offset: '4',
-      attempt: 1,
-      error: new Error('no'),
-    },
-  ]);
-  expect(bench.told('handled').map((event) => 'id' in event && event.id)).toEqual([
-    'id-1',
-    'id-2',
-    'id-3',
-    'id-4',
-  ]);
-  expect(bench.tally.counts()).toMatchObject({ handled: 4, failedAttempts: 1 });
-  refused = 0;
-});
 
 test('a handler of batches gets the messages of a try together', async () => {
   const bench = new DrainBench({ batch: true }).begins([begun(1), begun(2)]);
@@ -202,23 +163,6 @@ test.each([
   );
 });
 
-test.each([
-  ['the first try has quick retries', { attempts: 1 }, new Error('no'), 3],
-  ['a later try has none', { attempts: 2 }, new Error('no'), 1],
-  ['a verdict has no quick retries', { attempts: 1 }, permanent(new Error('no')), 1],
-] as const)('%s', async (_, differs, error, calls) => {
-  const bench = new DrainBench({ quickRetriesMs: [0, 1], handler: () => Promise.reject(error) });
-  bench.begins([begun(1, differs)]);
-  bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 5 }]);
-
-  await bench.run();
-
-  expect(bench.attempts).toEqual(Array.from({ length: calls }, (__, n) => differs.attempts + n));
-  expect(bench.told('attempt-failed').map((event) => 'attempt' in event && event.attempt)).toEqual(
-    bench.attempts,
-  );
-});
-
 test('a permanently unreadable message is final, and one that only another consumer can read is not', async () => {
   for (const [differs, reason, final] of [
     [{ body: Buffer.from('{').toString('base64') }, 'unreadable', true],
@@ -235,17 +179,6 @@ test('a permanently unreadable message is final, and one that only another consu
     expect([stored[5], stored[7]]).toEqual([reason, final]);
     expect(bench.tally.failedAttempts, 'in place only what may help').toBe(final ? 1 : 2);
   }
-});
-
-test('a verdict with a delay replaces the delay after this try, and of no other', async () => {
-  const bench = new DrainBench({ handler: () => Promise.reject(retryAfter(new Error('no'), '1m')) });
-  bench.begins([begun(1, { attempts: 2 })]);
-  bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 60_000 }]);
-
-  await bench.run();
-
-  const [stored = []] = bench.database.said('outbox.fail_try');
-  expect(stored.slice(5, 9)).toEqual(['error', 'Error: no', false, [10_000, 60_000]]);
 });
 
 test('a try interrupted by a stop is returned', async () => {
@@ -283,17 +216,4 @@ test('a stand-in that yields to the workflow passes on the size of its transacti
   await bench.run();
 
   expect(bench.database.said('outbox.begin_try').map((values) => values[5])).toEqual([1, 2, 1]);
-});
-
-test('receipts go to the broker that the handled messages came from', async () => {
-  const confirm = { group: 'shop', receiptTimeout: ['1m'] } as const;
-  const bench = new DrainBench({ topicOptions: { confirm } }).begins([begun(1), begun(2)]);
-  await bench.run();
-  expect(bench.receipts).toEqual([['id-1', 'id-2']]);
-
-  const others = new DrainBench({ topicOptions: { confirm: { ...confirm, group: 'other' } } }).begins([
-    begun(1),
-  ]);
-  await others.run();
-  expect(others.receipts).toEqual([]);
 });

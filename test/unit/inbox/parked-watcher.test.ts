@@ -112,34 +112,6 @@ test('it starts dead, unstarted, lost and late keys, each once and for the first
   await end();
 });
 
-test('stand-ins get keys that their workflow leaves for a while, all due ones while none can be waited for, and never more than their slots', async () => {
-  const { database, end, offered, pass, started, watcher, world } = watcherStage();
-  database.on('outbox.due_keys', () => [
-    due(1, { lateMs: 400 }),
-    due(2, { lateMs: 10 }),
-    due(3, { lateMs: 500 }),
-    due(4, { idle: false, lateMs: 900 }),
-    due(5, { lateMs: 600 }),
-  ]);
-  world.room = 2;
-  watcher.start();
-  await pass(0);
-  expect(offered).toEqual([['key-1', 'key-3']]);
-  expect(started, 'only these').toEqual([
-    ['key-1', 'never'],
-    ['key-3', 'never'],
-  ]);
-  await pass(300);
-  expect(world.looks, 'others wait for their grace').toBe(2);
-
-  world.room = 0;
-  world.hosting = false;
-  watcher.nudge();
-  await pass(60);
-  expect(offered.at(-1)).toEqual(['key-1', 'key-2', 'key-3', 'key-5']);
-  await end();
-});
-
 test('before it is supervised nothing is started, and stand-ins drain everything', async () => {
   let begin = (): void => undefined;
   const supervised = new Promise<void>((resolve) => (begin = resolve));

@@ -46,31 +46,6 @@ test('a start records that the group is alive, with its window, and runs a round
   expect(failures).toEqual([]);
 });
 
-test.each([
-  ['all', undefined, false],
-  ['those with a copy', true, true],
-] as const)(
-  'failed messages of the group are deleted after their time: %s',
-  async (_, deadLetters, copied) => {
-    const { database, keeper } = stage({
-      failedMs: 2 * hourMs,
-      ...(deadLetters !== undefined && { deadLetters }),
-    });
-    database.on('outbox.drop_failed_kept', () => [{ deleted: 3 }]);
-    await keeper.start();
-    await keeper.stop();
-
-    expect(database.said('outbox.drop_failed_kept')).toEqual([['shop', String(2 * hourMs), copied]]);
-  },
-);
-
-test('an infinite window is recorded as such', async () => {
-  const { keeper, noted } = stage({ windowMs: Number.POSITIVE_INFINITY });
-  await keeper.start();
-  await keeper.stop();
-  expect(noted()).toEqual([['shop', null]]);
-});
-
 test('rounds follow each other, and the group is recorded four times within its window', async () => {
   const { keeper, noted, rounds } = stage({ paces: { roundMs: 1, againMs: 60_000 } });
   await keeper.start();
@@ -97,40 +72,4 @@ test('a long window is recorded once a day', async () => {
   vi.advanceTimersByTime(1);
   await until(() => noted().length === 2, 5_000, 1);
   await keeper.stop();
-});
-
-test('a failed round is reported and repeated soon', async () => {
-  const { database, failures, keeper, rounds } = stage({ paces: { againMs: 1, roundMs: 3_600_000 } });
-  let broken = true;
-  database.on('as "windowMs"', () => {
-    if (broken) throw new Error('away');
-    return [{ windowMs: null }];
-  });
-  await keeper.start();
-  expect(failures).toEqual([[new Error('away'), 1]]);
-  await until(() => failures.length >= 3, 5_000, 1);
-  broken = false;
-  const before = rounds();
-  await until(() => rounds() > before, 5_000, 1);
-  await keeper.stop();
-});
-
-test('a late change of epochs is reported from the tenth try on', async () => {
-  for (const [tries, told] of [
-    [9, 0],
-    [10, 1],
-  ] as const) {
-    const { database, failures, keeper } = stage({ paces: { againMs: 1_234 } });
-    database.on('e.ended_at is null as current', () => [{ epoch: '1', current: true, ageMs: hourMs, tries }]);
-    database.on('select outbox.roll_processed', () => [{ answer: 'busy' }]);
-    await keeper.start();
-    await keeper.stop();
-    expect(database.said('select outbox.roll_processed')).toEqual([[String(hourMs), 300, 1_234]]);
-    expect(failures).toHaveLength(told);
-    if (told > 0)
-      expect(failures[0]).toEqual([
-        expect.objectContaining({ code: 'OUTBOX_WINDOW_LATE', details: { tries: 10 } }),
-        1_234,
-      ]);
-  }
 });
