@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { OutboxError } from '../../../src/core/errors.ts';
-import { type ReceivedRequest, receive, receiver } from '../../../src/http.ts';
+import { type ReceivedRequest, receive } from '../../../src/http.ts';
 import { ownFaultWait } from '../../../src/inbox/http/own-fault.ts';
 import type { ReceiveOptions } from '../../../src/inbox/http/receive-options.ts';
 import { readRequestBody } from '../../../src/inbox/http/request-body.ts';
@@ -35,46 +35,6 @@ function stage(given: Partial<ReceiveOptions<Transaction>> = {}) {
 
 const away = Object.assign(new Error('terminating connection'), { code: '57P01' });
 const deadlock = Object.assign(new Error('deadlock detected'), { code: '40P01' });
-
-test('the work gets a message as it was sent, once, in the transaction that notes its id', async () => {
-  const { answered, database, got, told } = stage();
-  const at = new Date(Math.floor(Date.now() / 1_000) * 1_000);
-  const { id, request } = signed('{"n":1}', {
-    at,
-    more: { 'ce-type': 'stock', 'ce-partitionkey': 'k%201', 'x-more': 'yes' },
-  });
-
-  expect(await answered(request())).toEqual([204, '', null]);
-
-  expect(got).toEqual([
-    {
-      id,
-      topic: 'stock',
-      key: 'k 1',
-      payload: { n: 1 },
-      headers: expect.objectContaining({ ce_type: 'stock', 'x-more': 'yes' }),
-      signedAt: at,
-    },
-  ]);
-  expect(database.said('outbox.mark_processed')).toEqual([['inventory', [id], [null]]]);
-  expect(told).toEqual([]);
-
-  database.on('outbox.mark_processed', () => [{ fresh: '[]' }]);
-  expect(await answered(request()), 'it is a repetition').toEqual([204, '', null]);
-  expect(got).toHaveLength(1);
-});
-
-test.each([
-  ['application/json', '{"n":1}', { n: 1 }],
-  ['application/cloudevents+json; charset=utf-8', '[]', []],
-  ['APPLICATION/JSON', '1', 1],
-  ['text/plain', '{"n":1}', '{"n":1}'],
-  ['application/jsonlines', '1', '1'],
-])('a body of %s is read as such', async (type, body, payload) => {
-  const { answered, got } = stage();
-  expect(await answered(signed(body, { more: { 'content-type': type } }).request())).toEqual([204, '', null]);
-  expect(got[0]).toMatchObject({ payload, topic: null, key: null });
-});
 
 test('a request that cannot be a message is refused before any work', async () => {
   const { answered, database, got, told } = stage({ maxBytes: 10 });
@@ -113,27 +73,6 @@ test.each([
   expect(database.transactions.map(({ committed }) => committed)).toEqual([false]);
 });
 
-test('work that swallows the error of a statement has failed', async () => {
-  const { answered, database, told } = stage();
-  database.on('select', ([first]) => {
-    if (first === undefined) throw Object.assign(new Error('aborted'), { code: '25P02' });
-    return [{ fresh: '["x"]' }];
-  });
-
-  expect(await answered(signed('{}').request())).toEqual([500, 'The work failed.', null]);
-  expect(told).toEqual([
-    [expect.objectContaining({ code: 'OUTBOX_TRANSACTION_ROLLED_BACK' }), expect.any(String)],
-  ]);
-});
-
-test('a database unreachable before the work begins is not a failure of the work', async () => {
-  const { answered, database } = stage();
-  database.on('outbox.mark_processed', () => {
-    throw new Error('no such host');
-  });
-  expect(await answered(signed('{}').request())).toEqual([503, 'The database cannot be used now.', '5']);
-});
-
 test.each([
   [new Error('anything'), false, 5],
   [new Error('anything'), true, undefined],
@@ -147,57 +86,6 @@ test.each([
   [deadlock, true, 1],
 ])('%s, with the work begun: %s, asks the sender to wait %s s', (error, begun, seconds) => {
   expect(ownFaultWait(error, begun)).toBe(seconds);
-});
-
-test('a request whose body was read is refused, and one without a body is examined', async () => {
-  const { answered, options } = stage();
-  const read = signed('{}').request();
-  await read.text();
-  await expect(receiver(options, async () => undefined)(read)).rejects.toMatchObject({
-    code: 'OUTBOX_OPTION_INVALID',
-    details: { option: 'request' },
-  });
-  expect(await answered(new Request('http://shop.test/', { method: 'POST' }))).toEqual([
-    401,
-    expect.any(String),
-    null,
-  ]);
-});
-
-test('a literal secret is checked at once, a function is called for every request', async () => {
-  const { options } = stage();
-  expect(() => receiver({ ...options, secret: 'too short' }, async () => undefined)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'secret' } }),
-  );
-  let secret = webhookSecret('k');
-  const handle = receiver({ ...options, secret: () => secret }, async () => undefined);
-  const statuses = [(await handle(signed('{}').request())).status];
-  secret = webhookSecret('x');
-  statuses.push((await handle(signed('{}').request())).status);
-  statuses.push((await handle(signed('{}', { by: secret }).request())).status);
-  expect(statuses).toEqual([204, 401, 204]);
-});
-
-async function* pieces(...bytes: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-  for (const one of bytes) yield one;
-}
-
-test('a body is read up to its limit, and only as text in UTF-8', async () => {
-  const text = Buffer.from('\u{feff}käse');
-  expect(await readRequestBody(pieces(text.subarray(0, 5), text.subarray(5)), text.length, 1_000)).toEqual({
-    kind: 'text',
-    text: '\u{feff}käse',
-  });
-  expect(await readRequestBody(pieces(text), text.length - 1, 1_000)).toEqual({
-    kind: 'refused',
-    status: 413,
-    reason: `The body is longer than ${text.length - 1} bytes.`,
-  });
-  expect(await readRequestBody(pieces(Buffer.from([0xff])), 10, 1_000)).toEqual({
-    kind: 'refused',
-    status: 400,
-    reason: 'The body is not text in UTF-8.',
-  });
 });
 
 test('a body that is not read on is ended, whether too long or too late', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { consumerBench, numbers } from './consumer-bench.ts';
+import { consumerBench, numbered, numbers } from './consumer-bench.ts';
 
 const handler = async (): Promise<void> => undefined;
 const refused = (option: string, text: string): unknown =>
@@ -30,4 +30,16 @@ test('a consumer without a handler is refused before it asks anybody', async () 
   const { consumer, database } = await consumerBench({ topics: [] });
   await expect(consumer.start()).rejects.toEqual(refused('on', 'The consumer has no handler'));
   expect(database.transactions).toEqual([]);
+});
+
+test('a stop with no time or too long a time is refused before anything is stopped', async () => {
+  const { consumer, sources } = await consumerBench();
+  const running = await consumer.start();
+  for (const timeout of [0, -1, '2 days', Number.NaN] as const)
+    await expect(running.stop({ timeout })).rejects.toMatchObject({
+      code: 'OUTBOX_OPTION_INVALID',
+      details: { option: 'timeout' },
+    });
+  expect(await sources[0].deliver(numbered(1))).toEqual([['acknowledged', '1']]);
+  await running.stop();
 });

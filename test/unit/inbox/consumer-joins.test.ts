@@ -59,32 +59,6 @@ test('it has joined while it is a member at every source, and a lost connection 
   ]);
 });
 
-test('the partitions it owns of all sources are written to the database, except those of an unreachable source', async () => {
-  const { consumer, database, sources } = await consumerBench(two);
-  fakeTimeUntilEnd();
-  const running = await consumer.start();
-  const [memory, other] = sources.map(({ subscriptions }) => subscriptions[0]);
-  const owned = (): unknown => JSON.parse(String(database.said('insert into outbox.consumer ').at(-1)?.[5]));
-  memory?.assigned([{ address: 'orders', partition: 1 }]);
-  other?.assigned([{ address: 'stock', partition: 0 }]);
-  await pass(300);
-  expect(database.said('insert into outbox.consumer ').at(-1)?.slice(1, 5)).toEqual([
-    'shop',
-    'here',
-    7,
-    '1.2.3',
-  ]);
-  expect(owned()).toEqual([
-    { address: 'orders', partitions: [1] },
-    { address: 'stock', partitions: [0] },
-  ]);
-
-  memory?.disconnected(new Error('away'), 500);
-  await pass(300);
-  expect(owned()).toEqual([{ address: 'stock', partitions: [0] }]);
-  await running.stop();
-});
-
 test('addresses that deliver nothing are shown in the health until they do, and notices are passed on', async () => {
   const { consumer, events, sources } = await consumerBench();
   const running = await consumer.start();

@@ -129,27 +129,6 @@ test('a failure of the workers is an outage of Temporal, reported once, until it
   await running.stop();
 });
 
-test('a workflow that cannot be started is an outage of Temporal, a failed look is not', async () => {
-  const { consumer, database, sources, told, world } = await consumerBench();
-  fakeTimeUntilEnd();
-  const error = new Error('away');
-  world.start = () => Promise.reject(error);
-  database.on('k.told_at is null', () => [wanted]);
-  const running = await consumer.start();
-  sources[0].subscriptions[0]?.assigned([]);
-  await sources[0].deliver(numbered(1));
-  await pass(1_000);
-  expect(told('workflows-failing')).toEqual([{ type: 'workflows-failing', error }]);
-  expect(told('parked-failing')).toEqual([]);
-
-  database.on('outbox.due_keys', () => {
-    throw error;
-  });
-  await pass(2_000);
-  expect(told('parked-failing')[0]).toEqual({ type: 'parked-failing', error, retryInMs: 1_000 });
-  await running.stop();
-});
-
 test('a try that the database does not answer is reported, and its key is tried again', async () => {
   const { consumer, database, told, world } = await consumerBench();
   fakeTimeUntilEnd();

@@ -95,18 +95,6 @@ test('questions of the start use the client that waits for the database, which i
   expect(signals[0]?.aborted).toBe(true);
 });
 
-test('every transaction after the questions of the start has the isolation level that the inbox needs', async () => {
-  const { consumer, database } = await consumerBench();
-  database.on('transaction_isolation', () => [{ level: 'serializable' }]);
-  const running = await consumer.start();
-  await running.stop();
-
-  const [level, schema, ...others] = database.transactions.map(({ options }) => options);
-  expect([level, schema]).toEqual([undefined, undefined]);
-  expect(others.length).toBeGreaterThan(3);
-  for (const options of others) expect(options).toMatchObject({ isolationLevel: 'ReadCommitted' });
-});
-
 test('a database that refuses its first question fails the start', async () => {
   const { consumer, database, sources } = await consumerBench();
   database.on('transaction_isolation', () => {

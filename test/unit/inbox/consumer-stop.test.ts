@@ -62,33 +62,6 @@ test('a stop waits for the message in hand although the database is unreachable,
   expect(stopping.state).toBe('resolved');
 });
 
-test('handlers in hand at the deadline of a stop are signaled, and their message stays open', async () => {
-  let reason: unknown;
-  const begun = gate();
-  const { consumer, sources } = await consumerBench({
-    handler: (_n, signal) =>
-      new Promise((_resolve, reject) => {
-        signal().addEventListener('abort', () => {
-          reason = signal().reason;
-          reject(new Error('given up'));
-        });
-        begun.open();
-      }),
-  });
-  fakeTimeUntilEnd();
-  const running = await consumer.start();
-  const delivered = sources[0].deliver(numbered(1));
-  await begun.opened;
-  const stopping = soFar(running.stop({ timeout: '2s' }));
-  await pass(1_999);
-  expect([reason, stopping.state]).toEqual([undefined, 'open']);
-  await pass(1_000);
-
-  expect(reason).toMatchObject({ code: 'OUTBOX_HANDLER_GIVEN_UP' });
-  expect(stopping.state).toBe('resolved');
-  expect((await byNow(delivered)).filter(([kind]) => kind === 'acknowledged')).toEqual([]);
-});
-
 test('with nothing in hand a stop does not wait for a database that does not answer', async () => {
   const { consumer, database } = await consumerBench();
   fakeTimeUntilEnd();

@@ -79,28 +79,6 @@ test('messages in hand are shown in the status', async () => {
   expect((await running.status()).inFlight).toBe(0);
 });
 
-test('an address that pauses is reported everywhere, and written for other processes until the stop', async () => {
-  const { consumer, database, events, sources } = await consumerBench({
-    settings: { breaker: { keys: 1 }, quickRetries: [] },
-    handler: () => Promise.reject(new Error('down')),
-  });
-  const running = await consumer.start();
-  await sources[0].deliver(numbered(1));
-
-  const paused = { address: 'orders', errorText: 'Error: down', failedKeys: 1 };
-  expect(running.paused()).toMatchObject([paused]);
-  expect((await running.status()).paused).toMatchObject([paused]);
-  expect(running.health().failing).toMatchObject([{ what: 'address orders' }]);
-  expect(events).toContainEqual(expect.objectContaining({ type: 'address-paused', address: 'orders' }));
-  await running.stop();
-  expect(
-    database.said('insert into outbox.breaker').map(([group, , host, pid]) => [group, host, pid]),
-  ).toEqual([
-    ['shop', 'here', 7],
-    ['shop', 'here', 7],
-  ]);
-});
-
 test('a parked message triggers a look at once', async () => {
   const { consumer, database, sources } = await consumerBench({
     settings: { quickRetries: [] },

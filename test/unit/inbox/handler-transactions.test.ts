@@ -30,24 +30,6 @@ test('a signal requested after the loss of the partition has already fired', asy
   expect(reason).toMatchObject({ code: 'OUTBOX_HANDLER_GIVEN_UP' });
 });
 
-test('the signal of a transaction is one, and never fires after its end', async () => {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-  const { deadline, transactions } = made([], 1_000);
-  const lost = new AbortController();
-  const signals: AbortSignal[] = [];
-  const context = await transactions.run([], lost.signal, async (_tx, given) => {
-    signals.push(given.signal, given.signal);
-    return given;
-  });
-
-  lost.abort();
-  deadline.abort();
-  vi.advanceTimersByTime(60_000);
-
-  expect([...signals, context.signal].every((signal) => signal === signals[0] && !signal.aborted)).toBe(true);
-});
-
 test('a given-up transaction that commits is a success, and one that fails does not count against its message', async () => {
   const { transactions } = made();
   const lost = AbortSignal.abort();
@@ -56,13 +38,6 @@ test('a given-up transaction that commits is a success, and one that fails does 
   await expect(
     transactions.run([], lost, async (_tx, { signal }) => signal.throwIfAborted()),
   ).rejects.toBeInstanceOf(GivenUp);
-});
-
-test('a failure of a transaction that was not given up is passed on unchanged', async () => {
-  const { transactions } = made();
-  const no = new Error('no');
-
-  await expect(transactions.run([], new AbortController().signal, () => Promise.reject(no))).rejects.toBe(no);
 });
 
 test('after the deadline no transaction begins', async () => {
@@ -155,32 +130,6 @@ test('the time of a handler begins with its connection, and ends with the reason
     false,
     expect.objectContaining({ code: 'OUTBOX_HANDLER_STUCK', details: { limitMs: 60_000 } }),
   ]);
-  expect(transactions.open).toBe(0);
-});
-
-test('handlers are signaled at the deadline of a stop and abandoned half a second later', async () => {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-  const { deadline, transactions } = made();
-  let reason: unknown;
-  const running = transactions
-    .run([], undefined, async (_tx, { signal }) => {
-      signal.addEventListener('abort', () => {
-        reason = signal.reason;
-      });
-      await new Promise(() => undefined);
-    })
-    .catch((error: unknown) => error);
-  await vi.advanceTimersByTimeAsync(0);
-  expect(transactions.open).toBe(1);
-
-  deadline.abort();
-  expect(reason).toMatchObject({ code: 'OUTBOX_HANDLER_GIVEN_UP' });
-  await vi.advanceTimersByTimeAsync(499);
-  expect(transactions.open).toBe(1);
-  await vi.advanceTimersByTimeAsync(1);
-
-  expect(await running).toBeInstanceOf(GivenUp);
   expect(transactions.open).toBe(0);
 });
 

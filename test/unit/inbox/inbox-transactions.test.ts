@@ -110,13 +110,6 @@ test('the isolation level is set in every transaction of a database with another
   }
 });
 
-test('the level is queried from a client that waits for its database, if there is one', async () => {
-  const [database, patient] = [new ScriptedClient(), new ScriptedClient()];
-  await new InboxTransactions(database.client, 2_000).learnLevel(patient.client);
-
-  expect([database.transactions.length, patient.transactions.length]).toEqual([0, 1]);
-});
-
 test('work that has not ended five seconds after the limit is abandoned', async () => {
   fakeTimeUntilEnd();
   let connect = (): void => undefined;

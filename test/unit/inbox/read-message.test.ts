@@ -22,27 +22,6 @@ test('a message is read synchronously where the schema is synchronous', () => {
   expect(readMessage(orders, incoming(), { id: 'id-1', attempt: 1 })).not.toBeInstanceOf(Promise);
 });
 
-test('a message has its origin and the number of this try', async () => {
-  const headers = { ce_id: 'a', ce_type: 'orders', tenant: 'blue' };
-  const whole = {
-    id: 'a',
-    topic: 'orders',
-    key: 'k',
-    payload: { n: 1, when: 'now' },
-    headers,
-    attempt: 3,
-    sentAt: new Date(0),
-    address: 'orders',
-    partition: 0,
-    offset: '10',
-  };
-
-  const message = await readMessage(orders, incoming({ headers, key: 'k' }), { id: 'a', attempt: 3 });
-
-  expect(message).toMatchObject(whole);
-  expect(JSON.parse(JSON.stringify(message))).toEqual(JSON.parse(JSON.stringify(whole)));
-});
-
 test('a copy of a message by spread or structuredClone is complete', async () => {
   const headers = { ce_id: 'a', tenant: 'blue' };
 
