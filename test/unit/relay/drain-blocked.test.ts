@@ -64,19 +64,6 @@ test('nothing is claimed ahead of a release', async () => {
   expect(steps()).toEqual([release, claim, release, claim]);
 });
 
-test('a settle that leaves messages blocked is followed by a release, and one with other exceptions is not', async () => {
-  for (const second of ['a', 'b']) {
-    const { database, claims, begin, steps, broker } = releasing();
-    broker.judge = ({ payload }) => (payload === '"1"' ? 'reject' : 'store');
-    claims.push({ messages: [rowOf(1, { key: 'a' }), rowOf(2, { key: second })] });
-    begin();
-    await pass(0);
-    const blocked = second === 'a';
-    expect(database.valuesOf(asked.note)).toEqual(blocked ? [['orders', 3, [rowOf(2).id]]] : []);
-    expect(steps().slice(2)).toEqual(blocked ? [release, claim] : [claim]);
-  }
-});
-
 test('a lane has not sent everything while keys of it may be free', async () => {
   const { claims, begin } = releasing('', '');
   const told: string[] = [];
@@ -90,16 +77,4 @@ test('a lane has not sent everything while keys of it may be free', async () => 
   expect(told).toEqual([]);
   await pass(1);
   expect(told).toEqual(['7:7:']);
-});
-
-test('releases and claims get whether failed messages block their keys', async () => {
-  for (const exhausted of ['block-key', 'release-key'] as const) {
-    const { database, begin } = scriptedDrain({ exhausted });
-    begin();
-    await pass(0);
-    expect(database.valuesOf(release)).toEqual([
-      ['orders', 3, exhausted === 'block-key', '', 1_000, 1_000, null],
-    ]);
-    expect(database.valuesOf(claim)[0]?.[7]).toBe(exhausted === 'block-key');
-  }
 });

@@ -61,23 +61,6 @@ test('a lane that the rate lets nothing go asks each second, renews its lease, a
   expect(database.valuesOf(asked.settle)).toEqual([]);
 });
 
-test('what has expired among messages that wait for the rate ends, and the lane stays where it is', async () => {
-  const { begin, claims, database, broker } = scriptedDrain();
-  const over = { expiresAt: new Date(0).toISOString(), expiresBy: -1 };
-  database.on(take, [{ granted: 0, waitMs: 3_600_000 }]);
-  claims.push({ messages: [rowOf(1), rowOf(2, over)], share: 1 }, { ...full(1), share: 1 });
-  begin();
-  await pass(2_500);
-
-  expect(broker.labels).toEqual([]);
-  const settles = database.valuesOf(asked.settle);
-  expect(settles).toHaveLength(1);
-  expect(settles[0]?.slice(4, 5)).toEqual(['0']);
-  expect(database.valuesOf(asked.changes).map(([ids, states]) => [ids, states])).toEqual([
-    [[rowOf(2).id], ['expired']],
-  ]);
-});
-
 test('lanes of a process that wait for one rate ask for it by turns, not each of them', {
   tags: ['history-slows-nothing'],
 }, async () => {

@@ -130,41 +130,6 @@ test('runs that began together end at different times, between half of their tim
   }
 });
 
-test('a signal settles the batch in hand, frees the lane and claims nothing more', async () => {
-  const { database, broker, stop, events, claims, begin } = scriptedDrain();
-  claims.push(batch(1), batch(2));
-  broker.after = () => stop.abort();
-  const answer = begin();
-  await pass(0);
-  expect(answer.value).toBe('more');
-  expect(broker.labels).toEqual(['1']);
-  expect(database.valuesOf(asked.settle)).toHaveLength(1);
-  expect(events.at(-1)).toEqual({ type: 'lane-freed', quiet: false, ...place });
-});
-
-test('a pause ends the drain at once', async () => {
-  const { begin, claims, database } = scriptedDrain();
-  claims.push({ paused: true });
-  const answer = begin();
-  await pass(0);
-  expect(answer.value).toBe('quiet');
-  expect(database.valuesOf(asked.free)[0]?.[3]).toBe(false);
-});
-
-test('a lane with another owner is left, whether a claim or a settle detects it', async () => {
-  for (const found of ['claim', 'settle'] as const) {
-    const { database, claims, events, begin } = scriptedDrain();
-    claims.push(found === 'claim' ? { owned: false } : batch(1));
-    database.on(asked.settle, [{ ctid: null }]);
-    const answer = begin();
-    await pass(0);
-    expect(answer.value).toBe('more');
-    expect(events.at(-1)).toEqual({ type: 'lane-lost', ...place });
-    expect(database.valuesOf(asked.claim)).toHaveLength(1);
-    expect(events.some(({ type }) => type === 'batch-settled')).toBe(false);
-  }
-});
-
 test('after a takeover everything visible to the dead owner is marked before anything is sent, and then claimed as suspect at once', {
   tags: ['dead-relay-lanes-taken-over'],
 }, async () => {
@@ -211,29 +176,6 @@ test('a takeover waits for a connection lost before the mark, and claims nothing
   await pass(2_000);
   expect(broker.labels).toEqual(['1']);
   expect(database.valuesOf(asked.claim)[0]).toContain('7:7:');
-});
-
-test('the row shows whether a dead owner may have sent messages or left failures unreported', async () => {
-  const { database, begin, acquired } = scriptedDrain();
-  database.on(asked.acquire, [
-    { ...acquired, cursor: '41', snapshot: '4:4:', suspect: '3:3:', untold: true },
-  ]);
-  begin();
-  await pass(0);
-  expect(database.valuesOf(asked.told)).toHaveLength(1);
-  expect(database.valuesOf(asked.claim)[0]?.slice(3, 5)).toEqual(['41', '4:4:']);
-  expect(database.valuesOf(asked.claim)[0]).toContain('3:3:');
-});
-
-test('an error that is not of the connection abandons the lane as if its owner had died', async () => {
-  const { database, begin, events, parts } = scriptedDrain();
-  database.refuse(asked.claim, refusedBy('42501', 'no permission'));
-  const answer = begin();
-  await pass(0);
-  expect(answer).toMatchObject({ state: 'rejected', error: { message: 'no permission' } });
-  expect(parts().slice(-1)).toEqual([asked.abandon]);
-  // What it had in hand is unknown, so nothing is over.
-  expect(events.at(-1)).toEqual({ type: 'lane-freed', quiet: false, ...place });
 });
 
 test('a claim is tried again ten times a second while the database is unreachable, for half a lease', async () => {

@@ -95,24 +95,6 @@ test('a pause ends the wait although the address does not answer, and the hold g
   expect(written()).toHaveLength(1);
 });
 
-test('a hold that outlives its drain stays in the row, and its owner leaves it to the next one', async () => {
-  for (const ending of ['stop', 'deadline'] as const) {
-    const { stop, end, events, own, written, probes } = holding({
-      forMs: ending === 'stop' ? 60_000 : 2_000,
-    });
-    await pass(1_500);
-    if (ending === 'stop') stop.abort();
-    await pass(1_000);
-    expect(end.state).toBe('resolved');
-    expect(written()).toHaveLength(1);
-    expect(events.at(-1)?.type).toBe('hold-began');
-    expect(own.leave(false)).toBe(true);
-    expect(events.at(-1)).toMatchObject({ type: 'hold-ended', over: false });
-    expect(own.leave(false)).toBe(false);
-    expect(probes).toHaveLength(ending === 'stop' ? 2 : 3);
-  }
-});
-
 test('a hold of an earlier owner is reported once by this one, and counts from its beginning', async () => {
   const { broker, end, events } = holding({ heldMs: 50_000 });
   await pass(500);

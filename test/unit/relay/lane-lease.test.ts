@@ -83,34 +83,6 @@ test('a lane tied to a lost session is tied to the next one at once', async () =
   expect(renewals().map((values) => values[5])).toEqual(['8']);
 });
 
-test('a lane owned by another is not acquired, and a lease that was not renewed is lost for good', async () => {
-  const { database, lease, renewals } = leaseOf();
-  database.on(acquire, []).on(renew, []);
-  expect(await byNow(lease.acquire())).toBeUndefined();
-  await pass(10_000);
-  expect(lease.ageMs).toBeGreaterThanOrEqual(10_000);
-  expect(lease.lostSignal.aborted).toBe(false);
-  expect(await byNow(lease.renew())).toBe(false);
-  expect(lease.lostSignal.aborted).toBe(true);
-  const asked = renewals().length;
-  expect(await byNow(lease.renew())).toBe(false);
-  expect(renewals()).toHaveLength(asked);
-});
-
-test('the row is looked up where it was last written, and by its key when it has moved', async () => {
-  const { database, lease, renewals } = leaseOf();
-  const ctids = () => renewals().map((values) => values[3]);
-  await byNow(lease.renew());
-  expect(ctids()).toEqual([null]);
-  await byNow(lease.renew());
-  expect(ctids()).toEqual([null, '(0,1)']);
-  database.on(renew, ([, , , ctid]) => (ctid === null ? [{ ctid: '(0,9)' }] : []));
-  expect(await byNow(lease.renew())).toBe(true);
-  expect(ctids()).toEqual([null, '(0,1)', '(0,1)', null]);
-  await byNow(lease.renew());
-  expect(ctids().slice(4)).toEqual(['(0,9)', null]);
-});
-
 test('a lease is renewed while work runs, one statement at a time, and not after it', async () => {
   const { database, lease, renewals } = leaseOf();
   await byNow(lease.acquire());
