@@ -83,22 +83,6 @@ function stage({ rows = [], running = rows, agoMs = 1_000, resume = null, ...cou
   return { database, census, seen, pages, stop, run, reads };
 }
 
-test('while counts agree, only the messages due next are compared', async () => {
-  const { run, reads, seen } = stage({ rows: [1, 2, 3] });
-  expect(await byNow(run())).toMatchObject({
-    thorough: false,
-    resume: null,
-    rows: 3,
-    workflows: 3,
-    checkedRows: 3,
-    checkedWorkflows: 0,
-    restarted: 0,
-    ended: 0,
-  });
-  expect(reads()).toEqual([[first.dueAt, first.id, 1_000]]);
-  expect(seen).toEqual({ listed: [], queried: [], ended: [], progress: 1 });
-});
-
 test('counts may differ by a thousandth of the rows, and above the counting limit only too few workflows count', async () => {
   for (const [counted, workflows, isThorough] of [
     [5_000, 5_005, false],
@@ -117,31 +101,6 @@ test('counts may differ by a thousandth of the rows, and above the counting limi
   }
 });
 
-test('everything is compared once an hour, and the first time', async () => {
-  for (const [agoMs, isThorough] of [
-    [3_599_999, false],
-    [3_600_000, true],
-    [null, true],
-  ] as const) {
-    const { run, seen } = stage({ rows: [1, 2], agoMs });
-    expect(await byNow(run())).toMatchObject({
-      thorough: isThorough,
-      checkedRows: 2,
-      checkedWorkflows: isThorough ? 2 : 0,
-    });
-    expect(seen.listed).toEqual(isThorough ? [''] : []);
-    expect(seen.progress).toBe(isThorough ? 2 : 1);
-  }
-});
-
-test('a message whose workflow is also missing when queried gets a new one; the index alone decides nothing', async () => {
-  const { run, database, census, seen } = stage({ rows: [1, 2, 3], running: [1, 2] });
-  census.findRunning = async () => new Set(['id-1']);
-  expect(await byNow(run())).toMatchObject({ restarted: 1 });
-  expect(seen.queried.toSorted()).toEqual(['id-2', 'id-3']);
-  expect(database.valuesOf(forget)).toEqual([[['id-3']]]);
-});
-
 test('a workflow without an unfinished message is ended with its reason, and counted if it ran', async () => {
   const { run, database, seen } = stage({ rows: [1, 2], agoMs: null });
   database.on(superfluous, [
@@ -156,47 +115,6 @@ test('a workflow without an unfinished message is ended with its reason, and cou
     'id-2: temporal-outbox: the message no longer exists',
     'id-9: temporal-outbox: the message is published',
   ]);
-});
-
-test('rows are read page by page to the end, also if the last page is full', async () => {
-  for (const [rows, pages] of [
-    [
-      [1, 2, 3, 4, 5],
-      ['-infinity', 'due-2', 'due-4'],
-    ],
-    [
-      [1, 2, 3, 4],
-      ['-infinity', 'due-2', 'due-4'],
-    ],
-  ] as const) {
-    const { run, reads } = stage({ rows, agoMs: null });
-    expect(await byNow(run({ pageRows: 2 }))).toMatchObject({ checkedRows: rows.length, resume: null });
-    expect(reads().map(([dueAt]) => dueAt)).toEqual(pages);
-  }
-});
-
-test('the next run continues what one does not finish, both sides at their positions, after what is due next', async () => {
-  const rows = [1, 2, 3, 4, 5, 6];
-  const { run, pages, seen } = stage({ rows, agoMs: null });
-  pages.set('', { ids: ['id-1'], next: 'second' });
-  pages.set('second', { ids: ['id-2'], next: 'third' });
-  const left = await byNow(run({ pageRows: 2, most: 2 }));
-  expect(left).toMatchObject({
-    checkedRows: 2,
-    checkedWorkflows: 2,
-    resume: { rows: row(2), workflows: 'third' },
-  });
-  expect(seen.listed).toEqual(['', 'second']);
-
-  const next = stage({ rows, resume: left.resume });
-  next.pages.set('third', { ids: ['id-3'] });
-  expect(await byNow(next.run({ pageRows: 2, most: 100 }))).toMatchObject({
-    thorough: true,
-    resume: null,
-    checkedRows: 6,
-  });
-  expect(next.reads().map(([dueAt]) => dueAt)).toEqual(['-infinity', 'due-2', 'due-4', 'due-6']);
-  expect(next.seen.listed).toEqual(['third']);
 });
 
 test('a run checks at most a hundred thousand rows', async () => {
@@ -219,12 +137,6 @@ test('a finished side is not started again', async () => {
     checkedWorkflows: 3,
   });
   expect(onlyWorkflows.reads()).toHaveLength(1);
-});
-
-test('a page token that is no longer valid restarts from the beginning', async () => {
-  const { run, seen } = stage({ rows: [1], resume: { workflows: 'gone' } });
-  expect(await byNow(run())).toMatchObject({ checkedWorkflows: 1, resume: null });
-  expect(seen.listed).toEqual(['gone', '']);
 });
 
 test('an error of the first page is an error', async () => {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { WorkflowStarter } from '../../../src/relay/ports.ts';
 import { Relay, type RelayInput } from '../../../src/relay/relay.ts';
 import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
 import { asked, rowOf, scriptedDrain } from '../../support/fixtures/scripted-drain.ts';
@@ -42,13 +41,6 @@ function stage(overrides: Partial<RelayInput> = {}) {
   });
   return { ...drain, relay, draining };
 }
-
-const workflows = (started: string[]): WorkflowStarter => ({
-  startLane: async ({ workflowId }) => void started.push(workflowId),
-  startMessage: async () => undefined,
-  startBulk: async () => undefined,
-  terminatedMessages: async () => [],
-});
 
 test('a lane is drained as the relay is configured, by its session, and counted', async () => {
   const { relay, database, broker, claims, draining } = stage();
@@ -110,72 +102,6 @@ test('without an engine a stand-in drains a lane with work, and the start awaits
   ]);
 });
 
-test('a lane that a workflow drains here has no stand-in', async () => {
-  const { relay, database } = stage();
-  void relay.drain(lane, new AbortController().signal, () => undefined);
-  await pass(0);
-  database.on(lanes, [{ ...lane, workflowId: 'w', replace: false }]);
-  await byNow(relay.begun());
-  expect(database.valuesOf(asked.acquire)).toHaveLength(1);
-});
-
-test('with an engine the workflows of lanes are started, and a stand-in frees a lane that a workflow drains', async () => {
-  const { relay, database, events } = stage({
-    timings: { ...scriptedDrain().input.timings, laneIdleTimeoutMs: 60_000 },
-  });
-  const started: string[] = [];
-  database.on(lanes, [{ ...lane, workflowId: 'w', replace: false }]);
-  relay.supervise(workflows(started));
-  void relay.begun();
-  await pass(300);
-  expect(started).toContain('w');
-  expect(events.filter(({ type }) => type === 'lane-acquired')).toMatchObject([{ standIn: true }]);
-  const answer = soFar(relay.drain(lane, new AbortController().signal, () => undefined));
-  await pass(0);
-  expect(events.filter(({ type }) => type === 'lane-acquired')).toMatchObject([
-    { standIn: true },
-    { standIn: false },
-  ]);
-  expect(answer.state).toBe('open');
-});
-
-test('a nudge triggers a look, and waiting messages without a workflow are swept', async () => {
-  const { relay, database } = stage();
-  await byNow(relay.open());
-  relay.start();
-  await pass(6_000);
-  const before = database.valuesOf(look).length;
-  database.on('from outbox.sweep(', [{ released: 0, next: 'n', lanes: '' }]);
-  database.on(look, [{ snapshot: '9:9:', incarnation: '1', next: 'n', nextDueInMs: 0, topic: null }]);
-  database.notify('orders/3');
-  await pass(0);
-  expect(database.valuesOf(look)).toHaveLength(before + 1);
-  expect(database.valuesOf('from outbox.sweep(')[0]?.[0]).toEqual(['orders']);
-  const stopped = soFar(relay.stop());
-  await pass(0);
-  expect(stopped.state).toBe('resolved');
-  const after = database.asked.length;
-  await pass(5_000);
-  expect(database.asked).toHaveLength(after);
-});
-
-test('a stop waits until a stand-in has settled the batch that it has in hand', async () => {
-  const { relay, database, broker, claims } = stage();
-  database.on(lanes, ([, orphans]) =>
-    orphans === true ? [] : [{ ...lane, workflowId: 'w', replace: false }],
-  );
-  claims.push({ messages: [rowOf(1)] });
-  broker.before = () => new Promise((resolve) => setTimeout(resolve, 50));
-  void relay.begun();
-  await pass(0);
-  expect(relay.inHand).toBe(1);
-  const stopped = soFar(relay.stop());
-  await pass(49);
-  expect(stopped.state).toBe('open');
-  await pass(1);
-  expect(stopped.state).toBe('resolved');
-});
-
 test('a stop waits for the work on receipts', async () => {
   const overdue = 'from unnest($1::text[], $2::timestamptz[]) t(topic, begins)';
   const confirm = { group: 'g', maxSends: 1, receiptTimeoutMs: [1] };
@@ -194,19 +120,6 @@ test('a stop waits for the work on receipts', async () => {
   expect(stopped.state).toBe('open');
   await pass(1);
   expect(stopped.state).toBe('resolved');
-});
-
-test('every look is wrapped', async () => {
-  let looks = 0;
-  const looking = (round: Promise<number>) => {
-    looks += 1;
-    return round;
-  };
-  const { relay, database } = stage({ looking });
-  relay.start();
-  await pass(50);
-  expect(looks).toBe(database.valuesOf(look).length);
-  await byNow(relay.stop());
 });
 
 test('a release makes the message ready, wakes its lane and waits for the outcome, at most a second', async () => {
@@ -234,25 +147,4 @@ test('a release makes the message ready, wakes its lane and waits for the outcom
   await pass(1);
   expect(late.value).toEqual({ kind: 'ready' });
   expect(slow.database.valuesOf(outcomes)).toHaveLength(41);
-});
-
-test('concurrent releases share a statement', async () => {
-  const { relay, database } = stage();
-  database.on(release, []);
-  database.on(outcomes, ([ids]) =>
-    (ids as string[]).map((id) => ({ id, state: 'canceled', partition: null, offset: null })),
-  );
-  const answers = ['a', 'b', 'c'].map((id) => soFar(relay.release(id)));
-  await pass(0);
-  expect(database.valuesOf(release)).toEqual([[['a']], [['b', 'c']]]);
-  expect(answers.map(({ value }) => value?.kind)).toEqual(['done', 'done', 'done']);
-});
-
-test('a cancel is audited for its actor', async () => {
-  const { relay, database } = stage();
-  database.on('select topic from outbox.message_all', [{ topic: 'orders' }]);
-  database.on('select outbox.cancel(', [{ answer: 'canceled' }]);
-  database.on('insert into outbox.audit', [{ id: '1' }]);
-  expect(await byNow(relay.cancel('a', 'ann'))).toBe('canceled');
-  expect(database.valuesOf('insert into outbox.audit')[0]?.[0]).toContain('"ann"');
 });
