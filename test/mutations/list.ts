@@ -1,3 +1,4 @@
+import { noLossBugs } from './bugs/no-loss.ts';
 import { alertMutations } from './list/alerts.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
 import { blockingMutations } from './list/blocking.ts';
@@ -43,7 +44,7 @@ import { waitingMutations } from './list/waiting.ts';
 import { watchingMutations } from './list/watching.ts';
 import { wiringMutations } from './list/wiring.ts';
 import { writingMutations } from './list/writing.ts';
-import type { Mutation } from './mutation.ts';
+import { type Mutation, mutationsOf } from './mutation.ts';
 
 /** All bugs that tests are known to catch, in the order of a message's way. */
 export const mutations: readonly Mutation[] = [
@@ -92,4 +93,5 @@ export const mutations: readonly Mutation[] = [
   ...clockMutations,
   ...commandLineMutations,
   ...developmentMutations,
+  ...mutationsOf(noLossBugs),
 ];

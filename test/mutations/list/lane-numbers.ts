@@ -33,15 +33,6 @@ export const laneNumberMutations: readonly Mutation[] = [
     test: 'test/integration/lanes/autovacuum.test.ts',
   },
   {
-    name: 'lane-change-leaves-late-rows',
-    promise: 'no-loss',
-    file: 'src/store/lane/lanes-walk.ts',
-    find: "lives: `m.position + 0 <= ${ofLane('l.cursor')} and ${notPassed}`,",
-    replace: "lives: 'false',",
-    test: 'test/integration/lanes/change.test.ts',
-    title: 'messages that join a lane behind its cursor are delivered',
-  },
-  {
     name: 'killed-partitions-go-unreported',
     promise: 'abandoned-lanes-completed',
     file: 'src/store/lane/topics.ts',
@@ -58,16 +49,6 @@ export const laneNumberMutations: readonly Mutation[] = [
     replace: 'order by m.${by} limit 1000000000),',
     test: 'test/integration/lanes/change-pages.test.ts',
     title: 'no statement of a change of lanes reads more of many',
-  },
-  {
-    name: 'lane-change-forgets-skipped-messages',
-    promise: 'no-loss',
-    file: 'src/store/lane/lanes-replace.ts',
-    find: '.length && skipped.length === 0;',
-    replace: '.length;',
-    test: 'test/integration/lanes/change-pages.test.ts',
-    title:
-      'a change of lanes waits for a failed message that somebody holds, and moves the copy that an edit makes of it',
   },
   {
     name: 'prepared-transactions-not-waited-for',

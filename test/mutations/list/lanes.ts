@@ -1,6 +1,5 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'no-loss';
 const order = 'order-per-key';
 const cancelHolds = 'cancel-holds';
 
@@ -8,24 +7,6 @@ const standsStill = 'no-lane-stops';
 
 /** A lane is owned and claimed. */
 export const laneMutations: readonly Mutation[] = [
-  {
-    name: 'claim-without-the-first-late-id',
-    promise: noLoss,
-    file: 'outbox.claimable_in_log()',
-    find: 'm.xid >= pg_snapshot_xmax(p_snapshot)',
-    replace: 'm.xid > pg_snapshot_xmax(p_snapshot)',
-    test: 'test/integration/relay/late-commits.test.ts',
-    title: 'the first transaction that a claim could not see is read by the next one',
-  },
-  {
-    name: 'claim-without-ids-in-progress',
-    promise: noLoss,
-    file: 'outbox.claimable_in_log()',
-    find: 'r.xid = running.xid',
-    replace: 'false',
-    test: 'test/integration/relay/late-commits.test.ts',
-    title: 'the first transaction that a claim could not see is read by the next one',
-  },
   {
     name: 'claim-passes-blocked',
     promise: order,
@@ -55,15 +36,6 @@ export const laneMutations: readonly Mutation[] = [
     title: 'a claim behind a batch with a refused message is repeated: the key of that message waits',
   },
   {
-    name: 'claim-ahead-of-a-pause',
-    promise: 'thawed-process-does-no-harm',
-    file: 'src/relay/drain.ts',
-    find: 'claimed?.owned === true && !paused ?',
-    replace: 'claimed?.owned === true && paused !== undefined ?',
-    test: 'test/integration/relay/claim-ahead.test.ts',
-    title: 'a claim made before a pause is not sent after it',
-  },
-  {
     name: 'claim-ahead-reads-what-is-on-the-wire',
     promise: 'duplicates-bounded',
     file: 'src/relay/drain.ts',
@@ -80,33 +52,6 @@ export const laneMutations: readonly Mutation[] = [
     replace: 'where o.key = f.key and o.position < 0',
     test: 'test/integration/relay/blocked-keys.test.ts',
     title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait for it',
-  },
-  {
-    name: 'lease-taken-early',
-    promise: 'thawed-process-does-no-harm',
-    file: 'outbox.lane_taken()',
-    find: 'l.alive_until between clock_timestamp() and',
-    replace: `l.alive_until between clock_timestamp() + interval '5 s' and`,
-    test: 'test/integration/relay/lease.test.ts',
-    title: 'a lease lasts to its last second',
-  },
-  {
-    name: 'renewal-ignores-the-loss',
-    promise: 'thawed-process-does-no-harm',
-    file: 'src/relay/lane-lease.ts',
-    find: '    else this.lose();\n',
-    replace: '',
-    test: 'test/integration/relay/lost-lane.test.ts',
-    title: 'losing the lane during a slow publish stops the publish',
-  },
-  {
-    name: 'stale-claim-sent-unasked',
-    promise: 'thawed-process-does-no-harm',
-    file: 'src/relay/drain.ts',
-    find: '    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;\n',
-    replace: '',
-    test: 'test/integration/relay/lost-lane.test.ts',
-    title: 'an old claim is not sent when the lane has been taken since',
   },
   {
     name: 'suspect-mark-unknown-to-claims',
@@ -145,15 +90,6 @@ export const laneMutations: readonly Mutation[] = [
     replace: 'where topic = $1 and n = $2 for update',
     test: 'test/integration/relay/lease.test.ts',
     title: 'a new owner waits for a settle in progress and claims only the messages that it left',
-  },
-  {
-    name: 'lane-owned-across-a-restart',
-    promise: 'failover-costs-repeats-only',
-    file: 'outbox.lane_owned()',
-    find: ' and l.incarnation = outbox.incarnation()',
-    replace: '',
-    test: 'test/integration/relay/lease.test.ts',
-    title: 'a lane taken before a restart of the server has to be taken anew',
   },
   {
     name: 'lapse-ignored',
@@ -246,15 +182,6 @@ export const laneMutations: readonly Mutation[] = [
     test: 'test/integration/relay/horizons.test.ts',
     title:
       '200,000 messages beyond the horizon of their topic add no cost to a search for a topic with a longer one:',
-  },
-  {
-    name: 'claim-of-a-standby',
-    promise: 'failover-costs-repeats-only',
-    file: 'outbox.claim()',
-    find: 'if pg_is_in_recovery() then',
-    replace: 'if false then',
-    test: 'test/faults/failover.test.ts',
-    title: 'I1 a claim that reaches a standby is refused',
   },
   {
     name: 'refused-without-a-prepared-statement',

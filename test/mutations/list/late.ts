@@ -71,15 +71,6 @@ export const lateMutations: readonly Mutation[] = [
     title: 'a cancel of a key amid a late transaction',
   },
   {
-    name: 'amid-late-a-verification-expects-too-little',
-    promise: 'no-loss',
-    file: 'src/store/verify/loss.ts',
-    find: 'l.late_cursor, l.late_snapshot, m.position, m.xid)',
-    replace: 'null, null, m.position, m.xid)',
-    test: copies,
-    title: 'amid a late transaction a verification',
-  },
-  {
     name: 'late-walk-never-ends-behind-a-full-batch',
     promise: 'one-bad-slows-no-other',
     file: 'src/relay/drain.ts',

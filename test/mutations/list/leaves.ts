@@ -1,12 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'no-loss';
 const once = 'duplicates-bounded';
 
 const leaves = 'test/integration/database/leaves.test.ts';
 const log = 'test/integration/database/log.test.ts';
 const plans = 'test/integration/database/leaf-plans.test.ts';
-const late = 'the first transaction that a claim could not see is read by the next one';
 const work = 'a lane has work beyond its cursor, and behind it what its snapshot could not see';
 const adopted =
   'after adoption what the log had published is listed, replayed, dated and confirmed as before, and is not sent again';
@@ -14,33 +12,6 @@ const dropped = 'I2: records of dropped leaves are not judged, late ones include
 
 /** Messages in the log and beside it, and the life of a leaf. */
 export const leafMutations: readonly Mutation[] = [
-  {
-    name: 'claim-beside-the-log-without-the-first-late-id',
-    promise: noLoss,
-    file: 'outbox.claimable()',
-    find: 'm.xid >= pg_snapshot_xmax(p_snapshot)',
-    replace: 'm.xid > pg_snapshot_xmax(p_snapshot)',
-    test: 'test/integration/relay/late-commits.test.ts',
-    title: late,
-  },
-  {
-    name: 'claim-beside-the-log-without-ids-in-progress',
-    promise: noLoss,
-    file: 'outbox.claimable()',
-    find: 'r.xid = running.xid',
-    replace: 'false',
-    test: 'test/integration/relay/late-commits.test.ts',
-    title: late,
-  },
-  {
-    name: 'claim-of-the-log-alone',
-    promise: noLoss,
-    file: 'outbox.write_claim()',
-    find: 'owned := found;',
-    replace: 'owned := found; exceptions := false;',
-    test: 'test/integration/relay/late-commits.test.ts',
-    title: 'many late transactions are each read once, whatever the order of their commits',
-  },
   {
     name: 'late-work-in-the-log-unseen',
     promise: 'on-time',
@@ -100,15 +71,6 @@ export const leafMutations: readonly Mutation[] = [
     title: adopted,
   },
   {
-    name: 'settle-changes-nothing-in-the-log',
-    promise: noLoss,
-    file: 'src/store/lane/settle.ts',
-    find: '  await applyChanges(sql, lane, others, claimSnapshot);\n',
-    replace: '',
-    test: 'test/unit/store/settle.test.ts',
-    title: 'messages that are not found are taken out of the log and changed then',
-  },
-  {
     name: 'awaited-receipts-in-the-log',
     promise: 'confirmed-was-processed',
     file: 'outbox.write_store()',
@@ -127,43 +89,6 @@ export const leafMutations: readonly Mutation[] = [
     title: 'messages that can go now lie in the log, all others in the table',
   },
   {
-    name: 'leaf-sealed-beside-open-transactions',
-    promise: noLoss,
-    file: 'src/store/retention/leaf.ts',
-    find: 'return row?.left === 0;',
-    replace: 'return row !== undefined;',
-    test: leaves,
-    title: 'a transaction that has read the functions and not sent yet holds the old leaf, too',
-  },
-  {
-    name: 'leaf-passed-by-what-was-true-before-the-lock',
-    promise: noLoss,
-    file: 'src/store/retention/leaf.ts',
-    find: '    if (!(await isLeafPassed(sql, n))) return;\n',
-    replace: '',
-    test: 'test/integration/lanes/prepared.test.ts',
-    title:
-      'a leaf of the log stays for a prepared transaction that is committed while the leaf is about to be passed',
-  },
-  {
-    name: 'leaf-passed-before-its-late-messages',
-    promise: noLoss,
-    file: 'outbox.lanes_of_leaf()',
-    find: 'm.xid = running.xid offset 0',
-    replace: 'm.xid = running.xid and false offset 0',
-    test: leaves,
-    title: 'a leaf stays for a message that was committed behind the cursor of its lane (',
-  },
-  {
-    name: 'leaf-passed-before-its-newest-messages',
-    promise: noLoss,
-    file: 'outbox.lanes_of_leaf()',
-    find: 'm.xid >= pg_snapshot_xmax(l.snapshot)',
-    replace: 'false',
-    test: leaves,
-    title: 'a leaf stays for a message that was committed behind the cursor of its lane (',
-  },
-  {
     name: 'leaf-asked-about-all-since-the-oldest',
     promise: 'archive-blocks-nothing',
     file: 'outbox.lanes_of_leaf()',
@@ -180,15 +105,6 @@ export const leafMutations: readonly Mutation[] = [
     replace: '',
     test: leaves,
     title: 'a leaf whose step fails keeps no other one',
-  },
-  {
-    name: 'leaf-passed-before-its-end',
-    promise: noLoss,
-    file: 'outbox.lanes_of_leaf()',
-    find: 'last.position <= l.cursor',
-    replace: 'true',
-    test: leaves,
-    title: 'a leaf stays while a lane has seen messages there that it has not sent yet',
   },
   {
     name: 'leaf-held-by-a-paused-lane',

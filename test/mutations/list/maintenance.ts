@@ -1,6 +1,5 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'no-loss';
 const archive = 'archive-blocks-nothing';
 const window = 'window-kept';
 const slowHandlers = 'slow-handlers-hold-no-epochs';
@@ -56,16 +55,6 @@ export const maintenanceMutations: readonly Mutation[] = [
     title: 'a leaf is as old as its newest message',
   },
   {
-    name: 'reconcile-restarts-nothing',
-    promise: 'no-loss',
-    file: 'src/relay/reconcile.ts',
-    find: 'if (!(await census.isRunning(id))) missing.push(id);',
-    replace: 'await census.isRunning(id);',
-    test: 'test/integration/relay/reconcile-pages.test.ts',
-    title:
-      'a message without a workflow is passed to the starter again, one that only the index lacks is not',
-  },
-  {
     name: 'epoch-aged-from-its-begin',
     promise: window,
     file: 'src/store/inbox/epochs.ts',
@@ -82,42 +71,6 @@ export const maintenanceMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/invariants/dedup-window.test.ts',
     title: 'I12: no id is new twice while epochs change under many transactions (seed',
-  },
-  {
-    name: 'lanes-of-another-cluster-are-served',
-    promise: noLoss,
-    file: 'src/store/installation/installation.ts',
-    find: '(exists (select from outbox.lane l where ${laneOfAnotherCluster})',
-    replace: '(exists (select from outbox.lane l where false and ${laneOfAnotherCluster})',
-    test: 'test/integration/database/adopt-replicated.test.ts',
-    title: 'a physical copy kept current by logical replication is refused although nothing is open in it',
-  },
-  {
-    name: 'messages-of-another-cluster-are-served',
-    promise: noLoss,
-    file: 'src/store/installation/installation.ts',
-    find: 'order by m.xid desc limit 1)',
-    replace: 'order by m.xid limit 0)',
-    test: 'test/integration/database/adopt-replicated.test.ts',
-    title:
-      'a physical copy kept current by logical replication is refused although none of its lanes has sent anything',
-  },
-  {
-    name: 'a-copy-kept-in-step-has-not-moved',
-    promise: noLoss,
-    file: 'src/store/installation/adopt.ts',
-    find: ' or ${rowsOfAnotherCluster} as moved',
-    replace: ' as moved',
-    test: 'test/integration/database/adopt-replicated.test.ts',
-  },
-  {
-    name: 'adoption-fails-on-an-id-stored-twice',
-    promise: noLoss,
-    file: 'src/store/installation/adopt.ts',
-    find: `       from gone g\n       on conflict (id) do nothing`,
-    replace: `       from gone g`,
-    test: 'test/integration/database/adopt-log.test.ts',
-    title: 'an adoption succeeds although a message is both beside the log and, published, in it',
   },
   {
     name: 'every-database-knows-the-question',

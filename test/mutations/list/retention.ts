@@ -1,28 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'no-loss';
-
 /** What is dropped or archived although somebody needs it. */
 export const retentionMutations: readonly Mutation[] = [
-  {
-    name: 'leaf-dropped-by-its-row-alone',
-    promise: noLoss,
-    file: 'src/store/retention/leaf.ts',
-    find: 'behind = parents.some((name) => !from.includes(name));',
-    replace: 'behind = false;',
-    test: 'test/integration/database/leaf-rows.test.ts',
-    title: 'a leaf that is archived by its row alone, a child of ',
-  },
-  {
-    name: 'adopted-leaf-as-its-original-said',
-    promise: noLoss,
-    file: 'src/store/installation/adopt.ts',
-    find: '  await followTables(sql);\n',
-    replace: '',
-    test: 'test/integration/database/adopt-replicated.test.ts',
-    title:
-      'what was sent to a leaf of a copy that its original had archived is delivered, and the leaf goes through all steps again',
-  },
   {
     name: 'adoption-leaves-epochs-as-they-came',
     promise: 'window-kept',

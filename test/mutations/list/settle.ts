@@ -5,15 +5,6 @@ const confirmed = 'confirmed-was-processed';
 /** A batch is published and settled, and its receipts come or do not. */
 export const settleMutations: readonly Mutation[] = [
   {
-    name: 'transaction-with-the-default-level',
-    promise: 'no-loss',
-    file: 'src/store/database/pool.ts',
-    find: `'begin isolation level read committed'`,
-    replace: `'begin'`,
-    test: 'test/integration/operations/split-reads.test.ts',
-    title: 'a transaction is read committed',
-  },
-  {
     name: 'conflict-of-a-statement-not-repeated',
     promise: 'pooler-costs-speed-only',
     file: 'src/store/database/pool.ts',
@@ -28,14 +19,6 @@ export const settleMutations: readonly Mutation[] = [
     find: `order by m.id for update`,
     replace: `order by m.position for update`,
     test: 'test/integration/relay/settle-locks.test.ts',
-  },
-  {
-    name: 'no-answer-counts-as-unsent',
-    promise: 'no-loss',
-    file: 'src/relay/publish-batch.ts',
-    find: `  kind: 'ambiguous',\n  error: 'The transport returned no outcome for this message.',`,
-    replace: `  kind: 'rejected',\n  error: 'The transport returned no outcome for this message.',`,
-    test: 'test/unit/relay/publish-batch.test.ts',
   },
   {
     name: 'sends-after-a-hold',
@@ -109,14 +92,6 @@ export const settleMutations: readonly Mutation[] = [
     title: 'a lane with nothing but failures of a dead relay is taken to report them',
   },
   {
-    name: 'truncated-batch-moves-the-cursor',
-    promise: 'no-loss',
-    file: 'src/relay/lane-progress.ts',
-    find: '!truncated || BigInt(last) > BigInt(at.cursor)',
-    replace: 'truncated || true',
-    test: 'test/unit/relay/plan-settlement.test.ts',
-  },
-  {
     name: 'snapshot-stays',
     promise: 'duplicates-bounded',
     file: 'src/relay/plan-settlement.ts',
@@ -151,15 +126,6 @@ export const settleMutations: readonly Mutation[] = [
     find: `return { id, to: 'ready', maybePublished`,
     replace: `return { id, to: 'ready', attempt: 'ambiguous', maybePublished`,
     test: 'test/unit/relay/plan-settlement.test.ts',
-  },
-  {
-    name: 'settle-without-the-owner',
-    promise: 'thawed-process-does-no-harm',
-    file: 'src/store/lane/lane-row.ts',
-    find: `outbox.lane_owned(l, $3)';`,
-    replace: `$3::uuid is not null';`,
-    test: 'test/integration/relay/lease.test.ts',
-    title: 'an owner that lost its lane claims nothing',
   },
   {
     name: 'settle-overwrites-a-state',
@@ -272,15 +238,6 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/unit/relay/plan-settlement.test.ts',
     title:
       'a truncated batch that ends below the late cursor moves nothing and stores the published messages',
-  },
-  {
-    name: 'late-messages-count-as-passed-unsent',
-    promise: 'no-loss',
-    file: 'outbox.is_passed()',
-    find: 'coalesce(p_position <= p_late_cursor and pg_visible_in_snapshot(p_xid, p_late_snapshot), false)',
-    replace: 'coalesce(pg_visible_in_snapshot(p_xid, p_late_snapshot), false)',
-    test: 'test/integration/relay/late-many.test.ts',
-    title: 'half of a large late transaction is published, for operators and the next owner, and no more',
   },
   {
     name: 'late-cursor-with-its-first-snapshot',

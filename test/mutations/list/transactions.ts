@@ -1,6 +1,5 @@
 import type { Mutation } from '../mutation.ts';
 
-const noLoss = 'no-loss';
 const noTime = 'own-transactions-lose-no-time';
 const refusedThere = 'arguments-refused-at-the-border';
 const byPool = 'pool-keeps-promises';
@@ -100,31 +99,6 @@ export const transactionMutations: readonly Mutation[] = [
     replace: `.some(() => true)`,
     test: 'test/unit/outbox/wrong-inputs.test.ts',
     title: 'a handler of a topic outside the configuration is refused with that reason',
-  },
-  {
-    name: 'forgotten-send-is-not-awaited',
-    promise: noLoss,
-    file: 'src/outbox/transact.ts',
-    find: 'await withItsWrites(tx, () => work(tx))',
-    replace: 'await work(tx)',
-    test: 'test/integration/sending/not-awaited.test.ts',
-  },
-  {
-    name: 'forgotten-send-of-a-handler-is-not-awaited',
-    promise: noLoss,
-    file: 'src/inbox/handling/handler-transactions.ts',
-    find: 'return withItsWrites(tx, () => work(tx, handling));',
-    replace: 'return work(tx, handling);',
-    test: 'test/unit/inbox/handler-transactions.test.ts',
-    title: 'a write that a handler does not await is part of its transaction',
-  },
-  {
-    name: 'forgotten-failure-commits',
-    promise: noLoss,
-    file: 'src/store/database/pending-writes.ts',
-    find: '!failed || !seen',
-    replace: '!failed',
-    test: 'test/unit/store/pending-writes.test.ts',
   },
   {
     name: 'pool-transaction-without-end',

@@ -32,15 +32,6 @@ export const watchingMutations: readonly Mutation[] = [
       'a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed',
   },
   {
-    name: 'quiet-lanes-survive-a-restart',
-    promise: 'failover-costs-repeats-only',
-    file: 'src/relay/watcher.ts',
-    find: 'const blind = last?.incarnation !== incarnation;',
-    replace: 'const blind = last === null;',
-    test: 'test/integration/relay/lost-news.test.ts',
-    title: 'after a restart of the server, which may assign transaction ids again, lanes wait for no turn',
-  },
-  {
     name: 'swept-lane-stays-quiet',
     promise: 'recovers-by-itself',
     file: 'src/relay/watcher.ts',
