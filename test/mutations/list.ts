@@ -1,4 +1,5 @@
 import { noLossBugs } from './bugs/no-loss.ts';
+import { orderBugs } from './bugs/order.ts';
 import { alertMutations } from './list/alerts.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
 import { blockingMutations } from './list/blocking.ts';
@@ -94,4 +95,5 @@ export const mutations: readonly Mutation[] = [
   ...commandLineMutations,
   ...developmentMutations,
   ...mutationsOf(noLossBugs),
+  ...mutationsOf(orderBugs),
 ];

@@ -1,18 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
-const order = 'order-per-key';
-
 /** A topic gets another number of lanes, or its database another place. */
 export const laneNumberMutations: readonly Mutation[] = [
-  {
-    name: 'lane-change-waits-for-writers-only',
-    promise: order,
-    file: 'src/store/lane/lanes-switch.ts',
-    find: 'and a.usesysid is not null',
-    replace: 'and a.usesysid is not null and a.backend_xid is not null',
-    test: 'test/integration/lanes/change.test.ts',
-    title: 'the change waits for a transaction that has read the old number but not written yet',
-  },
   {
     name: 'changes-of-operators-left-alone',
     promise: 'abandoned-lanes-completed',
@@ -51,14 +40,6 @@ export const laneNumberMutations: readonly Mutation[] = [
     title: 'no statement of a change of lanes reads more of many',
   },
   {
-    name: 'prepared-transactions-not-waited-for',
-    promise: order,
-    file: 'src/operations/lanes.ts',
-    find: 'of [stillRunning, stillPrepared])',
-    replace: 'of [stillRunning])',
-    test: 'test/integration/lanes/prepared.test.ts',
-  },
-  {
     name: 'each-call-waits-for-new-transactions',
     promise: 'abandoned-lanes-completed',
     file: 'src/store/lane/lanes-switch.ts',
@@ -68,15 +49,6 @@ export const laneNumberMutations: readonly Mutation[] = [
     title: 'a change that ran out of time waits for no transaction that began meanwhile',
   },
   {
-    name: 'another-change-waits-for-the-old-ones',
-    promise: order,
-    file: 'src/store/lane/lanes-change.ts',
-    find: 'running = case when c.wanted = excluded.wanted then c.running end',
-    replace: 'running = c.running',
-    test: 'test/integration/lanes/change-waits.test.ts',
-    title: 'a change that replaces another waits also for transactions that began between them',
-  },
-  {
     name: 'failed-changes-of-lanes-go-unreported',
     promise: 'abandoned-lanes-completed',
     file: 'src/operations/announce.ts',
@@ -84,25 +56,6 @@ export const laneNumberMutations: readonly Mutation[] = [
     replace: `if (one.status === 'rejected') continue;`,
     test: 'test/integration/lanes/announced.test.ts',
     title: 'a change that fails hides no other, and is told when all have ended',
-  },
-  {
-    name: 'announcement-leaves-what-was-stored-before',
-    promise: order,
-    file: 'src/store/lane/topics.ts',
-    find: 'from stored where fresh and lanes > 1',
-    replace: 'from stored where false',
-    test: 'test/integration/lanes/announced.test.ts',
-    title: 'messages stored before their topic was announced keep the order of their key, also delayed ones',
-  },
-  {
-    name: 'sequences-stay-as-they-were-copied',
-    promise: order,
-    file: 'src/store/installation/adopt.ts',
-    find: '    await raiseSequences(sql);\n',
-    replace: '',
-    test: 'test/integration/database/adopt.test.ts',
-    title:
-      'after native logical replication, which copies no sequences, a new message is ordered behind the ready ones and settles',
   },
   {
     name: 'as-few-slots-as-topics',

@@ -1,22 +1,11 @@
 import type { Mutation } from '../mutation.ts';
 
-const order = 'order-per-key';
 const cancelHolds = 'cancel-holds';
 
 const standsStill = 'no-lane-stops';
 
 /** A lane is owned and claimed. */
 export const laneMutations: readonly Mutation[] = [
-  {
-    name: 'claim-passes-blocked',
-    promise: order,
-    file: 'outbox.blocked()',
-    find: `o.state in ('retrying', 'blocked') order by`,
-    replace: `o.state in ('retrying', 'blocked') and o.state = 'retrying' order by`,
-    test: 'test/integration/relay/blocked-keys.test.ts',
-    title:
-      'a head that vanishes between the release of blocked messages and the claim lets nothing overtake its followers',
-  },
   {
     name: 'late-commit-counts-as-sent',
     promise: 'on-time',
@@ -27,15 +16,6 @@ export const laneMutations: readonly Mutation[] = [
     title: 'a look that finds a late commit wakes the lane',
   },
   {
-    name: 'claim-ahead-behind-exceptions',
-    promise: order,
-    file: 'src/relay/claim-ahead.ts',
-    find: `settled?.changes.every(({ to }) => to === 'published') === true`,
-    replace: 'settled !== undefined',
-    test: 'test/integration/relay/claim-ahead.test.ts',
-    title: 'a claim behind a batch with a refused message is repeated: the key of that message waits',
-  },
-  {
     name: 'claim-ahead-reads-what-is-on-the-wire',
     promise: 'duplicates-bounded',
     file: 'src/relay/drain.ts',
@@ -43,15 +23,6 @@ export const laneMutations: readonly Mutation[] = [
     replace: 'from, claimed: this.#claim(this.#at)',
     test: 'test/integration/relay/claim-ahead.test.ts',
     title: 'while a full batch is on the wire the next one is claimed, once',
-  },
-  {
-    name: 'blocked-released-past-a-locked-one',
-    promise: order,
-    file: 'outbox.release_blocked()',
-    find: 'where o.key = f.key and o.position < f.position',
-    replace: 'where o.key = f.key and o.position < 0',
-    test: 'test/integration/relay/blocked-keys.test.ts',
-    title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait for it',
   },
   {
     name: 'suspect-mark-unknown-to-claims',

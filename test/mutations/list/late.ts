@@ -1,6 +1,5 @@
 import type { Mutation } from '../mutation.ts';
 
-const order = 'order-per-key';
 const duplicates = 'duplicates-bounded';
 const copies = 'test/integration/relay/late-copies.test.ts';
 const hazards = 'test/integration/relay/late-hazards.test.ts';
@@ -15,15 +14,6 @@ export const lateMutations: readonly Mutation[] = [
     replace: '',
     test: hazards,
     title: 'a second large late transaction, committed amid the first one',
-  },
-  {
-    name: 'amid-late-a-cleared-leaf-gives-new-positions',
-    promise: order,
-    file: 'outbox.take_out()',
-    find: 't.lane, t.position, t.xid',
-    replace: `t.lane, nextval('outbox.message_position'), t.xid`,
-    test: hazards,
-    title: 'a leaf that is cleared amid a late transaction',
   },
   {
     name: 'amid-late-what-is-sent-is-withdrawn',

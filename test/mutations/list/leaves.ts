@@ -8,7 +8,6 @@ const plans = 'test/integration/database/leaf-plans.test.ts';
 const work = 'a lane has work beyond its cursor, and behind it what its snapshot could not see';
 const adopted =
   'after adoption what the log had published is listed, replayed, dated and confirmed as before, and is not sent again';
-const dropped = 'I2: records of dropped leaves are not judged, late ones included';
 
 /** Messages in the log and beside it, and the life of a leaf. */
 export const leafMutations: readonly Mutation[] = [
@@ -172,33 +171,6 @@ export const leafMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/integration/database/leaf-grants.test.ts',
     title: 'who may insert messages may send to a new leaf',
-  },
-  {
-    name: 'records-of-late-messages-are-ghosts',
-    promise: 'no-ghost',
-    file: 'src/store/verify/ghosts.ts',
-    find: '(select max(f.dropped_to) from outbox.leaf f)',
-    replace: '(select min(f.opened_at) from outbox.leaf f having min(f.n) > 1)',
-    test: 'test/integration/operations/verify-log.test.ts',
-    title: dropped,
-  },
-  {
-    name: 'dropped-leaf-forgets-those-before',
-    promise: 'no-ghost',
-    file: 'src/store/retention/leaf.ts',
-    find: 'greatest(f.dropped_to, gone.dropped_to, gone.archived_at)',
-    replace: 'gone.archived_at',
-    test: 'test/integration/operations/verify-log.test.ts',
-    title: dropped,
-  },
-  {
-    name: 'id-of-an-archived-leaf-sent-again',
-    promise: 'no-ghost',
-    file: 'outbox.take_back_archived()',
-    find: 'select from outbox.log_history a where a.id = g.id limit 1',
-    replace: 'select from outbox.log_history a where a.id = g.id and false limit 1',
-    test: log,
-    title: 'an id that a message of the log has is a repeat, or refused, in every leaf',
   },
   {
     name: 'adopted-copy-sends-as-its-original',

@@ -21,14 +21,6 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/integration/relay/settle-locks.test.ts',
   },
   {
-    name: 'sends-after-a-hold',
-    promise: 'order-per-key',
-    file: 'src/brokers/kafka/transport/partition-send.ts',
-    find: 'if (hold !== undefined) {\n',
-    replace: 'if (hold === stopped) {\n',
-    test: 'test/unit/brokers/kafka/partition-send.test.ts',
-  },
-  {
     name: 'refused-message-skips-all-keys',
     promise: 'one-bad-slows-no-other',
     file: 'src/brokers/kafka/transport/partition-send.ts',
@@ -199,15 +191,6 @@ export const settleMutations: readonly Mutation[] = [
     find: `return { open or '', field(group, 'last-delivered-id') }`,
     replace: `return { '', field(group, 'last-delivered-id') }`,
     test: 'test/transports/redis/offsets.test.ts',
-  },
-  {
-    name: 'resend-overtakes',
-    promise: 'order-per-key',
-    file: 'src/store/message/confirm-overdue.ts',
-    find: 'from due d where m.id = d.id and d.confirm_by is null\n',
-    replace: 'from due d where m.id = d.id\n',
-    test: 'test/integration/receipts/overdue.test.ts',
-    title: 'a message does not overtake an earlier locked one of its key',
   },
   {
     name: 'a-late-copy-of-a-settle-moves-back',

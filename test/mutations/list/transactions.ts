@@ -46,16 +46,6 @@ export const transactionMutations: readonly Mutation[] = [
     title: 'reports at once that its client is',
   },
   {
-    name: 'extension-may-divert-statements',
-    promise: 'no-ghost',
-    file: 'src/store/database/one-transaction.ts',
-    find: 'first !== undefined && first === second',
-    replace: 'first !== undefined && second !== undefined',
-    test: 'test/integration/sending/diverted-client.test.ts',
-    title:
-      'a client that runs each statement in a transaction of its own is refused before the work of a transaction',
-  },
-  {
     name: 'misspelt-topic-not-reported',
     promise: 'misspelled-topic-warned-of',
     file: 'src/store/message/store-plain.ts',

@@ -1,7 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
 const neverEarly = 'never-early';
-const keyOrder = 'order-per-key';
 const test = 'test/integration/relay/waiting.test.ts';
 const orderTest = 'test/integration/relay/release-order.test.ts';
 
@@ -15,24 +14,6 @@ export const waitingMutations: readonly Mutation[] = [
     replace: `and m.due_at <= outbox.clock() + interval '50 ms'`,
     test,
     title: 'a message is released at its due time, not 30 ms earlier',
-  },
-  {
-    name: 'release-places-by-position',
-    promise: keyOrder,
-    file: 'outbox.release_locked()',
-    find: 'order by d.due_at, d.position) d',
-    replace: 'order by d.position) d',
-    test,
-    title: 'two delayed messages of one key that',
-  },
-  {
-    name: 'release-overtakes-one-in-hand-elsewhere',
-    promise: keyOrder,
-    file: 'outbox.release_locked()',
-    find: `where not (d.state = 'waiting' and`,
-    replace: `where not (false and d.state = 'waiting' and`,
-    test: orderTest,
-    title: 'is committed, no workflow releases a later one of its key',
   },
   {
     name: 'release-leaves-earlier-ones-behind',

@@ -1,47 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
-const noGhost = 'no-ghost';
 const schemaNamed = 'missing-outbox-reported';
 const cancelHolds = 'cancel-holds';
 
 /** A message is stored, canceled or changed by its sender, or edited and withdrawn by an operator. */
 export const writingMutations: readonly Mutation[] = [
-  {
-    name: 'id-stored-twice-holds-its-lane',
-    promise: noGhost,
-    file: 'outbox.take_out()',
-    find: '\n  on conflict (id) do nothing',
-    replace: '',
-    test: 'test/integration/database/log.test.ts',
-    title: 'an id that was stored twice, because its first try was not committed yet',
-  },
-  {
-    name: 'id-of-the-log-stored-again',
-    promise: noGhost,
-    file: 'outbox.store()',
-    find: 'where not (p.given and (',
-    replace: 'where not (false and (',
-    test: 'test/integration/database/log.test.ts',
-    title: 'a transaction that repeats an id of the log holds up nothing that takes it out',
-  },
-  {
-    name: 'duplicate-ignores-key',
-    promise: noGhost,
-    file: 'outbox.resolve_conflicts()',
-    find: ` and e.key is not distinct from x.m ->> 'key'`,
-    replace: '',
-    test: 'test/integration/sending/refusals.test.ts',
-    title: 'an id with another key',
-  },
-  {
-    name: 'ref-not-unique',
-    promise: noGhost,
-    file: 'prisma/migrations/20261121000000_outbox/migration.sql',
-    find: 'create unique index message_waiting_ref',
-    replace: 'create index message_waiting_ref',
-    test: 'test/integration/sending/refusals.test.ts',
-    title: 'a ref that is already waiting',
-  },
   {
     name: 'missing-schema-unnamed',
     promise: schemaNamed,
@@ -59,32 +22,6 @@ export const writingMutations: readonly Mutation[] = [
     replace: `'42P01': /.+/,`,
     test: 'test/integration/database/schema-missing.test.ts',
     title: 'the error of an own trigger on a table of the outbox is unchanged',
-  },
-  {
-    name: 'root-client-taken',
-    promise: noGhost,
-    file: 'src/store/database/transaction.ts',
-    find: ` || candidate.$connect !== undefined`,
-    replace: '',
-    test: 'test/integration/sending/root-client.test.ts',
-  },
-  {
-    name: 'archived-id-accepted',
-    promise: noGhost,
-    file: 'outbox.take_back_archived()',
-    find: 'if cardinality(archived) = 0 then',
-    replace: 'if true then',
-    test: 'test/integration/database/archive-lookup.test.ts',
-    title: 'sending the id of an archived message is a duplicate, or refused if the content differs',
-  },
-  {
-    name: 'archived-id-accepted-under-repeatable-read',
-    promise: noGhost,
-    file: 'outbox.take_back_archived()',
-    find: `<> 'read committed'`,
-    replace: `= 'none'`,
-    test: 'test/integration/database/archive-lookup.test.ts',
-    title: 'a REPEATABLE READ transaction that began before the archive',
   },
   {
     name: 'cancel-of-maybe-published',
@@ -159,15 +96,6 @@ export const writingMutations: readonly Mutation[] = [
     title: 'of all pairs of states the database accepts exactly the transitions of the table',
   },
   {
-    name: 'edit-of-an-old-version',
-    promise: 'edit-happens-once',
-    file: 'src/store/message/edit.ts',
-    find: 'm.updated_at = $2::text::timestamptz',
-    replace: 'm.updated_at >= $2::text::timestamptz',
-    test: 'test/integration/operations/edit.test.ts',
-    title: 'an edit of a version other than the one read is a conflict',
-  },
-  {
     name: 'refusal-not-audited',
     promise: 'actions-audited',
     file: 'src/store/audit/audit.ts',
@@ -175,14 +103,5 @@ export const writingMutations: readonly Mutation[] = [
     replace: `answered.filter(({ answer }) => answer.result !== 'too-late').map(({ answer: { id, topic, result }, details }) => {`,
     test: 'test/invariants/audit.test.ts',
     title: 'I14 refusals of single messages are recorded as well',
-  },
-  {
-    name: 'copy-takes-the-ref-of-a-later-message',
-    promise: 'edit-happens-once',
-    file: 'src/store/message/edit.ts',
-    find: 'case when not exists (select',
-    replace: 'case when true or not exists (select',
-    test: 'test/integration/operations/edit.test.ts',
-    title: 'a ref means the later message that has it',
   },
 ];
