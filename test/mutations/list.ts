@@ -1,5 +1,6 @@
 import { noLossBugs } from './bugs/no-loss.ts';
 import { orderBugs } from './bugs/order.ts';
+import { timeBugs } from './bugs/times.ts';
 import { alertMutations } from './list/alerts.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
 import { blockingMutations } from './list/blocking.ts';
@@ -7,7 +8,6 @@ import { bulkMutations } from './list/bulk.ts';
 import { clockMutations } from './list/clocks.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
-import { expiredArrivalMutations } from './list/expired-arrivals.ts';
 import { expiryMutations } from './list/expiry.ts';
 import { expungeMutations } from './list/expunge.ts';
 import { faceMutations } from './list/faces.ts';
@@ -57,7 +57,6 @@ export const mutations: readonly Mutation[] = [
   ...waitingMutations,
   ...expungeMutations,
   ...expiryMutations,
-  ...expiredArrivalMutations,
   ...laneMutations,
   ...blockingMutations,
   ...leafMutations,
@@ -96,4 +95,5 @@ export const mutations: readonly Mutation[] = [
   ...developmentMutations,
   ...mutationsOf(noLossBugs),
   ...mutationsOf(orderBugs),
+  ...mutationsOf(timeBugs),
 ];

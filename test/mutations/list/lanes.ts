@@ -7,15 +7,6 @@ const standsStill = 'no-lane-stops';
 /** A lane is owned and claimed. */
 export const laneMutations: readonly Mutation[] = [
   {
-    name: 'late-commit-counts-as-sent',
-    promise: 'on-time',
-    file: 'src/store/database/snapshot.ts',
-    find: 'BigInt(xid) < BigInt(xmax) && !inProgress.has(xid)',
-    replace: `BigInt(xid) < BigInt(xmax) && !inProgress.has('')`,
-    test: 'test/integration/relay/caught-up.test.ts',
-    title: 'a look that finds a late commit wakes the lane',
-  },
-  {
     name: 'claim-ahead-reads-what-is-on-the-wire',
     promise: 'duplicates-bounded',
     file: 'src/relay/drain.ts',

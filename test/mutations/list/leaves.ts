@@ -5,43 +5,11 @@ const once = 'duplicates-bounded';
 const leaves = 'test/integration/database/leaves.test.ts';
 const log = 'test/integration/database/log.test.ts';
 const plans = 'test/integration/database/leaf-plans.test.ts';
-const work = 'a lane has work beyond its cursor, and behind it what its snapshot could not see';
 const adopted =
   'after adoption what the log had published is listed, replayed, dated and confirmed as before, and is not sent again';
 
 /** Messages in the log and beside it, and the life of a leaf. */
 export const leafMutations: readonly Mutation[] = [
-  {
-    name: 'late-work-in-the-log-unseen',
-    promise: 'on-time',
-    file: 'outbox.has_work()',
-    find: `select m.id from outbox.log m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
-      and m.position + 0`,
-    replace: `select m.id from outbox.log m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready' and false
-      and m.position + 0`,
-    test: 'test/integration/relay/news-of-lanes.test.ts',
-    title: work,
-  },
-  {
-    name: 'late-work-beside-the-log-unseen',
-    promise: 'on-time',
-    file: 'outbox.has_exceptions()',
-    find: `select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-        and m.xid = running.xid`,
-    replace: `select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-        and false`,
-    test: 'test/integration/relay/news-of-lanes.test.ts',
-    title: work,
-  },
-  {
-    name: 'look-overlooks-late-messages-of-the-log',
-    promise: 'on-time',
-    file: 'outbox.look()',
-    find: 'select * from outbox.log r where r.position > 0 and r.xid = running.xid',
-    replace: 'select * from outbox.log r where r.position > 0 and false',
-    test: 'test/integration/relay/news-of-lanes.test.ts',
-    title: 'a look finds what the snapshot of the last one could not see',
-  },
   {
     name: 'taken-out-as-news',
     promise: once,

@@ -132,15 +132,6 @@ export const rateMutations: readonly Mutation[] = [
     test: 'test/unit/relay/drain-rate.test.ts',
   },
   {
-    name: 'expired-waits-for-the-rate',
-    promise: 'expired-not-sent',
-    file: 'src/relay/drain.ts',
-    find: '        if (allowed === undefined) await this.#endExpired(claimed);\n',
-    replace: '',
-    test: drains,
-    title: 'what expires behind a message that waits for the rate ends at once',
-  },
-  {
     name: 'each-lane-asks-the-rate',
     promise: 'history-slows-nothing',
     file: 'src/relay/rate-gate.ts',

@@ -34,15 +34,6 @@ export const wiringMutations: readonly Mutation[] = [
     title: 'a check of migrations and a preparation of topics wait some seconds for a starting PostgreSQL',
   },
   {
-    name: 'claim-ahead-waits-for-a-ring',
-    promise: 'on-time',
-    file: 'src/relay/drain.ts',
-    find: 'ahead === undefined && hold === undefined && !claimed.truncated',
-    replace: 'hold === undefined && !claimed.truncated',
-    test: 'test/integration/relay/claim-ahead.test.ts',
-    title: 'a message rung for and claimed behind a partial batch is sent at once, not at the next check',
-  },
-  {
     name: 'replaced-session-not-noticed',
     promise: 'duplicates-bounded',
     file: 'src/relay/lane-lease.ts',
