@@ -1,3 +1,4 @@
+import { effectBugs } from './bugs/effects.ts';
 import { noLossBugs } from './bugs/no-loss.ts';
 import { orderBugs } from './bugs/order.ts';
 import { timeBugs } from './bugs/times.ts';
@@ -96,4 +97,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(noLossBugs),
   ...mutationsOf(orderBugs),
   ...mutationsOf(timeBugs),
+  ...mutationsOf(effectBugs),
 ];

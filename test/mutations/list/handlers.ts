@@ -7,7 +7,6 @@ const topicDelays = 'retry-delays-apply-everywhere';
 const givenUp = 'handler-signal-fires';
 const middlewares = 'middlewares-wrap-transactions';
 const promise = 'forgotten-promise-reported';
-const committed = 'handled-only-if-committed';
 const verdicts = 'test/integration/inbox/verdicts.test.ts';
 const signal = 'test/integration/inbox/signal.test.ts';
 
@@ -21,33 +20,6 @@ export const handlerMutations: readonly Mutation[] = [
     replace: 'part',
     test: 'test/integration/database/storable-texts.test.ts',
     title: 'is recorded, whatever the text of the failure is',
-  },
-  {
-    name: 'swallowed-error-counts-as-handled',
-    promise: committed,
-    file: 'src/inbox/intake/applier.ts',
-    find: 'else if (handled !== undefined && !client.checksCommits) await',
-    replace: 'else if (handled !== undefined && client.checksCommits) await',
-    test: 'test/integration/inbox/caught-errors.test.ts',
-    title: 'a client that emits no failures',
-  },
-  {
-    name: 'failed-operations-unnoticed',
-    promise: committed,
-    file: 'src/inbox/handling/swallowed-error.ts',
-    find: 'this.#failed.count !== this.#before &&',
-    replace: 'this.#failed.count < this.#before &&',
-    test: 'test/integration/inbox/caught-errors.test.ts',
-    title: 'a message whose handler caught an error of the database is not lost',
-  },
-  {
-    name: 'commit-proved-outside-of-middlewares',
-    promise: committed,
-    file: 'src/inbox/intake/applier.ts',
-    find: 'handlers.run(ready, lost, work, () => this.#proved(doubt));',
-    replace: 'handlers.run(ready, lost, work);\n    await this.#proved(doubt);',
-    test: 'test/integration/inbox/caught-errors.test.ts',
-    title: 'a middleware sees the rollback that the client takes for a commit',
   },
   {
     name: 'copies-share-nothing',

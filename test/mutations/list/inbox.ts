@@ -1,74 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
 const filled = 'batch-fills-or-ends';
-const effectOnce = 'effect-once';
 const hostile = 'hostile-messages-refused';
-const killer = 'killing-message-fails';
-const filter = 'fast-filter-loses-nothing';
-const settledFirst = 'acknowledged-after-settled';
-const ownLimits = 'locked-rows-cost-one-connection';
-const readOnly = 'read-only-session-not-reused';
-const away = 'outage-fails-no-message';
 
 /** A message arrives and is handled. */
 export const inboxMutations: readonly Mutation[] = [
-  {
-    name: 'id-noted-before-its-effects',
-    promise: effectOnce,
-    file: 'src/inbox/intake/applier.ts',
-    find: 'const arrivals = await noteArrivals(sql, group, messages, client.limits);\n',
-    replace: `const arrivals = await client.$transaction((own) =>
-        noteArrivals(sqlOf(own), group, messages, client.limits),
-      );\n`,
-    test: 'test/integration/inbox/effect-once.test.ts',
-    title: 'a handler that throws leaves neither effect nor id and is tried again in place',
-  },
-  {
-    name: 'misread-arrivals-are-new',
-    promise: effectOnce,
-    file: 'src/store/inbox/receive.ts',
-    find: 'return readRow(rows, arrivalsRow).arrivals;',
-    replace: 'try { return readRow(rows, arrivalsRow).arrivals; } catch { return []; }',
-    test: 'test/integration/inbox/unparsed-results.test.ts',
-    title: 'no message counts as new',
-  },
-  {
-    name: 'own-connections-parse-as-the-application',
-    promise: effectOnce,
-    file: 'src/store/database/client-config.ts',
-    find: 'types: ownTypes,',
-    replace: '',
-    test: 'test/integration/database/global-parsers.test.ts',
-    title: 'changes nothing in the own connections',
-  },
-  {
-    name: 'filter-that-fails-has-seen',
-    promise: filter,
-    file: 'src/inbox/window/filter-in-epoch.ts',
-    find: '      } catch {\n        return nothing;',
-    replace: '      } catch {\n        return new Set(ids);',
-    test: 'test/unit/inbox/seen-filter.test.ts',
-    title: 'a filter that throws or rejects has seen nothing',
-  },
-  {
-    name: 'filter-closed-before-the-intake',
-    promise: filter,
-    file: 'src/inbox/start-consumer.ts',
-    find: '  const failing = () => sources.failing();',
-    replace: `  if (context.filter !== undefined) running.add(async () => context.filter?.close());
-  const failing = () => sources.failing();`,
-    test: 'test/integration/inbox/filter.test.ts',
-    title: 'a filter is closed after the messages in hand at a stop are added to it,',
-  },
-  {
-    name: 'filter-noted-before-the-commit',
-    promise: filter,
-    file: 'src/inbox/intake/settle-one.ts',
-    find: '    const settled = await this.#settled(',
-    replace: `    await this.#outcomes.note([message], [{ kind: 'handled' }]);\n    const settled = await this.#settled(`,
-    test: 'test/integration/inbox/filter.test.ts',
-    title: 'ids are added to the filter only after their effects are committed,',
-  },
   {
     name: 'broken-text-let-through',
     promise: hostile,
@@ -77,80 +13,6 @@ export const inboxMutations: readonly Mutation[] = [
     replace: 'if (body.length < 0 && !isUtf8(body)) throw',
     test: 'test/unit/inbox/hostile-messages.test.ts',
     title: 'half a surrogate pair is not UTF-8, and an escaped one arrives as it was sent',
-  },
-  {
-    name: 'marks-never-written',
-    promise: killer,
-    file: 'src/store/inbox/marks.ts',
-    find: '$6::integer from quick`;',
-    replace: '$6::integer from quick where false`;',
-    test: 'test/integration/inbox/marks.test.ts',
-    title: 'a message in hand alone at one death of its consumer too many is failed without being started',
-  },
-  {
-    name: 'marks-of-other-members-are-not-read',
-    promise: killer,
-    file: 'src/store/inbox/marks.ts',
-    find: 'and m.partition = $3 and m.owner <> $4::uuid',
-    replace: 'and m.partition = $3 and m.owner = $4::uuid',
-    test: 'test/integration/inbox/marks.test.ts',
-    title:
-      'when members that share a partition die of a message, it is failed while another member continues',
-  },
-  {
-    name: 'acknowledged-before-it-is-settled',
-    promise: settledFirst,
-    file: 'src/inbox/intake/settle-one.ts',
-    find: `    if (settled.kind !== 'done') return false;\n`,
-    replace: `    batch.acknowledge(message.incoming);\n    if (settled.kind !== 'done') return false;\n`,
-    test: 'test/integration/inbox/consumer-life.test.ts',
-    title:
-      'a message between two quick tries when its consumer stops stays open, and the next consumer handles it',
-  },
-  {
-    name: 'batch-ends-before-its-receipts',
-    promise: settledFirst,
-    file: 'src/inbox/intake/message-intake.ts',
-    find: 'await this.#context.receipts?.flush()',
-    replace: 'void this.#context.receipts?.flush()',
-    test: 'test/integration/inbox/consumer-life.test.ts',
-    title: 'while receipts are being sent, their batch does not end',
-  },
-  {
-    name: 'parked-although-its-address-pauses',
-    promise: away,
-    file: 'src/inbox/handling/breaker.ts',
-    find: '    this.#prolong(address, health, health.pause);\n    return true;',
-    replace: '    this.#prolong(address, health, health.pause);\n    return false;',
-    test: 'test/unit/inbox/breaker.test.ts',
-    title: 'an address pauses when enough different keys have failed',
-  },
-  {
-    name: 'few-bad-keys-pause-their-address',
-    promise: away,
-    file: 'src/inbox/handling/breaker.ts',
-    find: ' || 2 * failed <= health.failedByKey.size',
-    replace: '',
-    test: 'test/unit/inbox/breaker.test.ts',
-    title: 'failing keys pause nothing as long as more others succeed',
-  },
-  {
-    name: 'probe-that-was-not-marked-keeps-its-turn',
-    promise: away,
-    file: 'src/inbox/handling/breaker.ts',
-    find: `      if (entry === 'probe') this.probeLeft(address);`,
-    replace: '',
-    test: 'test/unit/inbox/intake-breaker.test.ts',
-    title: 'a probe that could not be marked is left to the next one',
-  },
-  {
-    name: 'faults-of-the-database-are-the-message',
-    promise: 'database-errors-cost-no-try',
-    file: 'src/inbox/handling/infrastructure-faults.ts',
-    find: 'of layersOf(error)) {',
-    replace: 'of layersOf(undefined)) {',
-    test: 'test/integration/inbox/faults.test.ts',
-    title: 'is classified as a fault:',
   },
   {
     name: 'arrival-reads-all-parked-keys',
@@ -169,53 +31,6 @@ export const inboxMutations: readonly Mutation[] = [
     replace: "and k.key = m ->> 'key'",
     test: 'test/integration/inbox/parked-snapshot.test.ts',
     title: 'one of many keys is found by itself',
-  },
-  {
-    name: 'receive-without-limits',
-    promise: ownLimits,
-    file: 'outbox.write_receive_one()',
-    find: `
-    || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true);`,
-    replace: ';',
-    test: 'test/integration/inbox/idle-limit.test.ts',
-    title: 'waits for others no longer than its own limit',
-  },
-  {
-    name: 'join-without-limits',
-    promise: ownLimits,
-    file: 'src/store/inbox/tries.ts',
-    find: '     from outbox.limit_transaction($6::integer, $7::integer)`,',
-    replace: '     where $7::integer is not null`,',
-    test: 'test/integration/inbox/idle-limit.test.ts',
-    title: 'waits for others no longer than its own limit',
-  },
-  {
-    name: 'ids-of-two-sources-equal',
-    promise: effectOnce,
-    file: 'src/inbox/reading/message-id.ts',
-    find: `if (source === undefined || source === '')`,
-    replace: `if (source === undefined || source !== '')`,
-    test: 'test/integration/inbox/foreign.test.ts',
-    title:
-      'of two systems that both count their events from 1 every event is handled and every repeat dropped',
-  },
-  {
-    name: 'chosen-ids-of-two-outboxes-equal',
-    promise: effectOnce,
-    file: 'src/inbox/reading/message-id.ts',
-    find: `if (!chosen && installationOf`,
-    replace: `if (installationOf`,
-    test: 'test/integration/inbox/chosen-ids.test.ts',
-    title: 'messages of two installations have their effects in one group',
-  },
-  {
-    name: 'chosen-ids-of-two-outboxes-equal-on-the-way',
-    promise: effectOnce,
-    file: 'src/core/chosen-id.ts',
-    find: 'return installation === undefined ? id : chosenId(installation, id);',
-    replace: 'return id;',
-    test: 'test/integration/http/receive-node.test.ts',
-    title: 'messages of two installations whose senders chose the same id are both applied',
   },
   {
     name: 'kept-ids-of-two-sources-equal',
@@ -270,23 +85,5 @@ export const inboxMutations: readonly Mutation[] = [
     replace: 'batch.acknowledge(incoming);',
     test: 'test/unit/inbox/intake-batches.test.ts',
     title: 'messages that wait for a batch to fill',
-  },
-  {
-    name: 'read-only-session-is-kept',
-    promise: readOnly,
-    file: 'src/inbox/inbox-transactions.ts',
-    find: 'performance.now() < this.#doubtfulUntilMs',
-    replace: 'performance.now() < 0',
-    test: 'test/integration/inbox/read-only.test.ts',
-    title: 'goes on by itself after its database was read-only',
-  },
-  {
-    name: 'suspect-probe-is-another',
-    promise: away,
-    file: 'src/inbox/intake/steps.ts',
-    find: 'await searchKiller({ ...round, messages: begun });',
-    replace: 'await searchKiller(round);',
-    test: 'test/unit/inbox/intake-breaker.test.ts',
-    title: 'a pause ends by a message that others left',
   },
 ];

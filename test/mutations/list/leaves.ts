@@ -104,16 +104,6 @@ export const leafMutations: readonly Mutation[] = [
       'a lane that stays behind for nine leaves does not keep the first one: its messages move beside the log, in order (',
   },
   {
-    name: 'suspected-leaf-archived-at-once',
-    promise: 'window-kept',
-    file: 'src/store/retention/leaf.ts',
-    find: 'lane.suspected ? lane.suspectUpTo : lane.upTo',
-    replace: 'lane.upTo',
-    test: 'test/integration/database/archive.test.ts',
-    title:
-      'messages visible to a dead owner stay for a day after they were passed, even where archiving is sooner',
-  },
-  {
     name: 'batches-expire-before-their-leaf',
     promise: 'archive-blocks-nothing',
     file: 'src/store/retention/deletes.ts',

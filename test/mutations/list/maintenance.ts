@@ -1,8 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
 const archive = 'archive-blocks-nothing';
-const window = 'window-kept';
-const slowHandlers = 'slow-handlers-hold-no-epochs';
 const strangers = 'unknown-messages-fill-no-table';
 const gathered = 'history-slows-nothing';
 
@@ -55,24 +53,6 @@ export const maintenanceMutations: readonly Mutation[] = [
     title: 'a leaf is as old as its newest message',
   },
   {
-    name: 'epoch-aged-from-its-begin',
-    promise: window,
-    file: 'src/store/inbox/epochs.ts',
-    find: 'coalesce(e.ended_at, e.begun_at)',
-    replace: 'e.begun_at',
-    test: 'test/integration/inbox/processed-epochs.test.ts',
-    title: 'an epoch lasts a quarter of the window, is dropped a window after its end, and at most six exist',
-  },
-  {
-    name: 'epoch-ends-under-its-writers',
-    promise: window,
-    file: 'outbox.roll_processed()',
-    find: '    lock table only outbox.processed in share row exclusive mode;\n',
-    replace: '',
-    test: 'test/invariants/dedup-window.test.ts',
-    title: 'I12: no id is new twice while epochs change under many transactions (seed',
-  },
-  {
     name: 'every-database-knows-the-question',
     promise: 'second-database-detected',
     file: 'src/store/installation/twin.ts',
@@ -81,53 +61,6 @@ export const maintenanceMutations: readonly Mutation[] = [
     test: 'test/faults/installation-twice.test.ts',
     title:
       'a relay of a clone refuses to start while the original runs, and starts once the clone has an id of its own',
-  },
-  {
-    name: 'epoch-dropped-with-ids-of-kept-messages',
-    promise: window,
-    file: 'outbox.drop_processed()',
-    find: ' and e.kept_done',
-    replace: '',
-    test: 'test/integration/inbox/processed-drop.test.ts',
-  },
-  {
-    name: 'late-effect-protected-by-its-old-epoch',
-    promise: window,
-    file: 'outbox.renew_processed()',
-    find: 'o.epoch < v_epoch',
-    replace: 'o.epoch > v_epoch',
-    test: 'test/integration/inbox/processed-drop.test.ts',
-    title:
-      'the id of a message that was parked for longer than the window is refused for a window after its effect',
-  },
-  {
-    name: 'originals-of-a-copy-not-renewed',
-    promise: window,
-    file: 'outbox.end_try()',
-    find: 'if v_originals is not null then',
-    replace: 'if false then',
-    test: 'test/integration/inbox/processed-drop.test.ts',
-    title: 'the ids of an edited message are refused for a window after the effect of its last copy',
-  },
-  {
-    name: 'change-of-epochs-never-more-patient',
-    promise: slowHandlers,
-    file: 'outbox.begin_epoch_change()',
-    find: 'p_patience_ms * 2 ^ least(p_old.tries, 10)',
-    replace: 'p_patience_ms',
-    test: 'test/integration/inbox/processed-keeper.test.ts',
-    title:
-      'a change of epochs is tried once a minute, however many keepers ask, and waits twice as long each time',
-  },
-  {
-    name: 'change-of-epochs-at-every-look',
-    promise: slowHandlers,
-    file: 'outbox.begin_epoch_change()',
-    find: `if p_old.tried_at > clock_timestamp() - p_pause_ms * interval '1 ms' then return null; end if;`,
-    replace: '',
-    test: 'test/integration/inbox/processed-keeper.test.ts',
-    title:
-      'a change of epochs is tried once a minute, however many keepers ask, and waits twice as long each time',
   },
   {
     name: 'failed-messages-never-expire',

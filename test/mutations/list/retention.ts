@@ -3,16 +3,6 @@ import type { Mutation } from '../mutation.ts';
 /** What is dropped or archived although somebody needs it. */
 export const retentionMutations: readonly Mutation[] = [
   {
-    name: 'adoption-leaves-epochs-as-they-came',
-    promise: 'window-kept',
-    file: 'src/store/installation/adopt.ts',
-    find: '    await renewInbox(sql);\n',
-    replace: '',
-    test: 'test/integration/database/adopt-epochs.test.ts',
-    title:
-      'a copy whose original began an epoch of processed ids meanwhile stores them in that once it is adopted',
-  },
-  {
     name: 'failure-archived-before-it-is-told',
     promise: 'on-failed-called-once',
     file: 'src/store/retention/archive.ts',

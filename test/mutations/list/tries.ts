@@ -4,7 +4,6 @@ const hotKey = 'hot-key-leaves-parking';
 const overtaken = 'replaced-try-does-nothing';
 const takeover = 'key-of-killed-consumer-continues';
 const pooler = 'pooler-costs-speed-only';
-const killer = 'killing-message-fails';
 const tries = 'test/integration/parked/tries.test.ts';
 const kills = 'test/integration/parked/kills.test.ts';
 const shared = 'a live process is not dead to another one that gets its connection, as behind a pooler:';
@@ -56,33 +55,6 @@ export const tryMutations: readonly Mutation[] = [
     replace: 'tries = k.tries + 1 where',
     test: kills,
     title: 'a try of a dead process ends at once: it counts as a kill, not as an attempt, and its key is due',
-  },
-  {
-    name: 'parked-deaths-not-counted',
-    promise: killer,
-    file: 'outbox.bury_try()',
-    find: 'kills = x.kills + v_killed::integer',
-    replace: 'kills = x.kills',
-    test: kills,
-    title: 'a message in hand when a process died is tried alone, and failed at its third death',
-  },
-  {
-    name: 'retried-message-keeps-its-deaths',
-    promise: killer,
-    file: 'outbox.retry_kept()',
-    find: 'attempts = 0, kills = 0, updated_at',
-    replace: 'attempts = 0, updated_at',
-    test: kills,
-    title: 'a message that was failed by deaths and is retried by an operator has all of its tries again',
-  },
-  {
-    name: 'death-counts-as-an-attempt',
-    promise: killer,
-    file: 'outbox.bury_try()',
-    find: 'set attempts = greatest(x.attempts - 1, 0), kills',
-    replace: 'set kills',
-    test: kills,
-    title: 'messages in hand together with one that kills lose no try and are suspected once',
   },
   {
     name: 'overtaken-try-joined',
