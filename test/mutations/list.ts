@@ -1,6 +1,7 @@
 import { effectBugs } from './bugs/effects.ts';
 import { noLossBugs } from './bugs/no-loss.ts';
 import { orderBugs } from './bugs/order.ts';
+import { parkedBugs } from './bugs/parked.ts';
 import { timeBugs } from './bugs/times.ts';
 import { alertMutations } from './list/alerts.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
@@ -98,4 +99,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(orderBugs),
   ...mutationsOf(timeBugs),
   ...mutationsOf(effectBugs),
+  ...mutationsOf(parkedBugs),
 ];

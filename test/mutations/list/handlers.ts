@@ -3,7 +3,6 @@ import type { Mutation } from '../mutation.ts';
 const lastWord = 'handler-has-last-word';
 const anything = 'handler-may-throw-anything';
 const caused = 'error-told-with-causes';
-const topicDelays = 'retry-delays-apply-everywhere';
 const givenUp = 'handler-signal-fires';
 const middlewares = 'middlewares-wrap-transactions';
 const promise = 'forgotten-promise-reported';
@@ -95,24 +94,6 @@ export const handlerMutations: readonly Mutation[] = [
     replace: 'if (verdictOf(error) === null) {',
     test: verdicts,
     title: 'verdicts of handlers do not count for the breaker',
-  },
-  {
-    name: 'first-delay-of-the-consumer',
-    promise: topicDelays,
-    file: 'src/inbox/intake/applier.ts',
-    find: "const [firstMs] = delaysOf('retryMs', message.route, tries.retryMs);",
-    replace: 'const [firstMs] = tries.retryMs;',
-    test: 'test/integration/inbox/handler-options.test.ts',
-    title: 'the delays of a handler override those of its consumer, in place and for parked messages',
-  },
-  {
-    name: 'given-up-without-its-handler',
-    promise: topicDelays,
-    file: 'src/store/inbox/tries.ts',
-    find: 'array_fill($2::float8, array[${moreTriesThanAny}])',
-    replace: 'array_fill($2::float8, array[1])',
-    test: 'test/integration/parked/tries.test.ts',
-    title: 'a try has the delays of its topic, and a consumer without its handler gives none up',
   },
   {
     name: 'limit-does-not-fire-the-signal',

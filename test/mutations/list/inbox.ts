@@ -1,19 +1,9 @@
 import type { Mutation } from '../mutation.ts';
 
 const filled = 'batch-fills-or-ends';
-const hostile = 'hostile-messages-refused';
 
 /** A message arrives and is handled. */
 export const inboxMutations: readonly Mutation[] = [
-  {
-    name: 'broken-text-let-through',
-    promise: hostile,
-    file: 'src/inbox/reading/parse-body.ts',
-    find: 'if (!isUtf8(body)) throw',
-    replace: 'if (body.length < 0 && !isUtf8(body)) throw',
-    test: 'test/unit/inbox/hostile-messages.test.ts',
-    title: 'half a surrogate pair is not UTF-8, and an escaped one arrives as it was sent',
-  },
   {
     name: 'arrival-reads-all-parked-keys',
     promise: 'one-bad-slows-no-other',
@@ -31,15 +21,6 @@ export const inboxMutations: readonly Mutation[] = [
     replace: "and k.key = m ->> 'key'",
     test: 'test/integration/inbox/parked-snapshot.test.ts',
     title: 'one of many keys is found by itself',
-  },
-  {
-    name: 'kept-ids-of-two-sources-equal',
-    promise: hostile,
-    file: 'src/inbox/handling/arrived.ts',
-    find: `eventId(id, incoming.header('ce_source'),`,
-    replace: `eventId(id, undefined,`,
-    test: 'test/integration/inbox/foreign.test.ts',
-    title: 'every event of an unknown topic is kept',
   },
   {
     name: 'batch-never-waits',

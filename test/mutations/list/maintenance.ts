@@ -1,7 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
 const archive = 'archive-blocks-nothing';
-const strangers = 'unknown-messages-fill-no-table';
 const gathered = 'history-slows-nothing';
 
 /** What is finished is archived, what is missing is started again, and processed ids are dropped by epochs. */
@@ -61,26 +60,6 @@ export const maintenanceMutations: readonly Mutation[] = [
     test: 'test/faults/installation-twice.test.ts',
     title:
       'a relay of a clone refuses to start while the original runs, and starts once the clone has an id of its own',
-  },
-  {
-    name: 'failed-messages-never-expire',
-    promise: strangers,
-    file: 'outbox.drop_failed_kept()',
-    find: 'and k.updated_at < outbox.clock()',
-    replace: 'and false and k.updated_at < outbox.clock()',
-    test: 'test/integration/parked/kept-retention.test.ts',
-    title:
-      'failed messages are deleted when their group requests it; those that block their key and those of other groups stay',
-  },
-  {
-    name: 'failed-message-goes-that-holds-its-key',
-    promise: strangers,
-    file: 'outbox.drop_failed_kept()',
-    find: ` and k.state = 'failed' and k.key_id is null`,
-    replace: ` and k.state = 'failed'`,
-    test: 'test/integration/parked/kept-retention.test.ts',
-    title:
-      'failed messages are deleted when their group requests it; those that block their key and those of other groups stay',
   },
   {
     name: 'lane-row-by-its-key',

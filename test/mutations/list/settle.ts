@@ -129,22 +129,6 @@ export const settleMutations: readonly Mutation[] = [
     title: 'the settle does not undo an earlier receipt, and the row still gets its offset',
   },
   {
-    name: 'repeated-settle-counts-again',
-    promise: 'retry-delays-apply-everywhere',
-    file: 'src/store/lane/settle.ts',
-    find: 'pg_visible_in_snapshot(m.xid, $11::pg_snapshot)',
-    replace: '$11::pg_snapshot is not null',
-    test: 'test/integration/relay/settle-repeated.test.ts',
-  },
-  {
-    name: 'repeated-settle-judged-by-the-lane',
-    promise: 'retry-delays-apply-everywhere',
-    file: 'src/relay/plan-settlement.ts',
-    find: 'claimSnapshot: claim.snapshot,',
-    replace: 'claimSnapshot: progress.snapshot ?? claim.snapshot,',
-    test: 'test/unit/relay/plan-settlement.test.ts',
-  },
-  {
     name: 'overdue-at-the-first-offset-not-passed',
     promise: confirmed,
     file: 'src/relay/overdue-verdict.ts',
