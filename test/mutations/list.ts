@@ -1,4 +1,5 @@
 import { effectBugs } from './bugs/effects.ts';
+import { kafkaBugs } from './bugs/kafka.ts';
 import { noLossBugs } from './bugs/no-loss.ts';
 import { orderBugs } from './bugs/order.ts';
 import { parkedBugs } from './bugs/parked.ts';
@@ -100,4 +101,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(timeBugs),
   ...mutationsOf(effectBugs),
   ...mutationsOf(parkedBugs),
+  ...mutationsOf(kafkaBugs),
 ];

@@ -7,15 +7,6 @@ const standsStill = 'no-lane-stops';
 /** A lane is owned and claimed. */
 export const laneMutations: readonly Mutation[] = [
   {
-    name: 'claim-ahead-reads-what-is-on-the-wire',
-    promise: 'duplicates-bounded',
-    file: 'src/relay/drain.ts',
-    find: 'from, claimed: this.#claim(from)',
-    replace: 'from, claimed: this.#claim(this.#at)',
-    test: 'test/integration/relay/claim-ahead.test.ts',
-    title: 'while a full batch is on the wire the next one is claimed, once',
-  },
-  {
     name: 'suspect-mark-unknown-to-claims',
     promise: 'cancel-holds',
     file: 'src/relay/drain.ts',

@@ -1,20 +1,9 @@
 import type { Mutation } from '../mutation.ts';
 
-const duplicates = 'duplicates-bounded';
-const copies = 'test/integration/relay/late-copies.test.ts';
 const hazards = 'test/integration/relay/late-hazards.test.ts';
 
 /** What happens amid a large late transaction. */
 export const lateMutations: readonly Mutation[] = [
-  {
-    name: 'amid-late-a-second-late-cursor-moves-back',
-    promise: duplicates,
-    file: 'src/relay/lane-progress.ts',
-    find: 'if (at.late !== undefined && BigInt(last) < BigInt(at.late.cursor)) return undefined;',
-    replace: '',
-    test: hazards,
-    title: 'a second large late transaction, committed amid the first one',
-  },
   {
     name: 'amid-late-what-is-sent-is-withdrawn',
     promise: 'cancel-holds',
@@ -23,33 +12,6 @@ export const lateMutations: readonly Mutation[] = [
     replace: 'or coalesce(p_late_cursor < 0',
     test: hazards,
     title: 'amid a late transaction what is sent is too late to withdraw',
-  },
-  {
-    name: 'amid-late-an-adoption-forgets-what-is-sent',
-    promise: duplicates,
-    file: 'src/store/installation/adopt.ts',
-    find: 'l.late_cursor, l.late_snapshot, m.position, m.xid)`;',
-    replace: 'null, null, m.position, m.xid)`;',
-    test: copies,
-    title: 'a copy that was made amid a late transaction',
-  },
-  {
-    name: 'amid-late-a-lane-change-moves-what-is-sent',
-    promise: duplicates,
-    file: 'src/store/lane/lanes-walk.ts',
-    find: 'l.late_cursor, l.late_snapshot, m.position, m.xid)',
-    replace: 'null, null, m.position, m.xid)',
-    test: hazards,
-    title: 'a change of lanes amid a late transaction',
-  },
-  {
-    name: 'amid-late-the-next-owner-starts-over',
-    promise: duplicates,
-    file: 'src/store/lane/lease.ts',
-    find: 'return row && { ...row, late: row.late ?? undefined };',
-    replace: 'return row && { ...row, late: undefined };',
-    test: hazards,
-    title: 'an owner that dies amid a late transaction',
   },
   {
     name: 'amid-late-a-cancel-of-a-key-spares-blocked',

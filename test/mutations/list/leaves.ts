@@ -1,7 +1,5 @@
 import type { Mutation } from '../mutation.ts';
 
-const once = 'duplicates-bounded';
-
 const leaves = 'test/integration/database/leaves.test.ts';
 const log = 'test/integration/database/log.test.ts';
 const plans = 'test/integration/database/leaf-plans.test.ts';
@@ -10,15 +8,6 @@ const adopted =
 
 /** Messages in the log and beside it, and the life of a leaf. */
 export const leafMutations: readonly Mutation[] = [
-  {
-    name: 'taken-out-as-news',
-    promise: once,
-    file: 'outbox.take_out()',
-    find: 't.position, t.xid,',
-    replace: 't.position, pg_current_xact_id(),',
-    test: log,
-    title: 'a published message that is to be withdrawn stays published, and is not sent again',
-  },
   {
     name: 'adopted-log-keeps-what-it-published',
     promise: 'confirmed-was-processed',

@@ -8,15 +8,6 @@ const kept = 'redis-keeps-what-it-acknowledged';
 /** A message goes to Redis, and comes from there. */
 export const redisMutations: readonly Mutation[] = [
   {
-    name: 'redis-recovery-not-reported',
-    promise: 'silent-broker-shown',
-    file: 'src/brokers/redis/source/queue-reader.ts',
-    find: '      if (cut) changed();\n',
-    replace: '',
-    test: 'test/integration/health/silent-redis.test.ts',
-    title: 'whose connections were cut is healthy again as soon as it reads',
-  },
-  {
     name: 'redis-slipped-read-unnoticed',
     promise: oneReader,
     file: 'src/brokers/redis/source/stream-queue.ts',

@@ -16,15 +16,6 @@ export const rocketmqMutations: readonly Mutation[] = [
     title: 'brokers that only some of the name servers know are all asked',
   },
   {
-    name: 'rocketmq-recovery-not-reported',
-    promise: 'silent-broker-shown',
-    file: 'src/brokers/rocketmq/source/group-member.ts',
-    find: '        if (failures > 0) this.#answersAgain();\n',
-    replace: '',
-    test: 'test/transports/rocketmq/faults.test.ts',
-    title: 'a consumer reports a frozen server, and all its queues again when it receives from them',
-  },
-  {
     name: 'missing-topic-fails-its-messages',
     promise: notStored,
     file: 'src/brokers/rocketmq/transport/send-failure.ts',

@@ -29,15 +29,6 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/unit/brokers/kafka/partition-send.test.ts',
   },
   {
-    name: 'late-wal-writer-unnoticed',
-    promise: 'duplicates-bounded',
-    file: 'src/operations/doctor/server-checks.ts',
-    find: 'const slowWriterMs = 1_000;',
-    replace: 'const slowWriterMs = 100_000;',
-    test: 'test/integration/doctor/database.test.ts',
-    title: 'asynchronous commits that no client waits for are a warning that names what a crash repeats',
-  },
-  {
     name: 'failures-told-while-lanes-change',
     promise: 'failures-reported',
     file: 'src/store/lane/untold.ts',
@@ -84,23 +75,6 @@ export const settleMutations: readonly Mutation[] = [
     title: 'a lane with nothing but failures of a dead relay is taken to report them',
   },
   {
-    name: 'snapshot-stays',
-    promise: 'duplicates-bounded',
-    file: 'src/relay/plan-settlement.ts',
-    find: '...progressOf(next ?? progress),',
-    replace: '...progressOf(next ?? progress),\n    snapshot: progress.snapshot ?? claim.snapshot,',
-    test: 'test/unit/relay/plan-settlement.test.ts',
-  },
-  {
-    name: 'hold-outlasts-its-cause',
-    promise: 'recovers-by-itself',
-    file: 'src/relay/timings.ts',
-    find: 'probeIntervalMs: 1_000,',
-    replace: 'probeIntervalMs: 8_000,',
-    test: 'test/invariants/isolation.test.ts',
-    title: 'I13 a hold ends within 2 s of the recovery of its broker, and waiting messages are sent at once',
-  },
-  {
     name: 'failure-rests-its-lane',
     promise: 'one-bad-slows-no-other',
     file: 'src/relay/drain.ts',
@@ -110,14 +84,6 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/invariants/isolation.test.ts',
     title:
       'I15 with a poison key, a topic that refuses everything and one on hold, other topics keep nine tenths of their rate',
-  },
-  {
-    name: 'hold-uses-up-an-attempt',
-    promise: 'recovers-by-itself',
-    file: 'src/relay/plan-settlement.ts',
-    find: `return { id, to: 'ready', maybePublished`,
-    replace: `return { id, to: 'ready', attempt: 'ambiguous', maybePublished`,
-    test: 'test/unit/relay/plan-settlement.test.ts',
   },
   {
     name: 'settle-overwrites-a-state',
@@ -195,23 +161,5 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/integration/relay/settle-repeated.test.ts',
     title:
       'a copy of a settle that arrives after the next one takes nothing back; what is passed was committed late: ',
-  },
-  {
-    name: 'late-cursor-moves-back',
-    promise: 'duplicates-bounded',
-    file: 'src/relay/lane-progress.ts',
-    find: 'if (at.late !== undefined && BigInt(last) < BigInt(at.late.cursor)) return undefined;',
-    replace: '',
-    test: 'test/unit/relay/plan-settlement.test.ts',
-    title:
-      'a truncated batch that ends below the late cursor moves nothing and stores the published messages',
-  },
-  {
-    name: 'late-cursor-with-its-first-snapshot',
-    promise: 'duplicates-bounded',
-    file: 'src/relay/lane-progress.ts',
-    find: 'late: { cursor: last, snapshot } };',
-    replace: 'late: { cursor: last, snapshot: at.late?.snapshot ?? snapshot } };',
-    test: 'test/unit/relay/plan-settlement.test.ts',
   },
 ];

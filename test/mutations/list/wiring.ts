@@ -34,15 +34,6 @@ export const wiringMutations: readonly Mutation[] = [
     title: 'a check of migrations and a preparation of topics wait some seconds for a starting PostgreSQL',
   },
   {
-    name: 'replaced-session-not-noticed',
-    promise: 'duplicates-bounded',
-    file: 'src/relay/lane-lease.ts',
-    find: 'this.#session()?.key !== this.#tiedTo',
-    replace: 'this.#tiedTo === undefined',
-    test: 'test/integration/relay/lease-session.test.ts',
-    title: 'a lane whose session was replaced is tied to the new one at the next look',
-  },
-  {
     name: 'successful-batches-hidden-from-the-breaker',
     promise: 'one-bad-slows-no-other',
     file: 'src/inbox/intake/apply.ts',
