@@ -1,3 +1,4 @@
+import { brokerBugs } from './bugs/brokers.ts';
 import { effectBugs } from './bugs/effects.ts';
 import { kafkaBugs } from './bugs/kafka.ts';
 import { noLossBugs } from './bugs/no-loss.ts';
@@ -30,7 +31,6 @@ import { metricMutations } from './list/metrics.ts';
 import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { rateMutations } from './list/rates.ts';
-import { redisMutations } from './list/redis.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
 import { replayMutations } from './list/replays.ts';
 import { retentionMutations } from './list/retention.ts';
@@ -71,7 +71,6 @@ export const mutations: readonly Mutation[] = [
   ...lateMutations,
   ...rateMutations,
   ...kafkaMutations,
-  ...redisMutations,
   ...replayMutations,
   ...rabbitmqMutations,
   ...rocketmqMutations,
@@ -102,4 +101,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(effectBugs),
   ...mutationsOf(parkedBugs),
   ...mutationsOf(kafkaBugs),
+  ...mutationsOf(brokerBugs),
 ];
