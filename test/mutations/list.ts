@@ -1,5 +1,6 @@
 import { brokerBugs } from './bugs/brokers.ts';
 import { effectBugs } from './bugs/effects.ts';
+import { holdBugs } from './bugs/holds.ts';
 import { kafkaBugs } from './bugs/kafka.ts';
 import { noLossBugs } from './bugs/no-loss.ts';
 import { orderBugs } from './bugs/order.ts';
@@ -102,4 +103,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(parkedBugs),
   ...mutationsOf(kafkaBugs),
   ...mutationsOf(brokerBugs),
+  ...mutationsOf(holdBugs),
 ];

@@ -1,7 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
 const migration = 'prisma/migrations/20261121000000_outbox/migration.sql';
-const byKey = 'test/integration/sending/cancel-key.test.ts';
 
 /** Messages that expire, that are replaced within limits, and that are canceled by key. */
 export const expiryMutations: readonly Mutation[] = [
@@ -13,14 +12,5 @@ export const expiryMutations: readonly Mutation[] = [
     replace: 'expires_at is not null and sends = 0;',
     test: 'test/integration/receipts/plans.test.ts',
     title: 'the search for expired messages reads no blocked ones',
-  },
-  {
-    name: 'cancel-by-key-takes-all-topics',
-    promise: 'cancel-holds',
-    file: 'outbox.cancel_key()',
-    find: 'm.topic = cancel_key.topic and ',
-    replace: '',
-    test: byKey,
-    title: 'all waiting messages of a key and topic are canceled',
   },
 ];

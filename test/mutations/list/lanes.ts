@@ -1,21 +1,9 @@
 import type { Mutation } from '../mutation.ts';
 
-const cancelHolds = 'cancel-holds';
-
 const standsStill = 'no-lane-stops';
 
 /** A lane is owned and claimed. */
 export const laneMutations: readonly Mutation[] = [
-  {
-    name: 'suspect-mark-unknown-to-claims',
-    promise: 'cancel-holds',
-    file: 'src/relay/drain.ts',
-    find: '    this.#suspect = suspect;\n',
-    replace: '',
-    test: 'test/unit/relay/drain.test.ts',
-    title:
-      'after a takeover everything visible to the dead owner is marked before anything is sent, and then claimed as suspect at once',
-  },
   {
     name: 'lane-of-a-dead-session-stays',
     promise: 'dead-relay-lanes-taken-over',
@@ -43,24 +31,6 @@ export const laneMutations: readonly Mutation[] = [
     replace: 'where topic = $1 and n = $2 for update',
     test: 'test/integration/relay/lease.test.ts',
     title: 'a new owner waits for a settle in progress and claims only the messages that it left',
-  },
-  {
-    name: 'lapse-ignored',
-    promise: cancelHolds,
-    file: 'src/store/lane/lease.ts',
-    find: '(b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed',
-    replace: 'false as lapsed',
-    test: 'test/integration/relay/dead-owner.test.ts',
-    title: 'nothing that a dead owner may have published can be canceled, even if the broker refuses it now',
-  },
-  {
-    name: 'lane-freed-after-an-error',
-    promise: cancelHolds,
-    file: 'src/relay/drain.ts',
-    find: '(clean ? this.#lease.free(quiet, held) : this.#lease.abandon())',
-    replace: 'this.#lease.free(quiet, held)',
-    test: 'test/integration/relay/dead-owner.test.ts',
-    title: 'a settle that the database refuses until the run ends leaves its batch suspect',
   },
   {
     name: 'idle-connections-outlive-a-silent-session',

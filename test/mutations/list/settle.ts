@@ -13,14 +13,6 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/integration/database/pool-isolation.test.ts',
   },
   {
-    name: 'settle-locks-in-no-order',
-    promise: 'cancel-holds',
-    file: 'src/store/lane/settle.ts',
-    find: `order by m.id for update`,
-    replace: `order by m.position for update`,
-    test: 'test/integration/relay/settle-locks.test.ts',
-  },
-  {
     name: 'refused-message-skips-all-keys',
     promise: 'one-bad-slows-no-other',
     file: 'src/brokers/kafka/transport/partition-send.ts',
@@ -141,25 +133,5 @@ export const settleMutations: readonly Mutation[] = [
     find: `return { open or '', field(group, 'last-delivered-id') }`,
     replace: `return { '', field(group, 'last-delivered-id') }`,
     test: 'test/transports/redis/offsets.test.ts',
-  },
-  {
-    name: 'a-late-copy-of-a-settle-moves-back',
-    promise: 'cancel-holds',
-    file: 'outbox.lane_may_pass()',
-    find: 'l.cursor < p_cursor or',
-    replace: 'true or',
-    test: 'test/integration/relay/settle-repeated.test.ts',
-    title:
-      'a copy of a settle that arrives after the next one takes nothing back; what is passed was committed late: ',
-  },
-  {
-    name: 'a-late-copy-of-a-settle-forgets-late-ones',
-    promise: 'cancel-holds',
-    file: 'outbox.lane_may_pass()',
-    find: 'l.cursor = p_cursor and (l.snapshot is null',
-    replace: 'l.cursor = p_cursor and (true',
-    test: 'test/integration/relay/settle-repeated.test.ts',
-    title:
-      'a copy of a settle that arrives after the next one takes nothing back; what is passed was committed late: ',
   },
 ];
