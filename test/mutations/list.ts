@@ -5,12 +5,12 @@ import { kafkaBugs } from './bugs/kafka.ts';
 import { noLossBugs } from './bugs/no-loss.ts';
 import { orderBugs } from './bugs/order.ts';
 import { parkedBugs } from './bugs/parked.ts';
+import { scheduleBugs } from './bugs/schedules.ts';
 import { timeBugs } from './bugs/times.ts';
 import { alertMutations } from './list/alerts.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
 import { blockingMutations } from './list/blocking.ts';
 import { bulkMutations } from './list/bulk.ts';
-import { clockMutations } from './list/clocks.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
 import { expiryMutations } from './list/expiry.ts';
@@ -36,7 +36,6 @@ import { repeatedRequestMutations } from './list/repeated-requests.ts';
 import { replayMutations } from './list/replays.ts';
 import { retentionMutations } from './list/retention.ts';
 import { rocketmqMutations } from './list/rocketmq.ts';
-import { scheduleMutations } from './list/schedules.ts';
 import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
 import { signInMutations } from './list/sign-in.ts';
@@ -57,7 +56,6 @@ export const mutations: readonly Mutation[] = [
   ...writingMutations,
   ...traceMutations,
   ...transactionMutations,
-  ...scheduleMutations,
   ...waitingMutations,
   ...expungeMutations,
   ...expiryMutations,
@@ -93,7 +91,6 @@ export const mutations: readonly Mutation[] = [
   ...watchingMutations,
   ...wiringMutations,
   ...bulkMutations,
-  ...clockMutations,
   ...commandLineMutations,
   ...developmentMutations,
   ...mutationsOf(noLossBugs),
@@ -104,4 +101,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(kafkaBugs),
   ...mutationsOf(brokerBugs),
   ...mutationsOf(holdBugs),
+  ...mutationsOf(scheduleBugs),
 ];

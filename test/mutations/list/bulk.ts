@@ -1,9 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const unpaused = 'withdrawal-leaves-no-pause';
-const clock = 'set-back-clock-stops-no-bulk';
 const pauses = 'test/integration/operations/withdraw-pauses.test.ts';
-const clocks = 'test/contract/bulk-clock.test.ts';
 
 /** The pauses of withdrawals, and the clock of bulk operations. */
 export const bulkMutations: readonly Mutation[] = [
@@ -53,24 +51,6 @@ export const bulkMutations: readonly Mutation[] = [
     title: 'a topic that a dead relay left paused',
   },
   {
-    name: 'bulk-waits-for-an-earlier-clock',
-    promise: clock,
-    file: 'src/store/bulk/page.ts',
-    find: ' then b.next_page_at else clock_timestamp() end`',
-    replace: ' then b.next_page_at else b.next_page_at end`',
-    test: clocks,
-    title: 'does not stop an operation',
-  },
-  {
-    name: 'patience-by-an-earlier-clock',
-    promise: clock,
-    file: 'src/store/bulk/page.ts',
-    find: 'least(b.pending_since, clock_timestamp())',
-    replace: 'coalesce(b.pending_since, clock_timestamp())',
-    test: clocks,
-    title: 'does not prolong the patience',
-  },
-  {
     name: 'aborted-withdrawal-not-counted',
     promise: 'actions-audited',
     file: 'src/operations/bulk.ts',
@@ -87,23 +67,5 @@ export const bulkMutations: readonly Mutation[] = [
     replace: "state === 'aborted' && action === 'replay'",
     test: 'test/integration/operations/bulk-selection.test.ts',
     title: 'what a dead relay has withdrawn is counted when ',
-  },
-  {
-    name: 'bulk-start-waits-for-an-earlier-clock',
-    promise: clock,
-    file: 'src/store/bulk/starts.ts',
-    find: 'or not outbox.lately(b.told_at, $1::float8) and not outbox.lately(b.updated_at, $1::float8))',
-    replace: "or greatest(b.told_at, b.updated_at) < clock_timestamp() - $1::float8 * interval '1 ms')",
-    test: clocks,
-    title: 'does not keep a lost workflow from being started again',
-  },
-  {
-    name: 'bulk-started-at-each-look-till-its-next-page',
-    promise: clock,
-    file: 'src/store/bulk/starts.ts',
-    find: 'not outbox.lately(b.told_at, $1::float8) and ',
-    replace: '',
-    test: clocks,
-    title: 'does not keep a lost workflow from being started again',
   },
 ];

@@ -3,7 +3,6 @@ import type { Mutation } from '../mutation.ts';
 const receivedOnce = 'http-effect-once';
 const guarded = 'http-reaches-no-private-address';
 const startedOnce = 'workflow-started-once';
-const skipped = 'tests-skip-time';
 
 /** A message goes to a service by HTTP, or to a workflow. */
 export const serviceMutations: readonly Mutation[] = [
@@ -79,23 +78,6 @@ export const serviceMutations: readonly Mutation[] = [
     test: 'test/transports/workflow/delivery.test.ts',
     title:
       'signal-with-start starts one workflow, and each signal arrives once, in order, however often it is sent',
-  },
-  {
-    name: 'skipped-time-does-not-add-up',
-    promise: skipped,
-    file: 'src/store/installation/skip-clock.ts',
-    find: 'outbox.clock() - now() + interval',
-    replace: 'interval',
-    test: 'test/integration/inbox/memory-broker.test.ts',
-    title: 'skipTime accepts a pool or a function, and refuses the transaction of a client',
-  },
-  {
-    name: 'memory-broker-delivers-nothing',
-    promise: skipped,
-    file: 'src/testing/memory-broker.ts',
-    find: 'const [stored] = arriving.append(address,',
-    replace: 'const [stored] = memorySource(options).append(address,',
-    test: 'test/unit/testing/memory-broker.test.ts',
   },
   {
     name: 'busy-workflow-holds-all',
