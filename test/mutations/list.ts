@@ -1,5 +1,6 @@
 import { brokerBugs } from './bugs/brokers.ts';
 import { effectBugs } from './bugs/effects.ts';
+import { historyBugs } from './bugs/history.ts';
 import { holdBugs } from './bugs/holds.ts';
 import { kafkaBugs } from './bugs/kafka.ts';
 import { noLossBugs } from './bugs/no-loss.ts';
@@ -13,10 +14,8 @@ import { blockingMutations } from './list/blocking.ts';
 import { bulkMutations } from './list/bulk.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
-import { expiryMutations } from './list/expiry.ts';
 import { expungeMutations } from './list/expunge.ts';
 import { faceMutations } from './list/faces.ts';
-import { freedKeyMutations } from './list/freed-keys.ts';
 import { handlerMutations } from './list/handlers.ts';
 import { holdMutations } from './list/holds.ts';
 import { httpApiMutations } from './list/http-api.ts';
@@ -31,7 +30,6 @@ import { maintenanceMutations } from './list/maintenance.ts';
 import { metricMutations } from './list/metrics.ts';
 import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
-import { rateMutations } from './list/rates.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
 import { replayMutations } from './list/replays.ts';
 import { retentionMutations } from './list/retention.ts';
@@ -58,17 +56,14 @@ export const mutations: readonly Mutation[] = [
   ...transactionMutations,
   ...waitingMutations,
   ...expungeMutations,
-  ...expiryMutations,
   ...laneMutations,
   ...blockingMutations,
   ...leafMutations,
   ...retentionMutations,
-  ...freedKeyMutations,
   ...standInMutations,
   ...laneNumberMutations,
   ...settleMutations,
   ...lateMutations,
-  ...rateMutations,
   ...kafkaMutations,
   ...replayMutations,
   ...rabbitmqMutations,
@@ -102,4 +97,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(brokerBugs),
   ...mutationsOf(holdBugs),
   ...mutationsOf(scheduleBugs),
+  ...mutationsOf(historyBugs),
 ];

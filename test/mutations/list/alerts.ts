@@ -153,15 +153,6 @@ export const alertMutations: readonly Mutation[] = [
     title: 'a group whose call is rejected each time goes on to stand in the figures',
   },
   {
-    name: 'status-scans-messages-beside-the-log',
-    promise: 'history-slows-nothing',
-    file: 'src/store/lane/status.ts',
-    find: ' order by m.position limit $1) b\n',
-    replace: ' limit $1) b\n',
-    test: 'test/integration/database/leaf-plans.test.ts',
-    title: 'a status scans no table of messages beside the log',
-  },
-  {
     name: 'blocked-messages-hide-failed-ones',
     promise,
     file: 'src/store/lane/status.ts',

@@ -11,13 +11,4 @@ export const retentionMutations: readonly Mutation[] = [
     test: 'test/integration/database/archive-untold.test.ts',
     title: 'a failed message of which a relay is yet to tell stays until it was told',
   },
-  {
-    name: 'step-of-a-leaf-queues-behind-a-dump',
-    promise: 'archive-blocks-nothing',
-    file: 'src/store/retention/brief-lock.ts',
-    find: '  if (await areHeldLong(database, tables)) return false;\n',
-    replace: '',
-    test: 'test/integration/database/leaf-held.test.ts',
-    title: 'a step of a leaf that somebody reads for long lets others lock its table at once',
-  },
 ];

@@ -3,7 +3,6 @@ import type { Mutation } from '../mutation.ts';
 const byExitCode = 'state-by-exit-code';
 const gapless = 'tail-omits-nothing-silently';
 const oneSchema = 'log-has-one-schema';
-const plans = 'test/integration/database/leaf-plans.test.ts';
 const probed = 'probes-restart-nothing';
 const refused = 'arguments-refused-at-the-border';
 const withoutRight = 'api-shows-nothing-without-right';
@@ -12,15 +11,6 @@ const byRequests = 'test/integration/api/requests.test.ts';
 
 /** What scripts, probes and people watch. */
 export const watchingMutations: readonly Mutation[] = [
-  {
-    name: 'quiet-lanes-searched-each-time',
-    promise: 'history-slows-nothing',
-    file: 'outbox.want_lanes()',
-    find: 'and ((l.topic, l.n) not in (select k.topic, k.n from known k)',
-    replace: 'and (true',
-    test: 'test/integration/lanes/idle.test.ts',
-    title: 'a lane that is known to be quiet costs a search a few pages, and any other one hundreds',
-  },
   {
     name: 'quiet-lanes-survive-a-failed-look',
     promise: 'no-lane-stops',
@@ -32,24 +22,6 @@ export const watchingMutations: readonly Mutation[] = [
       'a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed',
   },
   {
-    name: 'status-reads-a-backlog-by-bitmap',
-    promise: 'history-slows-nothing',
-    file: 'src/store/lane/status.ts',
-    find: 'and r.position > l.cursor order by r.position limit $1)',
-    replace: 'and r.position > l.cursor limit $1)',
-    test: plans,
-    title: 'behind a backlog a status reads no more messages than it counts',
-  },
-  {
-    name: 'status-looks-for-late-ones-in-a-backlog',
-    promise: 'history-slows-nothing',
-    file: 'src/store/lane/status.ts',
-    find: 'order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor)',
-    replace: 'and r.position + 0 <= l.cursor limit $1) r)',
-    test: plans,
-    title: 'behind a backlog a status reads no more messages than it counts',
-  },
-  {
     name: 'status-counts-what-is-passed-to-its-limit',
     promise: 'alerts-told-once',
     file: 'src/store/lane/status.ts',
@@ -58,15 +30,6 @@ export const watchingMutations: readonly Mutation[] = [
       'null::pg_snapshot, r.position, r.xid) order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid))',
     test: 'test/integration/relay/late-many.test.ts',
     title: 'of many messages of a key that is free again, a status counts those that are left',
-  },
-  {
-    name: 'each-page-looks-for-late-ones-in-a-backlog',
-    promise: 'history-slows-nothing',
-    file: 'src/store/bulk/selection.ts',
-    find: "where s.part = 'later' and s.cursor > $12 and",
-    replace: "where s.part = 'later' and",
-    test: plans,
-    title: 'behind a backlog a status reads no more messages than it counts',
   },
   {
     name: 'unknown-figure-fails',
