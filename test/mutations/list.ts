@@ -1,3 +1,4 @@
+import { actionBugs } from './bugs/actions.ts';
 import { brokerBugs } from './bugs/brokers.ts';
 import { effectBugs } from './bugs/effects.ts';
 import { historyBugs } from './bugs/history.ts';
@@ -11,10 +12,8 @@ import { timeBugs } from './bugs/times.ts';
 import { alertMutations } from './list/alerts.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
 import { blockingMutations } from './list/blocking.ts';
-import { bulkMutations } from './list/bulk.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
-import { expungeMutations } from './list/expunge.ts';
 import { faceMutations } from './list/faces.ts';
 import { handlerMutations } from './list/handlers.ts';
 import { holdMutations } from './list/holds.ts';
@@ -31,7 +30,6 @@ import { metricMutations } from './list/metrics.ts';
 import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
-import { replayMutations } from './list/replays.ts';
 import { retentionMutations } from './list/retention.ts';
 import { rocketmqMutations } from './list/rocketmq.ts';
 import { serviceMutations } from './list/services.ts';
@@ -55,7 +53,6 @@ export const mutations: readonly Mutation[] = [
   ...traceMutations,
   ...transactionMutations,
   ...waitingMutations,
-  ...expungeMutations,
   ...laneMutations,
   ...blockingMutations,
   ...leafMutations,
@@ -65,7 +62,6 @@ export const mutations: readonly Mutation[] = [
   ...settleMutations,
   ...lateMutations,
   ...kafkaMutations,
-  ...replayMutations,
   ...rabbitmqMutations,
   ...rocketmqMutations,
   ...serviceMutations,
@@ -85,7 +81,6 @@ export const mutations: readonly Mutation[] = [
   ...metricMutations,
   ...watchingMutations,
   ...wiringMutations,
-  ...bulkMutations,
   ...commandLineMutations,
   ...developmentMutations,
   ...mutationsOf(noLossBugs),
@@ -98,4 +93,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(holdBugs),
   ...mutationsOf(scheduleBugs),
   ...mutationsOf(historyBugs),
+  ...mutationsOf(actionBugs),
 ];

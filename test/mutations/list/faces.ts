@@ -109,22 +109,6 @@ export const faceMutations: readonly Mutation[] = [
       'status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet',
   },
   {
-    name: 'uncounted-selection-is-the-expected-number',
-    promise: 'actions-audited',
-    file: 'src/operations/bulk-start.ts',
-    find: 'expect !== undefined && expect !== count',
-    replace: 'expect !== undefined && exact && expect !== count',
-    test: 'test/unit/operations/bulk-expected.test.ts',
-  },
-  {
-    name: 'busy-counts-as-done',
-    promise: 'actions-audited',
-    file: 'src/operations/change.ts',
-    find: `  'busy',\n`,
-    replace: '',
-    test: 'test/integration/lanes/change-busy.test.ts',
-  },
-  {
     name: 'dead-relay-lives-on',
     promise: told,
     file: 'src/store/installation/relays.ts',

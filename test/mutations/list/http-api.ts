@@ -148,15 +148,6 @@ export const httpApiMutations: readonly Mutation[] = [
     title: 'what is logged and told of a failure has neither payloads nor passwords',
   },
   {
-    name: 'audit-sealed-without-the-one-before',
-    promise: 'actions-audited',
-    file: 'prisma/migrations/20261121000000_outbox/migration.sql',
-    find: "outbox.sha256(coalesce(last.hash, '') || outbox.sealed_text(new))",
-    replace: "outbox.sha256(coalesce(left(last.hash, 0), '') || outbox.sealed_text(new))",
-    test: 'test/integration/operations/verify-audit.test.ts',
-    title: 'entries are sealed in the order of their commits, and an audit that nobody has touched is whole',
-  },
-  {
     name: 'api-path-below-its-prefix-counts',
     promise: rights,
     file: 'src/api/node-listener.ts',

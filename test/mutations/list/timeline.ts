@@ -5,24 +5,6 @@ const told = 'timeline-is-honest';
 /** Timelines that are false, or silent, about what happened: nothing fails, and only their reader is misled. */
 export const timelineMutations: readonly Mutation[] = [
   {
-    name: 'passed-without-effect-not-told',
-    promise: 'restore-loses-nothing-unnoticed',
-    file: 'src/store/verify/passed.ts',
-    find: 'f.type = p.type where not p.handled`;',
-    replace: 'f.type = p.type where p.handled`;',
-    test: 'test/integration/inbox/restore.test.ts',
-    title: 'I4: effects that a restore has lost are named, and a rewind of the group has each of them once',
-  },
-  {
-    name: 'group-rewound-forward',
-    promise: 'restore-loses-nothing-unnoticed',
-    file: 'src/brokers/kafka/client/rewind-group.ts',
-    find: 'after: BigInt(wanted) < BigInt(offset) ? wanted : offset',
-    replace: 'after: wanted',
-    test: 'test/integration/inbox/restore.test.ts',
-    title: 'a rewind goes to a time and never forward, and a dry run goes nowhere',
-  },
-  {
     name: 'effect-after-parking-without-its-time',
     promise: told,
     file: 'outbox.end_try()',

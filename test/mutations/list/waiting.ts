@@ -13,14 +13,4 @@ export const waitingMutations: readonly Mutation[] = [
     test: orderTest,
     title: 'messages behind a locked one do not use up the limit of a sweep, and the next one finds them',
   },
-  {
-    name: 'cancel-in-temporal-leaves-the-row',
-    promise: 'actions-audited',
-    file: 'workflows/deliver-message.ts',
-    find: `if ((await cancelMessage(id)) === 'canceled') throw`,
-    replace: `if (id !== '' || (await cancelMessage(id)) === 'canceled') throw`,
-    test: 'test/integration/temporal/cancel.test.ts',
-    title: 'Cancel in the Temporal UI cancels the message, and the audit records it',
-    built: true,
-  },
 ];

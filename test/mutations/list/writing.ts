@@ -22,13 +22,4 @@ export const writingMutations: readonly Mutation[] = [
     test: 'test/integration/database/schema-missing.test.ts',
     title: 'the error of an own trigger on a table of the outbox is unchanged',
   },
-  {
-    name: 'refusal-not-audited',
-    promise: 'actions-audited',
-    file: 'src/store/audit/audit.ts',
-    find: `answered.map(({ answer: { id, topic, result }, details }) => {`,
-    replace: `answered.filter(({ answer }) => answer.result !== 'too-late').map(({ answer: { id, topic, result }, details }) => {`,
-    test: 'test/invariants/audit.test.ts',
-    title: 'I14 refusals of single messages are recorded as well',
-  },
 ];
