@@ -7,6 +7,7 @@ import { kafkaBugs } from './bugs/kafka.ts';
 import { noLossBugs } from './bugs/no-loss.ts';
 import { orderBugs } from './bugs/order.ts';
 import { parkedBugs } from './bugs/parked.ts';
+import { reportBugs } from './bugs/reports.ts';
 import { scheduleBugs } from './bugs/schedules.ts';
 import { timeBugs } from './bugs/times.ts';
 import { alertMutations } from './list/alerts.ts';
@@ -30,7 +31,6 @@ import { metricMutations } from './list/metrics.ts';
 import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
-import { retentionMutations } from './list/retention.ts';
 import { rocketmqMutations } from './list/rocketmq.ts';
 import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
@@ -56,7 +56,6 @@ export const mutations: readonly Mutation[] = [
   ...laneMutations,
   ...blockingMutations,
   ...leafMutations,
-  ...retentionMutations,
   ...standInMutations,
   ...laneNumberMutations,
   ...settleMutations,
@@ -94,4 +93,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(scheduleBugs),
   ...mutationsOf(historyBugs),
   ...mutationsOf(actionBugs),
+  ...mutationsOf(reportBugs),
 ];

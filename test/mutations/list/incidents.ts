@@ -1,7 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
 const promise = 'alerts-told-once';
-const oneSchema = 'log-has-one-schema';
 
 export const incidentMutations: readonly Mutation[] = [
   {
@@ -47,61 +46,6 @@ export const incidentMutations: readonly Mutation[] = [
     title: 'who was told of an outage is told that it is over once its rule is no longer silenced',
   },
   {
-    name: 'connection-resumed-at-each-assignment',
-    promise: oneSchema,
-    file: 'src/inbox/start-consumer.ts',
-    find: '      awaySince = undefined;\n',
-    replace: '',
-    test: 'test/unit/inbox/consumer-joins.test.ts',
-    title:
-      'it has joined while it is a member at every source, and a lost connection is reported until all continue',
-  },
-  {
-    name: 'outage-told-every-five-seconds',
-    promise: oneSchema,
-    file: 'src/app/trouble-repeats.ts',
-    find: 'lasts && lasting.has(event) ? ',
-    replace: 'lasts && false ? ',
-    test: 'test/unit/app/trouble-repeats.test.ts',
-    title: 'an outage of a broker is a line where it begins, at growing distance while it lasts',
-  },
-  {
-    name: 'end-of-an-outage-told-each-time-it-flaps',
-    promise: oneSchema,
-    file: 'src/app/trouble-repeats.ts',
-    find: 'if (open.delete(ended)) tell(trouble);',
-    replace: 'tell(trouble);',
-    test: 'test/unit/app/trouble-repeats.test.ts',
-    title: 'what comes and goes within five seconds is no line for each time',
-  },
-  {
-    name: 'outage-under-the-name-of-its-error',
-    promise: oneSchema,
-    file: 'src/app/trouble-lines.ts',
-    find: '...(server !== undefined && { server }), ...others,',
-    replace: '...others, ...(server !== undefined && { server }),',
-    test: 'test/unit/app/outage-lines.test.ts',
-    title: 'the lines of an outage name its server as its end does',
-  },
-  {
-    name: 'hold-told-by-each-owner',
-    promise: oneSchema,
-    file: 'src/app/trouble-lines.ts',
-    find: 'if (event.continued && told.has(lane)) return false;',
-    replace: '',
-    test: 'test/unit/app/relay-news.test.ts',
-    title: 'is one line, whoever owns the lane meanwhile',
-  },
-  {
-    name: 'outage-of-the-database-told-by-each-activity',
-    promise: oneSchema,
-    file: 'src/app/trouble-lines.ts',
-    find: "return !(away && event.type === 'error' &&",
-    replace: "return !(!away && event.type === 'error' &&",
-    test: 'test/unit/app/outage-lines.test.ts',
-    title: 'PostgreSQL away is a line where it begins',
-  },
-  {
     name: 'group-without-a-consumer-passes-the-doctor',
     promise,
     file: 'src/operations/doctor/seen-checks.ts',
@@ -109,24 +53,6 @@ export const incidentMutations: readonly Mutation[] = [
     replace: 'consumers.get(group) === 0',
     test: 'test/integration/doctor/seen.test.ts',
     title: 'doctor names a group for which messages wait',
-  },
-  {
-    name: 'line-of-an-archive-that-moved-nothing',
-    promise: oneSchema,
-    file: 'src/app/relay/relay-news.ts',
-    find: 'event.count === 0 ? undefined : ',
-    replace: '',
-    test: 'test/unit/app/relay-news.test.ts',
-    title: 'a look at the archive is a line if it moved something',
-  },
-  {
-    name: 'try-of-several-names-the-first',
-    promise: oneSchema,
-    file: 'src/inbox/intake/apply.ts',
-    find: 'chunk.length === 1 ? keyedOf(first) : positionOf(first)',
-    replace: 'chunk.length === 1 ? positionOf(first) : keyedOf(first)',
-    test: 'test/unit/inbox/intake-batches.test.ts',
-    title: 'a failed transaction is reported once, at its first message',
   },
   {
     name: 'repeated-secret-told',

@@ -5,15 +5,6 @@ const unreachable = 'unreachable-is-visible';
 /** What a server that takes time with its messages, and answers each alone, must not make of them. */
 export const rocketmqMutations: readonly Mutation[] = [
   {
-    name: 'only-one-name-server-asked',
-    promise: 'confirmed-was-processed',
-    file: 'src/brokers/rocketmq/client/administration.ts',
-    find: 'const all = told.flat();',
-    replace: 'const all = told.find((some) => some.length > 0) ?? [];',
-    test: 'test/transports/rocketmq/offsets.test.ts',
-    title: 'brokers that only some of the name servers know are all asked',
-  },
-  {
     name: 'wrong-secrets-are-missing-privileges',
     promise: unreachable,
     file: 'src/brokers/rocketmq/client/administration.ts',
@@ -30,14 +21,6 @@ export const rocketmqMutations: readonly Mutation[] = [
     replace: 'return brokerTls?.() ?? false;',
     test: 'test/unit/brokers/rocketmq/options.test.ts',
     title: 'brokers are asked as proxies are, with or without TLS, unless an option of their own tells',
-  },
-  {
-    name: 'open-messages-of-rocketmq-count-as-passed',
-    promise: 'confirmed-was-processed',
-    file: 'src/brokers/rocketmq/client/group-offsets.ts',
-    find: `String(numbers['consumerOffset'])`,
-    replace: `String(numbers['brokerOffset'])`,
-    test: 'test/transports/rocketmq/offsets.test.ts',
   },
   {
     name: 'another-server-ends-the-process',

@@ -2,7 +2,6 @@ import type { Mutation } from '../mutation.ts';
 
 const byExitCode = 'state-by-exit-code';
 const gapless = 'tail-omits-nothing-silently';
-const oneSchema = 'log-has-one-schema';
 const probed = 'probes-restart-nothing';
 const refused = 'arguments-refused-at-the-border';
 const withoutRight = 'api-shows-nothing-without-right';
@@ -93,68 +92,6 @@ export const watchingMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/integration/operations/tail.test.ts',
     title: 'tail tells each new message once',
-  },
-  {
-    name: 'holds-of-lanes-as-repeats',
-    promise: oneSchema,
-    file: 'src/app/trouble-repeats.ts',
-    find: "changesOfLanes.has(event) ? [facts['lane']] : []",
-    replace: '[]',
-    test: 'test/unit/app/trouble-repeats.test.ts',
-  },
-  {
-    name: 'names-compared-without-digits',
-    promise: oneSchema,
-    file: 'src/app/trouble-repeats.ts',
-    find: 'JSON.stringify(named) + JSON.stringify(others).replaceAll(passingParts',
-    replace: '(JSON.stringify(named) + JSON.stringify(others)).replaceAll(passingParts',
-    test: 'test/unit/app/trouble-repeats.test.ts',
-  },
-  {
-    name: 'line-of-a-try-without-its-place',
-    promise: oneSchema,
-    file: 'src/app/trouble-words.ts',
-    find: '`offset ${event.offset} of ${placeOf(event)}`',
-    replace: "'a message'",
-    test: 'test/unit/app/trouble-lines.test.ts',
-    title: 'a line of a consumer says of which message or place it is',
-  },
-  {
-    name: 'alerts-of-one-reading-cut-at-twenty',
-    promise: oneSchema,
-    file: 'src/app/trouble-repeats.ts',
-    find: 'period.kinds === maxKindsOfOne && !changes.has(event)',
-    replace: 'period.kinds === maxKindsOfOne',
-    test: 'test/unit/app/trouble-repeats.test.ts',
-  },
-  {
-    name: 'relay-logs-troubles-to-standard-error',
-    promise: oneSchema,
-    file: 'src/cli/relay-command.ts',
-    find: 'startRelay(checked, { report: relayNews(log.info), logger: log })',
-    replace: 'startRelay(checked, { report: relayNews(log.info) })',
-    test: 'test/integration/cli/relay-log.test.ts',
-    title: 'every line of a relay has the schema of logs',
-    built: true,
-  },
-  {
-    name: 'api-logs-failed-requests-to-standard-error',
-    promise: oneSchema,
-    file: 'src/cli/api-command.ts',
-    find: '{ authentication, logger: log }',
-    replace: '{ authentication }',
-    test: 'test/integration/cli/api.test.ts',
-    title: 'every line of the API has the schema of logs',
-    built: true,
-  },
-  {
-    name: 'end-of-an-alert-not-logged',
-    promise: oneSchema,
-    file: 'src/app/relay/relay-news.ts',
-    find: "case 'alert-ended':",
-    replace: "case 'alert-began':",
-    test: 'test/unit/app/relay-news.test.ts',
-    title: 'each change of state of an alert, a hold, a lane and Temporal is one line',
   },
   {
     name: 'live-only-while-joined',
