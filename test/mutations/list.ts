@@ -1,4 +1,5 @@
 import { actionBugs } from './bugs/actions.ts';
+import { alertBugs } from './bugs/alerts.ts';
 import { brokerBugs } from './bugs/brokers.ts';
 import { effectBugs } from './bugs/effects.ts';
 import { historyBugs } from './bugs/history.ts';
@@ -10,7 +11,6 @@ import { parkedBugs } from './bugs/parked.ts';
 import { reportBugs } from './bugs/reports.ts';
 import { scheduleBugs } from './bugs/schedules.ts';
 import { timeBugs } from './bugs/times.ts';
-import { alertMutations } from './list/alerts.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
 import { blockingMutations } from './list/blocking.ts';
 import { commandLineMutations } from './list/command-line.ts';
@@ -48,7 +48,6 @@ import { type Mutation, mutationsOf } from './mutation.ts';
 
 /** All bugs that tests are known to catch, in the order of a message's way. */
 export const mutations: readonly Mutation[] = [
-  ...alertMutations,
   ...writingMutations,
   ...traceMutations,
   ...transactionMutations,
@@ -94,4 +93,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(historyBugs),
   ...mutationsOf(actionBugs),
   ...mutationsOf(reportBugs),
+  ...mutationsOf(alertBugs),
 ];

@@ -1,59 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const promise = 'alerts-told-once';
-
 export const incidentMutations: readonly Mutation[] = [
-  {
-    name: 'alert-leads-to-no-section',
-    promise,
-    file: 'src/alerts/runbook-entry.ts',
-    find: 'alert.toLowerCase()',
-    replace: 'alert',
-    test: 'test/unit/house/architecture.test.ts',
-    title: 'docs/runbook.md has a section for every alert',
-  },
-  {
-    name: 'retried-message-is-parked-since-it-arrived',
-    promise,
-    file: 'src/store/inbox/status.ts',
-    find: 'greatest(p.arrived_at, k.parked_at) as since',
-    replace: 'p.arrived_at as since',
-    test: 'test/integration/inbox/status-limits.test.ts',
-    title: 'a failed message that is retried has been parked since then',
-  },
-  {
-    name: 'late-topic-swallows-the-alert-of-another',
-    promise,
-    file: 'src/alerts/rules.ts',
-    find: `
-        .filter(({ announced }) => announced)
-        .map(({ oldestDueMs, reason, topic }) => ({
-          subject: about('topic', topic),`,
-    replace: `
-        .filter(({ topic }) => topic !== '')
-        .map(({ oldestDueMs, reason, topic }) => ({
-          subject: topic.slice(0, 0),`,
-    test: 'test/integration/alerts/incidents.test.ts',
-    title: 'in an hour with all incidents',
-  },
-  {
-    name: 'end-of-an-outage-swallowed-by-a-long-silence',
-    promise,
-    file: 'src/alerts/outage-teller.ts',
-    find: 'return last === undefined ? performance.now() - overMs <= unknownForMs : !last.over;',
-    replace: 'return performance.now() - overMs <= unknownForMs && last?.over !== true;',
-    test: 'test/unit/alerts/outage-teller.test.ts',
-    title: 'who was told of an outage is told that it is over once its rule is no longer silenced',
-  },
-  {
-    name: 'group-without-a-consumer-passes-the-doctor',
-    promise,
-    file: 'src/operations/doctor/seen-checks.ts',
-    find: '(consumers.get(group) ?? 0) === 0',
-    replace: 'consumers.get(group) === 0',
-    test: 'test/integration/doctor/seen.test.ts',
-    title: 'doctor names a group for which messages wait',
-  },
   {
     name: 'repeated-secret-told',
     promise: 'secrets-stay-secret',

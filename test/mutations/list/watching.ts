@@ -21,16 +21,6 @@ export const watchingMutations: readonly Mutation[] = [
       'a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed',
   },
   {
-    name: 'status-counts-what-is-passed-to-its-limit',
-    promise: 'alerts-told-once',
-    file: 'src/store/lane/status.ts',
-    find: 'l.late_snapshot, r.position, r.xid) order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor)',
-    replace:
-      'null::pg_snapshot, r.position, r.xid) order by r.xid limit $1) r\n   where r.position + 0 <= l.cursor and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid))',
-    test: 'test/integration/relay/late-many.test.ts',
-    title: 'of many messages of a key that is free again, a status counts those that are left',
-  },
-  {
     name: 'unknown-figure-fails',
     promise: byExitCode,
     file: 'src/operations/status-conditions.ts',
