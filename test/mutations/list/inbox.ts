@@ -5,24 +5,6 @@ const filled = 'batch-fills-or-ends';
 /** A message arrives and is handled. */
 export const inboxMutations: readonly Mutation[] = [
   {
-    name: 'arrival-reads-all-parked-keys',
-    promise: 'one-bad-slows-no-other',
-    file: 'outbox.write_receive_one()',
-    find: 'and k.topic = p_topic and k.key >= p_key and k.key <= p_key order by k.key limit 1) is not null',
-    replace: 'limit 1) is not null',
-    test: 'test/integration/inbox/parked-snapshot.test.ts',
-    title: 'a message of a key that is not parked costs as little behind all that were parked and drained',
-  },
-  {
-    name: 'park-reads-all-keys-of-its-group',
-    promise: 'one-bad-slows-no-other',
-    file: 'outbox.park()',
-    find: "and k.key >= m ->> 'key' and k.key <= m ->> 'key' order by k.key limit 1",
-    replace: "and k.key = m ->> 'key'",
-    test: 'test/integration/inbox/parked-snapshot.test.ts',
-    title: 'one of many keys is found by itself',
-  },
-  {
     name: 'batch-never-waits',
     promise: filled,
     file: 'src/inbox/intake/message-intake.ts',

@@ -79,22 +79,4 @@ export const serviceMutations: readonly Mutation[] = [
     title:
       'signal-with-start starts one workflow, and each signal arrives once, in order, however often it is sent',
   },
-  {
-    name: 'busy-workflow-holds-all',
-    promise: 'one-bad-slows-no-other',
-    file: 'src/brokers/workflow/transport/call-failure.ts',
-    find: 'status === exhausted && ofWorkflow.test(reason)',
-    replace: `status === exhausted && reason === ''`,
-    test: 'test/unit/brokers/workflow/calls.test.ts',
-    title: 'a busy workflow concerns its message alone',
-  },
-  {
-    name: 'codec-refusal-holds-all',
-    promise: 'one-bad-slows-no-other',
-    file: 'src/brokers/workflow/transport/encoder.ts',
-    find: "throw new EncodingFailure(error, 'message');",
-    replace: "throw new EncodingFailure(error, 'codec');",
-    test: 'test/transports/workflow/codec.test.ts',
-    title: 'stops no other one',
-  },
 ];

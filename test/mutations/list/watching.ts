@@ -11,16 +11,6 @@ const byRequests = 'test/integration/api/requests.test.ts';
 /** What scripts, probes and people watch. */
 export const watchingMutations: readonly Mutation[] = [
   {
-    name: 'quiet-lanes-survive-a-failed-look',
-    promise: 'no-lane-stops',
-    file: 'src/relay/watcher.ts',
-    find: 'starter.heard(blind ? null : news);',
-    replace: 'starter.heard(news);',
-    test: 'test/unit/relay/watcher.test.ts',
-    title:
-      'a lane that a search has found quiet is searched again after news of it, and every lane after a look that failed',
-  },
-  {
     name: 'unknown-figure-fails',
     promise: byExitCode,
     file: 'src/operations/status-conditions.ts',

@@ -29,13 +29,4 @@ export const wiringMutations: readonly Mutation[] = [
     test: 'test/integration/relay/start-interrupted.test.ts',
     title: 'a check of migrations and a preparation of topics wait some seconds for a starting PostgreSQL',
   },
-  {
-    name: 'successful-batches-hidden-from-the-breaker',
-    promise: 'one-bad-slows-no-other',
-    file: 'src/inbox/intake/apply.ts',
-    find: `if (applied[n]?.kind === 'handled' && breaker.watches(batch.address))`,
-    replace: `if (applied[n]?.kind === 'handled' && batch.address === '')`,
-    test: 'test/integration/inbox/breaker.test.ts',
-    title: 'keys that succeed in batches outweigh a few failing ones',
-  },
 ];
