@@ -2,6 +2,7 @@ import { actionBugs } from './bugs/actions.ts';
 import { alertBugs } from './bugs/alerts.ts';
 import { brokerBugs } from './bugs/brokers.ts';
 import { effectBugs } from './bugs/effects.ts';
+import { handlerBugs } from './bugs/handlers.ts';
 import { historyBugs } from './bugs/history.ts';
 import { holdBugs } from './bugs/holds.ts';
 import { kafkaBugs } from './bugs/kafka.ts';
@@ -16,13 +17,10 @@ import { apiEdgeMutations } from './list/api-edges.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
 import { faceMutations } from './list/faces.ts';
-import { handlerMutations } from './list/handlers.ts';
 import { httpApiMutations } from './list/http-api.ts';
-import { inboxMutations } from './list/inbox.ts';
 import { incidentMutations } from './list/incidents.ts';
 import { laneNumberMutations } from './list/lane-numbers.ts';
 import { metricMutations } from './list/metrics.ts';
-import { parkedMutations } from './list/parked.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
 import { rocketmqMutations } from './list/rocketmq.ts';
 import { serviceMutations } from './list/services.ts';
@@ -47,10 +45,7 @@ export const mutations: readonly Mutation[] = [
   ...repeatedRequestMutations,
   ...apiEdgeMutations,
   ...signInMutations,
-  ...inboxMutations,
   ...incidentMutations,
-  ...handlerMutations,
-  ...parkedMutations,
   ...faceMutations,
   ...timelineMutations,
   ...metricMutations,
@@ -72,4 +67,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(reportBugs),
   ...mutationsOf(alertBugs),
   ...mutationsOf(relayBugs),
+  ...mutationsOf(handlerBugs),
 ];

@@ -2,33 +2,6 @@ import type { Mutation } from '../mutation.ts';
 
 export const incidentMutations: readonly Mutation[] = [
   {
-    name: 'repeated-secret-told',
-    promise: 'secrets-stay-secret',
-    file: 'src/core/secrets.ts',
-    find: "told = told.replaceAll(one, '…');",
-    replace: 'told = told.replace(one, one);',
-    test: 'test/integration/doctor/repeated-secrets.test.ts',
-    title: 'that repeats the credentials is quoted without them',
-  },
-  {
-    name: 'malformed-address-told',
-    promise: 'secrets-stay-secret',
-    file: 'src/store/database/client-config.ts',
-    find: "{ details: { setting: 'database.url' } },",
-    replace: "{ details: { setting: 'database.url' }, cause: error },",
-    test: 'test/unit/house/foreign-text.property.test.ts',
-    title: 'an address that cannot be read is refused without its password',
-  },
-  {
-    name: 'secret-behind-a-user-told',
-    promise: 'secrets-stay-secret',
-    file: 'src/core/secrets.ts',
-    find: 'const base64 = [0, 1, 2].map(',
-    replace: 'const base64 = [0].map(',
-    test: 'test/integration/doctor/repeated-tokens.test.ts',
-    title: 'a mail server that repeats the credentials, as they came',
-  },
-  {
     name: 'health-as-json-quotes-values',
     promise: 'probes-restart-nothing',
     file: 'src/core/health.ts',
@@ -36,14 +9,6 @@ export const incidentMutations: readonly Mutation[] = [
     replace: 'return { ...this };',
     test: 'test/unit/core/health.test.ts',
     title: 'a failure has no value of a client or a handler but in its text',
-  },
-  {
-    name: 'metrics-quote-names-of-errors',
-    promise: 'secrets-stay-secret',
-    file: 'src/core/error-type.ts',
-    find: 'return className.test(error.name) ?',
-    replace: 'return error.name !== undefined ?',
-    test: 'test/unit/core/error-type.test.ts',
   },
   {
     name: 'other-server-taken-for-rocketmq',

@@ -2,9 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const noTime = 'own-transactions-lose-no-time';
 const refusedThere = 'arguments-refused-at-the-border';
-const byPool = 'pool-keeps-promises';
 const recipes = 'recipes-work';
-const client = 'test/integration/database/pool-client.test.ts';
 
 /** Transactions that others open, and those of pools. */
 export const transactionMutations: readonly Mutation[] = [
@@ -89,89 +87,6 @@ export const transactionMutations: readonly Mutation[] = [
     replace: `.some(() => true)`,
     test: 'test/unit/outbox/wrong-inputs.test.ts',
     title: 'a handler of a topic outside the configuration is refused with that reason',
-  },
-  {
-    name: 'pool-transaction-without-end',
-    promise: byPool,
-    file: 'src/store/database/pool-transaction.ts',
-    find: '      void this.rollBack();\n',
-    replace: '',
-    test: client,
-    title:
-      'a transaction that exceeds its time is rolled back, and later statements of its work have no effect',
-  },
-  {
-    name: 'pool-transaction-open-after-its-end',
-    promise: byPool,
-    file: 'src/store/database/pool-transaction.ts',
-    find: '    if (this.#ended !== undefined) return Promise.reject(this.#ended);\n',
-    replace: '',
-    test: client,
-    title: 'a transaction refuses statements after its end, and contains those that were not awaited',
-  },
-  {
-    name: 'pool-commit-before-what-is-under-way',
-    promise: byPool,
-    file: 'src/store/database/pool-transaction.ts',
-    find: '    this.#end();\n    try {\n',
-    replace: '    try {\n',
-    test: client,
-    title: 'a transaction refuses statements after its end, and contains those that were not awaited',
-  },
-  {
-    name: 'pool-rollback-taken-for-commit',
-    promise: byPool,
-    file: 'src/store/database/pool-transaction.ts',
-    find: `      if (command === 'ROLLBACK') throw failedBefore();\n`,
-    replace: '',
-    test: client,
-    title: 'a transaction with a caught error of a statement commits nothing and rejects',
-  },
-  {
-    name: 'pool-connection-kept-after-its-end',
-    promise: byPool,
-    file: 'src/store/database/lent-connection.ts',
-    find: '    this.connection.release(this.#lost);',
-    replace: '    this.connection.release();',
-    test: client,
-    title: 'an unanswered commit is reported as unknown, and its connection is closed',
-  },
-  {
-    name: 'pool-errors-unheard',
-    promise: byPool,
-    file: 'src/store/database/pool-client.ts',
-    find: '  outlive(pool);\n',
-    replace: '',
-    test: client,
-    title: 'is replaced, without ending the process or costing its message a try',
-  },
-  {
-    name: 'pool-fault-charged',
-    promise: byPool,
-    file: 'src/store/database/connection-lost.ts',
-    find: `readonly code = '08006'`,
-    replace: `readonly code = 'XX000'`,
-    test: client,
-    title:
-      'waiting too long for a connection rejects, and a connection that arrives later returns to the pool',
-  },
-  {
-    name: 'prisma-8-commits-what-failed',
-    promise: byPool,
-    file: 'src/store/database/prisma8.ts',
-    find: "await run(tx, 'select 1', []).catch(refuseAborted);",
-    replace: '',
-    test: 'test/unit/store/prisma8.test.ts',
-    title: 'a transaction in which a statement failed rejects, although its work resolves',
-  },
-  {
-    name: 'pool-level-of-the-database',
-    promise: byPool,
-    file: 'src/store/database/pool-transaction.ts',
-    find: "const begin = isolationLevel === undefined ? 'begin' :",
-    replace: "const begin = isolationLevel !== null ? 'begin' :",
-    test: 'test/integration/inbox/pool.test.ts',
-    title: 'with a pool, a transaction has the isolation level and the limits of Prisma',
   },
   {
     name: 'query-outside-of-a-transaction-taken',
