@@ -13,19 +13,17 @@ import { relayBugs } from './bugs/relays.ts';
 import { reportBugs } from './bugs/reports.ts';
 import { scheduleBugs } from './bugs/schedules.ts';
 import { timeBugs } from './bugs/times.ts';
+import { watchingBugs } from './bugs/watching.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { developmentMutations } from './list/development.ts';
 import { faceMutations } from './list/faces.ts';
 import { httpApiMutations } from './list/http-api.ts';
-import { incidentMutations } from './list/incidents.ts';
 import { laneNumberMutations } from './list/lane-numbers.ts';
 import { metricMutations } from './list/metrics.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
-import { rocketmqMutations } from './list/rocketmq.ts';
 import { serviceMutations } from './list/services.ts';
 import { signInMutations } from './list/sign-in.ts';
-import { timelineMutations } from './list/timeline.ts';
 import { traceMutations } from './list/traces.ts';
 import { transactionMutations } from './list/transactions.ts';
 import { watchingMutations } from './list/watching.ts';
@@ -39,15 +37,12 @@ export const mutations: readonly Mutation[] = [
   ...traceMutations,
   ...transactionMutations,
   ...laneNumberMutations,
-  ...rocketmqMutations,
   ...serviceMutations,
   ...httpApiMutations,
   ...repeatedRequestMutations,
   ...apiEdgeMutations,
   ...signInMutations,
-  ...incidentMutations,
   ...faceMutations,
-  ...timelineMutations,
   ...metricMutations,
   ...watchingMutations,
   ...wiringMutations,
@@ -68,4 +63,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(alertBugs),
   ...mutationsOf(relayBugs),
   ...mutationsOf(handlerBugs),
+  ...mutationsOf(watchingBugs),
 ];

@@ -62,15 +62,6 @@ export const apiEdgeMutations: readonly Mutation[] = [
     title: 'no error text is told without the right to payloads, whatever is asked; its class is',
   },
   {
-    name: 'silent-connections-keep-probes-out',
-    promise: 'probes-restart-nothing',
-    file: 'src/app/listen.ts',
-    find: 'if (open.size > mostConnections) oldest?.destroy();',
-    replace: 'if (open.size > mostConnections) socket.destroy(oldest && undefined);',
-    test: 'test/unit/app/health-server.test.ts',
-    title: 'two hundred silent connections keep no probe out',
-  },
-  {
     name: 'deep-payload-fails-the-server',
     promise: rights,
     file: 'src/outbox/unwritable-value.ts',

@@ -1,8 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
-const told = 'unreachable-is-visible';
 const gone = 'command-ends-with-its-server';
-const elsewhere = 'stopped-elsewhere-is-shown';
 const unseen = 'hidden-names-stay-out';
 const waits = 'start-waits-for-servers';
 const sql = 'sql-refuses-the-same';
@@ -54,16 +52,6 @@ export const faceMutations: readonly Mutation[] = [
     title: 'a relay that loses its connection to PostgreSQL',
   },
   {
-    name: 'closed-pipe-is-a-failure',
-    promise: 'closed-output-is-no-failure',
-    file: 'src/cli/run-program.ts',
-    find: `    if (error.code !== 'EPIPE') throw error;`,
-    replace: '    throw error;',
-    test: 'test/integration/cli/edges.test.ts',
-    title: 'a reader that closes the pipe early is not an error',
-    built: true,
-  },
-  {
     name: 'hidden-names-in-a-summary',
     promise: unseen,
     file: 'src/temporal/workflow-words.ts',
@@ -97,26 +85,6 @@ export const faceMutations: readonly Mutation[] = [
     replace: 'key !== null && Buffer',
     test: 'test/integration/temporal/handle.test.ts',
     title: 'a key that must not or cannot be shown does not prevent the start of its workflow',
-  },
-  {
-    name: 'lane-with-work-is-quiet',
-    promise: told,
-    file: 'src/cli/status-command.ts',
-    find: 'if (!lane.hasWork) return lane.blocked',
-    replace: 'if (lane.hold === null) return lane.blocked',
-    test: 'test/integration/operations/status-reachable.test.ts',
-    title:
-      'status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet',
-  },
-  {
-    name: 'dead-relay-lives-on',
-    promise: told,
-    file: 'src/store/installation/relays.ts',
-    find: 'export const relayStaleMs = 15_000;',
-    replace: 'export const relayStaleMs = 15_000_000;',
-    test: 'test/integration/operations/status-reachable.test.ts',
-    title:
-      'status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet',
   },
   {
     name: 'operators-wait-for-a-server-that-is-gone',
@@ -167,53 +135,6 @@ export const faceMutations: readonly Mutation[] = [
     title: 'a statement is given up when its connection',
   },
   {
-    name: 'payload-in-the-row-of-a-breaker',
-    promise: elsewhere,
-    file: 'src/inbox/told-error.ts',
-    find: 'bodies.map(valueOf)',
-    replace: 'bodies.map(() => null)',
-    test: 'test/integration/operations/status-breakers.test.ts',
-    title:
-      'status shows the pauses of a consumer’s breaker in another process, without payloads, until they end',
-  },
-  {
-    name: 'dead-consumer-pauses-on',
-    promise: elsewhere,
-    file: 'src/store/inbox/breakers.ts',
-    find: 'const staleMs = 6_000;',
-    replace: 'const staleMs = 6_000_000;',
-    test: 'test/integration/operations/status-breakers.test.ts',
-    title: 'the pauses of a killed consumer disappear from status after some seconds',
-  },
-  {
-    name: 'stopped-consumer-runs-on',
-    promise: 'consumers-visible',
-    file: 'src/inbox/consumer-presence.ts',
-    find: 'removeConsumer(sqlOf(tx), this.#id)',
-    replace: 'removeConsumer(sqlOf(tx), randomUUID())',
-    test: 'test/integration/operations/status-consumers.test.ts',
-    title: 'status shows consumers with host, version and partitions until they stop',
-  },
-  {
-    name: 'consumer-seen-once',
-    promise: 'consumers-visible',
-    file: 'src/store/inbox/consumers.ts',
-    find: 'do update set seen_at = clock_timestamp(), partitions',
-    replace: 'do update set partitions',
-    test: 'test/integration/operations/status-consumers.test.ts',
-    title:
-      'a running consumer refreshes its record; one row remains of those that are gone, and none after an hour',
-  },
-  {
-    name: 'locks-of-milliseconds-reported',
-    promise: elsewhere,
-    file: 'src/operations/lane-locks.ts',
-    find: 'openMs !== null && openMs >= afterMs',
-    replace: 'openMs !== null',
-    test: 'test/integration/operations/status-lane-locks.test.ts',
-    title: 'status names the process that has locked a lane for some seconds, without waiting for it',
-  },
-  {
     name: 'command-before-the-server',
     promise: 'command-waits-for-start',
     file: 'src/store/database/visit.ts',
@@ -221,16 +142,6 @@ export const faceMutations: readonly Mutation[] = [
     replace: 'return heardAt < 0 && mayBeStarting(error) && performance',
     test: 'test/integration/relay/start-interrupted.test.ts',
     title: 'the first operation of a process waits some seconds for a starting PostgreSQL:',
-  },
-  {
-    name: 'lock-of-the-table-not-reported',
-    promise: elsewhere,
-    file: 'src/operations/lane-locks.ts',
-    find: `const all = extent === 'table';`,
-    replace: `const all = extent === 'reads';`,
-    test: 'test/integration/operations/status-lane-locks.test.ts',
-    title:
-      'a lock of the whole table counts for every lane, and one that excludes readers is reported at once',
   },
   {
     name: 'bad-json-stored-by-sql',
@@ -258,23 +169,5 @@ export const faceMutations: readonly Mutation[] = [
     replace: 'const isAsked = unproven.has(tx) && run.length < 0;',
     test: 'test/integration/sending/root-client.test.ts',
     title: 'every call refuses a query without an open transaction, however its client treats the error',
-  },
-  {
-    name: 'timeline-by-place',
-    promise: elsewhere,
-    file: 'src/operations/timeline/entry.ts',
-    find: 'return placed.toSorted((a, b) => (a.at === b.at ? 0 : a.at - b.at)).map',
-    replace: 'return placed.map',
-    test: 'test/unit/operations/timeline.test.ts',
-    title: 'entries of several places are one list by time',
-  },
-  {
-    name: 'timeline-leaves-out-groups-elsewhere',
-    promise: elsewhere,
-    file: 'src/operations/timeline/group-sides.ts',
-    find: 'return [...mine, ...there];',
-    replace: 'return mine;',
-    test: 'test/integration/operations/timeline.test.ts',
-    title: 'a message that only a group knows is shown from there',
   },
 ];
