@@ -1,6 +1,7 @@
 import { actionBugs } from './bugs/actions.ts';
 import { alertBugs } from './bugs/alerts.ts';
 import { brokerBugs } from './bugs/brokers.ts';
+import { edgeBugs } from './bugs/edges.ts';
 import { effectBugs } from './bugs/effects.ts';
 import { handlerBugs } from './bugs/handlers.ts';
 import { historyBugs } from './bugs/history.ts';
@@ -22,10 +23,8 @@ import { httpApiMutations } from './list/http-api.ts';
 import { laneNumberMutations } from './list/lane-numbers.ts';
 import { metricMutations } from './list/metrics.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
-import { serviceMutations } from './list/services.ts';
 import { signInMutations } from './list/sign-in.ts';
 import { traceMutations } from './list/traces.ts';
-import { transactionMutations } from './list/transactions.ts';
 import { watchingMutations } from './list/watching.ts';
 import { wiringMutations } from './list/wiring.ts';
 import { writingMutations } from './list/writing.ts';
@@ -35,9 +34,7 @@ import { type Mutation, mutationsOf } from './mutation.ts';
 export const mutations: readonly Mutation[] = [
   ...writingMutations,
   ...traceMutations,
-  ...transactionMutations,
   ...laneNumberMutations,
-  ...serviceMutations,
   ...httpApiMutations,
   ...repeatedRequestMutations,
   ...apiEdgeMutations,
@@ -64,4 +61,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(relayBugs),
   ...mutationsOf(handlerBugs),
   ...mutationsOf(watchingBugs),
+  ...mutationsOf(edgeBugs),
 ];

@@ -1,30 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
 const byNames = 'test/unit/operations/known-names.test.ts';
-const byWords = 'test/unit/cli/wrong-words.test.ts';
-const byTimes = 'test/unit/core/written-time.test.ts';
-const refused = 'arguments-refused-at-the-border';
 const notEmptied = 'tables-not-emptied-unnoticed';
 
 /** What the command line says of wrong arguments. */
 export const commandLineMutations: readonly Mutation[] = [
-  {
-    name: 'refusal-names-what-was-refused',
-    promise: refused,
-    file: 'src/operations/what-remains.ts',
-    find: "if (action === 'cancel' || action === 'withdraw') {",
-    replace: "if (action === 'withdraw') {",
-    test: 'test/unit/cli/refusals-in-words.test.ts',
-    title: 'message that cannot be canceled is not said to be ended by cancel',
-  },
-  {
-    name: 'unknown-topic-without-the-known-ones',
-    promise: refused,
-    file: 'src/operations/known-names.ts',
-    find: 'throw (await unknownNames(at, scope)) ?? error;',
-    replace: "throw scope.topic === '' ? ((await unknownNames(at, scope)) ?? error) : error;",
-    test: byNames,
-  },
   {
     name: 'limited-caller-told-of-other-topics',
     promise: 'api-shows-nothing-without-right',
@@ -33,51 +13,6 @@ export const commandLineMutations: readonly Mutation[] = [
     replace: 'return scope.limited && named === undefined ? work()',
     test: byNames,
     title: 'over HTTP tells the names to a caller that sees all topics, and to no other',
-  },
-  {
-    name: 'whole-help-after-a-wrong-word',
-    promise: refused,
-    file: 'src/cli/run-program.ts',
-    find: '  pointToHelp(root);',
-    replace: '  root.showHelpAfterError();',
-    test: byWords,
-    title: 'a word too many or missing is told with the help of its command',
-  },
-  {
-    name: 'misspelt-command-is-an-argument',
-    promise: refused,
-    file: 'src/cli/wrong-words.ts',
-    find: 'if (command.commands.length > 0)',
-    replace: 'if (command.commands.length > 99)',
-    test: byWords,
-    title: 'is no command: the nearest one and the help are named',
-  },
-  {
-    name: 'flag-named-as-another-one',
-    promise: refused,
-    file: 'src/cli/said-flags.ts',
-    find: "'the filter': { reason: 'failedWith', states: 'state' },",
-    replace: "'the filter': { states: 'state' },",
-    test: 'test/unit/cli/said-flags.test.ts',
-    title: 'the error for a value names the flag that was typed',
-  },
-  {
-    name: 'time-without-seconds-refused',
-    promise: refused,
-    file: 'src/core/written-time.ts',
-    find: '(?::\\d{2}(?:\\.\\d{1,9})?)?(?<zone>',
-    replace: '(?::\\d{2}(?:\\.\\d{1,9})?)(?<zone>',
-    test: byTimes,
-    title: 'is the same time on the command line and over HTTP',
-  },
-  {
-    name: 'api-reads-times-in-its-own-zone',
-    promise: refused,
-    file: 'src/api/schemas/values.ts',
-    find: 'if (time?.zoned === true) return time.at;',
-    replace: 'if (time !== undefined) return time.at;',
-    test: byTimes,
-    title: 'a time without a zone is of this machine where it is typed, and refused over HTTP',
   },
   {
     name: 'emptied-schema-counts-as-none',

@@ -1,9 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const gone = 'command-ends-with-its-server';
-const unseen = 'hidden-names-stay-out';
 const waits = 'start-waits-for-servers';
-const sql = 'sql-refuses-the-same';
 
 /** What people and other languages see, and what they must not see. */
 export const faceMutations: readonly Mutation[] = [
@@ -50,41 +48,6 @@ export const faceMutations: readonly Mutation[] = [
     replace: 'await refuseTwin({ query: (...asked) => database.query(...asked) }, supervision.askPlace);',
     test: 'test/integration/relay/start-interrupted.test.ts',
     title: 'a relay that loses its connection to PostgreSQL',
-  },
-  {
-    name: 'hidden-names-in-a-summary',
-    promise: unseen,
-    file: 'src/temporal/workflow-words.ts',
-    find: 'const names = visible ? named(message) : [];',
-    replace: 'const names = visible || id !== topic ? named(message) : [];',
-    test: 'test/integration/temporal/words.test.ts',
-  },
-  {
-    name: 'hidden-key-in-a-summary-of-parked-messages',
-    promise: unseen,
-    file: 'src/temporal/parked-key/starter.ts',
-    find: 'key: visible(topic) ? key : null, group',
-    replace: 'key, group',
-    test: 'test/integration/temporal/handle.test.ts',
-    title: 'a key that must not or cannot be shown does not prevent the start of its workflow',
-  },
-  {
-    name: 'hidden-names-can-be-searched',
-    promise: unseen,
-    file: 'src/temporal/relay/workflow-starter.ts',
-    find: '...visible(start.visible ? { topic, key, ref } : { topic }),',
-    replace: '...visible({ topic, key, ref }),',
-    test: 'test/integration/temporal/namespaces.test.ts',
-    title: 'a topic that is not visible shows neither key nor ref',
-  },
-  {
-    name: 'hidden-key-can-be-searched',
-    promise: unseen,
-    file: 'src/temporal/parked-key/starter.ts',
-    find: 'key !== null && visible(topic) && Buffer',
-    replace: 'key !== null && Buffer',
-    test: 'test/integration/temporal/handle.test.ts',
-    title: 'a key that must not or cannot be shown does not prevent the start of its workflow',
   },
   {
     name: 'operators-wait-for-a-server-that-is-gone',
@@ -142,32 +105,5 @@ export const faceMutations: readonly Mutation[] = [
     replace: 'return heardAt < 0 && mayBeStarting(error) && performance',
     test: 'test/integration/relay/start-interrupted.test.ts',
     title: 'the first operation of a process waits some seconds for a starting PostgreSQL:',
-  },
-  {
-    name: 'bad-json-stored-by-sql',
-    promise: sql,
-    file: 'outbox.form_refusal()',
-    find: ' and not outbox.is_json(payload)',
-    replace: ' and false',
-    test: 'test/integration/sending/sql.test.ts',
-    title: 'plain SQL raises OB002 for',
-  },
-  {
-    name: 'negative-delay-stored-by-sql',
-    promise: sql,
-    file: 'outbox.form_refusal()',
-    find: 'not between 0 and 1e15',
-    replace: 'not between -1e15 and 1e15',
-    test: 'test/integration/sending/sql.test.ts',
-    title: 'plain SQL raises OB002 for',
-  },
-  {
-    name: 'query-without-a-transaction-taken',
-    promise: sql,
-    file: 'src/store/database/transaction.ts',
-    find: 'const isAsked = unproven.has(tx);',
-    replace: 'const isAsked = unproven.has(tx) && run.length < 0;',
-    test: 'test/integration/sending/root-client.test.ts',
-    title: 'every call refuses a query without an open transaction, however its client treats the error',
   },
 ];

@@ -4,7 +4,6 @@ const rights = 'api-shows-nothing-without-right';
 const byRights = 'test/integration/api/rights.test.ts';
 const byRequests = 'test/integration/api/requests.test.ts';
 const byMethods = 'test/unit/api/methods.test.ts';
-const refused = 'arguments-refused-at-the-border';
 const misspelt = 'a misspelt topic or group is not answered as if nothing was found';
 const foreignTopic = 'a caller of another topic finds nothing of this one';
 
@@ -193,15 +192,6 @@ export const httpApiMutations: readonly Mutation[] = [
     title: 'the document says how a caller is proved: one of the ways is enough',
   },
   {
-    name: 'api-misspelt-name-looks-empty',
-    promise: refused,
-    file: 'src/api/known.ts',
-    find: 'if (unknown !== undefined) throw unknown;',
-    replace: 'if (unknown?.message === scope.constructor.name) throw unknown;',
-    test: byRequests,
-    title: misspelt,
-  },
-  {
     name: 'api-limited-caller-told-of-names',
     promise: rights,
     file: 'src/api/known.ts',
@@ -220,15 +210,6 @@ export const httpApiMutations: readonly Mutation[] = [
     title: 'alerts are listed, to a limited caller those of its topics, and a rule is silenced',
   },
   {
-    name: 'api-other-method-not-found',
-    promise: refused,
-    file: 'src/api/methods.ts',
-    find: 'if (allow.length > 0 && !allow',
-    replace: 'if (allow.length > 9 && !allow',
-    test: byMethods,
-    title: 'is answered with 405 and the methods that there are',
-  },
-  {
     name: 'api-methods-told-to-nobody',
     promise: rights,
     file: 'src/api/router.ts',
@@ -237,14 +218,5 @@ export const httpApiMutations: readonly Mutation[] = [
       '    assertMethod(context.req.method, context.req.path.slice(basePath.length));\n    const own = await answeredBy(',
     test: byMethods,
     title: 'what is no path is not found by any method, and nobody is told of either',
-  },
-  {
-    name: 'api-head-opens-a-stream',
-    promise: refused,
-    file: 'src/api/router.ts',
-    find: "if (request.method === 'HEAD')",
-    replace: "if (request.method === '')",
-    test: byMethods,
-    title: 'HEAD is answered as GET is, without a body, and opens no stream',
   },
 ];

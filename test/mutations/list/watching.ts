@@ -1,20 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
-const refused = 'arguments-refused-at-the-border';
 const withoutRight = 'api-shows-nothing-without-right';
 const byRequests = 'test/integration/api/requests.test.ts';
 
 /** What scripts, probes and people watch. */
 export const watchingMutations: readonly Mutation[] = [
-  {
-    name: 'list-page-after-any-number',
-    promise: refused,
-    file: 'src/operations/list.ts',
-    find: 'BigInt(position) > lastPosition ||',
-    replace: 'BigInt(position) > 9n * lastPosition ||',
-    test: byRequests,
-    title: 'is answered with',
-  },
   {
     name: 'api-edit-quotes-the-payload',
     promise: withoutRight,
