@@ -13,38 +13,29 @@ import { parkedBugs } from './bugs/parked.ts';
 import { relayBugs } from './bugs/relays.ts';
 import { reportBugs } from './bugs/reports.ts';
 import { scheduleBugs } from './bugs/schedules.ts';
+import { startBugs } from './bugs/starts.ts';
 import { timeBugs } from './bugs/times.ts';
 import { watchingBugs } from './bugs/watching.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
 import { commandLineMutations } from './list/command-line.ts';
-import { developmentMutations } from './list/development.ts';
-import { faceMutations } from './list/faces.ts';
 import { httpApiMutations } from './list/http-api.ts';
-import { laneNumberMutations } from './list/lane-numbers.ts';
 import { metricMutations } from './list/metrics.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
 import { signInMutations } from './list/sign-in.ts';
 import { traceMutations } from './list/traces.ts';
 import { watchingMutations } from './list/watching.ts';
-import { wiringMutations } from './list/wiring.ts';
-import { writingMutations } from './list/writing.ts';
 import { type Mutation, mutationsOf } from './mutation.ts';
 
 /** All bugs that tests are known to catch, in the order of a message's way. */
 export const mutations: readonly Mutation[] = [
-  ...writingMutations,
   ...traceMutations,
-  ...laneNumberMutations,
   ...httpApiMutations,
   ...repeatedRequestMutations,
   ...apiEdgeMutations,
   ...signInMutations,
-  ...faceMutations,
   ...metricMutations,
   ...watchingMutations,
-  ...wiringMutations,
   ...commandLineMutations,
-  ...developmentMutations,
   ...mutationsOf(noLossBugs),
   ...mutationsOf(orderBugs),
   ...mutationsOf(timeBugs),
@@ -62,4 +53,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(handlerBugs),
   ...mutationsOf(watchingBugs),
   ...mutationsOf(edgeBugs),
+  ...mutationsOf(startBugs),
 ];
