@@ -7,6 +7,7 @@ import { handlerBugs } from './bugs/handlers.ts';
 import { historyBugs } from './bugs/history.ts';
 import { holdBugs } from './bugs/holds.ts';
 import { kafkaBugs } from './bugs/kafka.ts';
+import { metricBugs } from './bugs/metrics.ts';
 import { noLossBugs } from './bugs/no-loss.ts';
 import { orderBugs } from './bugs/order.ts';
 import { parkedBugs } from './bugs/parked.ts';
@@ -19,21 +20,17 @@ import { watchingBugs } from './bugs/watching.ts';
 import { apiEdgeMutations } from './list/api-edges.ts';
 import { commandLineMutations } from './list/command-line.ts';
 import { httpApiMutations } from './list/http-api.ts';
-import { metricMutations } from './list/metrics.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
 import { signInMutations } from './list/sign-in.ts';
-import { traceMutations } from './list/traces.ts';
 import { watchingMutations } from './list/watching.ts';
 import { type Mutation, mutationsOf } from './mutation.ts';
 
 /** All bugs that tests are known to catch, in the order of a message's way. */
 export const mutations: readonly Mutation[] = [
-  ...traceMutations,
   ...httpApiMutations,
   ...repeatedRequestMutations,
   ...apiEdgeMutations,
   ...signInMutations,
-  ...metricMutations,
   ...watchingMutations,
   ...commandLineMutations,
   ...mutationsOf(noLossBugs),
@@ -54,4 +51,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(watchingBugs),
   ...mutationsOf(edgeBugs),
   ...mutationsOf(startBugs),
+  ...mutationsOf(metricBugs),
 ];
