@@ -1,5 +1,6 @@
 import { actionBugs } from './bugs/actions.ts';
 import { alertBugs } from './bugs/alerts.ts';
+import { apiBugs } from './bugs/api.ts';
 import { brokerBugs } from './bugs/brokers.ts';
 import { edgeBugs } from './bugs/edges.ts';
 import { effectBugs } from './bugs/effects.ts';
@@ -17,9 +18,6 @@ import { scheduleBugs } from './bugs/schedules.ts';
 import { startBugs } from './bugs/starts.ts';
 import { timeBugs } from './bugs/times.ts';
 import { watchingBugs } from './bugs/watching.ts';
-import { apiEdgeMutations } from './list/api-edges.ts';
-import { commandLineMutations } from './list/command-line.ts';
-import { httpApiMutations } from './list/http-api.ts';
 import { repeatedRequestMutations } from './list/repeated-requests.ts';
 import { signInMutations } from './list/sign-in.ts';
 import { watchingMutations } from './list/watching.ts';
@@ -27,12 +25,9 @@ import { type Mutation, mutationsOf } from './mutation.ts';
 
 /** All bugs that tests are known to catch, in the order of a message's way. */
 export const mutations: readonly Mutation[] = [
-  ...httpApiMutations,
   ...repeatedRequestMutations,
-  ...apiEdgeMutations,
   ...signInMutations,
   ...watchingMutations,
-  ...commandLineMutations,
   ...mutationsOf(noLossBugs),
   ...mutationsOf(orderBugs),
   ...mutationsOf(timeBugs),
@@ -52,4 +47,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(edgeBugs),
   ...mutationsOf(startBugs),
   ...mutationsOf(metricBugs),
+  ...mutationsOf(apiBugs),
 ];

@@ -1,19 +1,9 @@
 import type { Mutation } from '../mutation.ts';
 
-const withoutRight = 'api-shows-nothing-without-right';
 const byRequests = 'test/integration/api/requests.test.ts';
 
 /** What scripts, probes and people watch. */
 export const watchingMutations: readonly Mutation[] = [
-  {
-    name: 'api-edit-quotes-the-payload',
-    promise: withoutRight,
-    file: 'src/operations/edit-content.ts',
-    find: '${placeIn(reasonOf(error))}',
-    replace: '${placeIn(reasonOf(error)) + reasonOf(error)}',
-    test: byRequests,
-    title: 'a payload that is no JSON is told of without a part of it',
-  },
   {
     name: 'api-unfinished-answer-stored',
     promise: 'repeated-request-acts-once',
