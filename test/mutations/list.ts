@@ -2,6 +2,7 @@ import { actionBugs } from './bugs/actions.ts';
 import { alertBugs } from './bugs/alerts.ts';
 import { apiBugs } from './bugs/api.ts';
 import { brokerBugs } from './bugs/brokers.ts';
+import { callerBugs } from './bugs/callers.ts';
 import { edgeBugs } from './bugs/edges.ts';
 import { effectBugs } from './bugs/effects.ts';
 import { handlerBugs } from './bugs/handlers.ts';
@@ -18,16 +19,10 @@ import { scheduleBugs } from './bugs/schedules.ts';
 import { startBugs } from './bugs/starts.ts';
 import { timeBugs } from './bugs/times.ts';
 import { watchingBugs } from './bugs/watching.ts';
-import { repeatedRequestMutations } from './list/repeated-requests.ts';
-import { signInMutations } from './list/sign-in.ts';
-import { watchingMutations } from './list/watching.ts';
 import { type Mutation, mutationsOf } from './mutation.ts';
 
 /** All bugs that tests are known to catch, in the order of a message's way. */
 export const mutations: readonly Mutation[] = [
-  ...repeatedRequestMutations,
-  ...signInMutations,
-  ...watchingMutations,
   ...mutationsOf(noLossBugs),
   ...mutationsOf(orderBugs),
   ...mutationsOf(timeBugs),
@@ -48,4 +43,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOf(startBugs),
   ...mutationsOf(metricBugs),
   ...mutationsOf(apiBugs),
+  ...mutationsOf(callerBugs),
 ];
