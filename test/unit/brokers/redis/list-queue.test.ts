@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { envelopeText } from '../../../../src/brokers/redis/client/message-format.ts';
 import type { RedisClient } from '../../../../src/brokers/redis/client/open-client.ts';
 import { ListQueue } from '../../../../src/brokers/redis/source/list-queue.ts';
-import { releaseReading, renewReading } from '../../../../src/brokers/redis/source/queue.ts';
 
 const lease = { holder: 'stock/1', leaseMs: 6_000 };
 
@@ -14,10 +13,6 @@ function server(answer?: unknown) {
       commands.push([name, ...args]);
       return answer;
     },
-    async blMove(...args: readonly unknown[]) {
-      commands.push(['BLMOVE', ...args]);
-    },
-    lLen: async (key: string) => (key === 'orders' ? 5 : 30),
   } as unknown as RedisClient;
   return { client, commands };
 }
@@ -65,49 +60,4 @@ test('another holder is reported, and is a conflict if it is of another group', 
     code: 'OUTBOX_GROUP_REFUSED',
     details: { address: 'orders', group: 'stock', reader: 'stock/more' },
   });
-});
-
-test('messages that are done are removed by their number and first offset; none of them needs no command', async () => {
-  const { client, commands } = server();
-  const queue = new ListQueue('orders', 'stock');
-
-  await queue.done(client, lease, []);
-  await queue.done(client, lease, [{ offset: '7' }, { offset: '8' }]);
-
-  const keys = ['3', 'orders:reader', 'orders:processing', 'orders:done'];
-  expect(commands).toEqual([['EVAL', ...keys, 'stock/1', '2', '7']]);
-});
-
-test('a refusal of the server is reported', async () => {
-  const client = { sendCommand: () => Promise.reject(new Error('NOPERM')) } as unknown as RedisClient;
-
-  await expect(new ListQueue('orders', 'stock').done(client, lease, [{ offset: '7' }])).rejects.toThrow(
-    'NOPERM',
-  );
-  await expect(releaseReading(client, 'orders:reader', lease)).rejects.toThrow('NOPERM');
-});
-
-test('new values are awaited in seconds, by moving the next one; the lag includes open ones', async () => {
-  const { client, commands } = server();
-  const queue = new ListQueue('orders', 'stock');
-
-  await queue.news(client, 2_500);
-
-  expect(commands).toEqual([['BLMOVE', 'orders', 'orders:processing', 'LEFT', 'RIGHT', 2.5]]);
-  expect(await queue.lag(client)).toBe(35);
-});
-
-test.each([
-  [1, true],
-  [0, false],
-])('a lease is renewed by its holder (%i means %s) and released only by it', async (answer, mine) => {
-  const { client, commands } = server(answer);
-
-  expect(await renewReading(client, 'orders:reader', lease)).toBe(mine);
-  await releaseReading(client, 'orders:reader', lease);
-
-  expect(commands).toEqual([
-    ['EVAL', '1', 'orders:reader', 'stock/1', '6000'],
-    ['EVAL', '1', 'orders:reader', 'stock/1'],
-  ]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { givenUp } from '../../../../src/brokers/given-up.ts';
 import type { RedisClient } from '../../../../src/brokers/redis/client/open-client.ts';
-import { NoConnection, type RedisLink } from '../../../../src/brokers/redis/client/redis-link.ts';
+import type { RedisLink } from '../../../../src/brokers/redis/client/redis-link.ts';
 import { redisClient } from '../../../../src/brokers/redis/client/redis-package.ts';
 import {
   type ChunkAnswer,
@@ -91,10 +91,6 @@ const several = (count: number, length?: number): readonly OutgoingMessage[] =>
 const sizesOf = ({ chunks }: { readonly chunks: readonly (readonly string[])[] }): readonly number[] =>
   chunks.map(({ length }) => length);
 
-test('an empty batch sends nothing', async () => {
-  expect(await published([])).toMatchObject({ outcomes: [], chunks: [], renewals: 0 });
-});
-
 test('messages are sent in order, at most 500 per chunk, and each chunk is given the extra time', async () => {
   const done = await published(several(1_001));
 
@@ -181,17 +177,6 @@ test('outcomes of a chunk other than acknowledgements block their keys', async (
   expect([done.outcomes[0], ...done.outcomes.slice(-2)]).toEqual([rejected, blocked, stored]);
 });
 
-test.each([
-  ['READONLY of a replica', 'transport', 1],
-  ['NOPERM no permissions', 'topic', 0],
-])('%s for a whole chunk holds the %s, and nothing counts as stored', async (reason, scope, renewals) => {
-  const done = await published(several(501), { answers: [refuses(reason)] });
-
-  expect(done.outcomes).toEqual(several(501).map(() => unsent));
-  expect(done).toMatchObject({ hold: { scope, reason }, renewals });
-  expect(done.chunks).toHaveLength(1);
-});
-
 test('an unclear reply to a chunk makes each message ambiguous, once for each key, and the next chunk is sent', async () => {
   const unclear = { kind: 'ambiguous', error: 'ERR of a proxy' };
   const done = await published(
@@ -222,23 +207,6 @@ test('after a lost connection the chunk may be stored, and the rest is not sent'
 
   expect(done.outcomes).toEqual([...several(500).map(() => maybeStored), unsent]);
   expect(done).toMatchObject({ hold: { scope: 'transport', reason: 'Socket closed' }, renewals: 1 });
-});
-
-test.each([
-  ['none', undefined, { scope: 'transport', reason: 'No connection within 1000 ms.' }],
-  ['a refusal', 'WRONGPASS invalid', { scope: 'transport', reason: 'WRONGPASS invalid' }],
-  [
-    'an unclear refusal',
-    'ERR of a proxy',
-    { scope: 'transport', reason: 'No connection within 1000 ms: ERR of a proxy' },
-  ],
-])('without a connection nothing is stored; its cause: %s', async (_cause, refusal, hold) => {
-  const cause = refusal === undefined ? undefined : new (redisClient().ErrorReply)(refusal);
-  const done = await published(several(2), {
-    answers: [() => new NoConnection('No connection within 1000 ms.', { cause })],
-  });
-
-  expect(done).toMatchObject({ outcomes: [unsent, unsent], hold, renewals: 1 });
 });
 
 test.each<[string, Script['during']]>([

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { durabilityOf } from '../../../../src/brokers/redis/client/durability.ts';
 import { ifRefused, refusalOf } from '../../../../src/brokers/redis/client/error-reply.ts';
-import { LateReply, NoConnection, RedisLink } from '../../../../src/brokers/redis/client/redis-link.ts';
+import { LateReply, RedisLink } from '../../../../src/brokers/redis/client/redis-link.ts';
 import { serverOf } from '../../../../src/brokers/redis/client/server-version.ts';
 import { probeAddress } from '../../../../src/brokers/redis/transport/probe.ts';
 import { redisServerAt } from '../../../support/fixtures/redis-server.ts';
@@ -49,80 +47,6 @@ test('an error reply is passed on, and the connection stays', async () => {
   expect(ifRefused('none')(error)).toBe('none');
   expect(() => ifRefused('none')(new Error('Socket closed'))).toThrow('Socket closed');
   expect(server.connections().ever).toBe(1);
-});
-
-test('a late reply closes the connection, and the next question opens another', async () => {
-  let silent = true;
-  const { get, server } = await stage((command) => (named(command, 'GET') && silent ? undefined : 'OK'), 500);
-
-  await expect(get('key', 50)).rejects.toThrow(new LateReply('No answer within 550 ms.'));
-  silent = false;
-  expect(await get()).toBe('OK');
-
-  expect(server.connections().ever).toBe(2);
-});
-
-test('a lost connection fails pending questions, and the next one opens another', async () => {
-  let silent = true;
-  const { get, server } = await stage(
-    (command) => (named(command, 'GET') && silent ? undefined : 'OK'),
-    5_000,
-  );
-
-  const pending = get().catch((error: unknown) => error);
-  await until(() => server.commands.some(([name]) => name === 'GET'));
-  server.cut();
-
-  const error = await pending;
-  expect(error).toBeInstanceOf(Error);
-  expect(error).not.toBeInstanceOf(LateReply);
-  expect(error).not.toBeInstanceOf(NoConnection);
-  silent = false;
-  expect(await get()).toBe('OK');
-});
-
-test('without a connection nothing is sent: a closed port, a wrong password, a server that does not answer', async () => {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : 0;
-  const link = new RedisLink(redisServerAt({ url: `redis://127.0.0.1:${port}` }), 100);
-  const ask = (given: RedisLink): Promise<unknown> =>
-    given.ask((client) => client.ping()).catch((error: unknown) => error);
-
-  const silent = await ask(link);
-  server.close();
-  const refused = await stage((command) =>
-    named(command, 'AUTH', 'HELLO') ? new Error('WRONGPASS no') : 'OK',
-  );
-  const locked = new RedisLink(
-    redisServerAt({ url: refused.server.url, credentials: { password: 'x' } }),
-    1_000,
-  );
-  const wrong = await ask(locked);
-  const lazy = new RedisLink(redisServerAt({ url: () => 'nonsense' }), 1_000);
-  const invalid = await ask(lazy);
-  link.close();
-  let closed: unknown;
-  await until(async () => {
-    closed = await ask(link);
-    return String(closed).includes('ECONNREFUSED');
-  });
-
-  for (const error of [silent, wrong, invalid, closed]) expect(error).toBeInstanceOf(NoConnection);
-  expect(silent).toMatchObject({ message: 'No connection within 100 ms.' });
-  expect(wrong).toMatchObject({ message: 'WRONGPASS no', cause: expect.any(Error) });
-  expect(invalid).toMatchObject({ cause: { code: 'OUTBOX_OPTION_INVALID' } });
-});
-
-test('a server that does not answer a handshake of TLS may not speak it', async () => {
-  const { server } = await stage(() => undefined);
-  const link = new RedisLink(redisServerAt({ url: server.url.replace('redis:', 'rediss:') }), 100);
-
-  await expect(link.ask((client) => client.ping())).rejects.toThrow(
-    'No connection within 100 ms. It may not speak TLS.',
-  );
 });
 
 test('after `renew` pending questions get their answers, and the next one a new connection', async () => {

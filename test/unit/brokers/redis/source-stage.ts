@@ -9,12 +9,12 @@ import {
   renewReading,
 } from '../../../../src/brokers/redis/source/queue.ts';
 import { redisSource } from '../../../../src/brokers/redis/source/redis-source.ts';
-import type { IncomingMessage, SourceNotice } from '../../../../src/brokers/source.ts';
+import type { IncomingMessage } from '../../../../src/brokers/source.ts';
 import { redisServerAt } from '../../../support/fixtures/redis-server.ts';
 import { type RedisReply, scriptedRedis } from '../../../support/fixtures/scripted-redis.ts';
 import { subscriberOf } from '../subscriber.ts';
 
-export const paces = {
+const paces = {
   leaseMs: 60_000,
   renewEveryMs: 20,
   standbyMs: 15,
@@ -33,13 +33,11 @@ class ScriptedQueue implements Queue {
   readonly calls: string[] = [];
   readonly asked: number[] = [];
   readonly leases: QueueLease[] = [];
-  readonly waits: number[] = [];
   readonly readAtMs: number[] = [];
   /** The answer after those of the list. */
   lasting: QueueRead = mine();
   /** Of every read. */
   failure: Error | undefined;
-  refused: Error | undefined;
   messages = 3;
 
   constructor(address: string) {
@@ -76,7 +74,6 @@ class ScriptedQueue implements Queue {
   /** Waits until the time is over, or the connection ends. */
   async news(client: { sendCommand(command: string[]): Promise<unknown> }, ms: number): Promise<void> {
     this.calls.push('news');
-    this.waits.push(ms);
     await client.sendCommand(['NEWS', this.address, String(ms)]);
   }
 
@@ -84,14 +81,14 @@ class ScriptedQueue implements Queue {
     return this.messages;
   }
 
-  conflict(): Error | undefined {
-    return this.refused;
+  conflict(): undefined {
+    return undefined;
   }
 }
 
 export const taken: QueueRead = { kind: 'taken', holder: 'stock/2' };
 
-export function mine(offsets: readonly string[] = [], notices: readonly SourceNotice[] = []): QueueRead {
+export function mine(offsets: readonly string[] = []): QueueRead {
   const messages = offsets.map((offset) =>
     incomingMessage({
       address: 'orders',
@@ -103,18 +100,16 @@ export function mine(offsets: readonly string[] = [], notices: readonly SourceNo
       timestamp: new Date(),
     }),
   );
-  return { kind: 'mine', messages, bytes: 10 * offsets.length, notices };
+  return { kind: 'mine', messages, bytes: 10 * offsets.length, notices: [] };
 }
 
 /** A source of two queues that the test fills, at a server that answers what the test says to the questions about leases. */
 export async function stage(leaseMs: number = paces.leaseMs) {
   // It takes longer than a test to load it.
   redisClient();
-  /** `mute`: no question is answered at all. */
-  const lease = { renewed: 1 as RedisReply, released: 1 as RedisReply, mute: false };
+  const lease = { renewed: 1 as RedisReply, released: 1 as RedisReply };
   const server = await scriptedRedis(async (command) => {
     const [name, script = ''] = command;
-    if (lease.mute) return undefined;
     if (name === 'NEWS') await new Promise((resolve) => setTimeout(resolve, Number(command[2])));
     if (name !== 'EVAL') return 'OK';
     return script.includes('DEL') ? lease.released : lease.renewed;
@@ -147,5 +142,3 @@ export async function stage(leaseMs: number = paces.leaseMs) {
         })),
   };
 }
-
-export type Stage = Awaited<ReturnType<typeof stage>>;

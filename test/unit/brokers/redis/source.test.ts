@@ -1,70 +1,9 @@
 import { expect, test } from 'vitest';
-import { LateReply } from '../../../../src/brokers/redis/client/redis-link.ts';
-import type { IncomingBatch, SourceNotice } from '../../../../src/brokers/source.ts';
-import { OutboxError } from '../../../../src/core/errors.ts';
 import { acknowledgeAll } from '../subscriber.ts';
-import { mine, paces, stage, taken } from './source-stage.ts';
+import { mine, stage, taken } from './source-stage.ts';
 
 const soon = { timeout: 20_000, interval: 5 };
-const orders = { address: 'orders', partition: 0 };
-const notice: SourceNotice = {
-  type: 'partitions-unread',
-  addresses: ['orders'],
-  error: new OutboxError('OUTBOX_GROUP_REFUSED', 'of another group'),
-};
-
-test('a member with the lease reads, offers, and marks as done; with nothing to read it waits for new messages', async () => {
-  const { orders: queue, source, subscribe, told } = await stage();
-  queue.answers.push(mine(['1', '2'], [notice]), mine(['3']));
-  const batches: IncomingBatch[] = [];
-
-  await subscribe((batch) => {
-    batches.push(batch);
-    acknowledgeAll(batch);
-  });
-  await expect.poll(() => queue.waits, soon).toEqual([paces.newsMs, paces.newsMs]);
-
-  expect(queue.calls.slice(0, 8)).toEqual([
-    'read',
-    'done 1,2',
-    'read',
-    'done 3',
-    'read',
-    'news',
-    'read',
-    'news',
-  ]);
-  expect(batches.map(({ messages }) => messages.map(({ offset }) => offset))).toEqual([['1', '2'], ['3']]);
-  expect(batches).toMatchObject([orders, orders]);
-  expect(told).toMatchObject({ assigned: [[orders]], disconnected: [], noticed: [notice] });
-  expect(new Set(queue.leases.map(({ leaseMs }) => leaseMs))).toEqual(new Set([paces.leaseMs]));
-  expect(queue.leases[0]?.holder).toMatch(/^stock\/[0-9a-f-]{36}$/);
-  expect([source.name, await source.redeliveryPeriodMs([])]).toEqual(['redis-test', 0]);
-});
-
-test('an unacknowledged message is read again, and only earlier ones are done', async () => {
-  const { orders: queue, subscribe } = await stage();
-  queue.answers.push(mine(['1', '2', '3']), mine(['2', '3']));
-  let first = true;
-
-  await subscribe((batch) => {
-    for (const message of batch.messages) if (!first || message.offset !== '2') batch.acknowledge(message);
-    first = false;
-  });
-  await expect.poll(() => queue.calls, soon).toContain('news');
-
-  expect(queue.calls.slice(0, 6)).toEqual(['read', 'reread', 'done 1', 'read', 'done 2,3', 'read']);
-});
-
-test('nothing is done if the first message stays open', async () => {
-  const { orders: queue, subscribe } = await stage();
-  queue.answers.push(mine(['1', '2']));
-
-  await subscribe(() => undefined);
-  await expect.poll(() => queue.calls, soon).toContain('news');
-
-  expect(queue.calls.slice(0, 3)).toEqual(['read', 'reread', 'read']);
-});
+const place = { address: 'orders', partition: 0 };
 
 test('after a rejection nothing more may begin, and the partition rests for the longest time with its lease', async () => {
   const { leaseCommands, orders: queue, subscribe } = await stage();
@@ -92,39 +31,6 @@ test('after a rejection nothing more may begin, and the partition rests for the 
     key: 'orders:reader',
     holder: queue.leases[0]?.holder,
   });
-});
-
-test('a member without the lease joins and requests it repeatedly', async () => {
-  const { orders: queue, subscribe, told } = await stage();
-  queue.answers.push(taken, taken, mine(['1']));
-
-  await subscribe();
-  await expect.poll(() => queue.calls, soon).toContain('done 1');
-
-  expect(told.assigned).toEqual([[orders]]);
-  const [first = 0, second = 0, third = 0] = queue.readAtMs;
-  expect(Math.min(second - first, third - second)).toBeGreaterThanOrEqual(paces.standbyMs - 1);
-  expect(queue.calls.slice(0, 4)).toEqual(['read', 'read', 'read', 'done 1']);
-});
-
-test('a lease that another member has taken ends the batch, and its messages are read again', async () => {
-  const { lease, orders: queue, subscribe, told } = await stage();
-  queue.answers.push(mine(['1', '2']), taken, mine(['1']));
-  const ended: unknown[] = [];
-
-  await subscribe(async (batch) => {
-    const [first] = batch.messages;
-    if (first !== undefined) batch.acknowledge(first);
-    if (batch.messages.length === 1) return;
-    lease.renewed = 0;
-    await new Promise((resolve) => batch.lost.addEventListener('abort', resolve));
-    ended.push(batch.signal.aborted, batch.mayBegin());
-    lease.renewed = 1;
-  });
-  await expect.poll(() => told.assigned.slice(0, 3), soon).toEqual([[orders], [], [orders]]);
-
-  expect(ended).toEqual([true, false]);
-  expect(queue.calls.slice(0, 5)).toEqual(['read', 'reread', 'reread', 'done 1', 'read']);
 });
 
 test('a lease that cannot be renewed is lost at its end, and not before', async () => {
@@ -157,27 +63,16 @@ test('a failed read is reported with the time until the next, which doubles up t
   expect(fourth - first).toBeGreaterThanOrEqual(10 + 20 - 3);
   expect(fifth - fourth).toBeGreaterThanOrEqual(20 - 1);
   // Its lease lasts longer than that, and each answer of the server in between is reported.
-  expect(told.assigned).toEqual([[orders], [orders], [orders]]);
+  expect(told.assigned).toEqual([[place], [place], [place]]);
 });
 
 test('a lease that ends while reads fail is lost', async () => {
   const { orders: queue, subscribe, told } = await stage(100);
-  queue.answers.push(mine(['1']), ...Array.from({ length: 60 }, () => new Error('OOM')));
+  queue.answers.push(mine(['1']), ...Array.from({ length: 20 }, () => new Error('OOM')));
 
   await subscribe();
 
-  await expect.poll(() => told.assigned.slice(0, 3), soon).toEqual([[orders], [], [orders]]);
-});
-
-test('after a late reply the next read requests fewer messages', async () => {
-  const { orders: queue, subscribe } = await stage();
-  const full = Array.from({ length: 32 }, (_, n) => `${n}`);
-  queue.answers.push(mine(full), new LateReply('late'), new Error('other'), mine(), mine());
-
-  await subscribe(acknowledgeAll, { batchSize: 1_000 });
-  await expect.poll(() => queue.asked.length, soon).toBeGreaterThan(3);
-
-  expect(queue.asked.slice(0, 4)).toEqual([32, 64, 32, 32]);
+  await expect.poll(() => told.assigned.slice(0, 3), soon).toEqual([[place], [], [place]]);
 });
 
 test('a batch is never larger than the subscription allows', async () => {
@@ -204,4 +99,82 @@ test('a batch says that it was cut if the reply was full, or the queue reads on 
   queue.answers.push(mine(['34']));
 
   await expect.poll(() => cut, soon).toEqual([true, false, true]);
+});
+
+test('a stop does not wait for new messages, and without the lease it releases none', async () => {
+  const idle = await stage();
+  const first = await idle.subscribe();
+  await expect.poll(() => idle.orders.calls, soon).toContain('news');
+  const standby = await stage();
+  standby.orders.lasting = taken;
+  const second = await standby.subscribe();
+
+  await Promise.all([first.stop(), second.stop()]);
+
+  expect(idle.told.disconnected).toEqual([]);
+  expect(idle.leaseCommands().map(({ kind }) => kind)).toEqual(['release']);
+  expect(standby.leaseCommands()).toEqual([]);
+});
+
+test('a lease that cannot be released expires: the stop still ends', async () => {
+  const { lease, orders: queue, subscribe } = await stage();
+  lease.released = new Error('READONLY');
+  const subscribed = await subscribe();
+  await expect.poll(() => queue.calls, soon).toContain('news');
+
+  await expect(subscribed.stop()).resolves.toBeUndefined();
+});
+
+test('at most as many addresses are handled at a time as the concurrency allows, and all are assigned', async () => {
+  const { bills, orders, subscribe, told } = await stage();
+  for (const queue of [orders, bills]) queue.answers.push(mine(['1']), mine(['2']), mine(['3']));
+  let running = 0;
+  let most = 0;
+  let handled = 0;
+
+  await subscribe(
+    async (batch) => {
+      most = Math.max(most, (running += 1));
+      await new Promise((resolve) => setImmediate(resolve));
+      acknowledgeAll(batch);
+      running -= 1;
+      handled += 1;
+    },
+    { addresses: ['orders', 'bills'] },
+  );
+  await expect.poll(() => handled, soon).toBe(6);
+
+  expect(most).toBe(1);
+  expect(told.assigned.at(-1)).toEqual([
+    { address: 'orders', partition: 0 },
+    { address: 'bills', partition: 0 },
+  ]);
+});
+
+test('the lag is given for each address, or the reason why not', async () => {
+  const { bills, server, subscribe } = await stage();
+  bills.messages = 8;
+  const subscribed = await subscribe(acknowledgeAll, { addresses: ['orders', 'bills'] });
+
+  expect(await subscribed.lag()).toEqual([
+    { address: 'orders', partition: 0, messages: 3 },
+    { address: 'bills', partition: 0, messages: 8 },
+  ]);
+  bills.lag = () => Promise.reject(new Error('NOPERM'));
+  await expect(subscribed.lag()).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringContaining(`127.0.0.1:${server.port}: NOPERM`),
+  });
+});
+
+test('the signal ends the wait for the first join with its reason', async () => {
+  const { orders, subscribe } = await stage();
+  const over = new AbortController();
+  orders.failure = new Error('LOADING');
+  const joined = subscribe(acknowledgeAll, { signal: over.signal });
+  await expect.poll(() => orders.calls, soon).toContain('reread');
+
+  over.abort(new Error('stopped by the program'));
+
+  await expect(joined).rejects.toThrow('stopped by the program');
 });

@@ -14,24 +14,23 @@ const entry = (id: string, payload = 'x') => [bytes(id), [bytes('payload'), byte
 type Entry = ReturnType<typeof entry>;
 
 /** What the script for open entries answers to the member that has the lease. */
-const open = (last: string, entries: readonly Entry[] = [], gone: readonly string[] = [], first = '1-0') => [
+const open = (last: string, entries: readonly Entry[] = []) => [
   bytes(''),
   bytes(last),
-  bytes(first),
-  gone.map(bytes),
+  bytes('1-0'),
+  [],
   entries,
 ];
 /** What the transaction answers that reads new entries. */
-const fresh = (last: string, entries: readonly Entry[] = [], unread = 0, first = '9-0') => [
-  [bytes(''), bytes(last), bytes(first), unread],
+const fresh = (last: string, entries: readonly Entry[] = []) => [
+  [bytes(''), bytes(last), bytes('9-0'), 0],
   entries.length === 0 ? null : { orders: entries },
 ];
 const refusal = (text: string): Error => new (redisClient().ErrorReply)(text);
 
 /** Scripts are long, and told by what they do. */
 function kindOf(script: string): string {
-  if (script.includes('XREADGROUP')) return 'OPEN';
-  return script.includes('entries-added') ? 'PLACE' : 'LAG';
+  return script.includes('XREADGROUP') ? 'OPEN' : 'PLACE';
 }
 
 const claimAfterMs = 60_000;
@@ -54,7 +53,6 @@ function stage({
       const told = name === 'EVAL' ? kindOf(script) : name;
       commands.push([told, ...command.slice(name === 'EVAL' ? 2 : 1)]);
       if (failure !== undefined) throw failure;
-      if (told === 'LAG') return 7;
       if (told !== 'OPEN' && told !== 'EXEC') return 0;
       expect(options).toEqual({ typeMapping: { [redisClient().RESP_TYPES.BLOB_STRING]: Buffer } });
       const answer = left.shift();
@@ -76,27 +74,6 @@ function stage({
 const reads = ['MULTI', 'PLACE', 'XREADGROUP', 'EXEC'];
 const idsOf = (read: QueueRead): readonly string[] | undefined =>
   read.kind === 'mine' ? read.messages.map(({ offset }) => offset) : undefined;
-
-test('open entries are read first, then new ones, each with the lease and the group', async () => {
-  const { commands, read } = stage({
-    answers: [open('2-0', [entry('1-0'), entry('2-0', 'four')]), open('2-0'), fresh('2-0', [entry('3-0')])],
-  });
-
-  const first = await read(5);
-  const second = await read(3_000);
-
-  expect(first).toMatchObject({ kind: 'mine', bytes: 7 + 1 + 7 + 4, notices: [] });
-  expect([first, second].map(idsOf)).toEqual([['1-0', '2-0'], ['3-0']]);
-  const keys = ['2', 'orders:reader:stock', 'orders'];
-  expect(commands).toEqual([
-    ['OPEN', ...keys, 'stock/1', '6000', 'stock', 'temporal-outbox', '5', '60000'],
-    ['OPEN', ...keys, 'stock/1', '6000', 'stock', 'temporal-outbox', '2000', ''],
-    ['MULTI'],
-    ['PLACE', ...keys, 'stock/1', '6000', 'stock'],
-    ['XREADGROUP', 'GROUP', 'stock', 'temporal-outbox', 'COUNT', '2000', 'STREAMS', 'orders', '>'],
-    ['EXEC'],
-  ]);
-});
 
 test('open entries are requested only at first, after `reread`, and when entries of others may be claimed', async () => {
   const { commands, names, queue, read } = stage({
@@ -153,85 +130,6 @@ test('without order the search for open entries goes on where it was, and from t
   expect(asked.map((command) => command.at(-1))).toEqual(['0', '2-0', '0']);
 });
 
-test('another member that has the lease is named, whatever is read', async () => {
-  const { read } = stage({
-    answers: [[bytes('stock/2')], open('2-0'), [[bytes('stock/3')], null], fresh('2-0', [entry('3-0')])],
-  });
-
-  expect(await read()).toEqual({ kind: 'taken', holder: 'stock/2' });
-  expect(await read()).toEqual({ kind: 'taken', holder: 'stock/3' });
-  expect(idsOf(await read())).toEqual(['3-0']);
-});
-
-test('if others have read in between, their open entries come first', async () => {
-  const { names, read } = stage({
-    answers: [open('2-0'), fresh('5-0', [entry('6-0')]), open('6-0', [entry('4-0'), entry('6-0')])],
-  });
-
-  expect(idsOf(await read())).toEqual(['4-0', '6-0']);
-  expect(names()).toEqual(['OPEN', ...reads, 'OPEN']);
-});
-
-test('entries deleted while they were open are reported, and more of the open ones are read', async () => {
-  const { read } = stage({
-    answers: [open('5-0', [], ['1-0', '2-0'], '3-0'), open('5-0', [entry('4-0')], ['3-0'], '4-0')],
-  });
-
-  const found = await read();
-
-  expect(idsOf(found)).toEqual(['4-0']);
-  expect(found).toMatchObject({
-    notices: [
-      {
-        type: 'messages-lost',
-        address: 'orders',
-        partition: 0,
-        from: '1-0',
-        to: '3-0',
-        messages: 2,
-        error: {
-          code: 'OUTBOX_MESSAGES_EXPIRED',
-          details: { address: 'orders', group: 'stock', messages: 2 },
-        },
-      },
-      { from: '3-0', to: '4-0', messages: 1 },
-    ],
-  });
-});
-
-test('entries deleted before the group got them are reported, also together with earlier ones', async () => {
-  const { read } = stage({
-    answers: [open('5-0', [], ['1-0'], '2-0'), open('5-0'), fresh('5-0', [entry('9-0')], 3), fresh('9-0')],
-  });
-
-  const found = await read();
-
-  expect(found).toMatchObject({
-    notices: [
-      { from: '1-0', to: '2-0', messages: 1 },
-      { from: '5-0', to: '9-0', messages: 3 },
-    ],
-  });
-  expect(await read()).toMatchObject({ messages: [], bytes: 0, notices: [] });
-});
-
-test.each([
-  [true, '0'],
-  [false, '$'],
-])(
-  'a missing group is created, from the beginning: %s, and the read is repeated',
-  async (fromBeginning, id) => {
-    const { commands, read } = stage({
-      fromBeginning,
-      answers: [refusal('NOGROUP No such key'), open('0-0'), fresh('0-0', [entry('1-0')])],
-    });
-
-    expect(idsOf(await read())).toEqual(['1-0']);
-    expect(commands.map(([name]) => name)).toEqual(['OPEN', 'XGROUP', 'OPEN', ...reads]);
-    expect(commands[1]).toEqual(['XGROUP', 'CREATE', 'orders', 'stock', id, 'MKSTREAM']);
-  },
-);
-
 test('a group deleted with its stream is created from the beginning, to miss nothing', async () => {
   const { commands, names, read } = stage({
     fromBeginning: false,
@@ -268,22 +166,4 @@ test.each(['MULTI', 'EXEC'])('a transaction whose %s fails is reported', async (
   failing.set(name, refusal('READONLY'));
 
   await expect(read()).rejects.toThrow('READONLY');
-});
-
-test('entries that are done are acknowledged, new ones awaited after the last read, and the lag is read', async () => {
-  const { client, commands, queue, read } = stage({ answers: [open('2-0'), fresh('2-0', [entry('3-0')])] });
-  const found = await read();
-  commands.splice(0);
-
-  await queue.done(client, lease, found.kind === 'mine' ? [...found.messages, { offset: '4-0' }] : []);
-  await queue.news(client, 2_000);
-  const lag = await queue.lag(client);
-
-  expect(lag).toBe(7);
-  expect(queue.conflict()).toBeUndefined();
-  expect(commands).toEqual([
-    ['XACK', 'orders', 'stock', '3-0', '4-0'],
-    ['XREAD', 'COUNT', '1', 'BLOCK', '2000', 'STREAMS', 'orders', '3-0'],
-    ['LAG', '1', 'orders', 'stock'],
-  ]);
 });
