@@ -7,7 +7,7 @@ import { publish } from './publishing.ts';
 import { proxied, serverUrl } from './redis-subject.ts';
 
 const payload = JSON.stringify('x'.repeat(500_000));
-const count = 60;
+const count = 24;
 
 test.each([
   ['stream', redisStream],
@@ -21,8 +21,8 @@ test.each([
     const [transport, sender] = [make({ url, requestTimeout: 1_000 }), make({ url: serverUrl })];
     onTestFinished(() => Promise.all([transport.close(), sender.close()]).then(() => undefined));
     const address = `large-${randomUUID()}`;
-    for (let n = 0; n < count; n += 10) {
-      const messages = Array.from({ length: 10 }, () => ({
+    for (let n = 0; n < count; n += 8) {
+      const messages = Array.from({ length: 8 }, () => ({
         id: randomUUID(),
         key: 'k',
         payload,
@@ -31,7 +31,7 @@ test.each([
       const { outcomes } = await publish(sender, address, messages);
       expect(outcomes.every(({ kind }) => kind === 'acknowledged')).toBe(true);
     }
-    // Four messages of this size in a second, and a reader that would take all sixty.
+    // Four messages of this size in a second, and a reader that would take all of them.
     proxy.inject({ kind: 'throttle', bytesPerSecond: 3_000_000 });
 
     const member = await joins(transport.source(), address, { batchSize: 200 });

@@ -20,7 +20,7 @@ test('a second group is refused while another reads the list, and receives from 
   const first = await joins(transport.source(), address, { group: 'billing' });
 
   await expect(
-    joins(transport.source(), address, { group: 'shipping', joinWithinMs: 5_000 }),
+    joins(transport.source(), address, { group: 'shipping', joinWithinMs: 2_000 }),
   ).rejects.toMatchObject({
     code: 'OUTBOX_GROUP_REFUSED',
     details: { group: 'shipping', reader: 'billing' },

@@ -5,8 +5,8 @@ import { joins, numbersOf } from './member.ts';
 import { proxied, serverUrl } from './redis-subject.ts';
 import { claimAfterMs, group, range, sourceAt, stage } from './sharing.ts';
 
-/** Longer than the time after which others claim. */
-const restMs = 3 * claimAfterMs;
+/** Longer than the time after which others claim: so long that they look in between, and so long that one of them has it. */
+const [lookedAtMs, claimedMs] = [3 * claimAfterMs, 2 * claimAfterMs];
 
 /** Rejects the third of the first ten messages once, and acknowledges all others. */
 function rejectingOne(afterMs: number) {
@@ -24,7 +24,7 @@ function rejectingOne(afterMs: number) {
 test('a rejected message rests with its member, and all others go on, also with this member', async () => {
   const { address, client, open, send } = await stage();
   await send(10);
-  const member = await joins(sourceAt(serverUrl), address, { take: rejectingOne(restMs) });
+  const member = await joins(sourceAt(serverUrl), address, { take: rejectingOne(lookedAtMs) });
   await member.has(10);
   await until(async () => (await open()) === 1);
   const resting = async () => (await client.xPendingRange(address, group, '-', '+', 1))[0];
@@ -47,9 +47,9 @@ test('a rejected message of a member that is cut off goes to another, and does n
   onTestFinished(() => proxy.close());
   const { address, open, send } = await stage();
   await send(10);
-  const cut = await joins(sourceAt(url), address, { take: rejectingOne(restMs) });
+  const cut = await joins(sourceAt(url), address, { take: rejectingOne(claimedMs) });
   await cut.has(10);
-  const endMs = performance.now() + restMs;
+  const endMs = performance.now() + claimedMs;
   await until(async () => (await open()) === 1);
   const other = await joins(sourceAt(serverUrl), address);
 

@@ -104,17 +104,3 @@ test('entries trimmed before they were delivered to a group are reported as lost
   const lost = { type: 'messages-lost', messages: 10, from: first.received.at(-1)?.offset };
   expect(second.notices).toMatchObject(major >= 7 ? [lost] : []);
 });
-
-test('each group receives all entries of a stream, and has its own lag', {
-  tags: ['one-reader-of-a-redis-stream'],
-}, async () => {
-  const { address, transport } = streamOf();
-  await kindOf(transport, address, messagesOf(['k', null], 12));
-  const one = await joins(transport.source(), address, { group: 'billing' });
-  const other = await joins(transport.source(), address, { group: 'shipping', take: () => undefined });
-
-  await one.has(12);
-  await until(() => other.received.length > 0);
-  await until(async () => (await one.lag())[0]?.messages === 0);
-  expect((await other.lag())[0]?.messages).toBe(12);
-});
