@@ -5,8 +5,8 @@ import { startTimer } from '../core/timer.ts';
 import type { ApiHandler } from './handler.ts';
 import { noteAddress } from './remote-address.ts';
 
-/** Milliseconds. */
-const times = { head: 10_000, request: 30_000, looked: 2_000, idle: 5_000, goodbye: 5_000 };
+/** For how long a server waits, in milliseconds. */
+export const serverTimes = { head: 10_000, request: 30_000, looked: 2_000, idle: 5_000, goodbye: 5_000 };
 const mostConnections = 500;
 
 /** Where a server listens. */
@@ -23,7 +23,11 @@ export interface RunningApi {
 }
 
 /** Serves the API over HTTP. @param port 0 for a free one */
-export async function serveApi(handler: ApiHandler, { host, port }: Listening): Promise<RunningApi> {
+export async function serveApi(
+  handler: ApiHandler,
+  { host, port }: Listening,
+  times = serverTimes,
+): Promise<RunningApi> {
   requirePackages('api');
   const { createAdaptorServer } = await import('@hono/node-server');
   const { createServer } = await import('node:http');

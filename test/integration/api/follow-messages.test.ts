@@ -61,21 +61,6 @@ test('a viewer follows new messages and their changes until they are published, 
   expect(followed.text()).not.toContain('secret-');
 });
 
-test('a stream tells what matches its filter, and begins with as many as it is asked for', async (context) => {
-  for (const label of ['A', 'B', 'C']) await send(label, { ...later, key: label });
-  const followed = await follow(context, '?last=2&states=waiting,canceled');
-  const ofOneKey = await follow(context, '?key=B&states=canceled');
-  for (const label of ['A', 'B']) await bench.post(`/messages/${bench.lane.idOf(label)}/cancel`);
-  await expect.poll(() => seenIn(ofOneKey)).toEqual([['B', 'canceled']]);
-  await expect.poll(() => seenIn(followed).length).toBe(4);
-  expect(seenIn(followed)).toEqual([
-    ['B', 'waiting'],
-    ['C', 'waiting'],
-    ['A', 'canceled'],
-    ['B', 'canceled'],
-  ]);
-});
-
 test('a caller follows its own topics only, and what it may not follow is noted', {
   tags: ['api-shows-nothing-without-right'],
 }, async (context) => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Caller } from '../../../src/api/authentication.ts';
 import { apiHandler } from '../../../src/api/handler.ts';
 import { loopbackAuthentication } from '../../../src/api/loopback.ts';
-import { type RunningApi, serveApi } from '../../../src/api/serve.ts';
+import { type RunningApi, serveApi, serverTimes } from '../../../src/api/serve.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { type ApiBench, byHeader, olga, openApi, rita } from './api-bench.ts';
 import { followEvents } from './follow-events.ts';
@@ -27,35 +27,13 @@ function follow(caller: Caller) {
   return { ...followed, statuses: () => followed.of('status') };
 }
 
-test('live figures come at once and then every two seconds, once for all, and each caller sees its topics', async () => {
+test('live figures come at once, and each caller sees its topics', async () => {
   await bench.lane.send('A', { afterMs: 3_600_000 });
-  const everything = follow(olga);
-  const others = [follow(olga), follow(olga)];
-  const limited = follow(rita);
-  await until(() => [everything, limited, ...others].every(({ statuses }) => statuses().length >= 3));
-
+  const [everything, limited] = [follow(olga), follow(rita)];
+  await until(() => [everything, limited].every(({ statuses }) => statuses().length > 0));
   expect(everything.statuses()[0]).toMatchObject({ lanes: [{ topic: 'orders', waiting: 1 }] });
   expect(limited.statuses()[0]).toMatchObject({ lanes: [], topics: [], relays: [] });
-  for (const one of [everything, limited, ...others]) one.stop();
-});
-
-test('a caller has at most five streams, and one that ends makes room', async () => {
-  const five = Array.from({ length: 5 }, () => follow(olga));
-  await until(() => five.every(({ statuses }) => statuses().length > 0));
-  expect(await follow(olga).ended).toBe(429);
-  const other = follow({ ...olga, name: 'oscar' });
-  await until(() => other.statuses().length > 0);
-  five[0]?.stop();
-  await until(async () => {
-    const again = follow(olga);
-    const first = await Promise.race([
-      again.ended,
-      until(() => again.statuses().length > 0).then(() => 'open'),
-    ]);
-    again.stop();
-    return first === 'open';
-  });
-  for (const one of [...five, other]) one.stop();
+  for (const one of [everything, limited]) one.stop();
 });
 
 test('a stop ends streams, and finishes', async () => {
@@ -66,26 +44,31 @@ test('a stop ends streams, and finishes', async () => {
   await expect(fetch(`${url}/me`)).rejects.toThrow('fetch failed');
 });
 
-/** Sends this much, and nothing more. @returns what is answered before the connection ends, and after how long */
-async function send(text: string): Promise<{ readonly said: string; readonly tookMs: number }> {
-  const began = performance.now();
-  const socket = connect(running.port, '127.0.0.1');
+/** Sends this much, and nothing more. @returns what is answered before the connection ends */
+async function send(port: number, text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
   let said = '';
   socket.on('data', (data: Buffer) => (said += data.toString()));
   socket.write(text);
   await once(socket, 'close');
-  return { said, tookMs: performance.now() - began };
+  return said;
 }
 
 test('a head or body that does not arrive is given up soon', async () => {
-  const [head, body] = await Promise.all([
-    send('GET /me HTTP/1.1\r\nHost: 127.0.0.1\r\nX-'),
+  // Twenty times as fast as it is.
+  const times = { ...serverTimes, head: 500, request: 1_500, looked: 100 };
+  const api = apiHandler({ database: { url: bench.lane.url } }, { authentication: byHeader, logger: false });
+  const own = await serveApi(api, { host: '127.0.0.1', port: 0 }, times);
+  const answers = await Promise.all([
+    send(own.port, 'GET /me HTTP/1.1\r\nHost: 127.0.0.1\r\nX-'),
     send(
+      own.port,
       `POST /pause HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 50\r\nX-Test: ${JSON.stringify(olga)}\r\n\r\n{`,
     ),
   ]);
-  for (const { said } of [head, body]) expect(said).toContain('HTTP/1.1 408');
-  expect(head.tookMs).toBeLessThan(25_000);
+  await own.stop();
+  for (const said of answers) expect(said).toContain('HTTP/1.1 408');
+  expect(serverTimes.head + serverTimes.looked).toBeLessThan(25_000);
 });
 
 test('without sign-in only localhost is answered, whatever a proxy header says', {

@@ -64,6 +64,12 @@ export const apiBugs: Bugs = {
         replace: 'if (allTopics === true && payloads === true) new Scope',
         title: 'alerts are listed, to a limited caller those of its topics, and a rule is silenced',
       },
+      'api-payload-shown': {
+        file: 'src/api/table/messages.ts',
+        find: 'return { ...found, message };',
+        replace: 'return { ...found, message: { ...message, ...found.message } };',
+        title: 'payload and headers are revealed to those who may read them, and the audit says to whom',
+      },
     },
     'test/integration/operations/show-log.test.ts': {
       'api-asks-brokers-for-everybody': {
@@ -71,13 +77,6 @@ export const apiBugs: Bugs = {
         find: `await requireSeen(call, id);
       return shown(`,
         replace: 'return shown(',
-      },
-    },
-    'test/integration/api/messages.test.ts': {
-      'api-payload-shown': {
-        file: 'src/api/table/messages.ts',
-        find: 'return { ...found, message };',
-        replace: 'return { ...found, message: { ...message, ...found.message } };',
       },
     },
     'test/integration/api/requests.test.ts': {

@@ -36,18 +36,6 @@ test('the document describes every operation and stream once, and nothing else',
   expect(new Set(names).size).toBe(names.length);
 });
 
-test('every reference of the document leads to one of its components', () => {
-  const references = [...JSON.stringify(document).matchAll(/"\$ref":"(?<to>[^"]*)"/g)];
-  const targets = new Set(references.map(({ groups }) => groups?.['to'] ?? ''));
-  const components = new Set(
-    Object.entries(document.components).flatMap(([kind, those]) =>
-      Object.keys(those).map((name) => `#/components/${kind}/${name}`),
-    ),
-  );
-  expect([...targets].filter((target) => !components.has(target))).toEqual([]);
-  expect(targets).toContain('#/components/schemas/Problem');
-});
-
 test('no two operations have one route', () => {
   const routes = operationTable.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`);
   expect(new Set(routes).size).toBe(routes.length);
@@ -87,6 +75,8 @@ test('what the document says beyond OpenAPI is explained in it', () => {
 test('every reference of the document leads to a schema, and no schema says less than its keys', () => {
   const text = JSON.stringify(document);
   const named = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+  expect(text.match(/"\$ref":/g)).toHaveLength(named.length);
+  expect(named).toContain('Problem');
   expect(named.length).toBeGreaterThan(50);
   expect(
     [...new Set(named)].filter((name) => !Object.hasOwn(document.components.schemas, name ?? '')),
