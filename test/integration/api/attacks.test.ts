@@ -116,7 +116,6 @@ test('every attack is refused by its status, changes and locks nothing, and is t
   const attacks = attacksOn(world, {
     token: tokens['admin'] ?? '',
     hash: hashOf(tokens['admin']),
-    port: running.port,
   });
   const before = await versions();
   const answers: string[] = [];

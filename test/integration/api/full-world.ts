@@ -1,3 +1,4 @@
+import type { Caller } from '../../../src/api/authentication.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { park } from '../../../src/store/inbox/park.ts';
@@ -91,4 +92,24 @@ export async function everyRead(database: Database): Promise<readonly string[]> 
       if (paths.length === 0) throw new Error(`The world has nothing for ${path}.`);
       return paths;
     });
+}
+
+/** What a stream tells first: the status, or the messages that there are and its place. */
+export async function firstEvents({ api }: ApiBench, path: string, as: Caller): Promise<string> {
+  const stop = new AbortController();
+  const response = await api(
+    new Request(`http://api.test${path}`, {
+      headers: { 'x-test': JSON.stringify(as) },
+      signal: stop.signal,
+    }),
+  );
+  let read = '';
+  const decoder = new TextDecoder();
+  const body: ReadableStream<Uint8Array> | null = response.body;
+  for await (const chunk of body ?? []) {
+    read += decoder.decode(chunk, { stream: true });
+    if (read.includes('\nid: ') || read.includes('event: status')) break;
+  }
+  stop.abort();
+  return read;
 }

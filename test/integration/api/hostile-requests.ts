@@ -32,22 +32,36 @@ const texts: readonly string[] = [
   '['.repeat(150_000) + ']'.repeat(150_000), `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`,
 ];
 
-const text = fc.oneof(
-  { weight: 3, arbitrary: fc.constantFrom(...texts) },
-  fc.string({ unit: 'binary', maxLength: 60 }),
-);
+/** Code for somebody else: none of it may be run. */
+// biome-ignore format: a line per kind of text
+export const code: readonly string[] = [
+  "'; drop table outbox.message; --", "1' or '1'='1", '$1', '%_\\', '{"$gt":""}', '${7*7}#{7*7}{{7*7}}',
+  '../../../etc/passwd', '\u202Eevil\uFFFD🂡', 'a\r\nSet-Cookie: a=b', '<script>alert(1)</script>',
+];
+
+/** Any of these texts, and of those that have an address to which nobody may be led. */
+const textOf = (bait: string) =>
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom(...texts, ...code, bait, `http://${bait}/`, `postgresql://${bait}/outbox`),
+    },
+    fc.string({ unit: 'binary', maxLength: 60 }),
+  );
 /** One that a request can have at all. */
-const headerText = text.map((given) => given.replaceAll(/[^\x20-\x7e\x80-\xff]/g, '').slice(0, 8_000));
+const headerTextOf = (text: fc.Arbitrary<string>) =>
+  text.map((given) => given.replaceAll(/[^\x20-\x7e\x80-\xff]/g, '').slice(0, 8_000));
 // biome-ignore format: short names in lines
 const headerName = fc.constantFrom(
   'if-match', 'idempotency-key', 'last-event-id', 'origin', 'sec-fetch-site', 'content-type', 'accept',
   'content-length', 'authorization', 'cookie', 'x-forwarded-for', 'x-http-method-override', 'range',
 );
-const jsonText = fc.oneof(
-  text,
-  fc.constantFrom(0, -1, 1e308, -1e308, 2 ** 53, 0.5, null, true, [], {}, [[]], ['a', 'a']),
-  fc.jsonValue({ maxDepth: 3 }),
-);
+const jsonTextOf = (text: fc.Arbitrary<string>) =>
+  fc.oneof(
+    text,
+    fc.constantFrom(0, -1, 1e308, -1e308, 2 ** 53, 0.5, null, true, [], {}, [[]], ['a', 'a']),
+    fc.jsonValue({ maxDepth: 3 }),
+  );
 
 /** A text that a URL can carry: a lone surrogate cannot be. */
 const inUrl = (given: string): string =>
@@ -77,8 +91,12 @@ function namesIn(body: Operation['body']): readonly string[] {
   return typeof shape === 'object' && shape !== null ? Object.keys(shape) : [];
 }
 
-/** Requests to every operation and stream, in each of which some parts are hostile. */
-export function hostileRequests(samples: Readonly<Record<string, Sample>>): fc.Arbitrary<HostileRequest> {
+/** Requests to every operation and stream, in each of which some parts are hostile. @param bait a host and its port */
+export function hostileRequests(
+  samples: Readonly<Record<string, Sample>>,
+  bait: string,
+): fc.Arbitrary<HostileRequest> {
+  const text = textOf(bait);
   return fc.constantFrom(...asked).chain(({ fields, method, name, path, queryNames }) => {
     const sample = samples[name] ?? { path };
     const known = [...fields, ...Object.keys(sample.body ?? {})];
@@ -86,8 +104,8 @@ export function hostileRequests(samples: Readonly<Record<string, Sample>>): fc.A
       .record({
         segment: fc.option(text, { freq: 1 }),
         query: fc.dictionary(fc.constantFrom('unknown', ...queryNames, ...queryNames), text, { maxKeys: 2 }),
-        headers: fc.dictionary(headerName, headerText, { maxKeys: 1 }),
-        body: fc.oneof({ weight: 6, arbitrary: bodyWith(known) }, { weight: 1, arbitrary: text }),
+        headers: fc.dictionary(headerName, headerTextOf(text), { maxKeys: 1 }),
+        body: fc.oneof({ weight: 6, arbitrary: bodyWith(known, text) }, { weight: 1, arbitrary: text }),
       })
       .map(({ body, headers, query, segment }) => ({
         method,
@@ -101,9 +119,12 @@ export function hostileRequests(samples: Readonly<Record<string, Sample>>): fc.A
 }
 
 /** Its fields come instead of those of a good body; `undefined`: without that one. */
-function bodyWith(names: readonly string[]): fc.Arbitrary<Readonly<Record<string, unknown>>> {
+function bodyWith(
+  names: readonly string[],
+  text: fc.Arbitrary<string>,
+): fc.Arbitrary<Readonly<Record<string, unknown>>> {
   if (names.length === 0) return fc.constant({});
-  const value = fc.option(jsonText, { nil: undefined, freq: 2 });
+  const value = fc.option(jsonTextOf(text), { nil: undefined, freq: 2 });
   return fc.dictionary(fc.constantFrom(...names), value, { minKeys: 1, maxKeys: 2 });
 }
 

@@ -98,6 +98,12 @@ export const apiBugs: Bugs = {
         replace: '${placeIn(reasonOf(error)) + reasonOf(error)}',
         title: 'a payload that is no JSON is told of without a part of it',
       },
+      'sibling-site-may-change': {
+        file: 'src/api/same-origin.ts',
+        find: `site === 'same-origin') return;`,
+        replace: `site !== 'cross-site') return;`,
+        title: 'is refused, and noted',
+      },
     },
     'test/integration/api/one-transaction.test.ts': {
       'api-read-may-write': {
@@ -127,13 +133,6 @@ export const apiBugs: Bugs = {
         title: 'many messages at once all come, in order',
       },
     },
-    'test/integration/api/hostile.test.ts': {
-      'api-logs-the-whole-error': {
-        file: 'src/api/router.ts',
-        find: 'error: reasonOf(rootOf(error)),',
-        replace: 'error: [reasonOf(rootOf(error)), { ...Object(rootOf(error)) }],',
-      },
-    },
     'test/integration/api/node-listener.test.ts': {
       'api-path-below-its-prefix-counts': {
         file: 'src/api/node-listener.ts',
@@ -149,18 +148,6 @@ export const apiBugs: Bugs = {
     const own = await answeredBy(`,
       },
     },
-    'test/integration/api/untold-errors.test.ts': {
-      'error-text-found-by-trying': {
-        file: 'src/api/scope.ts',
-        find: 'if (filter.error !== undefined && !this.#payloads)',
-        replace: 'if (filter.error === "")',
-      },
-      'viewer-is-told-errors': {
-        file: 'src/app/operations/served-operations.ts',
-        find: 'return payloads ? at : withUntoldErrors(at);',
-        replace: 'return payloads ? at : at;',
-      },
-    },
     'test/unit/brokers/http/answers.test.ts': {
       'hold-quotes-a-body': {
         file: 'src/brokers/http/transport/answer-class.ts',
@@ -174,6 +161,16 @@ export const apiBugs: Bugs = {
         find: 'from outbox.parked_key k where k.id = p.key_id',
         replace: 'from (select * from outbox.parked_key for share skip locked) k where k.id = p.key_id',
       },
+      'error-text-found-by-trying': {
+        file: 'src/api/scope.ts',
+        find: 'if (filter.error !== undefined && !this.#payloads)',
+        replace: 'if (filter.error === "")',
+      },
+      'viewer-is-told-errors': {
+        file: 'src/app/operations/served-operations.ts',
+        find: 'return payloads ? at : withUntoldErrors(at);',
+        replace: 'return payloads ? at : at;',
+      },
     },
     'test/integration/api/hostile-requests.test.ts': {
       'deep-payload-fails-the-server': {
@@ -181,12 +178,10 @@ export const apiBugs: Bugs = {
         find: 'if (path.length === deepest)',
         replace: 'if (path.length < 0)',
       },
-    },
-    'test/integration/api/attacks.test.ts': {
-      'sibling-site-may-change': {
-        file: 'src/api/same-origin.ts',
-        find: `site === 'same-origin') return;`,
-        replace: `site !== 'cross-site') return;`,
+      'api-logs-the-whole-error': {
+        file: 'src/api/router.ts',
+        find: 'error: reasonOf(rootOf(error)),',
+        replace: 'error: [reasonOf(rootOf(error)), { ...Object(rootOf(error)) }],',
       },
     },
     'test/unit/operations/known-names.test.ts': {

@@ -19,6 +19,7 @@ test.for([
   ['http://api.test/x', 'https://evil.test'],
   ['http://api.test/x', 'ftp://api.test'],
   ['http://api.test/x', 'null'],
+  ['http://api.test/x', 'http://evil.example#api.test'],
 ] as const)('a change at %s by a page of %s is refused', ([url, origin]) => {
   expect(asked(url, origin)).toThrow('cross-site');
 });
