@@ -6,7 +6,6 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
-import { keptListCommand, listCommand } from '../../../src/cli/list-command.ts';
 import { loadConfig } from '../../../src/cli/load-config.ts';
 import { explain } from '../../../src/cli/output.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
@@ -42,27 +41,6 @@ test('the system user is recorded when no variable names the user', async ({ onT
 
   expect(end).toMatchObject({ code: 0, stderr: '' });
   expect(await auditOf(fixture)).toMatchObject([{ actor: expect.stringMatching(/^\S.*$/) }]);
-});
-
-test('an unknown topic or group is an error, not an empty result', async ({ onTestFinished }) => {
-  const fixture = await laneFixture();
-  onTestFinished(() => fixture.drop());
-  const database = fixture.url;
-
-  expect(await written((output) => listCommand({ database, topic: 'ordres' }, output))).toEqual({
-    code: 2,
-    stdout: '',
-    stderr: expect.stringContaining('This database has no topic "ordres" (there are orders).\n'),
-  });
-  expect(await written((output) => listCommand({ database, topic: 'orders' }, output))).toMatchObject({
-    code: 0,
-    stdout: 'No messages.\n',
-  });
-  expect(await written((output) => keptListCommand({ database, group: 'biling' }, output))).toEqual({
-    code: 2,
-    stdout: '',
-    stderr: expect.stringContaining('No consumer group "biling" has ever used this database.\n'),
-  });
 });
 
 test('a configuration that is missing or cannot be loaded is one line with the right advice', async ({

@@ -127,46 +127,27 @@ test('show reads the databases of the groups of the configuration', async ({ onT
   expect(stdout).toMatch(/handled +group billing +effect committed/);
 });
 
-test('with --json, standard output is a single object', async () => {
-  await failAll(fixture, ['A', 'B']);
-
-  expect(await json('list', '--state', 'failed', '--topic', 'orders', '--limit', '1')).toMatchObject({
-    ok: true,
-    messages: [{ id: fixture.idOf('B'), state: 'failed', lastError: 'refused by the script' }],
-    next: expect.any(String),
-  });
-  expect(await json('show', fixture.idOf('A'))).toMatchObject({
-    ok: true,
-    message: { id: fixture.idOf('A'), payloadBytes: 3 },
-    why: { code: 'failed' },
-    attempts: [{ outcome: 'permanent' }],
-  });
-});
-
-test('a change requires --yes without a terminal and records the system user', async () => {
-  await failAll(fixture, ['A']);
-  const id = fixture.idOf('A');
-
-  expect(await cli('retry', id)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
-  expect(await fixture.states('A')).toEqual(['failed']);
-  expect(await cli('retry', id, '--yes', '--reason', 'it was the network')).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(new RegExp(`${id} +orders +retried +ready`)),
-  });
-  expect(await auditOf(fixture)).toMatchObject([
-    { actor: 'grace', action: 'retry', result: 'retried', reason: 'it was the network' },
-  ]);
-});
-
-test('exit codes distinguish all, some and none', async () => {
+test('a change needs --yes without a terminal, records the system user, and ends by whether it did all, some or none', async () => {
   await failAll(fixture, ['A', 'B']);
   await fixture.send('C');
   await fixture.drain();
+  const [a = '', b = '', c = ''] = ['A', 'B', 'C'].map((label) => fixture.idOf(label));
 
-  const discard = async (...args: readonly string[]) => (await cli('discard', '--yes', ...args)).code;
-  expect(await discard(fixture.idOf('A'), fixture.idOf('C'))).toBe(4);
+  expect(await cli('retry', a)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+  expect(await fixture.states('A')).toEqual(['failed']);
+  expect(await cli('discard', a, c, '--yes', '--reason', 'a test')).toMatchObject({
+    code: 4,
+    stdout: expect.stringMatching(new RegExp(`${a} +orders +discarded +discarded`)),
+  });
+  expect((await auditOf(fixture))[0]).toMatchObject({
+    actor: 'grace',
+    action: 'discard',
+    result: 'discarded',
+    reason: 'a test',
+  });
+  const ends = [[c], [b], ['no-id'], []].map((ids) => cli('discard', ...ids, '--yes'));
   expect(
-    await Promise.all([discard(fixture.idOf('C')), discard(fixture.idOf('B')), discard('no-id'), discard()]),
+    (await Promise.all(ends)).map(({ code }) => code),
     'there is no operation on everything',
   ).toEqual([1, 0, 2, 2]);
 });
