@@ -77,34 +77,21 @@ async function reading() {
   return { source, events, reader };
 }
 
-test('a receipt counts as read once it is applied', async () => {
-  const { source, reader } = await reading();
+test.each([
+  ['that are applied', ['applied', 'applied'], ['0', '1'], undefined],
+  ['of which one has locked rows', ['applied', 'locked', 'applied'], ['0'], '1'],
+  ['of which the database could not apply the first', ['broken', 'applied'], [], '0'],
+] as const)(
+  'of receipts %s those count as read that came before, and the others are offered again after a pause',
+  async (_what, bodies, done, again) => {
+    const { source, events, reader } = await reading();
 
-  await source.offer('applied', 'applied');
+    await source.offer(...bodies);
 
-  expect(source.rejected).toEqual([]);
-  expect(source.done).toEqual(['0', '1']);
-  await reader.stop();
-  expect(source.stopped).toBe(true);
-});
-
-test('a receipt with locked rows is not read: it and the following ones are offered again after a pause', async () => {
-  const { source, reader } = await reading();
-
-  await source.offer('applied', 'locked', 'applied');
-
-  expect(source.done).toEqual(['0']);
-  expect(source.rejected).toEqual([{ offset: '1', afterMs: 1_000 }]);
-  await reader.stop();
-});
-
-test('a receipt that the database could not apply is not read, and the failure is reported', async () => {
-  const { source, events, reader } = await reading();
-
-  await source.offer('broken', 'applied');
-
-  expect(source.done).toEqual([]);
-  expect(source.rejected).toEqual([{ offset: '0', afterMs: 1_000 }]);
-  expect(events).toMatchObject([{ type: 'error', during: 'receipts' }]);
-  await reader.stop();
-});
+    expect(source.done).toEqual(done);
+    expect(source.rejected).toEqual(again === undefined ? [] : [{ offset: again, afterMs: 1_000 }]);
+    expect(events.map(({ type }) => type)).toEqual(bodies[0] === 'broken' ? ['error'] : []);
+    await reader.stop();
+    expect(source.stopped).toBe(true);
+  },
+);

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { registerDevelopmentCommands } from '../../../dev/commands/development-commands.ts';
 import { keptListQuery } from '../../../src/api/schemas/inbox.ts';
 import { messageQuery } from '../../../src/api/schemas/messages.ts';
-import { operationTable } from '../../../src/api/table/table.ts';
 import { helpExamples } from '../../../src/cli/help-examples.ts';
 import { exitCodes, exitMeanings } from '../../../src/cli/output.ts';
 import { refusalLines } from '../../../src/cli/refusals-in-words.ts';
@@ -170,13 +169,6 @@ test('command line and HTTP API filter by the same conditions', () => {
       .toSorted();
   expect(parametersOf('list', [])).toEqual(apiNames(messageQuery));
   expect(parametersOf('inbox list', ['group'])).toEqual(apiNames(keptListQuery));
-});
-
-test('what the command line does to a message, the HTTP API does by the same name', () => {
-  const ofMessages = ['cancel', 'reschedule', 'retry', 'discard', 'withdraw', 'edit'];
-  const paths = new Set(operationTable.map(({ path }) => path));
-  expect(ofMessages.filter((name) => !paths.has(`/messages/{id}/${name}`))).toEqual([]);
-  expect(ofMessages.filter((name) => read(name).command.name() !== name)).toEqual([]);
 });
 
 test('the help of a command shows no option that it only refuses', () => {

@@ -152,17 +152,6 @@ test.each(calls)('an unknown key of %s is refused by its name', async (what, cal
   if (/^\w+\(\)$/.test(what)) expect(String(refused)).toContain(what);
 });
 
-test.each(calls.filter(([what]) => what !== 'startRelay()'))(
-  'without the unknown key %s is not refused for its form',
-  async (_what, call) => {
-    const answer = await outcome(() => call({}));
-
-    expect(String(answer)).not.toMatch(
-      /CONFIG_INVALID|OPTION_INVALID|nknown option|is unknown|not an option/,
-    );
-  },
-);
-
 test('a target cannot be named in both ways', async () => {
   const both = { ...ids, topic: 'orders', ref: 'r' };
 
