@@ -5,7 +5,7 @@ import { ada } from '../support/fixtures/operator.ts';
 
 const failed = { states: ['failed'] } as const;
 
-for (const [of, open] of bulkBenches) {
+for (const [of, open] of bulkBenches()) {
   test(`${of}: a clock that was set back by an hour does not stop an operation`, {
     tags: ['set-back-clock-stops-no-bulk'],
   }, async (end) => {

@@ -22,7 +22,7 @@ async function run(bench: BulkBench, id: string | null): Promise<void> {
   }
 }
 
-for (const [of, open] of bulkBenches) {
+for (const [of, open] of bulkBenches()) {
   test(`${of}: a dry run counts and shows the first ten, and writes nothing`, async (end) => {
     const bench = await open(end);
     const labels = Array.from({ length: 12 }, (_, n) => `F${n}`);
