@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { StandIns } from '../../../src/relay/stand-ins.ts';
-import { Starter } from '../../../src/relay/starter.ts';
-import { Supervision } from '../../../src/relay/supervision.ts';
-import type { Database, Sql } from '../../../src/store/database/database.ts';
+import type { Sql } from '../../../src/store/database/database.ts';
 import { claim } from '../../../src/store/lane/claim.ts';
 import { acquireLane, renewLease } from '../../../src/store/lane/lease.ts';
 import { settle } from '../../../src/store/lane/settle.ts';
@@ -100,26 +96,4 @@ test('a former owner stays fenced although it remembers where the row was', asyn
   expect(await settled(fixture.database)).toBe(false);
   expect(await renewed(fixture.database)).toBe(false);
   expect(await fixture.laneRow()).toMatchObject({ owner: next });
-});
-
-test('dead owners are looked for less often when the query is slow', async () => {
-  let asked = 0;
-  const slow: Database = {
-    ...fixture.database,
-    async query<Row>(text: string, values?: readonly unknown[]) {
-      asked += 1;
-      await delay(100);
-      return fixture.database.query<Row>(text, values);
-    },
-  };
-  const report = () => undefined;
-  const supervision = new Supervision(report);
-  const drain = () => Promise.reject(new Error('There is nothing to drain.'));
-  const standIns = new StandIns({ drain, ask: (start) => supervision.ask(start), left: report, report });
-  const starter = new Starter({ database: slow, supervision, standIns, topics: ['orders'], report });
-  const endsAt = performance.now() + 900;
-  while (performance.now() < endsAt) await Promise.race([starter.startOrphans(), delay(5)]);
-  await starter.stop();
-
-  expect(asked).toBe(1);
 });

@@ -61,20 +61,6 @@ test('a hold is written with its reason, probed at once and then every second, a
   expect(database.valuesOf(renew)).toHaveLength(1);
 });
 
-test('nothing is probed before the hold is in the row', async () => {
-  const { database, events, probes, input, lease, end } = holding();
-  const own = new OwnHold(input, lease, { hold: null, heldMs: 0 });
-  await pass(0);
-  expect(end.state).toBe('open');
-  database.on(write, () => new Promise(() => undefined));
-  const stop = new AbortController().signal;
-  const limits = { own, firstProbeMs: 0, deadline: Number.POSITIVE_INFINITY, stop };
-  const [told, probed] = [events.length, probes.length];
-  soFar(sitOutHold(input, lease, reason, limits));
-  await pass(500);
-  expect([events.length, probes.length]).toEqual([told, probed]);
-});
-
 test('a hold with a minimum duration is probed after it', async () => {
   const { broker, probes, end } = holding({ firstProbeMs: 400 });
   broker.reachable = true;
@@ -93,16 +79,6 @@ test('a pause ends the wait although the address does not answer, and the hold g
   expect(end.state).toBe('resolved');
   expect(probes).toHaveLength(1);
   expect(written()).toHaveLength(1);
-});
-
-test('a hold of an earlier owner is reported once by this one, and counts from its beginning', async () => {
-  const { broker, end, events } = holding({ heldMs: 50_000 });
-  await pass(500);
-  expect(events).toEqual([{ type: 'hold-began', hold: reason, continued: true, topic: 'orders', lane: 3 }]);
-  broker.reachable = true;
-  await pass(500);
-  expect(end.state).toBe('resolved');
-  expect(events.slice(1)).toMatchObject([{ type: 'hold-ended', lastedMs: 51_000, over: true }]);
 });
 
 test('the end of a hold is reported also if the database then fails', async () => {

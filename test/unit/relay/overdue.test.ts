@@ -141,20 +141,6 @@ test('a check begins where no earlier message was overdue, and one in ten second
   ]);
 });
 
-test('keys of a topic that hides them are not reported', async () => {
-  const { overdue, database, events } = stage({ visible: false });
-  database.on(lock, [message('last', '8', 3)]);
-  await byNow(overdue.check());
-  expect(events.at(-1)).toMatchObject({ type: 'failed', key: null });
-});
-
-test('statements without messages are not sent', async () => {
-  const { overdue, database, events } = stage();
-  await byNow(overdue.check());
-  expect(database.asked.map(({ part }) => part)).toEqual([topics, lock]);
-  expect(events).toEqual([]);
-});
-
 test('a round handles up to ten full batches, and ends with one that is not full', async () => {
   for (const [sizes, batches] of [
     [[500, 500, 3], 3],
@@ -199,12 +185,6 @@ test('a failure of the database is reported, and the next round asks again', asy
   database.on(topics, []);
   await byNow(overdue.check());
   expect(events).toHaveLength(1);
-});
-
-test('without topics that ask for receipts nothing is asked', async () => {
-  const database = new ScriptedDatabase();
-  await new Overdue(database, [], () => undefined).check();
-  expect(database.asked).toEqual([]);
 });
 
 test('a stop waits for the batch in hand but for no broker, and nothing begins after it', async () => {

@@ -117,21 +117,6 @@ test.each(['rejected', 'ambiguous'] as const)('a %s message without attempts lef
   ]);
 });
 
-test('a permanent error fails the message at its first attempt', () => {
-  expect(plan([claimedMessage(11)], [{ kind: 'permanent', error: 'never' }])?.changes).toEqual([
-    { id: 'id-11', to: 'failed', attempt: 'permanent', error: 'never', maybePublished: false },
-  ]);
-});
-
-test('a message that its transport reports as blocked becomes blocked', () => {
-  const settlement = plan(
-    [claimedMessage(11, { key: 'K' }), claimedMessage(12, { key: 'K' })],
-    [{ kind: 'rejected', error: 'no' }, { kind: 'blocked' }],
-  );
-
-  expect(settlement?.changes[1]).toEqual({ id: 'id-12', to: 'blocked', maybePublished: false });
-});
-
 test('a blocked message that was in a request without a clear answer can no longer be canceled', () => {
   const settlement = plan(
     [claimedMessage(11, { key: 'K' }), claimedMessage(12, { key: 'K' })],
@@ -144,12 +129,6 @@ test('a blocked message that was in a request without a clear answer can no long
   expect(settlement?.changes).toMatchObject([
     { to: 'retrying', maybePublished: true },
     { to: 'blocked', maybePublished: true },
-  ]);
-});
-
-test('a message without a key that its transport reports as blocked is put back, because no key will be freed for it', () => {
-  expect(plan([claimedMessage(11)], [{ kind: 'blocked' }])?.changes).toEqual([
-    { id: 'id-11', to: 'ready', maybePublished: false },
   ]);
 });
 
@@ -275,21 +254,3 @@ test('when one partition is on hold, the others are passed and its messages are 
   });
   expect(settlement?.changes).toEqual([{ id: 'id-11', to: 'ready', maybePublished: false }]);
 });
-
-test.each<[string, PublishOutcome | undefined]>([
-  ['rejected', { kind: 'rejected', error: 'no' }],
-  ['permanent', { kind: 'permanent', error: 'no' }],
-  ['blocked', { kind: 'blocked' }],
-  ['deferred', { kind: 'deferred', onWire: false }],
-  ['blocked', undefined],
-])(
-  'a message that a dead owner may have published and is now %s can no longer be canceled',
-  (_name, outcome) => {
-    const settlement = plan(
-      [claimedMessage(11, { suspect: true, blocked: outcome === undefined })],
-      [outcome],
-    );
-
-    expect(settlement?.changes).toMatchObject([{ id: 'id-11', maybePublished: true }]);
-  },
-);

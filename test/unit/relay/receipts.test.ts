@@ -48,14 +48,6 @@ test('a processed message is confirmed and reported by topic', async () => {
   ]);
 });
 
-test('a parked message gets more time for its receipt and reports nothing', async () => {
-  const { database, events, apply } = intake();
-  database.on(prolong, []);
-  expect(await byNow(apply({ state: 'parked' }))).toBe(true);
-  expect(database.asked).toMatchObject([{ part: prolong, values: ['bills', [id(1), id(2)]] }]);
-  expect(events).toEqual([]);
-});
-
 test('a receipt that the database refuses is not applied, whatever its content', async () => {
   for (const state of ['processed', 'parked'] as const) {
     const { database, apply } = intake();
@@ -72,24 +64,6 @@ test('receipts of other installations are skipped, but not those without an inst
   expect(database.asked).toEqual([]);
   expect(await byNow(apply({ installation: undefined }))).toBe(true);
   expect(database.asked).toHaveLength(1);
-});
-
-test('ids of other senders, which are not UUIDs, are left out', async () => {
-  const { apply, lock, confirms } = intake();
-  lock();
-  const ids = ['order-7', id(1).toUpperCase(), `${id(1)}0`, `x${id(1)}`, id(1).slice(1)];
-  expect(await byNow(apply({ ids }))).toBe(true);
-  expect(await byNow(apply({ ids: ['order-7'] }))).toBe(true);
-  expect(confirms()).toEqual([['bills', [id(1).toUpperCase()]]]);
-});
-
-test('a record that is empty or not a receipt is reported and skipped', async () => {
-  const { database, events, receipts, stop } = intake();
-  expect(await byNow(receipts.apply(null, stop.signal))).toBe(true);
-  expect(await byNow(receipts.apply(new TextEncoder().encode('[]'), stop.signal))).toBe(true);
-  const unreadable = { type: 'receipt-unreadable', reason: 'It is not a JSON object.' };
-  expect(events).toEqual([unreadable, unreadable]);
-  expect(database.asked).toEqual([]);
 });
 
 test('only locked rows are tried again, forty times a second', async () => {
@@ -124,10 +98,4 @@ test('a receipt whose rows stay locked for a second, or that is stopped, must be
     expect(applied).toEqual({ state: 'resolved', value: false });
     expect(confirms()).toHaveLength(tries);
   }
-});
-
-test('a database error rejects the receipt', async () => {
-  const { database, apply } = intake();
-  database.refuse(confirm, new Error('no connection'));
-  await expect(apply({})).rejects.toThrow('no connection');
 });

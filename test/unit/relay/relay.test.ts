@@ -64,16 +64,6 @@ test('a lane is drained as the relay is configured, by its session, and counted'
   expect(database.sessionStopped).toBe(true);
 });
 
-test('a drain ends with the signal of its caller', async () => {
-  const { relay } = stage();
-  const stop = new AbortController();
-  const answer = soFar(relay.drain(lane, stop.signal, () => undefined));
-  await pass(10);
-  stop.abort();
-  await pass(0);
-  expect(answer.value).toBe('more');
-});
-
 test('a relay has the topics of its configuration and drains no other', async () => {
   const { relay } = stage();
   expect([relay.knows('orders'), relay.knows('bills'), relay.knows('others')]).toEqual([true, true, false]);

@@ -172,24 +172,6 @@ test('a stop ends the drains and waits for them; waiting and later ones are not 
   expect(told.left).toBe(0);
 });
 
-test('a stop waits for a drain that takes its time', async () => {
-  let end: (answer: DrainAnswer) => void = () => undefined;
-  const standIns = new StandIns({
-    drain: () => new Promise((resolve) => (end = resolve)),
-    ask: async () => true,
-    left: () => undefined,
-    report: () => undefined,
-  });
-  standIns.offer(start, late);
-  await pass(0);
-  const stopped = soFar(standIns.stop());
-  await pass(1_000);
-  expect(stopped.state).toBe('open');
-  end('quiet');
-  await pass(0);
-  expect(stopped.state).toBe('resolved');
-});
-
 test('a stand-in that makes progress continues, and one without progress for half a minute is ended', async () => {
   const { standIns, drains, told } = stage(false);
   standIns.offer(start, late);

@@ -116,14 +116,6 @@ test('orphans are searched five times a second, and less often while a search is
   expect(searches()).toBe(3);
 });
 
-test('orphans are started like other lanes', async () => {
-  const { starter, database, started } = stage();
-  database.on(lanes, [laneStart(4)]);
-  await byNow(starter.startOrphans());
-  await pass(0);
-  expect(started).toEqual(['lane 4']);
-});
-
 test('messages are started page by page until a page is not full, and only started ones are marked', async () => {
   const { starter, database, started, events } = stage();
   const pages = [messages(200), messages(200, 200), messages(3, 400)];
@@ -143,15 +135,6 @@ test('messages are started page by page until a page is not full, and only start
     [3, 'due-400'],
   ]);
   expect(events).toEqual([200, 200, 3].map((count) => ({ type: 'messages-started', count })));
-});
-
-test('locked messages are left out of the pages that follow', async () => {
-  const { starter, database } = stage();
-  const pages = [messages(200), messages(1, 200)];
-  database.on(untold, () => pages.shift() ?? []);
-  database.on(mark, ([ids]) => (ids as string[]).filter((id) => id !== 'id-7').map((id) => ({ id })));
-  await byNow(starter.startMessages());
-  expect(database.valuesOf(untold)[1]).toEqual([200, ['id-7'], 'due-199']);
 });
 
 test('twenty messages are started at a time', async () => {

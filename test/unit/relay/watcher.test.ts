@@ -60,28 +60,6 @@ test('the outbox is looked at every ten milliseconds for five seconds after news
   expect(rounds.count).toBe(times(look));
 });
 
-test('a look continues from the snapshot of the one before, unless that failed: then all drains look', async () => {
-  const { watcher, database, events, drains, times } = stage();
-  const claims = await drainHere(drains);
-  const seen = () => database.valuesOf(look).map(([snapshot]) => snapshot);
-  watcher.start();
-  await pass(20);
-  expect(seen()).toEqual([null, '9:9:', '9:9:']);
-  expect(claims()).toBe(2);
-  const error = new Error('no connection');
-  database.refuse(look, error);
-  await pass(10);
-  expect(events).toEqual([{ type: 'error', during: 'look', error }]);
-  await pass(999);
-  expect(times(look)).toBe(4);
-  database.on(look, [nothing]);
-  await pass(1);
-  expect(seen().slice(3)).toEqual(['9:9:', null]);
-  expect(claims()).toBe(3);
-  await pass(10);
-  expect(claims()).toBe(3);
-});
-
 test('everything is checked once a second, and orphans at every look', async () => {
   const { watcher, database, engine, times, wanted } = stage();
   watcher.start();
@@ -118,25 +96,6 @@ test('news of waiting messages starts messages and no lane', async () => {
   database.on(look, [news(1, {}), news(2, { waiting: true })]);
   await pass(10);
   expect(times(untold)).toBe(2);
-  expect(wanted()).toBe(1);
-});
-
-test('news wakes the drain of its lane without a request', async () => {
-  const { watcher, database, drains, wanted } = stage();
-  const claims = await drainHere(drains);
-  watcher.start();
-  await pass(5);
-  const before = claims();
-  database.on(look, [news(3, { ready: true })]);
-  await pass(10);
-  expect(claims()).toBe(before + 1);
-  // What its last claim has seen is no news.
-  database.on(look, [news(3, { ready: true, xids: '8' })]);
-  await pass(10);
-  expect(claims()).toBe(before + 1);
-  database.on(look, [news(3, { ready: true, xids: '9' })]);
-  await pass(10);
-  expect(claims()).toBe(before + 2);
   expect(wanted()).toBe(1);
 });
 
@@ -280,20 +239,4 @@ test('a lane that a search has found quiet is searched at once when a message of
   });
   await pass(300);
   expect(left()).toEqual([]);
-});
-
-test('after a restart of the server, whose looks may lack news, all drains look and every lane is searched again', async () => {
-  const { watcher, database, drains } = stage();
-  const claims = await drainHere(drains);
-  const left = twoQuietLanes(database);
-  watcher.start();
-  await pass(1_000);
-  expect(left()).toEqual([2]);
-  const before = claims();
-  database.on(look, [{ ...nothing, incarnation: '2' }]);
-  await pass(1_000);
-  expect(claims()).toBe(before + 1);
-  expect(left()).toEqual([]);
-  await pass(1_000);
-  expect(left()).toEqual([2]);
 });
