@@ -150,7 +150,7 @@ export default defineConfig({
             enabled: true,
             only: true,
             checker: 'tsc',
-            tsconfig: './tsconfig.json',
+            tsconfig: './test/types/tsconfig.json',
             include: ['test/types/**/*.test-d.ts'],
             // Errors elsewhere are the gate `types`.
             ignoreSourceErrors: true,

@@ -1,7 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, Worker, type WorkflowBundleOption } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  Worker,
+  type WorkflowBundle,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import { bundleWorkflows } from '../../src/temporal/workflow-bundle.ts';
 import { quietTemporal } from '../support/fixtures/stage.ts';
@@ -28,9 +33,11 @@ async function replay(workflowBundle: WorkflowBundleOption): Promise<Readonly<Re
   return verdicts;
 }
 
-function bundled(file: string): Promise<WorkflowBundleOption> {
+function bundled(file: string): Promise<WorkflowBundle> {
   return bundleWorkflowCode({ workflowsPath: path.join(here, file), logger: silent });
 }
+
+const current = bundled('../../workflows/index.ts');
 
 /** A workflow sleeps for up to 400 days, so each of its ways is replayed for as long as its type exists. */
 const ways = [
@@ -52,9 +59,25 @@ const ways = [
 ];
 
 test('F24: workflows recorded earlier continue with the current workflows', async () => {
-  expect(await replay(await bundled('../../workflows/index.ts'))).toEqual(
-    Object.fromEntries(ways.map((way) => [way, 'same'])),
-  );
+  expect(await replay(await current)).toEqual(Object.fromEntries(ways.map((way) => [way, 'same'])));
+});
+
+/** The modules of a bundle, from the source map that it carries. The bundler itself refuses modules of Node. */
+function modulesOf(code: string): readonly string[] {
+  const map = /sourceMappingURL=data:application\/json;[^,]*base64,([\w+/=]+)/.exec(code)?.[1];
+  if (map === undefined) throw new Error('The bundle carries no source map.');
+  return (JSON.parse(Buffer.from(map, 'base64').toString()) as { readonly sources: string[] }).sources;
+}
+
+test('the bundle of the workflows contains workflows and nothing else of this project', async () => {
+  const root = path.join(here, '../..');
+  const modules = modulesOf((await current).code);
+
+  const own = modules
+    .filter((name) => path.isAbsolute(name) && !name.includes(`${path.sep}node_modules${path.sep}`))
+    .map((name) => path.relative(root, name));
+  expect(own).toEqual(expect.arrayContaining([path.join('workflows', 'deliver-lane.ts')]));
+  expect(own.filter((name) => !name.startsWith(`workflows${path.sep}`))).toEqual([]);
 });
 
 test('workflows recorded earlier also continue with the built bundle', async () => {

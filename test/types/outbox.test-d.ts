@@ -113,6 +113,13 @@ test('a transaction of Prisma is accepted, the client itself is not', () => {
   void sendBatch(prisma, orders, []);
 });
 
+test('the type that a client lacks says what to pass instead, so the compiler’s error does', () => {
+  expectTypeOf<Transaction['$connect']>().toEqualTypeOf<
+    | 'Pass the tx of prisma.$transaction(async (tx) => …) instead of the client: outside a transaction a message would survive a rollback.'
+    | undefined
+  >();
+});
+
 test('any function that runs SQL can be a transaction', () => {
   expectTypeOf(fromQuery(async () => [])).toEqualTypeOf<Transaction>();
   expectTypeOf(fromQuery).parameter(0).parameters.toEqualTypeOf<[text: string, values: unknown[]]>();

@@ -1,5 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import type { AlertRule } from '../../../src/alerts/alert-rule.ts';
 import { alertRules } from '../../../src/alerts/rules.ts';
@@ -109,4 +113,20 @@ test('the dashboard adds up what each relay counts of its own', {
     .filter((expr) => metricsIn(expr).some((name) => own.has(name)));
   expect(shown.length).toBeGreaterThanOrEqual(own.size);
   expect(shown.filter((expr) => !/^sum(?: by \([^)]*\))? ?\(/.test(expr))).toEqual([]);
+});
+
+test('Prometheus accepts the configuration in the file of compose', () => {
+  const { configs } = z
+    .object({ configs: z.object({ prometheus: z.object({ content: z.string() }) }) })
+    .parse(parse(deployText('compose.yaml'), { merge: true }));
+  const { content } = configs.prometheus;
+  const inContainer = '/etc/prometheus/rules.yaml';
+  expect(content).toContain(inContainer);
+  const folder = mkdtempSync(join(tmpdir(), 'outbox-prometheus-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'prometheus.yml');
+  writeFileSync(file, content.replace(inContainer, deployPath('prometheus/rules.yaml')));
+  const checked = spawnSync('promtool', ['check', 'config', file], { encoding: 'utf8' });
+  expect(checked).toMatchObject({ status: 0, stderr: '' });
+  expect(checked.stdout).toContain('1 rule files found');
 });

@@ -1,8 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 
 const root = new URL('../../../', import.meta.url);
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'examples'], {
@@ -61,24 +59,4 @@ test('each figure in the table of designs is one that the page of its example ha
         );
       }
   }
-});
-
-test('what building an example leaves behind is not published', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'temporal-outbox-files-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const left = ['generated/client.ts', 'target/classes/Main.class', 'node_modules/pg/index.js'];
-  for (const file of ['main.ts', ...left]) {
-    const made = path.join(folder, 'examples/shop', file);
-    mkdirSync(path.dirname(made), { recursive: true });
-    writeFileSync(made, '');
-  }
-  writeFileSync(path.join(folder, 'package.json'), text('package.json'));
-
-  const said = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: folder,
-    encoding: 'utf8',
-  });
-
-  expect(said).toContain('examples/shop/main.ts');
-  expect(left.filter((file) => said.includes(`examples/shop/${file}`))).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { projectRoot } from './project-files.ts';
+import { projectRoot } from '../../unit/house/project-files.ts';
 
 const run = promisify(execFile);
 
