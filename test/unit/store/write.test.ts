@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
-import { cancelAudited } from '../../../src/store/message/cancel-audited.ts';
-import { idOfRef } from '../../../src/store/message/id-of-ref.ts';
 import type { NewMessage } from '../../../src/store/message/new-message.ts';
-import { rescheduleChange } from '../../../src/store/message/reschedule.ts';
-import { cancelMessage, rescheduleMessage, storeMessages } from '../../../src/store/message/write.ts';
+import { storeMessages } from '../../../src/store/message/write.ts';
 import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
 
 const one = 'select outbox.store_one(';
@@ -127,87 +124,4 @@ test('a possible repeat, a key that a list cannot hold, and a refusal use the lo
   }
   const dropping = storing().on(json, []);
   await expect(storeMessages(dropping, 'orders', [{ payload: '1', ref: 'r' }])).rejects.toMatchObject(unfit);
-});
-
-test('a message is canceled and rescheduled by its id or its ref', async () => {
-  const database = new ScriptedDatabase()
-    .on('select outbox.cancel(', [{ answer: 'canceled' }])
-    .on('select outbox.move_due(', [{ answer: 'rescheduled' }]);
-  expect(await cancelMessage(database, 'orders', { ref: 'r' })).toBe('canceled');
-  await cancelMessage(database, 'orders', { id: 'a' });
-  expect(await rescheduleMessage(database, 'orders', { ref: 'r' }, { afterMs: 5 })).toBe('rescheduled');
-  await rescheduleMessage(database, 'orders', { id: 'a' }, { at: 'then' });
-  expect(database.asked.map(({ values }) => values)).toEqual([
-    ['orders', 'r', null],
-    ['orders', null, 'a'],
-    ['orders', 'r', null, 5, null],
-    ['orders', null, 'a', null, 'then'],
-  ]);
-  database.on('select outbox.cancel(', []).on('select outbox.move_due(', []);
-  await expect(cancelMessage(database, 'orders', { id: 'a' })).rejects.toMatchObject(unfit);
-  await expect(rescheduleMessage(database, 'orders', { id: 'a' }, {})).rejects.toMatchObject(unfit);
-});
-
-test('a cancel on behalf of an actor is in the audit, in its transaction, unless the message does not exist', async () => {
-  const topic = 'select topic from outbox.message_all';
-  const [cancel, audit] = ['select outbox.cancel(', 'insert into outbox.audit'];
-  const database = new ScriptedDatabase().on(topic, [{ topic: 'orders' }]).on(audit, []);
-  database.on(cancel, [{ answer: 'too-late' }]);
-  expect(await cancelAudited(database, 'a', 'ann')).toBe('too-late');
-  const [entry] = JSON.parse(String(database.valuesOf(audit)[0]?.[0])) as readonly object[];
-  expect(entry).toMatchObject({
-    actor: 'ann',
-    action: 'cancel',
-    message_id: 'a',
-    topic: 'orders',
-    result: 'too-late',
-  });
-  expect(database.asked.map(({ part, inTransaction }) => [part, inTransaction])).toEqual([
-    [topic, true],
-    [cancel, true],
-    [audit, true],
-  ]);
-  const without = new ScriptedDatabase().on(topic, []);
-  expect(await cancelAudited(without, 'a', 'ann')).toBe('unknown');
-  expect(without.asked).toHaveLength(1);
-});
-
-test('a reschedule of many returns old and new times and leaves out those that came too late', async () => {
-  const move = 'outbox.move_due(x.topic';
-  const due = 'm.due_at as "dueAt"';
-  const rows = ['a', 'b', 'c'].map(
-    (id) => ({ id, topic: 'orders', lane: 0, state: 'waiting', attempts: 0, sends: 0 }) as const,
-  );
-  for (const [given, values] of [
-    [{ afterMs: 5 }, [5, null, null]],
-    [{ at: 'then' }, [null, 'then', null]],
-    [{ shiftMs: -5 }, [null, null, -5]],
-  ] as const) {
-    const [from, to] = [new Date(1), new Date(2)];
-    let moved = false;
-    const database = new ScriptedDatabase()
-      .on(move, () => {
-        moved = true;
-        return [
-          { id: 'a', result: 'rescheduled' },
-          { id: 'b', result: 'too-late' },
-          { id: 'c', result: 'past-expiry' },
-        ];
-      })
-      .on(due, () => [{ id: 'a', dueAt: moved ? to : from }]);
-    const change = rescheduleChange(given);
-    expect(change.action).toBe('reschedule');
-    expect(await change.apply(database, rows)).toEqual([
-      { id: 'a', result: 'rescheduled', details: { from, to } },
-      { id: 'c', result: 'past-expiry', details: { from: null, to: null } },
-    ]);
-    expect(database.valuesOf(move)).toEqual([[['a', 'b', 'c'], ['orders', 'orders', 'orders'], ...values]]);
-  }
-});
-
-test('an unknown ref has no id', async () => {
-  const database = new ScriptedDatabase().on('outbox.message_of_ref', [{ id: 'a' }]);
-  expect(await idOfRef(database, 'orders', 'r')).toBe('a');
-  expect(database.asked[0]?.values).toEqual(['orders', 'r']);
-  expect(await idOfRef(database.on('outbox.message_of_ref', [{ id: null }]), 'orders', 'r')).toBeUndefined();
 });
