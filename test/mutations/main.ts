@@ -6,10 +6,10 @@ import { mutations } from './list.ts';
 import type { Mutation } from './mutation.ts';
 import { graft, plant } from './plant.ts';
 import { randomMain } from './random/main.ts';
-import { projectOf, runTests } from './run-tests.ts';
+import { projectOf, tryTests } from './run-tests.ts';
 import { headOf, makeScratch, type Scratch } from './scratch.ts';
 import { startServers } from './servers.ts';
-import { judge, type Verdict } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
 
 const root = resolve(import.meta.dirname, '..', '..');
 
@@ -99,7 +99,7 @@ async function tryOne(
   const built = mutation.built === true;
   const undo = plant(scratch.root, planted, built);
   try {
-    return judge(await runTests(scratch.root, mutation, servers));
+    return await tryTests(scratch.root, mutation, servers);
   } finally {
     undo();
     if (built) scratch.restoreBuilt();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import type { Mutation } from './mutation.ts';
-import type { TestResults } from './verdict.ts';
+import { judge, type TestResults, type Verdict } from './verdict.ts';
 
 /** Longer than any named test takes; a bug that hangs its test is caught by the test's own limit before. */
 const longestMs = 120_000;
@@ -17,18 +17,22 @@ export function projectOf(test: string): string {
 }
 
 /**
- * Runs the tests of an entry in a copy of the repository.
+ * Runs the tests of an entry in a copy of the repository, until the first is red.
  *
  * @param servers addresses of running servers as variables of the environment
- * @returns what vitest wrote, `undefined` when the run had to be ended
  */
-export async function runTests(
+export async function tryTests(
   root: string,
   { test, title }: Mutation,
   servers: Readonly<Record<string, string>>,
-): Promise<TestResults | undefined> {
+): Promise<Verdict> {
   const named = title === undefined ? [] : ['-t', title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)];
-  return runVitest(root, [...projectsOf([test]), ...named, test], servers, longestMs);
+  const run = [...projectsOf([test]), ...named, test];
+  const results = await runVitest(root, [...run, '--bail=1'], servers, longestMs);
+  const verdict = judge(results);
+  if (results === undefined || verdict.kind !== 'timed out') return verdict;
+  // The first to be red has only waited; one behind it may say what is broken.
+  return judge(await runVitest(root, run, servers, longestMs));
 }
 
 /** Runs test files until the first is red. */
