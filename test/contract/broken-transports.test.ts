@@ -7,8 +7,8 @@ import { transportContract } from '../../src/testing/transport-contract.ts';
 
 type Publish = (batch: OutgoingBatch, memory: MemoryTransport) => Promise<PublishResult>;
 
-/** The names of the cases that a transport with this `publish` fails. */
-async function failures(publish: Publish, reverseRead = false): Promise<string[]> {
+/** Of these cases, by default of all, the names of those that a transport with this `publish` fails. */
+async function failures(publish: Publish, only?: readonly string[], reverseRead = false): Promise<string[]> {
   const make = async (): Promise<TransportSubject> => {
     const memory = memoryTransport({ partitions: 3 });
     const refusedIds = new Set<string>();
@@ -33,6 +33,7 @@ async function failures(publish: Publish, reverseRead = false): Promise<string[]
   };
   const failed: string[] = [];
   for (const { name, run } of await transportContract(make)) {
+    if (only?.includes(name) === false) continue;
     await run().catch((error: unknown) => {
       if (!(error instanceof AssertionError)) throw error;
       failed.push(name);
@@ -66,14 +67,14 @@ test('a transport that acknowledges messages it never stored is detected', async
     const { outcomes } = await memory.publish({ ...batch, messages: batch.messages.slice(1) });
     return { outcomes: [{ kind: 'acknowledged', offset: null, partition: null }, ...outcomes] };
   };
-  expect(await failures(broken)).toContain(whole);
+  expect(await failures(broken, [whole])).toEqual([whole]);
 });
 
 test('a transport that returns a wrong offset is detected', async () => {
   const broken = rewriting((outcome) =>
     outcome.kind === 'acknowledged' ? { ...outcome, offset: String(Number(outcome.offset) + 1) } : outcome,
   );
-  expect(await failures(broken)).toContain(whole);
+  expect(await failures(broken, [whole])).toEqual([whole]);
 });
 
 test('a transport that stores a batch twice is detected', async () => {
@@ -81,7 +82,7 @@ test('a transport that stores a batch twice is detected', async () => {
     await memory.publish(batch);
     return memory.publish(batch);
   };
-  expect(await failures(broken)).toContain(whole);
+  expect(await failures(broken, [whole])).toEqual([whole]);
 });
 
 test('a transport that changes payloads is detected', async () => {
@@ -90,11 +91,11 @@ test('a transport that changes payloads is detected', async () => {
       ...batch,
       messages: batch.messages.map((one) => ({ ...one, payload: one.payload.trim().slice(1) })),
     });
-  expect(await failures(broken)).toContain(whole);
+  expect(await failures(broken, [whole])).toEqual([whole]);
 });
 
 test('a broker that reverses the order of a key is detected', async () => {
-  expect(await failures((batch, memory) => memory.publish(batch), true)).toContain(whole);
+  expect(await failures((batch, memory) => memory.publish(batch), [whole], true)).toEqual([whole]);
 });
 
 test('a transport that leaves a message without an outcome is detected', async () => {
@@ -102,7 +103,7 @@ test('a transport that leaves a message without an outcome is detected', async (
     const { outcomes } = await memory.publish(batch);
     return { outcomes: outcomes.slice(1) };
   };
-  expect(await failures(broken)).toContain(whole);
+  expect(await failures(broken, [whole])).toEqual([whole]);
 });
 
 test('a transport that sends later messages of a refused key is detected', async () => {
@@ -114,12 +115,12 @@ test('a transport that sends later messages of a refused key is detected', async
     const deferred = outcomes.some(({ kind }) => kind === 'deferred');
     return deferred ? { outcomes, hold: { reason: 'away', scope: 'topic' } } : { outcomes };
   };
-  expect(await failures(broken)).toContain(refusal);
+  expect(await failures(broken, [refusal])).toEqual([refusal]);
 });
 
 test('a transport that defers messages without a hold is detected', async () => {
   const broken: Publish = async (batch, memory) => ({ outcomes: (await memory.publish(batch)).outcomes });
-  expect(await failures(broken)).toEqual(expect.arrayContaining([unreachable, lost, partition]));
+  expect(await failures(broken, [unreachable, lost, partition])).toHaveLength(3);
 });
 
 test('a transport that reports a lost answer as unsent is detected', async () => {
@@ -135,5 +136,5 @@ test('a transport that defers the whole batch for one partition is detected', as
     if (result.hold === undefined) return result;
     return { ...result, outcomes: result.outcomes.map(() => ({ kind: 'deferred', onWire: true })) };
   };
-  expect(await failures(broken)).toContain(partition);
+  expect(await failures(broken, [partition])).toEqual([partition]);
 });

@@ -61,88 +61,6 @@ test('a batch has at most the requested number of messages and at least one, and
   expect(offsets(single.batches)).toEqual(['0: 0']);
 });
 
-test('at most the requested number of partitions is handled at once', async () => {
-  const { append, member } = stage(3, { concurrency: 2, batchSize: 10 });
-  const one = member();
-  append({}, { partition: 1 }, { partition: 2 });
-  await one.subscribe();
-  await tick();
-  const during = offsets(one.batches);
-  await one.end(0);
-
-  expect([during, offsets(one.batches)]).toEqual([
-    ['0: 0', '1: 0'],
-    ['0: 0', '1: 0', '2: 0'],
-  ]);
-});
-
-test('a rejected message and later ones rest for its longest time, and other partitions continue', async () => {
-  const { append, member } = stage(2);
-  const one = member();
-  append({}, {}, {});
-  await one.subscribe();
-  await tick();
-  const may: (boolean | undefined)[] = [];
-  await one.end(0, (batch) => {
-    const [first, second, third] = batch.messages;
-    if (first === undefined || second === undefined || third === undefined) return;
-    may.push(batch.mayBegin());
-    batch.acknowledge(first);
-    batch.acknowledge(second);
-    batch.reject(second, 500);
-    batch.acknowledge(third);
-    batch.reject(third, 100);
-    may.push(batch.mayBegin());
-  });
-  append({ partition: 1 });
-  await tick(499);
-  const before = offsets(one.batches);
-  await tick(1);
-  // What a timer leaves to the next turn is a millisecond later here.
-  await tick(1);
-
-  expect(may).toEqual([true, false]);
-  expect(before).toEqual(['0: 0,1,2', '1: 0']);
-  expect(offsets(one.batches).at(-1)).toBe('0: 1,2');
-});
-
-test('an unacknowledged message is offered again at once', async () => {
-  const { append, member } = stage(1);
-  const one = member();
-  append({});
-  await one.subscribe();
-  await tick();
-  await one.end(0, () => undefined);
-
-  expect(offsets(one.batches)).toEqual(['0: 0', '0: 0']);
-});
-
-test('the lag counts unacknowledged messages per partition', async () => {
-  const { append, member } = stage(2);
-  const one = member();
-  append({}, {}, { partition: 1 });
-  const subscribed = await one.subscribe();
-  await tick();
-  const before = await subscribed.lag();
-  await one.end(0);
-
-  expect([before, await subscribed.lag()].map((all) => all.map(({ messages }) => messages))).toEqual([
-    [2, 1],
-    [0, 1],
-  ]);
-});
-
-test('a new group may begin at the newest messages', async () => {
-  const { append, member } = stage(1);
-  const one = member();
-  append({}, {});
-  await one.subscribe({ fromBeginning: false });
-  append({});
-  await tick();
-
-  expect(offsets(one.batches)).toEqual(['0: 2']);
-});
-
 test('the members of a group share its partitions, and one that loses a batch in hand is notified', async () => {
   const { append, member } = stage(2);
   const [one, two] = [member(), member()];
@@ -180,17 +98,6 @@ test('the members of a group share its partitions, and one that loses a batch in
   expect(offsets(one.batches).at(-1)).toBe('1: 1');
 });
 
-test('a member gets only partitions of its own addresses', async () => {
-  const { append, member } = stage(1);
-  const [one, two] = [member(), member()];
-  await two.subscribe({ addresses: ['bills'] });
-  await one.subscribe();
-  append({});
-  await tick();
-
-  expect([offsets(one.batches), two.batches]).toEqual([['0: 0'], []]);
-});
-
 test('a rewind gives up the batch in hand and begins again without a new message', async () => {
   const { append, member, source } = stage(1);
   const one = member();
@@ -210,4 +117,67 @@ test('a rewind gives up the batch in hand and begins again without a new message
 
   expect([signal, again, offsets(one.batches).at(-1)]).toEqual([true, '0: 0,1,2', '0: 0,1,2']);
   expect(one.batches).toHaveLength(4);
+});
+
+test('a group that is rewound receives everything again, and another group does not', async () => {
+  const { append, member, source } = stage(1);
+  const [one, other] = [member(), member()];
+  append({}, {});
+  await one.subscribe();
+  await other.subscribe({ group: 'other' });
+  await tick();
+  await one.end(0);
+  await other.end(0);
+  source.rewind('stock', 'orders');
+  append({});
+  await tick();
+
+  expect([offsets(one.batches).at(-1), offsets(other.batches).at(-1)]).toEqual(['0: 0,1,2', '0: 2']);
+});
+
+test('messages of one key share a partition, and those without a key are distributed in turn', () => {
+  const source = memorySource({ partitions: 3 });
+  const places = (key: string | null): number[] =>
+    source
+      .append('orders', { key, body: null }, { key, body: null }, { key, body: null })
+      .map(({ partition }) => partition);
+
+  for (const key of ['a', 'b', 'c', 'd']) expect(new Set(places(key)).size).toBe(1);
+  expect(new Set(['a', 'b', 'c', 'd'].flatMap(places)).size).toBeGreaterThan(1);
+  expect(new Set(places(null))).toEqual(new Set([0, 1, 2]));
+});
+
+test('a memory source without partitions, and a partition that does not exist, are refused', () => {
+  expect(() => memorySource({ partitions: 0 })).toThrow(
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' }),
+  );
+  expect(() => memorySource({ partitions: 2 }).append('orders', { body: 'a', partition: 2 })).toThrow(
+    RangeError,
+  );
+});
+
+test('a memory source reports a retention of a week, unless the option sets another', async () => {
+  expect(await memorySource().redeliveryPeriodMs(['orders'])).toBe(604_800_000);
+  expect(await memorySource({ retentionMs: 5 }).redeliveryPeriodMs(['orders'])).toBe(5);
+});
+
+test('a group without members is set back to a time, never forward, and one with members is refused', async () => {
+  const { append, member, source } = stage(1);
+  const one = member();
+  const how = { group: 'stock', address: 'orders', to: new Date(0), dryRun: false };
+  const subscribed = await one.subscribe();
+  append({}, {});
+  await tick();
+  await one.end(0);
+  await expect(source.rewindGroup(how)).rejects.toMatchObject({ code: 'OUTBOX_GROUP_IN_USE' });
+  await subscribed.stop();
+
+  const all = [{ partition: 0, before: '2', after: '0' }];
+  expect(await source.rewindGroup({ ...how, dryRun: true })).toEqual(all);
+  expect(await source.rewindGroup({ ...how, to: new Date(Date.now() + 60_000) })).toEqual([
+    { partition: 0, before: '2', after: '2' },
+  ]);
+  expect(await source.rewindGroup(how)).toEqual(all);
+  expect(await source.rewindGroup(how)).toEqual([{ partition: 0, before: '0', after: '0' }]);
+  expect(await source.rewindGroup({ ...how, group: 'nobody' })).toEqual([]);
 });

@@ -19,47 +19,7 @@ function stage() {
   };
 }
 
-const acknowledged = (partition: number, offset: string) => ({ kind: 'acknowledged', partition, offset });
 const unsent = { kind: 'deferred', onWire: false };
-
-test('messages of one key are stored in one partition with their offsets, per address', async () => {
-  const { send, stored, transport } = stage();
-
-  const result = await send(a, c, a);
-  await publishTo(transport, 'bills', drafted(a), { partitions: 4 });
-
-  expect(result).toEqual({
-    outcomes: [
-      acknowledged(partitionOfA, '0'),
-      acknowledged(partitionOfB, '0'),
-      acknowledged(partitionOfA, '1'),
-    ],
-  });
-  expect(stored()).toEqual(['m0 0/0', 'm2 0/1', 'm1 2/0']);
-  expect(transport.records('bills')).toMatchObject([{ offset: '0', key: 'a' }]);
-  expect(await transport.partitionCount('orders')).toBe(4);
-});
-
-test('a refused message blocks later ones of its key, and no others', async () => {
-  const { faults, send, stored } = stage();
-  const refused = new Map<string, 'permanent' | 'rejected'>([
-    ['m1', 'permanent'],
-    ['m3', 'rejected'],
-  ]);
-  faults.refuse(({ id }) => refused.get(id));
-
-  const { outcomes } = await send(a, a, a, { key: null }, { key: null }, c);
-
-  expect(outcomes.map(({ kind }) => kind)).toEqual([
-    'acknowledged',
-    'permanent',
-    'blocked',
-    'rejected',
-    'acknowledged',
-    'acknowledged',
-  ]);
-  expect(stored()).toHaveLength(3);
-});
 
 test('a transport on hold stores nothing, and a probe gives the reason', async () => {
   const { faults, send, stored, transport } = stage();
@@ -95,37 +55,6 @@ test.each([0, 2, 3])(
     await transport.probe('orders');
   },
 );
-
-test('a lost answer stores one batch, whose outcome is unknown', async () => {
-  const { faults, send, stored } = stage();
-  faults.loseNextAnswer();
-  await send();
-
-  const lost = await send(a, c);
-  const next = await send(a);
-
-  expect(lost).toMatchObject({
-    outcomes: [
-      { kind: 'deferred', onWire: true },
-      { kind: 'deferred', onWire: true },
-    ],
-    hold: { scope: 'transport' },
-  });
-  expect(stored()).toHaveLength(3);
-  expect(next.hold).toBeUndefined();
-  faults.loseNextAnswer();
-  faults.heal();
-  expect((await send(a)).hold).toBeUndefined();
-});
-
-test('a batch that was given up is not stored', async () => {
-  const { stored, transport } = stage();
-
-  const result = await publishTo(transport, 'orders', drafted(a), { signal: AbortSignal.abort() });
-
-  expect(result).toMatchObject({ outcomes: [unsent], hold: { scope: 'topic' } });
-  expect(stored()).toEqual([]);
-});
 
 test('partitions may be served in reverse order, so that batches overtake each other', async () => {
   const { faults, send, transport } = stage();
