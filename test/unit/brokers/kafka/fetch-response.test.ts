@@ -70,7 +70,7 @@ test('a fetch response is read as by kafkajs, wherever it is cut off', {
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
 

@@ -104,6 +104,7 @@ test('kafkajs decodes every batch as the messages it was written from, and its c
         }),
       );
     }),
+    { numRuns: 40 },
   );
 });
 

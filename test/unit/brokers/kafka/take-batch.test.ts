@@ -25,16 +25,6 @@ test('the messages of a partition are offered, and committed once they are done,
   expect(payload.committed).toEqual([committed(3, '12')]);
 });
 
-test('an open message keeps later ones from being committed', async () => {
-  const { end, take } = stage();
-
-  const { payload } = await take(0, '1', '2', '3');
-  await end((batch) => acknowledge(batch, '1', '3'));
-
-  expect(payload.resolved).toEqual(['1']);
-  expect(payload.paused).toEqual([]);
-});
-
 test('the end of an answer is offered to nobody, and passed once all before it is done', {
   tags: ['no-loss'],
 }, async () => {
@@ -66,33 +56,6 @@ test('an answer that has nothing to hand over is passed, unless its start offset
   expect([taking.state, payload.committed]).toEqual(['resolved', [committed(0, '5')]]);
   expect([early.taking.state, early.payload.committed]).toEqual(['resolved', []]);
   expect(batches.flatMap(({ messages }) => messages)).toEqual([]);
-});
-
-test('if nothing is done, nothing is committed', async () => {
-  const { end, take } = stage();
-
-  const { payload, taking } = await take(0, '1');
-  await end(() => undefined);
-
-  expect([payload.resolved, payload.committed]).toEqual([[], [[]]]);
-  expect(taking.state).toBe('resolved');
-});
-
-test('a rejected message pauses its partition for the longest rest and is not committed', async () => {
-  const { end, rests, take } = stage();
-
-  const { payload } = await take(0, '1', '2', '3');
-  let may: boolean | undefined;
-  await end((batch) => {
-    acknowledge(batch, '1', '2', '3');
-    reject(batch, '2', 500);
-    reject(batch, '3', 100);
-    may = batch.mayBegin();
-  });
-
-  expect(may).toBe(false);
-  expect(payload.resolved).toEqual(['1']);
-  expect([rests, payload.paused]).toEqual([[500], ['paused', 'resumed']]);
 });
 
 test('nothing is offered before the start offsets are settled, or if that fails', async () => {
