@@ -53,33 +53,6 @@ test('consumer options have defaults, and each can be set', () => {
 });
 
 test.each([
-  ['sessionTimeout', 5_999],
-  ['sessionTimeout', 1_800_001],
-  ['sessionTimeout', '5 parsecs'],
-  ['rebalanceTimeout', 5_999],
-  ['rebalanceTimeout', 3_600_001],
-  ['maxFetchBytes', 65_535],
-  ['maxFetchBytes', 268_435_457],
-  ['maxPartitionBytes', 65_535],
-  ['maxPartitionBytes', 100_000.5],
-])("a consumer's %s of %s is refused by its name", (option, value) => {
-  expect(() => kafkaConnection({ servers: 'a:1', consumers: { [option]: value } })).toThrow(
-    expect.objectContaining({
-      code: 'OUTBOX_OPTION_INVALID',
-      details: { option: `consumers.${option}`, value },
-    }),
-  );
-});
-
-for (const requestTimeout of [0, 99, 120_001, Number.NaN]) {
-  test(`a request timeout of ${requestTimeout} ms is refused`, () => {
-    expect(() => kafkaConnection({ servers: 'a:1', requestTimeout })).toThrow(
-      expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' }),
-    );
-  });
-}
-
-test.each([
   ['compresion', { servers: 'a:1', compresion: 'x' }],
   ['servers', { servers: [undefined] }],
   ['servers', { servers: undefined }],

@@ -74,13 +74,6 @@ test.each([
   ['tls', { url, tls: true }],
   ['tls.cafile', { url, tls: { cafile: 'x' } }],
   ['tls.timeout', { url, tls: { timeout: 5 } }],
-  ['requestTimeout', { url, requestTimeout: '99ms' }],
-  ['requestTimeout', { url, requestTimeout: '121s' }],
-  ['heartbeat', { url, heartbeat: '900ms' }],
-  ['heartbeat', { url, heartbeat: 2_500 }],
-  ['heartbeat', { url, heartbeat: '61s' }],
-  ['concurrency', { url, concurrency: 0 }],
-  ['concurrency', { url, concurrency: 10_001 }],
   ['exchanges', { url, exchanges: 'orders' }],
   ['exchanges.orders', { url, exchanges: { orders: 'x' } }],
   ['exchanges.orders.type', { url, exchanges: { orders: { type: '' } } }],
@@ -93,7 +86,6 @@ test.each([
   ['queues.declare', { url, queues: { declare: 'no' } }],
   ['queues.order', { url, queues: { order: 1 } }],
   ['queues.deadLetterExchange', { url, queues: { deadLetterExchange: '' } }],
-  ['queues.deliveryLimit', { url, queues: { deliveryLimit: 0, deadLetterExchange: 'dead' } }],
   ['queues.deliveryLimit', { url, queues: { deliveryLimit: 5 } }],
 ])('the option %s is refused with %j', (option, options) => {
   expect(() => rabbitmqSettings(untyped(options))).toThrow(
@@ -102,10 +94,4 @@ test.each([
       details: expect.objectContaining({ option }),
     }),
   );
-});
-
-test('a refused URL is not repeated in the error, because it may contain a password', () => {
-  const refused = (): unknown => rabbitmqSettings({ url: 'amqp://me:secret@x?heartbeat=5' });
-
-  expect(refused).toThrow(expect.not.objectContaining({ message: expect.stringContaining('secret') }));
 });

@@ -27,8 +27,6 @@ test.each<[string, object]>([
   ['type', { type: undefined, taskQueue: undefined }],
   ['taskQueue', { taskQueue: undefined }],
   ['signal', { signal: 7 }],
-  ['missing', { missing: 'ignore' }],
-  ['concurrency', { concurrency: 0 }],
   ['address', { address: '' }],
   ['namespace', { namespace: 7 }],
   ['tls', { tls: 'yes' }],
