@@ -1,17 +1,16 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, failAll, type Operator, operatorAt } from '../support/fixtures/operator.ts';
 import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
+eachLane((made) => (fixture = made));
 beforeEach(async () => {
-  fixture = await laneFixture();
   operator = operatorAt(fixture);
 });
 afterEach(async () => {
   await operator.close();
-  await fixture.drop();
 });
 
 /** One message for each operation, by the label that names it, in a state that allows it. */
@@ -91,21 +90,24 @@ test('I14 refusals of single messages are recorded as well', async () => {
   ]);
 });
 
-test.each(Object.keys(operationsByName))(
-  'I14 %s does not happen if it cannot be recorded in the audit',
-  async (name) => {
-    await prepareAll();
-    if (name === 'resume') await operator.pause({ topic: 'orders' }, ada);
+test('I14 no operation happens that cannot be recorded in the audit', async () => {
+  await prepareAll();
+  const { resume, ...others } = operationsByName;
+  const refusing = async (operations: Readonly<typeof operationsByName>): Promise<void> => {
     await fixture.database.query(
       `alter table outbox.audit add constraint refuse check (action is null) not valid`,
     );
     const before = await world();
-
-    await expect(operationsByName[name]?.()).rejects.toMatchObject({ code: '23514' });
-
-    expect(await world()).toBe(before);
-  },
-);
+    for (const [name, operate] of Object.entries(operations)) {
+      await expect(operate(), name).rejects.toMatchObject({ code: '23514' });
+      expect(await world(), name).toBe(before);
+    }
+    await fixture.database.query('alter table outbox.audit drop constraint refuse');
+  };
+  await refusing(others);
+  await operator.pause({ topic: 'orders' }, ada);
+  await refusing(resume === undefined ? {} : { resume });
+});
 
 test('a dry run of every operation changes and records nothing', async () => {
   await prepareAll();
@@ -116,16 +118,13 @@ test('a dry run of every operation changes and records nothing', async () => {
   expect(await auditOf(fixture)).toEqual([]);
 });
 
-test.each([
-  ['an empty actor', { actor: ' ' }],
-  ['an endless actor', { actor: 'x'.repeat(201) }],
-  ['a reason with NUL', { actor: 'ada', reason: 'a\u0000b' }],
-])('%s is refused before anything is done', async (_, ask) => {
+test('an empty or endless actor and a reason with NUL are refused before anything is done', async () => {
   await prepareAll();
   const before = await world();
-
-  await expect(operator.retry(operator.of('retry'), ask)).rejects.toMatchObject({
-    code: 'OUTBOX_OPTION_INVALID',
-  });
+  const wrong = [{ actor: ' ' }, { actor: 'x'.repeat(201) }, { actor: 'ada', reason: 'a\u0000b' }];
+  for (const ask of wrong)
+    await expect(operator.retry(operator.of('retry'), ask)).rejects.toMatchObject({
+      code: 'OUTBOX_OPTION_INVALID',
+    });
   expect(await world()).toBe(before);
 });

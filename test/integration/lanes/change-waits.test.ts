@@ -1,16 +1,15 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { changeLanes, type TopicChangeAnswer } from '../../../src/operations/lanes.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import type { OpenTransaction } from '../../support/fixtures/open-transaction.ts';
 
 let fixture: LaneFixture;
 let old: OpenTransaction;
+eachLane((made) => (fixture = made));
 beforeEach(async () => {
-  fixture = await laneFixture();
   old = await fixture.begin();
   await fixture.send('A', {}, old);
 });
-afterEach(() => fixture.drop());
 
 const change = (lanes: number, timeout: number): Promise<TopicChangeAnswer> =>
   changeLanes(fixture.database, fixture.topic, lanes, { actor: 'test', timeout });

@@ -1,19 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { emptyHands } from '../../../src/store/lane/lanes-empty.ts';
 import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
 import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 const by = { actor: 'test', timeout: 30_000 };
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 /** A key that belongs to this lane of four, and to lane 1 of two. */
 async function keyOf(lane: 1 | 3): Promise<string> {
@@ -50,8 +47,7 @@ test('a key freed during a change continues in its new lane', {
 test('a key that was freed before a change continues in a lane that has found no freed keys since then', {
   tags: ['unblocked-key-continues'],
 }, async () => {
-  await fixture.drop();
-  fixture = await laneFixture({ lanes: 4 });
+  fixture = await fixture.renewed({ lanes: 4 });
   const { database, topic } = fixture;
   const drained = (lane: number) => fixture.drain({ lane: { topic, lane } });
   fixture.broker.judge = (message) => (labelOf(message) === 'follower' ? 'store' : 'reject');

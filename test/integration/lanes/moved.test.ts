@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { State } from '../../../src/core/transitions.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { beginChange, ChangeGone } from '../../../src/store/lane/lanes-change.ts';
 import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
 import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 
 /** Of which seven of eight leave the only lane: more than two pages. */
 const ofEach = 2_400;
@@ -12,10 +12,7 @@ const lanes = 8;
 const by = { actor: 'test' };
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 async function store(state: State, confirmed = false, count = ofEach): Promise<void> {
   const begins = state === 'waiting' ? 'waiting' : 'ready';

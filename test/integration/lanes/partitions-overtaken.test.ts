@@ -1,12 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type BrokerView, changePartitions } from '../../../src/operations/partitions.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 const by = { actor: 'test' };
 

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { releaseBlocked, walkBlocked } from '../../../src/store/message/release-blocked.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
 
 const atOnce = 1_000;
@@ -9,12 +9,11 @@ const atOnce = 1_000;
 const pagesPerRow = 60;
 
 let fixture: LaneFixture;
+eachLane((made) => (fixture = made));
 beforeEach(async () => {
-  fixture = await laneFixture();
   // Statistics of before: nothing was ever blocked.
   await fixture.database.query('analyze outbox.message');
 });
-afterEach(() => fixture.drop());
 
 /** Stores messages as a settle leaves them: `of` messages for each key, the first of them in `head`. */
 async function block(keys: number, of: number, head: 'retrying' | 'blocked'): Promise<void> {

@@ -3,7 +3,7 @@ import { LaneDrains } from '../../../src/relay/lane-drains.ts';
 import { claimSql } from '../../../src/store/lane/claim.ts';
 import { look } from '../../../src/store/lane/watch.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 // A lane that is drained here claims only what wakes it: neither its own checks nor its end come in time.
@@ -17,8 +17,8 @@ let claims: number;
 let answered: number;
 let looked: string;
 
+eachLane((made) => (fixture = made));
 beforeEach(async () => {
-  fixture = await laneFixture();
   drains = new LaneDrains(() => undefined);
   stop = new AbortController();
   claims = 0;
@@ -45,7 +45,6 @@ beforeEach(async () => {
 afterEach(async () => {
   stop.abort();
   await running;
-  await fixture.drop();
 });
 
 const sent = (...labels: readonly string[]) =>

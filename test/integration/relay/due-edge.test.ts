@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
 import { DueEdge } from '../../../src/store/lane/due-edge.ts';
 import { look } from '../../../src/store/lane/watch.ts';
 import { sweep } from '../../../src/store/message/release.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -11,10 +11,7 @@ import { until } from '../../support/fixtures/until.ts';
 const fewPages = 60;
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 const released = async (edge: DueEdge) => (await sweep(fixture.database, ['orders'], 2_000, edge)).released;
 

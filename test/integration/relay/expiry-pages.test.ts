@@ -1,16 +1,13 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Expiry } from '../../../src/relay/expiry.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { expireBlocked } from '../../../src/store/message/expire.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture({ retry: ['1h'] });
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made), { retry: ['1h'] });
 
 test('one check ends all blocked messages whose expiry has passed, also those of a second page', async () => {
   const { database } = fixture;

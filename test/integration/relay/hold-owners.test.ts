@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { defaultTimings } from '../../../src/relay/timings.ts';
 import { readLaneFacts } from '../../../src/store/doctor/lanes.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, operatorAt } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -12,14 +12,13 @@ let fixture: LaneFixture;
 /** What a probe of the broker does. */
 let probe: () => Promise<void>;
 const away = () => Promise.reject(new Error('away'));
+eachLane((made) => (fixture = made));
 beforeEach(async () => {
-  fixture = await laneFixture();
   fixture.broker.judge = () => 'hold';
   probe = away;
   fixture.broker.probe = () => probe();
   await fixture.send('A');
 });
-afterEach(() => fixture.drop());
 
 const shown = async () => (await fixture.laneRow()).hold;
 const wanted = async () => {

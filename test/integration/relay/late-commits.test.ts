@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { claim } from '../../../src/store/lane/claim.ts';
 import { acquireLane } from '../../../src/store/lane/lease.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { kindsOfMessages } from '../../support/fixtures/leaves.ts';
 
 describe.each(kindsOfMessages)('messages $kind', ({ everyMessage }) => {
   let fixture: LaneFixture;
-  beforeEach(async () => {
-    fixture = await laneFixture();
+  eachLane((made) => {
+    fixture = made;
     fixture.everyMessage = everyMessage;
   });
-  afterEach(() => fixture.drop());
 
   test('a message that commits late goes before the next one of its key, although the lane has passed its position', async () => {
     const late = await fixture.begin();

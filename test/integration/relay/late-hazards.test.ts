@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { adopt } from '../../../src/operations/adopt.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
@@ -6,7 +6,7 @@ import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switc
 import { cancelKey } from '../../../src/store/message/write.ts';
 import { clearLeaf } from '../../../src/store/retention/leaf.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import {
   amidTheFirst,
   each,
@@ -15,22 +15,15 @@ import {
   lateBatch,
   sendUpTo,
 } from '../../support/fixtures/late-stage.ts';
-import type { OpenTransaction } from '../../support/fixtures/open-transaction.ts';
 import { ada, operatorAt } from '../../support/fixtures/operator.ts';
 
 let fixture: LaneFixture;
-afterEach(() => fixture.drop());
-
-async function lateStage(): Promise<OpenTransaction> {
-  fixture = await laneFixture();
-  return amidTheFirst(fixture);
-}
+eachLane((made) => (fixture = made));
 
 test('a second large late transaction, committed amid the first one and partly below its late cursor, loses, doubles and reorders nothing', {
   tags: ['order-per-key'],
 }, async () => {
-  const second = await lateStage();
-  await second.commit();
+  await (await amidTheFirst(fixture)).commit();
   await sendUpTo(fixture, 1 + each / 2);
   await expectTheRest(fixture);
 });
@@ -38,8 +31,7 @@ test('a second large late transaction, committed amid the first one and partly b
 test('a leaf that is cleared amid a late transaction leaves published what is sent, and the rest to be sent', {
   tags: ['order-per-key'],
 }, async () => {
-  const second = await lateStage();
-  await second.commit();
+  await (await amidTheFirst(fixture)).commit();
   await clearLeaf(fixture.database, '1', { signal: new AbortController().signal, progress: () => undefined });
   await expectTheRest(fixture);
 });
@@ -47,8 +39,7 @@ test('a leaf that is cleared amid a late transaction leaves published what is se
 test('amid a late transaction what is sent is too late to withdraw, and what is not is withdrawn', {
   tags: ['cancel-holds'],
 }, async () => {
-  const second = await lateStage();
-  await second.commit();
+  await (await amidTheFirst(fixture)).commit();
   const [sent, unsent] = [fixture.broker.labels.at(-1) ?? '', `a/${(each - 1) % 3}/${each - 1}`];
   const operator = operatorAt(fixture);
   const results = await operator.withdraw(operator.of(sent, unsent), ada);
@@ -60,8 +51,7 @@ test('amid a late transaction what is sent is too late to withdraw, and what is 
 test('an adoption amid a late transaction settles what is sent, and the lane sends the rest', {
   tags: ['duplicates-bounded'],
 }, async () => {
-  const second = await lateStage();
-  await second.commit();
+  await (await amidTheFirst(fixture)).commit();
   const settled = fixture.broker.log.length;
   await fixture.database.query(`update outbox.installation set system_identifier = '1'`);
   expect(await adopt(fixture.database, { actor: 'test' })).toMatchObject({
@@ -74,8 +64,7 @@ test('an adoption amid a late transaction settles what is sent, and the lane sen
 test('a change of lanes amid a late transaction moves what is not sent, and nothing else', {
   tags: ['duplicates-bounded'],
 }, async () => {
-  const second = await lateStage();
-  await second.commit();
+  await (await amidTheFirst(fixture)).commit();
   const by = { actor: 'test' };
   const change = await beginChange(fixture.database, { topic: 'orders', kind: 'lanes', wanted: 8 }, by);
   await switchLanes(fixture.database, change, by);
@@ -87,8 +76,7 @@ test('a change of lanes amid a late transaction moves what is not sent, and noth
 test('an owner that dies amid a late transaction costs its batch again, and no more', {
   tags: ['duplicates-bounded'],
 }, async () => {
-  const second = await lateStage();
-  await second.commit();
+  await (await amidTheFirst(fixture)).commit();
   const database = new MortalDatabase(fixture.database);
   let batches = 0;
   fixture.broker.after = () => {
@@ -109,8 +97,7 @@ test('an owner that dies amid a late transaction costs its batch again, and no m
 test('a cancel of a key amid a late transaction cancels what is behind a retry, and nothing that is or was sent', {
   tags: ['cancel-holds'],
 }, async () => {
-  const second = await lateStage();
-  await second.commit();
+  await (await amidTheFirst(fixture)).commit();
   const sent = fixture.broker.log.length;
   fixture.broker.judge = ({ key }) => (key === 'a1' ? 'reject' : 'store');
   await sendUpTo(fixture, sent + each / 2);

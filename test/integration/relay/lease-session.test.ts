@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { LaneLease } from '../../../src/relay/lane-lease.ts';
 import { acquireLane } from '../../../src/store/lane/lease.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
+eachLane((made) => (fixture = made));
 afterEach(async () => {
   vi.useRealTimers();
-  await fixture.drop();
 });
 
 /** A session that lives until its transaction ends. */

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { claim } from '../../../src/store/lane/claim.ts';
 import { acquireLane, freeLease, renewLease } from '../../../src/store/lane/lease.ts';
 import { type Settlement, settle } from '../../../src/store/lane/settle.ts';
 import { MortalDatabase } from '../../support/faults/mortal-database.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 const claimAs = (owner: string, at: { readonly cursor: string; readonly snapshot: string | null }) =>
   claim(fixture.database, fixture.lane, {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/store/database/database.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -15,13 +15,12 @@ let lastAnew: number | undefined;
 /** The first search that has found work. */
 let foundBy: number | undefined;
 let deaf: boolean;
+eachLane((made) => (fixture = made), { lanes });
 beforeEach(async () => {
-  fixture = await laneFixture({ lanes });
   [relay, searches, lastAnew, foundBy, deaf] = [undefined, 0, undefined, undefined, false];
 });
 afterEach(async () => {
   await relay?.stop();
-  await fixture.drop();
 });
 
 /** A relay that knows that all lanes are quiet. */

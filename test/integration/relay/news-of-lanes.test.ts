@@ -1,17 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { look } from '../../../src/store/lane/watch.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { kindsOfMessages, turnLeaf } from '../../support/fixtures/leaves.ts';
 
 let fixture: LaneFixture;
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 describe.each(kindsOfMessages)('messages $kind', ({ everyMessage }) => {
   let xid: bigint;
   let position: string;
   beforeEach(async () => {
-    fixture = await laneFixture();
     fixture.everyMessage = everyMessage;
     const id = await fixture.send('A');
     const [row] = await fixture.database.query<{ xid: string; position: string }>(

@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { WorkflowCensus } from '../../../src/relay/ports.ts';
 import { type ReconcileInput, reconcileWorkflows } from '../../../src/relay/reconcile.ts';
 import { markTold, untoldMessages } from '../../../src/store/lane/starts.ts';
 import { readReconciliation } from '../../../src/store/verify/reconciliation.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 
 /** Workflows in memory, with an index that may lag behind them, in pages of three. */
 class Workflows implements WorkflowCensus {
@@ -45,10 +45,7 @@ class Workflows implements WorkflowCensus {
 }
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 /** Sends waiting messages whose workflows have been started. */
 async function told(count: number): Promise<readonly string[]> {

@@ -1,18 +1,17 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
 import { DueEdge } from '../../../src/store/lane/due-edge.ts';
 import { releaseMessages, sweep } from '../../../src/store/message/release.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { releaseMessage } from '../../support/fixtures/release-one.ts';
 import { stopClock } from '../../support/fixtures/stop-clock.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
+eachLane((made) => (fixture = made));
 beforeEach(async () => {
-  fixture = await laneFixture();
   await stopClock(fixture.database);
 });
-afterEach(() => fixture.drop());
 
 /** Sends delayed messages, which are due at one instant: now. */
 async function due(...messages: readonly (readonly [label: string, key: string | null])[]): Promise<void> {

@@ -1,13 +1,13 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { changeMessages } from '../../../src/operations/change.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { retryChange } from '../../../src/store/message/change.ts';
 import { resend } from '../../../src/store/message/confirm-overdue.ts';
 import { afterCommits } from '../../support/faults/after-commits.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 
 let fixture: LaneFixture;
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 /** A database that commits the first settle with an exception and loses its answer; this happens before it is repeated. */
 function losingOneSettle(meanwhile: () => Promise<void>): Database {
@@ -42,7 +42,7 @@ test.each([
   'a repeated settle counts no second try of a message %s that is due again',
   { tags: ['retry-delays-apply-everywhere'] },
   async (_where, options) => {
-    fixture = await laneFixture({ retry: ['1h', '1h'] });
+    fixture = await fixture.renewed({ retry: ['1h', '1h'] });
     await fixture.send('A', options);
     failOnce('reject');
     await fixture.drain({ database: losingOneSettle(async () => void (await fixture.release('A'))) });
@@ -56,7 +56,6 @@ test.each([
 test('a repeated settle does not take back the retry of a failed message by an operator', {
   tags: ['retry-delays-apply-everywhere'],
 }, async () => {
-  fixture = await laneFixture();
   await fixture.send('A');
   failOnce('permanent');
   const retry = async () => {
@@ -70,7 +69,7 @@ test('a repeated settle does not take back the retry of a failed message by an o
 });
 
 test('a repeated settle does not count as the resend that a missing receipt asked for', async () => {
-  fixture = await laneFixture({ confirm: { group: 'g', receiptTimeout: '1h' } });
+  fixture = await fixture.renewed({ confirm: { group: 'g', receiptTimeout: '1h' } });
   await fixture.send('A');
   await fixture.drain({
     database: losingOneSettle(async () => void (await resend(fixture.database, [fixture.idOf('A')], []))),
@@ -100,7 +99,6 @@ test.each([true, false])(
   'a copy of a settle that arrives after the next one takes nothing back; what is passed was committed late: %s',
   { tags: ['cancel-holds'] },
   async (late) => {
-    fixture = await laneFixture();
     const open = await fixture.begin();
     if (late) await fixture.send('B', {}, open);
     await fixture.send('A');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { relayTroubleLines } from '../../../src/app/trouble-lines.ts';
 import { type CrashPoint, setTrap } from '../../../src/core/crash-point.ts';
 import { changeLanes } from '../../../src/operations/lanes.ts';
@@ -12,16 +12,13 @@ import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { noteTold, untoldRange } from '../../../src/store/lane/untold.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture({ retry: ['1h'] });
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made), { retry: ['1h'] });
 
 type Told = Extract<RelayEvent, { type: 'attempt-failed' | 'failed' }>;
 
@@ -86,8 +83,7 @@ test('acknowledged, deferred and blocked messages are not reported as failures',
 });
 
 test('the key of a topic that does not show keys is not reported', async () => {
-  await fixture.drop();
-  fixture = await laneFixture({ retry: [], visible: false });
+  fixture = await fixture.renewed({ retry: [], visible: false });
   await fixture.send('A', { key: 'secret' });
   fixture.broker.judge = () => 'reject';
   await fixture.drain();

@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../../src/core/topic.ts';
 import { send, sendBatch } from '../../../src/index.ts';
 import { operations } from '../../../src/operations.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { byPg, type RunTransaction } from '../../support/fixtures/transaction-ways.ts';
 
@@ -17,10 +17,7 @@ const third = topic('orders', z.object({ name: z.string(), total: z.number() }),
 });
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 const inTransaction: RunTransaction = (work) => byPg(fixture.database)(work);
 /** What each record in the broker's log says of its version. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Database } from '../../../src/store/database/database.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { emptyHands } from '../../../src/store/lane/lanes-empty.ts';
@@ -7,14 +7,11 @@ import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switc
 import { acquireLane } from '../../../src/store/lane/lease.ts';
 import { verifyStates } from '../../../src/store/verify/states.ts';
 import { blockedOf, claimedAfter, owner, settled } from '../../support/fixtures/claims-by-hand.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 /** Whether the row of each lane says that none of its messages is retrying or blocked, or that none is failed. */
 async function unblockedLanes(by = 'blocking_xid'): Promise<readonly boolean[]> {
@@ -121,8 +118,7 @@ test.each([
   'a message that is $state in another lane keeps its key back in the one that it comes to by a change',
   { tags: ['order-per-key'] },
   async ({ state, verdict, by }) => {
-    await fixture.drop();
-    fixture = await laneFixture({ lanes: 4, exhausted: 'block-key' });
+    fixture = await fixture.renewed({ lanes: 4, exhausted: 'block-key' });
     const { database, topic } = fixture;
     const [keys] = await database.query<{ keys: readonly string[] }>(
       `select array(select min('k' || n) from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 2) = 1

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
 import { releaseMessages } from '../../../src/store/message/release.ts';
 import {
@@ -7,17 +7,14 @@ import {
   rescheduleMessage,
   storeMessages,
 } from '../../../src/store/message/write.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 const handle = { ref: 'r' };
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture({ timer: 'lane' });
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made), { timer: 'lane' });
 
 /** Runs something in a transaction that stays open, which waits for a row until the other transaction ends. */
 async function behind<Answer>(
