@@ -2,13 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { changeLanes } from '../../../src/operations/lanes.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
-import { emptyHands } from '../../../src/store/lane/lanes-empty.ts';
-import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
-import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
+import { switchLanes } from '../../../src/store/lane/lanes-switch.ts';
 import { MortalDatabase } from '../../support/faults/mortal-database.ts';
-import { runCli } from '../../support/fixtures/cli.ts';
 import { startKeyWriters } from '../../support/fixtures/key-writers.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { seededRandom } from '../../support/fixtures/random.ts';
 import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -16,44 +13,37 @@ import { until } from '../../support/fixtures/until.ts';
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
-let fixture: LaneFixture | undefined;
+let fixture: LaneFixture;
 let relay: TestRelay | undefined;
-
+eachLane((made) => (fixture = made));
 afterEach(async () => {
   await relay?.stop();
-  await fixture?.drop();
   relay = undefined;
-  fixture = undefined;
 });
 
 const by = { actor: 'test', timeout: 30_000 };
 
 /** The lane of a message, and that of its key. */
 async function placeOf(label: string): Promise<{ lane: number; rightLane: number; workflow: string }> {
-  const [row] =
-    (await fixture?.database.query<{ lane: number; rightLane: number; workflow: string }>(
-      `select m.lane, outbox.lane_of(m.key, m.id, t.lanes) as "rightLane", substr(m.workflow_id, 38) as workflow
+  const [row] = await fixture.database.query<{ lane: number; rightLane: number; workflow: string }>(
+    `select m.lane, outbox.lane_of(m.key, m.id, t.lanes) as "rightLane", substr(m.workflow_id, 38) as workflow
      from outbox.message_view m join outbox.topic t on t.name = m.topic where m.id = $1`,
-      [fixture.idOf(label)],
-    )) ?? [];
+    [fixture.idOf(label)],
+  );
   if (row === undefined) throw new Error(`"${label}" has no row.`);
   return row;
 }
 
 /** What was delivered, by lane. */
-async function batches(): Promise<readonly { id: string; lane: number }[]> {
-  return (
-    (await fixture?.database.query<{ id: string; lane: number }>('select id, lane from outbox.batch')) ?? []
-  );
-}
+const batches = () =>
+  fixture.database.query<{ id: string; lane: number }>('select id, lane from outbox.batch');
 
 /** A key that belongs to the lane when there are so many. */
 async function keyOfLane(lane: number, lanes: number): Promise<string> {
-  const [row] =
-    (await fixture?.database.query<{ key: string }>(
-      `select 'k' || n as key from generate_series(1, 100) n where outbox.lane_of('k' || n, null, $2) = $1 limit 1`,
-      [lane, lanes],
-    )) ?? [];
+  const [row] = await fixture.database.query<{ key: string }>(
+    `select 'k' || n as key from generate_series(1, 100) n where outbox.lane_of('k' || n, null, $2) = $1 limit 1`,
+    [lane, lanes],
+  );
   return row?.key ?? '';
 }
 
@@ -63,7 +53,6 @@ function movingKey(lanes: number): Promise<string> {
 }
 
 test('while lanes become 4 and then 2, keys keep their order', { tags: ['order-per-key'] }, async () => {
-  fixture = await laneFixture();
   const { url, topic, database, broker } = fixture;
   // Lanes that are differently slow, so that a key in two of them would lose its order.
   const random = seededRandom(18);
@@ -97,7 +86,6 @@ test('while lanes become 4 and then 2, keys keep their order', { tags: ['order-p
 });
 
 test('the change waits for a transaction that began before it, whose message is in the new lane of its key', async () => {
-  fixture = await laneFixture();
   const { database, topic } = fixture;
   const key = await movingKey(3);
   const open = await fixture.begin();
@@ -119,7 +107,6 @@ test('the change waits for a transaction that began before it, whose message is 
 });
 
 test('the change waits for a transaction that has read the old number but not written yet', async () => {
-  fixture = await laneFixture();
   const { database, topic } = fixture;
   const key = await movingKey(2);
   const open = await fixture.begin();
@@ -135,7 +122,7 @@ test('the change waits for a transaction that has read the old number but not wr
 });
 
 test('waiting, retrying, blocked and failed messages move with their key, and published ones stay published', async () => {
-  fixture = await laneFixture({ retry: ['1h'] });
+  fixture = await fixture.renewed({ retry: ['1h'] });
   const { database, topic, broker } = fixture;
   const key = await movingKey(2);
   await fixture.send('published', { key });
@@ -172,7 +159,7 @@ test('waiting, retrying, blocked and failed messages move with their key, and pu
 });
 
 test('messages that join a lane behind its cursor are delivered, and none that it has passed is delivered again', async () => {
-  fixture = await laneFixture({ lanes: 2 });
+  fixture = await fixture.renewed({ lanes: 2 });
   const { database, topic, broker } = fixture;
   const key = await movingKey(2);
   const early = await fixture.begin();
@@ -193,7 +180,6 @@ test('messages that join a lane behind its cursor are delivered, and none that i
 });
 
 test('a call that died after any of its steps is completed by the next one', async () => {
-  fixture = await laneFixture();
   const { database, topic, broker } = fixture;
   const key = await movingKey(2);
   await fixture.send('1', { key });
@@ -222,7 +208,6 @@ test('a call that died after any of its steps is completed by the next one', asy
 });
 
 test('changing to the old number reverts a change', async () => {
-  fixture = await laneFixture();
   const { database, topic } = fixture;
   const key = await movingKey(4);
   const open = await fixture.begin();
@@ -236,7 +221,6 @@ test('changing to the old number reverts a change', async () => {
 });
 
 test('the change waits for a relay that is sending; messages that a dead one may have sent are marked as suspect where they move', async () => {
-  fixture = await laneFixture();
   const { database, topic, broker } = fixture;
   const key = await movingKey(2);
   await fixture.send('sent', { key });
@@ -262,39 +246,4 @@ test('the change waits for a relay that is sending; messages that a dead one may
   await drain;
   // The settle of the owner that was given up is fenced: its message is delivered again, and cannot be canceled.
   expect(await fixture.row('sent')).toMatchObject({ state: 'ready', maybePublished: true });
-});
-
-test('the change waits for a row that a transaction has locked', async () => {
-  fixture = await laneFixture();
-  const { database, topic } = fixture;
-  const key = await movingKey(2);
-  await fixture.send('waiting', { key, afterMs: 3_600_000 });
-  const change = await beginChange(database, { topic, kind: 'lanes', wanted: 2 }, by);
-  await emptyHands(database, fixture.lane);
-  await switchLanes(database, change, by);
-  const cancel = await fixture.begin();
-  await fixture.cancel('waiting', cancel);
-  expect(await replaceMessages(database, change)).toBe(0);
-  expect(await endLanesChange(database, change, by)).toBe(false);
-  await cancel.rollback();
-  expect(await replaceMessages(database, change)).toBe(1);
-  expect(await endLanesChange(database, change, by)).toBe(true);
-  expect(await placeOf('waiting')).toMatchObject({ lane: 1 });
-});
-
-test('the command exits with 4 while the change waits for something, and with 0 when it is complete', async () => {
-  fixture = await laneFixture();
-  const environment = { DATABASE_URL: fixture.url, USER: 'grace' };
-  const open = await fixture.begin();
-  await fixture.send('old', { key: await movingKey(2) }, open);
-  const args = ['lanes', fixture.topic, '2', '--yes', '--json'];
-  const first = await runCli([...args, '--timeout', '100ms'], environment);
-  expect(first.code).toBe(4);
-  expect(JSON.parse(first.stdout)).toMatchObject({ ok: false, waitingFor: 'transactions' });
-  await open.commit();
-  const second = await runCli(args, environment);
-  expect({ code: second.code, answer: JSON.parse(second.stdout) as unknown }).toEqual({
-    code: 0,
-    answer: { ok: true, done: true, moved: 1 },
-  });
 });

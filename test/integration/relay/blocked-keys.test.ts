@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Database } from '../../../src/store/database/database.ts';
 import { claimSql } from '../../../src/store/lane/claim.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
@@ -6,14 +6,11 @@ import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
 import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { releaseBlocked } from '../../../src/store/message/release-blocked.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 /** K1 retries, K2 came later and was passed behind it, K3 is not seen by the lane yet. */
 async function blockedKey(): Promise<void> {
@@ -28,15 +25,6 @@ async function blockedKey(): Promise<void> {
   fixture.broker.judge = () => 'store';
   fixture.broker.log.length = 0;
 }
-
-test('canceling the head frees its key in order', async () => {
-  await blockedKey();
-
-  expect(await fixture.cancel('K1')).toBe('canceled');
-  await fixture.drain();
-
-  expect(fixture.broker.labels).toEqual(['K2', 'K3']);
-});
 
 test('a key that is freed while the lane finds that no freed keys are left continues once that is committed', {
   tags: ['unblocked-key-continues'],
@@ -78,25 +66,6 @@ test('while the row of the lane is locked a freed key continues, and is noted as
     freed: false,
     released: 0,
   });
-});
-
-test('releasing the head delivers it before its followers', async () => {
-  await blockedKey();
-
-  await fixture.release('K1');
-  await fixture.drain();
-
-  expect(fixture.broker.labels).toEqual(['K1', 'K2', 'K3']);
-});
-
-test('while the head is retrying nothing of its key is sent, however often the lane is drained', async () => {
-  await blockedKey();
-
-  await fixture.drain();
-  await fixture.drain();
-
-  expect(fixture.broker.labels).toEqual([]);
-  expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['retrying', 'blocked', 'blocked']);
 });
 
 test('a head released between the release of blocked messages and the claim goes alone, and its followers after it', async () => {
@@ -177,69 +146,6 @@ test('followers of a permanent failure in the same batch wait until it is settle
 
   expect(atSecondBatch).toEqual(['failed']);
   expect(fixture.broker.labels).toEqual(['K2', 'K3']);
-});
-
-test('a retrying key does not block other keys', async () => {
-  await blockedKey();
-  for (let n = 0; n < 3; n += 1) await fixture.send(`free-${n}`, { key: `free-${n}` });
-  await fixture.send('no-key');
-
-  await fixture.drain();
-
-  expect(fixture.broker.labels).toEqual(['free-0', 'free-1', 'free-2', 'no-key']);
-});
-
-test('a message without a key blocks nothing', async () => {
-  fixture.broker.judge = (message) => (labelOf(message) === 'bad' ? 'reject' : 'store');
-  for (const label of ['bad', 'good', 'better']) await fixture.send(label);
-
-  await fixture.drain();
-
-  expect(fixture.broker.labels).toEqual(['good', 'better']);
-  expect(await fixture.states('bad')).toEqual(['retrying']);
-});
-
-test('a message that has used up its attempts is failed, and under release-key its followers continue', async () => {
-  await fixture.drop();
-  fixture = await laneFixture({ retry: ['10ms'], exhausted: 'release-key' });
-  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
-  await fixture.send('K1', { key: 'K' });
-  await fixture.send('K2', { key: 'K' });
-  await fixture.drain();
-  expect(await fixture.states('K1', 'K2')).toEqual(['retrying', 'blocked']);
-  await fixture.release('K1');
-
-  await fixture.drain();
-
-  expect(await fixture.states('K1', 'K2')).toEqual(['failed', 'published']);
-  expect((await fixture.row('K1')).attempts).toBe(2);
-});
-
-test('under block-key a failed message blocks its key until it is retried', async () => {
-  await fixture.drop();
-  fixture = await laneFixture({ exhausted: 'block-key' });
-  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'permanent' : 'store');
-  await fixture.send('K1', { key: 'K' });
-  await fixture.send('K2', { key: 'K' });
-  await fixture.drain();
-  await fixture.send('K3', { key: 'K' });
-  await fixture.send('other', { key: 'L' });
-  await fixture.drain();
-  expect(await fixture.states('K1', 'K2', 'K3', 'other')).toEqual([
-    'failed',
-    'blocked',
-    'blocked',
-    'published',
-  ]);
-
-  fixture.broker.judge = () => 'store';
-  await fixture.database.query(
-    `update outbox.message set state = 'ready', xid = pg_current_xact_id() where id = $1`,
-    [fixture.idOf('K1')],
-  );
-  await fixture.drain();
-
-  expect(fixture.broker.labels).toEqual(['other', 'K1', 'K2', 'K3']);
 });
 
 test('a key that was freed before a change of lanes goes on after it, although its lane is drained in between', async () => {

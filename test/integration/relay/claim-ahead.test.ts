@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { defaultTimings } from '../../../src/relay/timings.ts';
 import { Wake } from '../../../src/relay/wake.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { claimSql } from '../../../src/store/lane/claim.ts';
 import { setPaused } from '../../../src/store/lane/pause.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
@@ -12,11 +12,10 @@ const author = { actor: 'a test', reason: 'to see what is sent' };
 
 let fixture: LaneFixture;
 let claims: { begun: number; answered: number };
+eachLane((made) => (fixture = made));
 beforeEach(async () => {
-  fixture = await laneFixture();
   claims = { begun: 0, answered: 0 };
 });
-afterEach(() => fixture.drop());
 
 /** The database, with its claims counted. */
 function counting(): Database {
@@ -137,19 +136,6 @@ test('a lane that has caught up is not claimed from until a ring', async () => {
 
   expect(fixture.broker.labels).toEqual(['a1', 'a2']);
   expect(claims.begun).toBe(2);
-});
-
-test('claims nothing once the topic is paused', async () => {
-  await sendAll('a1', 'b1');
-  fixture.broker.after = async () => {
-    fixture.broker.after = () => undefined;
-    await setPaused(fixture.database, { topic: fixture.topic }, true, author);
-  };
-
-  expect(await drain(1)).toBe('quiet');
-
-  expect(fixture.broker.labels).toEqual(['a1']);
-  expect(await fixture.states('b1')).toEqual(['ready']);
 });
 
 test('a claim behind a batch with a refused message is repeated: the key of that message waits', async () => {

@@ -1,15 +1,12 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { defaultTimings } from '../../../src/relay/timings.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 /** A relay that publishes a batch and dies between the acknowledgement and the settle. */
 async function publishAndDie(): Promise<void> {
@@ -32,17 +29,6 @@ async function cancels(names: readonly string[]): Promise<readonly string[]> {
   return Promise.all(names.map((name) => fixture.cancel(name)));
 }
 
-test('a message that a dead owner published is published again, and every message keeps its state until then', async () => {
-  await sendAll(['A', 'B']);
-  await publishAndDie();
-  expect(await fixture.states('A', 'B')).toEqual(['ready', 'ready']);
-
-  await fixture.drain();
-
-  expect(fixture.broker.labels).toEqual(['A', 'B', 'A', 'B']);
-  expect(await fixture.states('A', 'B')).toEqual(['published', 'published']);
-});
-
 test('nothing that a dead owner may have published can be canceled, even if the broker refuses it now', async () => {
   const names = labels('A', 3);
   await sendAll(names);
@@ -53,17 +39,6 @@ test('nothing that a dead owner may have published can be canceled, even if the 
 
   expect(await fixture.states(...names)).toEqual(Array(3).fill('retrying'));
   expect(await cancels(names)).toEqual(Array(3).fill('too-late'));
-});
-
-test('a smaller first claim than that of the dead owner still covers all that it may have published', async () => {
-  const names = labels('A', 9);
-  await sendAll(names);
-  await publishAndDie();
-
-  fixture.broker.judge = () => 'reject';
-  await fixture.drain({ batch: { messages: 2 } });
-
-  expect(await cancels(names)).toEqual(Array(9).fill('too-late'));
 });
 
 test('messages sent after the takeover can be canceled as usual', async () => {
@@ -169,19 +144,6 @@ test('a settle that the database refuses for a while is repeated, and nothing is
   expect(await draining).toBe('quiet');
   expect(fixture.broker.labels).toEqual(['A']);
   expect(await fixture.laneRow()).toMatchObject({ hold: null, owner: null });
-});
-
-test('the suspicion ends once the lane is quiet: messages rejected afterwards can be canceled', async () => {
-  await sendAll(['A']);
-  await publishAndDie();
-  expect(await fixture.drain()).toBe('quiet');
-  expect((await fixture.laneRow()).suspect).toBeNull();
-
-  fixture.broker.judge = () => 'reject';
-  await sendAll(['B']);
-  await fixture.drain();
-
-  expect(await fixture.cancel('B')).toBe('canceled');
 });
 
 test('a process that dies during a settle has written all of it or nothing', async () => {

@@ -11,8 +11,8 @@ import {
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const beyond = 200_000;
-const within = 20_000;
+const beyond = 50_000;
+const within = 10_000;
 /** Pages of a search that finds little: a few per topic. */
 const fewPages = 60;
 /** Of one for 200 messages: each is read by itself, and its topic may have as many. */
@@ -75,23 +75,25 @@ test('a message is found once within the horizon of its topic, in the order of d
   await fixture.database.query('truncate outbox.message');
 });
 
-test.each(['before they were counted', 'once they were counted'])(
-  '200,000 messages beyond the horizon of their topic add no cost to a search for a topic with a longer one: %s',
-  { tags: ['history-slows-nothing'] },
-  async (when) => {
-    await fixture.database.query('truncate outbox.message');
-    await fixture.database.query('analyze outbox.message, outbox.topic');
-    await storeWaiting(['orders', 'zero'], beyond, `interval '1 hour' + interval '1 ms'`);
-    if (when.startsWith('once')) await fixture.database.query('analyze outbox.message');
-
+test('50,000 messages beyond the horizon of their topic add no cost to a search for a topic with a longer one, before they are counted and then', {
+  tags: ['history-slows-nothing'],
+}, async () => {
+  await fixture.database.query('truncate outbox.message');
+  await fixture.database.query('analyze outbox.message, outbox.topic');
+  await storeWaiting(['orders', 'zero'], beyond, `interval '1 hour' + interval '1 ms'`);
+  for (const counted of [false, true]) {
+    if (counted) await fixture.database.query('analyze outbox.message');
     const nothing = await plan();
     expect(nothing[0]?.['Actual Rows']).toBe(0);
     expect(fullScansOf(nothing)).not.toContain('message');
     expect(pagesOf(nothing)).toBeLessThan(fewPages);
+  }
 
-    await storeWaiting(['rare', 'orders'], within, `interval '10 ms'`);
+  await storeWaiting(['rare', 'orders'], within, `interval '10 ms'`);
+  for (const counted of [false, true]) {
+    if (counted) await fixture.database.query('analyze outbox.message');
     const round = await plan();
     expect(round[0]?.['Actual Rows']).toBe(200);
     expect(pagesOf(round)).toBeLessThan(pagesOfARound);
-  },
-);
+  }
+});

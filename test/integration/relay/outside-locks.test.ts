@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { drainLane } from '../../../src/relay/drain-lane.ts';
 import { LaneBlockers } from '../../../src/relay/lane-blockers.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
@@ -8,15 +8,12 @@ import { openDatabase, relayLimits } from '../../../src/store/database/pool.ts';
 import { pauseIfRunning } from '../../../src/store/lane/pause.ts';
 import { forgetTold, markTold, untoldMessages } from '../../../src/store/lane/starts.ts';
 import { gate } from '../../support/fixtures/gate.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 test('a process that keeps the row of a lane locked is reported once, with its application', async () => {
   const events: RelayEvent[] = [];
@@ -84,7 +81,7 @@ test('a silent transaction is ended with its locks, whatever happened to its pro
 test('while the row of a lane is locked, its slow publish keeps one connection waiting at a time', {
   tags: ['no-lane-stops'],
 }, async (context) => {
-  const pool = openDatabase({ url: fixture.url, limits: { ...relayLimits, lockMs: 500 } });
+  const pool = openDatabase({ url: fixture.url, limits: { ...relayLimits, lockMs: 100 } });
   context.onTestFinished(() => pool.close());
   let running = 0;
   let most = 0;

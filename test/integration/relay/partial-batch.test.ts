@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { expect, test } from 'vitest';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
-afterEach(() => fixture.drop());
+eachLane((made) => (fixture = made));
 
 test('when part of a batch cannot be sent, it is sent with the next one and the rest is not repeated', async () => {
   let failing = true;
@@ -60,47 +57,6 @@ test('giving up a lane on hold reports the end of the hold, and the next owner r
     await drained;
     expect(holds()).toEqual(told);
   }
-});
-
-test('a hold uses up no attempt, shows its reason on the lane, and ends when the address answers', async () => {
-  fixture.broker.judge = () => 'hold';
-  fixture.broker.reachable = false;
-  await fixture.send('A');
-  let shown: unknown;
-  fixture.broker.probe = async () => {
-    shown = (await fixture.laneRow()).hold;
-    fixture.broker.judge = () => 'store';
-  };
-
-  await fixture.drain();
-
-  expect(shown).toMatchObject({ scope: 'topic', reason: 'put on hold by the script' });
-  expect((await fixture.laneRow()).hold).toBeNull();
-  expect(fixture.broker.labels).toEqual(['A']);
-  expect((await fixture.row('A')).attempts).toBe(0);
-});
-
-test('a hold that outlasts the run frees the lane with its messages unchanged, and goes on', async () => {
-  fixture.broker.judge = () => 'hold';
-  fixture.broker.probe = () => Promise.reject(new Error('still down'));
-  await fixture.send('A');
-
-  const answer = await fixture.drain({
-    timings: {
-      // Long enough for the first send on a busy machine.
-      drainTimeoutMs: 3_000,
-      laneIdleTimeoutMs: 0,
-      lookIntervalMs: 1,
-      idleLookIntervalMs: 1,
-      checkIntervalMs: 50,
-      probeIntervalMs: 10,
-      stuckAfterMs: 60_000,
-    },
-  });
-
-  expect(answer).toBe('more');
-  expect(await fixture.row('A')).toMatchObject({ stored: 'ready', state: 'ready', attempts: 0 });
-  expect(await fixture.laneRow()).toMatchObject({ owner: null, hold: { scope: 'topic' }, cursor: '0' });
 });
 
 test('an error text that PostgreSQL refuses does not stop the settle', async () => {

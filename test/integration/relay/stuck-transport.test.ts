@@ -73,32 +73,6 @@ test.concurrent('a slow publish that stops when aborted keeps its lane, and the 
   expect(fixture.events.filter(({ type }) => type === 'error' || type === 'lane-lost')).toEqual([]);
 });
 
-test.concurrent('a probe that never settles costs the lane', async (context) => {
-  const fixture = await fixtureOf(context);
-  const { expect } = context;
-  fixture.broker.judge = () => 'hold';
-  fixture.broker.probe = never;
-
-  expect(await endOf(fixture.drain({ timings }))).toMatchObject(stuck('a probe'));
-});
-
-test.concurrent('a broker that never reveals its number of partitions is a hold', async (context) => {
-  const fixture = await fixtureOf(context);
-  const { expect } = context;
-  const transport = Object.assign(fixture.broker, { partitionCount: never });
-  const route = { name: fixture.topic, rules: fixture.rules, transport };
-  const stop = new AbortController();
-  const drained = fixture.drain({ timings, route, signal: stop.signal });
-
-  await context.expect
-    .poll(() => fixture.events.map(({ type }) => type), { timeout: 30_000 })
-    .toContain('hold-began');
-  stop.abort();
-
-  await endOf(drained);
-  expect(fixture.events).toContainEqual(expect.objectContaining({ type: 'error', during: 'publish' }));
-});
-
 test.concurrent('a lane offered to its relay again is drained although the publish of the previous drain never settles', async (context) => {
   const fixture = await fixtureOf(context);
   const { expect } = context;

@@ -138,30 +138,6 @@ test('a release answers what its workflow should do: wait, ask again, or end', a
   expect(await releaseMessage(fixture.database, crypto.randomUUID())).toEqual({ kind: 'unknown' });
 });
 
-test('a release after a committed cancel changes nothing', async () => {
-  const id = await fixture.send('A', { afterMs: 60_000 });
-  await fixture.cancel('A');
-  await makeDue(['A'], 1);
-
-  expect(await releaseMessage(fixture.database, id)).toMatchObject({ kind: 'done', state: 'canceled' });
-  expect((await sweep(fixture.database, ['orders'], 10)).released).toBe(0);
-});
-
-test('a ref may be reused while an older message of it is retrying, and neither stops the settle', async () => {
-  fixture.broker.judge = (message) => (labelOf(message) === 'old' ? 'reject' : 'store');
-  await fixture.send('old', { ref: 'order-1' });
-  await fixture.send('new', { ref: 'order-1', afterMs: 60_000 });
-  await fixture.send('other');
-
-  await fixture.drain();
-
-  expect(await fixture.states('old', 'new', 'other')).toEqual(['retrying', 'waiting', 'published']);
-  // The ref means the one that waits.
-  const [answer] = await fixture.database.query(`select outbox.cancel('orders', ref => 'order-1') as answer`);
-  expect(answer).toEqual({ answer: 'canceled' });
-  expect(await fixture.states('old', 'new')).toEqual(['retrying', 'canceled']);
-});
-
 test('a retried message keeps its position and is delivered by its own workflow', async () => {
   await fixture.drop();
   fixture = await laneFixture({ retry: ['50ms', '50ms'] });

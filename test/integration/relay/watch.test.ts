@@ -1,21 +1,17 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/store/database/database.ts';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
-import { look } from '../../../src/store/lane/watch.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
 let relay: TestRelay | undefined;
-beforeEach(async () => {
-  fixture = await laneFixture();
-});
+eachLane((made) => (fixture = made));
 afterEach(async () => {
   await relay?.stop();
   relay = undefined;
-  await fixture.drop();
 });
 
 /** Takes away the pause of a second between starts of one lane. */
@@ -24,23 +20,6 @@ const wanted = async (): Promise<number> => {
   await forgetStarts();
   return (await wantedLanes(fixture.database, ['orders'])).length;
 };
-
-test('a message is delivered, and its lane ends when quiet', async () => {
-  relay = await startTestRelay(fixture);
-
-  await fixture.send('A');
-
-  await until(() => fixture.broker.labels.includes('A'));
-  await until(() => relay?.events.some((event) => event.type === 'lane-freed' && event.quiet) ?? false);
-});
-
-test('messages stored before the relay started are delivered', async () => {
-  for (let n = 0; n < 5; n += 1) await fixture.send(`before-${n}`);
-
-  relay = await startTestRelay(fixture);
-
-  await until(() => fixture.broker.log.length === 5);
-});
 
 test('messages that cannot be sent do not restart their lane: retrying, blocked, waiting, paused', async () => {
   fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
@@ -147,20 +126,6 @@ test('a relay other than the one that drains a lane asks for its start a few tim
   } finally {
     await beside.stop();
   }
-});
-
-test('a look returns what became visible since the last one, late commits included, each once', async () => {
-  const late = await fixture.begin();
-  await fixture.send('late', {}, late);
-  const first = await look(fixture.database, null);
-  expect(first.news).toEqual([]);
-  await fixture.send('A');
-  const second = await look(fixture.database, first.snapshot);
-  expect(second.news).toMatchObject([{ topic: 'orders', lane: 0, ready: true, waiting: false }]);
-  await late.commit();
-  const third = await look(fixture.database, second.snapshot);
-  expect(third.news).toMatchObject([{ ready: true }]);
-  expect((await look(fixture.database, third.snapshot)).news).toEqual([]);
 });
 
 test('a waiting message gets its workflow once, again when it moves, and never beyond the horizon', async () => {

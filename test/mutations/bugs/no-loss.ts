@@ -251,14 +251,16 @@ export const noLossBugs: Bugs = {
         title: 'an owner that lost its lane claims nothing',
       },
     },
-    'test/integration/relay/lost-lane.test.ts': {
+    'test/unit/relay/drain-batches.test.ts': {
       'renewal-ignores-the-loss': {
         file: 'src/relay/lane-lease.ts',
         find: 'else this.lose();',
+        title: 'a lane that is lost during a slow publish stops it',
       },
       'stale-claim-sent-unasked': {
         file: 'src/relay/drain.ts',
         find: 'if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;',
+        title: 'a batch that waited for half a lease is sent only if the lane is still owned',
       },
     },
   },

@@ -112,6 +112,26 @@ test('a batch that waited for half a lease is sent only if the lane is still own
   }
 });
 
+test('a lane that is lost during a slow publish stops it', async () => {
+  const { database, broker, claims, begin, events } = scriptedDrain();
+  claims.push(batch(1));
+  database.on(asked.renew, []);
+  let stoppedAtMs = Number.NaN;
+  broker.before = ({ signal }) =>
+    new Promise((resolve) => {
+      const beganAt = performance.now();
+      signal.addEventListener('abort', () => {
+        stoppedAtMs = performance.now() - beganAt;
+        resolve();
+      });
+    });
+  begin();
+  await pass(4_000);
+  // At the first renewal: a publish that is not stopped continues for a minute.
+  expect(stoppedAtMs).toBeLessThan(4_000);
+  expect(events.at(-1)?.type).toBe('lane-lost');
+});
+
 test('the number of partitions is read once, and a broker that cannot be asked for it holds the lane', async () => {
   const { database, broker, claims, begin, events, input } = scriptedDrain();
   let away = true;
