@@ -192,18 +192,6 @@ test('a canceled message is written with the transaction that canceled it', asyn
   ).toEqual(mine);
 });
 
-test('rescheduling makes the starter start the workflow of the message again', async () => {
-  const { id } = await waiting();
-  await made.database.query('update outbox.message set workflow_due_at = due_at where id = $1', [id]);
-  await byPg(made.database)((tx) => reschedule(tx, orders, { id }, { after: '2 hours' }));
-
-  const [row] = await made.database.query(
-    'select workflow_due_at is distinct from due_at as untold from outbox.message where id = $1',
-    [id],
-  );
-  expect(row).toEqual({ untold: true });
-});
-
 test('rescheduling a message that waits in its lane needs no starter', async () => {
   await made.database.query(
     `insert into outbox.topic (name, transport, address, retry_ms, timer) values ('in-lane', 'kafka', 'a', '{}', 'lane')`,
@@ -247,19 +235,6 @@ test('of two concurrent reschedules the one that commits last wins', async () =>
   );
   expect(answer).toBe('rescheduled');
   expect((await read(id)).in_s).toBeCloseTo(18_000, -2);
-});
-
-test('a cancel that waits for a release is too late once that commits', async () => {
-  const { id, ref } = await waiting();
-  const answer = await overlap(
-    (tx) =>
-      Promise.resolve(
-        tx.$queryRawUnsafe(`update outbox.message set state = 'ready' where id = '${id}' returning id::text`),
-      ),
-    (tx) => cancel(tx, orders, ref),
-  );
-  expect(answer).toBe('too-late');
-  expect((await read(id)).state).toBe('ready');
 });
 
 test('a reschedule that waits for a cancel is too late once that commits', async () => {

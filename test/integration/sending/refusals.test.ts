@@ -74,8 +74,6 @@ async function refused(
 }
 
 const half = '\ud800';
-const circular: Record<string, unknown> = {};
-circular['itself'] = circular;
 
 /** Options of other types, as JavaScript allows them. */
 function wrong(options: object): SendOptions {
@@ -127,16 +125,12 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
     (tx) => send(tx, orders, { text: 7 } as never),
   ],
   ['no payload', 'OUTBOX_PAYLOAD_INVALID', (tx) => send(tx, anything, undefined)],
-  ['a bigint', 'OUTBOX_PAYLOAD_INVALID', (tx) => send(tx, anything, 7n)],
-  ['a circular payload', 'OUTBOX_PAYLOAD_INVALID', (tx) => send(tx, anything, circular)],
   ['a payload over 900 KiB', 'OUTBOX_PAYLOAD_TOO_LARGE', (tx) => send(tx, anything, 'x'.repeat(921_599))],
   [
     'a payload over the limit of its topic',
     'OUTBOX_PAYLOAD_TOO_LARGE',
     (tx) => send(tx, narrow, 'x'.repeat(99)),
   ],
-  ['a negative delay', 'OUTBOX_DELAY_OUT_OF_RANGE', (tx) => send(tx, orders, text, { after: -1 })],
-  ['an invalid delay', 'OUTBOX_OPTION_INVALID', (tx) => send(tx, orders, text, wrong({ after: 'soon' }))],
   [
     'a delay over 400 days',
     'OUTBOX_DELAY_OUT_OF_RANGE',
@@ -152,12 +146,6 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
     'OUTBOX_DELAY_OUT_OF_RANGE',
     (tx) => send(tx, orders, text, { at: new Date(Date.now() + 401 * 86_400_000) }),
   ],
-  [
-    'a time after the year 9999',
-    'OUTBOX_DELAY_OUT_OF_RANGE',
-    (tx) => send(tx, orders, text, { at: new Date(8.64e15) }),
-  ],
-  ['an invalid date', 'OUTBOX_OPTION_INVALID', (tx) => send(tx, orders, text, { at: new Date(Number.NaN) })],
   [
     'an id with other content',
     'OUTBOX_ID_TAKEN',

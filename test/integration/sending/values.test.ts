@@ -6,7 +6,7 @@ import { send, sendBatch } from '../../../src/index.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
-import { freshTopic, storedRows } from '../../support/fixtures/stored-rows.ts';
+import { freshTopic } from '../../support/fixtures/stored-rows.ts';
 import { byPg, byPrisma } from '../../support/fixtures/transaction-ways.ts';
 
 let made: TestDatabase;
@@ -25,7 +25,6 @@ afterAll(async () => {
 });
 
 const fresh = (row?: Parameters<typeof freshTopic>[1]) => freshTopic(made.database, row);
-const rows = (name: string) => storedRows(made.database, name);
 
 test('any JSON value is stored as the text of JSON.stringify', async () => {
   const orders = await fresh();
@@ -127,48 +126,6 @@ test('a batch stores and answers each message as send does, whatever its options
   );
 });
 
-test('a key keeps its lane, whatever its sender and batch, and lanes follow the md5 of the key', async () => {
-  const orders = await fresh({ lanes: 7 });
-  const keys = Array.from({ length: 200 }, (_, index) => `key-${index}`);
-  await byPg(made.database)((tx) =>
-    sendBatch(
-      tx,
-      orders,
-      keys.map((key) => ({ payload: 1, key })),
-    ),
-  );
-  await byPrisma(prisma)((tx) =>
-    sendBatch(
-      tx,
-      orders,
-      keys.toReversed().map((key) => ({ payload: 2, key })),
-    ),
-  );
-
-  const all = await rows(orders.name);
-  for (const { key, lane, workflow_id } of all) {
-    expect(lane).toBe(laneOf(key ?? '', 7));
-    expect(workflow_id).toBe(`${installation}/lane/${orders.name}/${lane}`);
-  }
-  expect(all).toHaveLength(400);
-  expect(new Set(all.map(({ lane }) => lane)).size).toBe(7);
-});
-
-test('messages without a key are spread over the lanes by their id', async () => {
-  const orders = await fresh({ lanes: 4 });
-  await byPg(made.database)((tx) =>
-    sendBatch(
-      tx,
-      orders,
-      Array.from({ length: 200 }, (_, payload) => ({ payload })),
-    ),
-  );
-
-  const all = await rows(orders.name);
-  expect(all.every(({ id, lane }) => lane === laneOf(id, 4))).toBe(true);
-  expect(new Set(all.map(({ lane }) => lane)).size).toBe(4);
-});
-
 /** The second implementation of `outbox.lane_of`. */
 function laneOf(text: string, lanes: number): number {
   return createHash('md5').update(text).digest().readUInt32BE(0) % lanes;
@@ -203,16 +160,6 @@ test('a delay counts from the statement, not from the start of a long transactio
 
   expect(row.due - row.before).toBeGreaterThanOrEqual(9_999);
   expect(row.due - row.after).toBeLessThanOrEqual(10_001);
-});
-
-test('a delay of the length of a long transaction still waits', async () => {
-  const orders = await fresh();
-  const stored = await byPg(made.database)(async (tx) => {
-    await tx.$queryRawUnsafe('select pg_sleep(0.3)');
-    return send(tx, orders, 1, { after: 250 });
-  });
-
-  expect(stored.state).toBe('waiting');
 });
 
 test('a past timestamp means at once, however long ago', async () => {
