@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Authentication, Caller } from '../../../src/api/authentication.ts';
 import { type ApiHandler, apiHandler } from '../../../src/api/handler.ts';
 import type { TopicOptions } from '../../../src/core/topic.ts';
@@ -82,6 +82,13 @@ export async function openApi(
       await lane.drop();
     },
   };
+}
+
+/** The same, which ends with the test that runs now. */
+export async function ownApi(...given: Parameters<typeof openApi>): Promise<ApiBench> {
+  const bench = await openApi(...given);
+  onTestFinished(() => bench.drop());
+  return bench;
 }
 
 /** Checks that the answer is a problem of this status and code. */

@@ -1,16 +1,13 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { servedOperations } from '../../../src/app/operations/served-operations.ts';
 import { withinOne } from '../../../src/store/database/within-one.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { ada, auditOf } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 let lane: LaneFixture;
 beforeEach(async () => {
-  lane = await laneFixture();
-});
-afterEach(async () => {
-  await lane.drop();
+  lane = await ownLane();
 });
 
 const change = { readOnly: false, statementMs: 5_000 };
@@ -97,11 +94,4 @@ test('a failure that the work ignores commits nothing and is not taken for succe
   });
   await expect(ignored).rejects.toMatchObject({ code: '25P02' });
   expect(await keys()).toEqual([]);
-});
-
-test('the server ends a statement at its limit', async () => {
-  const slow = withinOne(lane.database, { readOnly: true, statementMs: 50 }, (at) =>
-    at.query('select pg_sleep(30)'),
-  );
-  await expect(slow).rejects.toMatchObject({ code: '57014' });
 });

@@ -12,7 +12,7 @@ import { redisStream } from '../../../src/brokers/redis/transport/stream-transpo
 import type { Transport } from '../../../src/brokers/transport.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
 import { scriptedRedis } from '../../support/fixtures/scripted-redis.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -59,8 +59,7 @@ test.for(Object.keys(servers))(
   async (name) => {
     quietTemporal();
     const { address, transport } = await (servers[name] ?? expect.unreachable)();
-    const made = await createTestDatabase();
-    onTestFinished(() => made.drop());
+    const made = await ownDatabase();
     const database = { url: made.url };
     const config = {
       database,

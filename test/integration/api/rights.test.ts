@@ -1,10 +1,20 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Caller } from '../../../src/api/authentication.ts';
 import { mayAct } from '../../../src/api/caller.ts';
 import { streamTable } from '../../../src/api/live/streams.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { auditOf } from '../../support/fixtures/operator.ts';
-import { type ApiBench, adam, expectProblem, olga, openApi, rita, type Told, vera } from './api-bench.ts';
+import {
+  type ApiBench,
+  adam,
+  expectProblem,
+  olga,
+  openApi,
+  ownApi,
+  rita,
+  type Told,
+  vera,
+} from './api-bench.ts';
 import { fill, inOrder, type Sample, samplesOf, type World } from './samples.ts';
 
 let bench: ApiBench;
@@ -89,8 +99,7 @@ test('what the table does not name is not there, and not even that is told to no
 test('the audit has what a caller named of another topic, by id or by ref, and nothing that does not exist', {
   tags: ['api-shows-nothing-without-right'],
 }, async () => {
-  const own = await openApi();
-  onTestFinished(() => own.drop());
+  const own = await ownApi();
   const id = await own.lane.send('A', { ref: 'r', afterMs: 3_600_000 });
   const unknown = '00000000-0000-4000-8000-000000000000';
   const denied = async (): Promise<number> => {

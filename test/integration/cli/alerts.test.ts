@@ -7,7 +7,7 @@ import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figure
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 import { runCli, runCliProcess } from '../../support/fixtures/cli.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ownLane } from '../../support/fixtures/lane-fixture.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -19,9 +19,8 @@ const firing = {
   next: 'temporal-outbox list --topic orders --state failed',
 };
 
-test('alerts lists what fires, who was told, what is silenced and by whom, and silence is audited', async (context) => {
-  const lanes = await laneFixture();
-  context.onTestFinished(() => lanes.drop());
+test('alerts lists what fires, who was told, what is silenced and by whom, and silence is audited', async () => {
+  const lanes = await ownLane();
   const { database, url } = lanes;
   const run = (...args: readonly string[]) => runCli(['alerts', ...args, '--database', url]);
   expect((await run()).stdout).toBe(
@@ -83,9 +82,8 @@ test('alerts lists what fires, who was told, what is silenced and by whom, and s
   ]);
 });
 
-test('silence refuses an unknown rule and a missing or too long time', async (context) => {
-  const lanes = await laneFixture();
-  context.onTestFinished(() => lanes.drop());
+test('silence refuses an unknown rule and a missing or too long time', async () => {
+  const lanes = await ownLane();
   const silence = async (...args: readonly string[]) => {
     const { code, stderr } = await runCli(['alerts', 'silence', ...args, '--yes', '--database', lanes.url]);
     return `${code} ${stderr}`;

@@ -4,7 +4,7 @@ import { expect, inject, type TestContext, test, vi } from 'vitest';
 import { isPassword, parsePasswordHash } from '../../../src/api/sign-in/password-hash.ts';
 import { bearerTokens } from '../../../src/config/bearer-tokens.ts';
 import { configFile, startCli } from '../../support/fixtures/cli-process.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
 import { logLinesOf } from '../../support/fixtures/log-lines.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -12,8 +12,7 @@ import { until } from '../../support/fixtures/until.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 async function configOf(context: TestContext, authentication = false): Promise<string> {
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   const config = await configFile(context, { url: made.url, temporal: inject('temporalAddress') });
   if (!authentication) return config;
   const text = await readFile(config, 'utf8');

@@ -1,18 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { ada, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { ada, failAll, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
 beforeEach(async () => {
-  fixture = await laneFixture();
-  operator = operatorAt(fixture);
-});
-afterEach(async () => {
-  await operator.close();
-  await fixture.drop();
+  fixture = await ownLane();
+  operator = ownOperator(fixture);
 });
 
 const failed = ['--state', 'failed', '--reason', 'a test'];

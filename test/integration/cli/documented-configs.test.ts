@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 import { startCli, startProcess } from '../../support/fixtures/cli-process.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
 import { logLinesOf } from '../../support/fixtures/log-lines.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { documentedConfigs, installedConfig } from './documented-configs.ts';
@@ -42,8 +42,7 @@ test('each of them is accepted by the loader of the commands, as it is shown', a
 
 test('the API starts with the configuration of the page about signing in', async (context) => {
   const shown = configs.find(({ place }) => place.startsWith('docs/sign-in.md:'));
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   const file = await installedConfig(context, shown?.text ?? '');
   const token = 'shop-'.padEnd(43, '0');
   const api = startCli(context, ['api', '--port', '0', '--config', file], {

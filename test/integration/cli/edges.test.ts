@@ -9,7 +9,7 @@ import { expect, test, vi } from 'vitest';
 import { loadConfig } from '../../../src/cli/load-config.ts';
 import { explain } from '../../../src/cli/output.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
 import { written } from '../../support/fixtures/written.ts';
 
@@ -28,9 +28,8 @@ test('a reader that closes the pipe early is not an error', {
   expect({ code: child.exitCode, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
-test('the system user is recorded when no variable names the user', async ({ onTestFinished }) => {
-  const fixture = await laneFixture();
-  onTestFinished(() => fixture.drop());
+test('the system user is recorded when no variable names the user', async () => {
+  const fixture = await ownLane();
   await failAll(fixture, ['A']);
 
   const end = await runCli(['retry', fixture.idOf('A'), '--yes', '--reason', 'again'], {

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { failAll } from '../../support/fixtures/operator.ts';
 
 test('status --fail-if ends with 1 when a condition holds, and its first line says which, with the figure', {
   tags: ['state-by-exit-code'],
-}, async ({ onTestFinished }) => {
-  const fixture = await laneFixture();
-  onTestFinished(() => fixture.drop());
+}, async () => {
+  const fixture = await ownLane();
   await failAll(fixture, ['A', 'B']);
   const status = (...args: readonly string[]) =>
     runCli(['status', '--database', fixture.url, ...args.flatMap((each) => ['--fail-if', each])]);

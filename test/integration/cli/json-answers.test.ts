@@ -1,18 +1,17 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { counterparts } from '../../support/cli/counterparts.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
-import { type ApiBench, openApi } from '../api/api-bench.ts';
+import { type ApiBench, ownApi } from '../api/api-bench.ts';
 import { fill, type World } from '../api/samples.ts';
 
 let bench: ApiBench;
 let world: World;
 beforeEach(async () => {
-  bench = await openApi();
+  bench = await ownApi();
   world = await fill(bench);
 });
-afterEach(() => bench.drop());
 
 /** They follow, or need the configuration of brokers. */
 const elsewhere = ['tail', 'verify', 'partitions'];

@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
 
 let fixture: LaneFixture;
@@ -14,13 +15,26 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 beforeEach(async () => {
-  fixture = await laneFixture();
+  fixture = await ownLane();
 });
-afterEach(() => fixture.drop());
 
 /** One command against the fixture's database, by a user of the system named grace. */
 function cli(...args: readonly string[]): Promise<CliEnd> {
   return runCli(args, { DATABASE_URL: fixture.url, USER: 'grace' });
+}
+
+/** The flags of a configuration of one topic with this schema. */
+async function configOf(schema: string, more = ''): Promise<readonly string[]> {
+  const sources = path.resolve(import.meta.dirname, '../../../dist/src');
+  const file = path.join(folder, `${randomUUID()}.config.ts`);
+  await writeFile(
+    file,
+    `import { z } from '${path.resolve(sources, '../../node_modules/zod')}';
+     import { defineConfig, topic } from '${sources}/index.js';
+     import { print } from '${sources}/transports.js';
+     export default defineConfig({ ${more} topics: [topic('orders', ${schema})], transports: { scripted: print() } });`,
+  );
+  return ['--config', file];
 }
 
 function timelineOf(stdout: string): readonly string[] {
@@ -99,9 +113,8 @@ test('show names the groups of its database that keep a message, and the command
   expect(await json('show', fixture.idOf('B'))).toMatchObject({ keptBy: [] });
 });
 
-test('show reads the databases of the groups of the configuration', async ({ onTestFinished }) => {
-  const inbox = await createTestDatabase();
-  onTestFinished(() => inbox.drop());
+test('show reads the databases of the groups of the configuration', async () => {
+  const inbox = await ownDatabase();
   await fixture.send('A');
   await fixture.drain();
   const id = fixture.idOf('A');
@@ -109,19 +122,12 @@ test('show reads the databases of the groups of the configuration', async ({ onT
     `insert into outbox.processed (consumer_group, message_id) values ('billing', $1)`,
     [id],
   );
-  const sources = path.resolve(import.meta.dirname, '../../../dist/src');
-  const file = path.join(folder, 'groups.config.ts');
-  await writeFile(
-    file,
-    `import { z } from '${path.resolve(sources, '../../node_modules/zod')}';
-     import { defineConfig, topic } from '${sources}/index.js';
-     import { print } from '${sources}/transports.js';
-     export default defineConfig({ database: { url: '${fixture.url}' },
-       groups: { billing: { database: { url: '${inbox.url}' } } },
-       topics: [topic('orders', z.string())], transports: { scripted: print() } });`,
+  const config = await configOf(
+    'z.string()',
+    `database: { url: '${fixture.url}' }, groups: { billing: { database: { url: '${inbox.url}' } } },`,
   );
 
-  const { stdout } = await cli('show', id, '--config', file);
+  const { stdout } = await cli('show', id, ...config);
 
   expect(stdout).toContain('published: It is published; the group billing committed the effect.');
   expect(stdout).toMatch(/handled +group billing +effect committed/);
@@ -179,18 +185,9 @@ test('cancel and reschedule take a ref, and a dry run changes nothing', async ()
 test('edit reads the payload from a file and the schema from the configuration', async () => {
   await failAll(fixture, ['A']);
   const id = fixture.idOf('A');
-  const sources = path.resolve(import.meta.dirname, '../../../dist/src');
-  await writeFile(
-    path.join(folder, 'outbox.config.ts'),
-    `import { z } from '${path.resolve(sources, '../../node_modules/zod')}';
-     import { defineConfig, topic } from '${sources}/index.js';
-     import { print } from '${sources}/transports.js';
-     export default defineConfig({
-       topics: [topic('orders', z.object({ n: z.number() }))], transports: { scripted: print() } });`,
-  );
   await writeFile(path.join(folder, 'bad.json'), '{ "n": "one" }');
   await writeFile(path.join(folder, 'good.json'), '{ "n": 1 }\n');
-  const config = ['--config', path.join(folder, 'outbox.config.ts'), '--yes'];
+  const config = [...(await configOf('z.object({ n: z.number() })')), '--yes'];
 
   const refused = await cli('edit', id, '--payload-file', path.join(folder, 'bad.json'), ...config);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('OUTBOX_PAYLOAD_INVALID') });

@@ -3,7 +3,7 @@ import { expect, inject, type TestContext, test } from 'vitest';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
 import { awake } from '../../support/fixtures/awake.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
 import { configOf, InboxStage } from '../../support/fixtures/inbox-stage.ts';
 import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
@@ -51,8 +51,7 @@ test('the health of a consumer shows its start, its progress, stuck partitions a
 });
 
 test('a consumer stopped while it waits for its servers names them and reports that it was stopped', async (context: TestContext) => {
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   const prisma = openPrisma(made.url);
   context.onTestFinished(() => prisma.$disconnect());
   const broker = await refusingServer(context);
@@ -78,8 +77,7 @@ test('a consumer stopped while it waits for its servers names them and reports t
 });
 
 test('a consumer stopped while its database does not answer does not continue its start', async (context) => {
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   const prisma = openPrisma(made.url);
   context.onTestFinished(() => prisma.$disconnect());
   const blocker = await openTransaction(made.url);

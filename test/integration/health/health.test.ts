@@ -8,7 +8,7 @@ import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
 import { awake } from '../../support/fixtures/awake.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
 import { testGate } from '../../support/fixtures/gate.ts';
 import { type JournalOptions, journalTransport } from '../../support/fixtures/journal.ts';
 import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
@@ -26,8 +26,7 @@ import { until } from '../../support/fixtures/until.ts';
 /** The configuration of a relay whose Temporal refuses connections. */
 async function withoutTemporal(context: TestContext): Promise<RelayConfig> {
   const temporal = await refusingServer(context);
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   quietTemporal();
   return {
     database: { url: made.url },
@@ -120,8 +119,7 @@ test('a relay stopped while it waits for its database reports that it was stoppe
 });
 
 test('a relay stopped while its database does not answer does not continue its start', async (context) => {
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   const blocker = await openTransaction(made.url);
   context.onTestFinished(() => blocker.rollback());
   await blocker.query('lock table outbox.migration in access exclusive mode');

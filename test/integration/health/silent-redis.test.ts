@@ -6,7 +6,7 @@ import type { Transport } from '../../../src/brokers/transport.ts';
 import type { RunningConsumer } from '../../../src/inbox/consumer-interface.ts';
 import { redisList, redisStream } from '../../../src/transports.ts';
 import { awake } from '../../support/fixtures/awake.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
 import { numbered } from '../../support/fixtures/inbox-stage.ts';
 import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
@@ -25,8 +25,7 @@ async function idle(
   transportAt: (url: string) => Transport,
 ) {
   const redis = await ownRedis();
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   const prisma = openPrisma(made.url);
   context.onTestFinished(() => prisma.$disconnect());
   const topic = numbered(`orders-${randomUUID()}`);

@@ -1,6 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { receive } from '../../../src/http.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { recordSpans } from '../../support/fixtures/recorded-spans.ts';
 import { signed, webhookSecret } from '../../support/fixtures/webhook.ts';
@@ -9,19 +10,18 @@ const { inSpan, named } = recordSpans();
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
 
+let made: TestDatabase;
+let options: { client: PrismaClient; group: string; secret: string; report: () => undefined };
+beforeEach(async () => {
+  made = await ownDatabase();
+  const client = openPrisma(made.url);
+  onTestFinished(() => client.$disconnect());
+  options = { client, group: 'shop', secret: webhookSecret('k'), report: () => undefined };
+});
+
 test('a request is handled in a span of its sender, and its span links to that of the server', {
   tags: ['trace-leads-to-effect'],
 }, async () => {
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
-  const prisma = openPrisma(made.url);
-  onTestFinished(() => prisma.$disconnect());
-  const options = {
-    client: prisma,
-    group: 'shop',
-    secret: webhookSecret('k'),
-    report: () => undefined,
-  };
   const { id, request } = signed('{"order":7}', { more: { 'ce-type': 'orders', traceparent } });
   let server: string | undefined;
   const answer = await inSpan('POST /orders', (span) => {
@@ -55,12 +55,7 @@ test('a request is handled in a span of its sender, and its span links to that o
 });
 
 test('the span of a request is an error if the commit fails after its work', async () => {
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
-  const prisma = openPrisma(made.url);
-  onTestFinished(() => prisma.$disconnect());
   await made.database.query('create table bill (n int unique deferrable initially deferred)');
-  const options = { client: prisma, group: 'shop', secret: webhookSecret('k'), report: () => undefined };
   const { request } = signed('{"order":9}', { more: { 'ce-type': 'bills', traceparent } });
   const answer = await receive(request(), options, async (tx) => {
     await tx.$executeRawUnsafe('insert into bill values (1), (1)');

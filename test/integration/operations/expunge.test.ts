@@ -1,14 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { replayMessages } from '../../../src/store/bulk/replay.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
-import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
+import { type ArchiveFixture, archiveOf } from '../../support/fixtures/archive-fixture.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
-import { ada, auditOf, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { ada, auditOf, failAll, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { indexesOn, tablesWith } from '../../support/fixtures/stored-text.ts';
 
 turnNoLeaves();
@@ -17,13 +17,9 @@ let at: ArchiveFixture;
 let fixture: LaneFixture;
 let operator: Operator;
 beforeEach(async () => {
-  at = await archiveFixture();
-  fixture = at.fixture;
-  operator = operatorAt(fixture);
-});
-afterEach(async () => {
-  await operator.close();
-  await fixture.drop();
+  fixture = await ownLane();
+  at = archiveOf(fixture);
+  operator = ownOperator(fixture);
 });
 
 const canary = 'canary-4711';
@@ -229,12 +225,8 @@ test('a replay that has chosen a message before it was expunged passes it over',
 test('a published message that awaits its receipt is not expunged, and one that has it is', {
   tags: ['expunged-is-gone'],
 }, async () => {
-  const confirmed = await laneFixture({ confirm: { group: 'g', receiptTimeout: '1h' } });
-  const at2 = operatorAt(confirmed);
-  onTestFinished(async () => {
-    await at2.close();
-    await confirmed.drop();
-  });
+  const confirmed = await ownLane({ confirm: { group: 'g', receiptTimeout: '1h' } });
+  const at2 = ownOperator(confirmed);
   await confirmed.send(canary);
   await confirmed.drain();
   expect(await at2.expunge(at2.of(canary), ada)).toMatchObject([{ result: 'not-ended', state: 'published' }]);

@@ -7,10 +7,10 @@ import { beginFiguresLook, noteFigures, readFiguresNote } from '../../../src/sto
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { readGroupNames, writeRelay } from '../../../src/store/installation/relays.ts';
 import { writeReconciliation } from '../../../src/store/verify/reconciliation.ts';
-import { archiveFixture } from '../../support/fixtures/archive-fixture.ts';
+import { archiveOf } from '../../support/fixtures/archive-fixture.ts';
 import { confirmFixture } from '../../support/fixtures/confirm-fixture.ts';
 import { keptFixture } from '../../support/fixtures/kept-fixture.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { quietFigures, quietRelay } from '../../support/fixtures/quiet-figures.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -19,9 +19,8 @@ turnNoLeaves();
 
 const healthy = { server: 'kafka', address: 'kafka:9092', error: null };
 
-test('the figures of an empty outbox are all quiet', async ({ onTestFinished }) => {
-  const lanes = await laneFixture();
-  onTestFinished(() => lanes.drop());
+test('the figures of an empty outbox are all quiet', async () => {
+  const lanes = await ownLane();
 
   expect(await readFigures(lanes.database)).toEqual({
     ...quietFigures,
@@ -30,11 +29,8 @@ test('the figures of an empty outbox are all quiet', async ({ onTestFinished }) 
   });
 });
 
-test('figures count messages, tries, holds, stalls, overdue receipts, leaves, drift and servers', async ({
-  onTestFinished,
-}) => {
-  const lanes = await laneFixture({ retry: ['1h'] });
-  onTestFinished(() => lanes.drop());
+test('figures count messages, tries, holds, stalls, overdue receipts, leaves, drift and servers', async () => {
+  const lanes = await ownLane({ retry: ['1h'] });
   const { database } = lanes;
   await lanes.send('published');
   await lanes.drain();
@@ -137,12 +133,10 @@ test('figures count what groups keep', async (context) => {
   ]);
 });
 
-test('the row that the retention keeps for all groups together is no group: brokers refuse its name', async ({
-  onTestFinished,
-}) => {
-  const archive = await archiveFixture();
-  const { database } = archive.fixture;
-  onTestFinished(() => archive.fixture.drop());
+test('the row that the retention keeps for all groups together is no group: brokers refuse its name', async () => {
+  const lanes = await ownLane();
+  const archive = archiveOf(lanes);
+  const { database } = lanes;
   await database.query(`insert into outbox.consumer_group values ('billing', 1000, outbox.clock())`);
 
   await archive.archive();
@@ -152,11 +146,8 @@ test('the row that the retention keeps for all groups together is no group: brok
   expect((await readFigures(database)).groups).toMatchObject([{ group: 'billing' }]);
 });
 
-test('figures have of each certificate that living relays have seen the end that comes first', async ({
-  onTestFinished,
-}) => {
-  const lanes = await laneFixture();
-  onTestFinished(() => lanes.drop());
+test('figures have of each certificate that living relays have seen the end that comes first', async () => {
+  const lanes = await ownLane();
   const { database } = lanes;
   const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
   const about = { server: 'kafka', address: 'a:9092' } as const;
@@ -182,11 +173,8 @@ test('figures have of each certificate that living relays have seen the end that
   expect(certificates.map(({ leftMs }) => Math.ceil(leftMs / 3_600_000))).toEqual([10, 30]);
 });
 
-test('the time for which a server is away goes on from one reading to the next, and ends when it answers', async ({
-  onTestFinished,
-}) => {
-  const lanes = await laneFixture();
-  onTestFinished(() => lanes.drop());
+test('the time for which a server is away goes on from one reading to the next, and ends when it answers', async () => {
+  const lanes = await ownLane();
   const { database } = lanes;
   const id = randomUUID();
   const say = (error: string | null) =>
@@ -210,9 +198,8 @@ test('the time for which a server is away goes on from one reading to the next, 
 
 test('one relay of two reads the figures of an interval, and both see them', {
   tags: ['alerts-told-once'],
-}, async ({ onTestFinished }) => {
-  const lanes = await laneFixture();
-  onTestFinished(() => lanes.drop());
+}, async () => {
+  const lanes = await ownLane();
   const { database } = lanes;
   const seen: [NotedFigures[], NotedFigures[]] = [[], []];
   const errors: unknown[] = [];
@@ -240,9 +227,8 @@ test('one relay of two reads the figures of an interval, and both see them', {
 
 test('figures of a reading that takes longer than the interval are noted', {
   tags: ['alerts-told-once'],
-}, async ({ onTestFinished }) => {
-  const lanes = await laneFixture();
-  onTestFinished(() => lanes.drop());
+}, async () => {
+  const lanes = await ownLane();
   const { database } = lanes;
   const slow = await beginFiguresLook(database, 0);
   const next = await beginFiguresLook(database, 0);
@@ -254,9 +240,8 @@ test('figures of a reading that takes longer than the interval are noted', {
   expect(await readFiguresNote(database)).toMatchObject({ number: next, figures: { relays: 2 } });
 });
 
-test('figures of a reading that a later one has overtaken are not noted', async ({ onTestFinished }) => {
-  const lanes = await laneFixture();
-  onTestFinished(() => lanes.drop());
+test('figures of a reading that a later one has overtaken are not noted', async () => {
+  const lanes = await ownLane();
   const { database } = lanes;
   const slow = await beginFiguresLook(database, 0);
   expect(await beginFiguresLook(database, 60_000)).toBeUndefined();
@@ -271,9 +256,8 @@ test('figures of a reading that a later one has overtaken are not noted', async 
 
 test('a clock that was set back by an hour stops no reading, and makes no figures fresh', {
   tags: ['set-back-clock-silences-nothing'],
-}, async ({ onTestFinished }) => {
-  const lanes = await laneFixture();
-  onTestFinished(() => lanes.drop());
+}, async () => {
+  const lanes = await ownLane();
   const { database } = lanes;
   const number = await beginFiguresLook(database, 0);
   await noteFigures(database, number ?? '', await readFigures(database));

@@ -13,7 +13,7 @@ import { receiptsAddress } from '../../../src/core/receipt.ts';
 import { memorySource, memoryTransport } from '../../../src/testing.ts';
 import { rabbitmq, redisList, rocketmq } from '../../../src/transports.ts';
 import { confirmingTopic } from '../../support/fixtures/confirm-config.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -44,8 +44,7 @@ const offsets: NonNullable<Transport['offsets']> = {
 };
 
 async function configOf(transport: Transport): Promise<RelayConfig> {
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   return {
     database: { url: made.url },
     temporal: { address: inject('temporalAddress') },
@@ -160,8 +159,7 @@ test('a relay records missing addresses, the lag of groups at the existing ones 
   const two = await configOf(ownBroker({ topics, offsets: slow }));
   // One address for two topics.
   const config = { ...two, topics: [...two.topics, numbered('gifts', { address: 'shop' })] };
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   const { database } = made;
   await database.query(
     `insert into outbox.consumer_group (consumer_group, seen_at) values ('billing', outbox.clock())`,

@@ -1,19 +1,15 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { gate } from '../../support/fixtures/gate.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { ada, auditOf, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { ada, auditOf, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
 beforeEach(async () => {
-  fixture = await laneFixture();
-  operator = operatorAt(fixture);
-});
-afterEach(async () => {
-  await operator.close();
-  await fixture.drop();
+  fixture = await ownLane();
+  operator = ownOperator(fixture);
 });
 
 const topic = { topic: 'orders' };

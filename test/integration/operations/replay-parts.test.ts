@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createRelayBulkRunner } from '../../../src/relay/bulk.ts';
 import type { Database, Sql } from '../../../src/store/database/database.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { ada, operatorAt } from '../../support/fixtures/operator.ts';
+import { ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { ada, ownOperator } from '../../support/fixtures/operator.ts';
 
 const bound = 8 * 1_048_576;
 
@@ -41,13 +41,9 @@ function noting(database: Database, held: Held[]): Database {
 
 test('a page of large messages is read and stored in parts, in the order of their positions', {
   tags: ['replay-once-in-order'],
-}, async (context) => {
-  const fixture = await laneFixture();
-  const operator = operatorAt(fixture);
-  context.onTestFinished(async () => {
-    await operator.close();
-    await fixture.drop();
-  });
+}, async () => {
+  const fixture = await ownLane();
+  const operator = ownOperator(fixture);
   const { database } = fixture;
   await database.query('update outbox.topic set payload_limit_bytes = 10485760');
   // The tenth alone is beyond the bound of a part.

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { setTrap } from '../../../src/core/crash-point.ts';
 import type { MessageFilter } from '../../../src/operations/list.ts';
 import { createRelayBulkRunner } from '../../../src/relay/bulk.ts';
-import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
+import { type ArchiveFixture, archiveOf } from '../../support/fixtures/archive-fixture.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
-import type { LaneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
-import { ada, auditOf, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { ada, auditOf, failAll, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -18,15 +18,13 @@ let fixture: LaneFixture;
 let operator: Operator;
 let relay: TestRelay | undefined;
 beforeEach(async () => {
-  at = await archiveFixture();
-  fixture = at.fixture;
-  operator = operatorAt(fixture);
+  fixture = await ownLane();
+  at = archiveOf(fixture);
+  operator = ownOperator(fixture);
 });
 afterEach(async () => {
   await relay?.stop();
   relay = undefined;
-  await operator.close();
-  await fixture.drop();
 });
 
 const replay = { action: 'replay' } as const;

@@ -3,11 +3,10 @@ import { expect, test } from 'vitest';
 import type { Database } from '../../../src/store/database/database.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { emptyHands } from '../../../src/store/lane/lanes-empty.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ownLane } from '../../support/fixtures/lane-fixture.ts';
 
 test('messages that a dead owner may have sent are suspect even if a proxy sends queries to a standby that lags', async (context) => {
-  const fixture = await laneFixture();
-  context.onTestFinished(() => fixture.drop());
+  const fixture = await ownLane();
   // Sees what a standby would that has received nothing since.
   const behind = await fixture.begin();
   context.onTestFinished(() => behind.rollback());
@@ -36,8 +35,7 @@ test('messages that a dead owner may have sent are suspect even if a proxy sends
 });
 
 test('a transaction is read committed, whatever the default of its database', async (context) => {
-  const fixture = await laneFixture();
-  context.onTestFinished(() => fixture.drop());
+  const fixture = await ownLane();
   const [own] = await fixture.database.query<{ name: string }>('select current_database() as name');
   await fixture.database.query(
     `alter database ${own?.name ?? ''} set default_transaction_isolation = 'serializable'`,

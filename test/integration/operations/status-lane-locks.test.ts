@@ -1,17 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { readLaneLocks } from '../../../src/operations/lane-locks.ts';
 import { type Status, statusOf } from '../../../src/operations/status.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { type OpenTransaction, openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 let fixture: LaneFixture;
 beforeEach(async () => {
-  fixture = await laneFixture();
+  fixture = await ownLane();
   await fixture.database.query(`insert into outbox.lane (topic, n) values ('orders', 1)`);
 });
-afterEach(() => fixture.drop());
 
 /** A transaction as of somebody at a prompt. */
 async function stranger(): Promise<OpenTransaction & { readonly pid: number }> {

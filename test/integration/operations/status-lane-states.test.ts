@@ -7,7 +7,7 @@ import { defaultTimings } from '../../../src/relay/timings.ts';
 import { writeRelay } from '../../../src/store/installation/relays.ts';
 import { acquireLane } from '../../../src/store/lane/lease.ts';
 import { readStatus } from '../../../src/store/lane/status.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { written } from '../../support/fixtures/written.ts';
 
 const failed = async (lanes: LaneFixture): Promise<void> => {
@@ -71,9 +71,8 @@ const cases: readonly (readonly [
   ['messages behind a failed one, and a ready one', [blockedByFailed, ready], age, 'waits'],
 ];
 
-test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs, state], context) => {
-  const lanes = await laneFixture({ retry: ['1h'], exhausted: 'block-key' });
-  context.onTestFinished(() => lanes.drop());
+test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs, state]) => {
+  const lanes = await ownLane({ retry: ['1h'], exhausted: 'block-key' });
   for (const step of steps) await step(lanes);
 
   const hasWork = state === 'waits';
@@ -93,9 +92,8 @@ test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs,
 
 test('a lane on hold whose relays have died waits for a relay, not for its broker', {
   tags: ['hold-as-old-as-its-cause'],
-}, async (context) => {
-  const lanes = await laneFixture();
-  context.onTestFinished(() => lanes.drop());
+}, async () => {
+  const lanes = await ownLane();
   const stop = new AbortController();
   lanes.broker.judge = () => 'hold';
   lanes.broker.probe = () => {
@@ -127,9 +125,8 @@ test('a lane on hold whose relays have died waits for a relay, not for its broke
   });
 });
 
-test('a blocked message whose key is free is work for a relay', async (context) => {
-  const lanes = await laneFixture({ retry: ['1h'] });
-  context.onTestFinished(() => lanes.drop());
+test('a blocked message whose key is free is work for a relay', async () => {
+  const lanes = await ownLane({ retry: ['1h'] });
   await blocked(lanes);
   await lanes.cancel('retrying');
 
@@ -139,9 +136,8 @@ test('a blocked message whose key is free is work for a relay', async (context) 
 
 test('more blocked messages than are counted hide neither the failed one before them nor those that are tried again', {
   tags: ['alerts-told-once'],
-}, async ({ onTestFinished }) => {
-  const lanes = await laneFixture({ exhausted: 'block-key', retry: ['1h'] });
-  onTestFinished(() => lanes.drop());
+}, async () => {
+  const lanes = await ownLane({ exhausted: 'block-key', retry: ['1h'] });
   await failed(lanes);
   for (const label of ['1', '2', '3']) await lanes.send(label, { key: 'F' });
   await lanes.drain();

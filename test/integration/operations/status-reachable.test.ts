@@ -6,8 +6,8 @@ import { showCommand } from '../../../src/cli/show-command.ts';
 import { statusCommand } from '../../../src/cli/status-command.ts';
 import { statusOf } from '../../../src/operations/status.ts';
 import { writeRelay } from '../../../src/store/installation/relays.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { numbered, quietTemporal } from '../../support/fixtures/stage.ts';
 import { written } from '../../support/fixtures/written.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
@@ -30,9 +30,8 @@ async function say(fixture: LaneFixture, id: string, error: string | null, clock
   });
 }
 
-test('status names the relay whose clock is off, and no other', async ({ onTestFinished }) => {
-  const fixture = await laneFixture();
-  onTestFinished(() => fixture.drop());
+test('status names the relay whose clock is off, and no other', async () => {
+  const fixture = await ownLane();
   await say(fixture, randomUUID(), null, -300_000);
   await say(fixture, randomUUID(), null, 1_000);
 
@@ -45,9 +44,8 @@ test('status names the relay whose clock is off, and no other', async ({ onTestF
 
 test('status and show distinguish a missing relay from an unreachable Temporal, and never call a lane with work quiet', {
   tags: ['unreachable-is-visible'],
-}, async ({ onTestFinished }) => {
-  const fixture = await laneFixture();
-  onTestFinished(() => fixture.drop());
+}, async () => {
+  const fixture = await ownLane();
   const looked = async () => {
     const [status, show] = await Promise.all([
       written((output) => statusCommand({ database: fixture.url }, output)),
@@ -101,8 +99,7 @@ test('a relay records that it runs, the servers that it reaches and the lag of g
   tags: ['unreachable-is-visible'],
 }, async (context) => {
   quietTemporal();
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   const address = await createTopic(observer(inject('kafkaBrokers')));
   const group = `group-${randomUUID()}`;
   const admin = observer(inject('kafkaBrokers')).admin();

@@ -4,19 +4,13 @@ import { expect, test } from 'vitest';
 import { type MessageDetails, operations } from '../../../src/operations.ts';
 import { park } from '../../../src/store/inbox/park.ts';
 import { noteArrivals } from '../../../src/store/inbox/receive.ts';
-import { archiveFixture } from '../../support/fixtures/archive-fixture.ts';
+import { archiveOf } from '../../support/fixtures/archive-fixture.ts';
 import { awake } from '../../support/fixtures/awake.ts';
 import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 
 type End = Parameters<typeof keptFixture>[0];
-
-async function laneOf({ onTestFinished }: End): Promise<LaneFixture> {
-  const fixture = await laneFixture();
-  onTestFinished(() => fixture.drop());
-  return fixture;
-}
 
 /** Operations on the lane's database, with these groups elsewhere. */
 async function show(
@@ -63,7 +57,7 @@ async function parkAs({ database, group }: KeptFixture, id: string): Promise<voi
 test('a timeline goes from the stored row through retries and the broker to the effect in the database of a group', {
   tags: ['timeline-is-honest'],
 }, async (end) => {
-  const [lane, inbox] = [await laneOf(end), await keptFixture(end)];
+  const [lane, inbox] = [await ownLane(), await keptFixture(end)];
   const id = await lane.send('A', { key: 'K', afterMs: 3_600_000 });
   lane.broker.judge = () => 'reject';
   await lane.release('A');
@@ -112,7 +106,7 @@ test('a timeline goes from the stored row through retries and the broker to the 
 test('a group whose database is silent is a gap within seconds, and hides nothing else', {
   tags: ['timeline-is-honest'],
 }, async (end) => {
-  const [lane, inbox] = [await laneOf(end), await keptFixture(end)];
+  const [lane, inbox] = [await ownLane(), await keptFixture(end)];
   const silent = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   end.onTestFinished(async () => void silent.close());
@@ -145,7 +139,7 @@ test('a group whose database is silent is a gap within seconds, and hides nothin
 });
 
 test('a message that only a group knows is shown from there, and one that nobody knows is not', async (end) => {
-  const [lane, inbox] = [await laneOf(end), await keptFixture(end)];
+  const [lane, inbox] = [await ownLane(), await keptFixture(end)];
   const [known, unknown] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'];
   await parkAs(inbox, known);
   const groups = { [inbox.group]: inbox.url };
@@ -158,9 +152,8 @@ test('a message that only a group knows is shown from there, and one that nobody
 });
 
 test('an archived message has its time of publishing and of archiving in its timeline', async (end) => {
-  const aged = await archiveFixture();
-  const { fixture } = aged;
-  end.onTestFinished(() => fixture.drop());
+  const fixture = await ownLane();
+  const aged = archiveOf(fixture);
   const id = await fixture.send('A', { ref: 'r' });
   await fixture.drain();
   await aged.age('30 days');

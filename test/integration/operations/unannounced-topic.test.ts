@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { statusCommand } from '../../../src/cli/status-command.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { writeRelay } from '../../../src/store/installation/relays.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { ada, operatorAt } from '../../support/fixtures/operator.ts';
+import { ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { ada, ownOperator } from '../../support/fixtures/operator.ts';
 import { quietRelay } from '../../support/fixtures/quiet-figures.ts';
 import { written } from '../../support/fixtures/written.ts';
 
@@ -14,12 +14,10 @@ test.for([
 ] as const)(
   'a topic that no relay has announced is told as such, also once its withdrawals have made a lane: %s messages',
   { tags: ['misspelled-topic-warned-of'] },
-  async ([state, when], { onTestFinished }) => {
-    const fixture = await laneFixture();
-    onTestFinished(() => fixture.drop());
+  async ([state, when]) => {
+    const fixture = await ownLane();
     const { database } = fixture;
-    const operator = operatorAt(fixture);
-    onTestFinished(() => operator.close());
+    const operator = ownOperator(fixture);
     await database.query('delete from outbox.lane');
     await database.query('delete from outbox.topic');
     await writeRelay(database, { ...quietRelay, id: randomUUID() });

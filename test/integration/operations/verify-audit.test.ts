@@ -1,17 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { verify } from '../../../src/operations/verify/verify.ts';
 import { writeAudit } from '../../../src/store/audit/audit.ts';
 import { verifyAudit } from '../../../src/store/verify/audit.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { applyRoles } from '../../support/fixtures/roles.ts';
 
 let lane: LaneFixture;
 beforeEach(async () => {
-  lane = await laneFixture();
-});
-afterEach(async () => {
-  await lane.drop();
+  lane = await ownLane();
 });
 
 const entry = (actor: string) => ({
