@@ -12,27 +12,19 @@ import { startKafka } from '../../../dev/servers/index.ts';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { redisStream } from '../../../src/brokers/redis/transport/stream-transport.ts';
-import { doctorCommand } from '../../../src/cli/doctor-command.ts';
 import { pinPartitions } from '../../../src/store/lane/topics.ts';
 import { runCliProcess } from '../../support/fixtures/cli.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
-import { checksWith, examined } from '../../support/fixtures/doctor.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
+import { checksWith, diagnosed, examined } from '../../support/fixtures/doctor.ts';
+import { ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { ownCache } from '../../support/fixtures/local-cache.ts';
 import { registerNamespace } from '../../support/fixtures/namespaces.ts';
 import { ownPostgres } from '../../support/fixtures/own-postgres.ts';
 import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
 import { numbered, quietTemporal } from '../../support/fixtures/stage.ts';
-import { written } from '../../support/fixtures/written.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
-
-async function databaseOf(context: { readonly onTestFinished: (work: () => Promise<void>) => void }) {
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
-  return made;
-}
 
 test('healthy servers and a relay have no problem, in a table of 80 columns', async (context) => {
   quietTemporal();
@@ -48,7 +40,7 @@ test('healthy servers and a relay have no problem, in a table of 80 columns', as
   context.onTestFinished(() => relay.stop());
   await relay.ready;
 
-  const answers = await examined(config);
+  const { answers, code, stdout } = await diagnosed(config);
   expect(checksWith('problem', answers)).toEqual([]);
   // The broker of the test run is alone.
   expect(checksWith('warning', answers)).toEqual(['replication']);
@@ -56,15 +48,13 @@ test('healthy servers and a relay have no problem, in a table of 80 columns', as
   expect(answers.get('kafka')?.message).toMatch(/^Kafka \d/);
   expect(answers.get('temporal clock')).toMatchObject({ state: 'ok' });
   expect(answers.get('search attributes')).toMatchObject({ state: 'ok' });
-
-  const { code, stdout } = await written((output) => doctorCommand(config, output));
   expect(code).toBe(0);
   expect(stdout).toMatch(/\n0 problems, 1 warning, \d\d checks passed\.\n$/);
   expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
 });
 
-test('of several topics at one address the one with the largest payloads is compared with the limit of Kafka', async (context) => {
-  const { url } = await databaseOf(context);
+test('of several topics at one address the one with the largest payloads is compared with the limit of Kafka', async () => {
+  const { url } = await ownDatabase();
   const brokers = inject('kafkaBrokers');
   const address = await createTopic(observer(brokers), {
     configEntries: [{ name: 'max.message.bytes', value: '50000' }],
@@ -92,8 +82,7 @@ test('of several topics at one address the one with the largest payloads is comp
 });
 
 test('topics that lose, refuse or keep back messages are named with the command that corrects them', async (context) => {
-  const fixture = await laneFixture();
-  context.onTestFinished(() => fixture.drop());
+  const fixture = await ownLane();
   const { env } = await ownCache(context);
   const cluster = await startKafka({ env, brokers: 2 });
   context.onTestFinished(() => cluster.stop());
@@ -161,8 +150,8 @@ test('topics that lose, refuse or keep back messages are named with the command 
   );
 });
 
-test('a namespace that is missing or lacks search attributes is named with the commands that correct it', async (context) => {
-  const { url } = await databaseOf(context);
+test('a namespace that is missing or lacks search attributes is named with the commands that correct it', async () => {
+  const { url } = await ownDatabase();
   const namespace = `bare-${randomUUID()}`;
   await registerNamespace(namespace);
   const look = (name: string) =>
@@ -178,8 +167,8 @@ test('a namespace that is missing or lacks search attributes is named with the c
   });
 });
 
-test('a transport of another server is examined by its probe', async (context) => {
-  const { url } = await databaseOf(context);
+test('a transport of another server is examined by its probe', async () => {
+  const { url } = await ownDatabase();
   const look = (server: string) =>
     examined({ database: { url }, transports: { orders: redisStream({ url: server }) } });
 
@@ -192,8 +181,8 @@ test('a transport of another server is examined by its probe', async (context) =
 
 test('a Redis that may lose or delete what it has acknowledged is named with the setting', {
   tags: ['redis-keeps-what-it-acknowledged'],
-}, async (context) => {
-  const { url } = await databaseOf(context);
+}, async () => {
+  const { url } = await ownDatabase();
   const server = await ownRedis([
     '--appendonly',
     'no',

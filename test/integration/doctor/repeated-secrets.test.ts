@@ -9,7 +9,7 @@ import type { Config } from '../../../src/config/config.ts';
 import type { Topic } from '../../../src/core/topic.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { repeatingBrokers, repeatingPostgres, saidBeside } from '../../support/faults/repeating-servers.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { type Numbered, numbered, quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -24,8 +24,7 @@ async function tellRelay(
   config: Config & { topics: readonly Topic<Numbered>[] },
   told: Told,
 ) {
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   const database = { url: made.url };
   const relay = startRelay({ ...config, database }, { logger: told.logger('log of the relay') });
   context.onTestFinished(() => relay.stop());

@@ -13,7 +13,7 @@ import {
   repeatingTemporal,
   saidBeside,
 } from '../../support/faults/repeating-servers.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase } from '../../support/fixtures/database.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { Browser } from '../api/sign-in/browser.ts';
@@ -25,8 +25,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const basic = { topics: [numbered('orders')], transports: { print: print() } };
 
 async function databaseUrl(): Promise<string> {
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
+  const made = await ownDatabase();
   return made.url;
 }
 

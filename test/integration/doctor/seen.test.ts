@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { CertificateEnd } from '../../../src/core/certificate-end.ts';
 import { writeConsumer } from '../../../src/store/inbox/consumers.ts';
 import { type RelayStatus, writeRelay } from '../../../src/store/installation/relays.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+import { ownDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { examined } from '../../support/fixtures/doctor.ts';
 import { quietRelay } from '../../support/fixtures/quiet-figures.ts';
 
 let made: TestDatabase;
 beforeEach(async () => {
-  made = await createTestDatabase();
+  made = await ownDatabase();
 });
-afterEach(() => made.drop());
 
 const relay = randomUUID();
 const relaySees = (what: {

@@ -129,7 +129,7 @@ export const edgeBugs: Bugs = {
         find: 'where exists (select from outbox.topic t where t.name = l.topic)',
       },
     },
-    'test/integration/doctor/undelivered.test.ts': {
+    'test/integration/doctor/delivery.test.ts': {
       'doctor-misses-unannounced-messages': {
         file: 'src/operations/doctor/delivery-checks.ts',
         find: 'undelivered.filter(({ lane }) => lane === null)',
