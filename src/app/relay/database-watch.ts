@@ -10,6 +10,8 @@ export interface DatabaseWatchInput {
   readonly database: Database;
   /** Called after each look, with the reason if the database does not answer. */
   readonly looked: (error: string | null) => void;
+  /** Between two looks. @defaultValue as long as between two records that a relay runs */
+  readonly everyMs?: number;
 }
 
 /**
@@ -41,7 +43,7 @@ interface DatabaseWatch {
 }
 
 /** Looks whether the database answers, by itself: all else that a relay looks at may wait for a database that does not. */
-export function watchDatabase({ database, looked }: DatabaseWatchInput): DatabaseWatch {
+export function watchDatabase({ database, looked, everyMs = beatMs }: DatabaseWatchInput): DatabaseWatch {
   const stopping = new AbortController();
   let asking: Promise<string | null> | undefined;
   const look = async (): Promise<void> => {
@@ -53,7 +55,7 @@ export function watchDatabase({ database, looked }: DatabaseWatchInput): Databas
     const error = await orLate(asking, silentFor.ms);
     if (!stopping.signal.aborted) looked(error === late ? silentFor.error : error);
   };
-  const done = keepLooking(look, beatMs, stopping.signal);
+  const done = keepLooking(look, everyMs, stopping.signal);
   return {
     async stop() {
       stopping.abort();

@@ -1,83 +1,120 @@
 import { expect, inject, type TestContext, test, vi } from 'vitest';
 import type { AlertSettings } from '../../../src/alerts/settings.ts';
-import { type RunningRelay, startRelay } from '../../../src/app/relay/start-relay.ts';
+import { alertsOf } from '../../../src/app/relay/alerts.ts';
+import { watchDatabase } from '../../../src/app/relay/database-watch.ts';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import type { RelayConfig } from '../../../src/config/config.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { silenceRule } from '../../../src/store/alerts/silences.ts';
-import { type FaultProxy, startFaultProxy } from '../../support/faults/fault-proxy.ts';
+import { openDatabase } from '../../../src/store/database/pool.ts';
+import type { FaultProxy } from '../../support/faults/fault-proxy.ts';
+import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { type HookServer, hookServer } from '../../support/fixtures/alert-receivers.ts';
-import { journalTransport } from '../../support/fixtures/journal.ts';
-import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { numbered } from '../../support/fixtures/stage.ts';
 
-// A relay looks at its database every five seconds, and an outage is over after four looks.
+// A relay looks at its database every five seconds.
 vi.setConfig({ testTimeout: 240_000 });
 
 interface Away {
-  readonly stage: Stage;
+  readonly lanes: LaneFixture;
+  /** Of the database, through the proxy. */
+  readonly url: string;
   readonly postgres: FaultProxy;
   readonly hook: HookServer;
   /** What was reported of alerts. */
   readonly reported: string[];
-  start(alerts?: Partial<AlertSettings>): RunningRelay;
+  readonly report: (event: RelayEvent) => void;
+  readonly configOf: (alerts?: Partial<AlertSettings>) => RelayConfig;
 }
 
-/** What relays need whose way to PostgreSQL can be cut. */
-async function awayStage(context: TestContext): Promise<Away> {
-  const orders = numbered('orders');
-  const stage = await openStage(context, { topics: [orders] });
-  const url = new URL(stage.url);
-  const postgres = await startFaultProxy(url.host);
-  context.onTestFinished(() => postgres.close());
-  url.host = postgres.address;
+/** What tells alerts of a PostgreSQL to which the way can be cut. */
+async function away(context: TestContext): Promise<Away> {
+  const lanes = await ownLane();
+  const { proxy, url } = await proxiedDatabase(context, lanes.url, 1);
   const hook = await hookServer(context);
   const reported: string[] = [];
-  const note = (event: RelayEvent): void => {
-    if (event.type === 'alert-untold') reported.push(`${event.type} ${event.destination}`);
-    else if (event.type.startsWith('alert') && 'rule' in event && event.subject.startsWith('PostgreSQL'))
-      reported.push(`${event.type} ${event.rule}`);
-  };
   return {
-    stage,
-    postgres,
+    lanes,
+    url,
+    postgres: proxy,
     hook,
     reported,
-    start(alerts = {}) {
-      const relay = startRelay(
-        {
-          database: { url: url.href },
-          temporal: { address: inject('temporalAddress') },
-          topics: [orders],
-          transports: { journal: journalTransport(stage.url) },
-          alerts: { serverAway: '1ms', interval: 500, to: { webhook: { url: hook.url } }, ...alerts },
-        },
-        { logger: false, report: note },
-      );
-      context.onTestFinished(() => relay.stop());
-      return relay;
+    report(event) {
+      if (event.type === 'alert-untold') reported.push(`${event.type} ${event.destination}`);
+      else if (event.type.startsWith('alert') && 'rule' in event && event.subject.startsWith('PostgreSQL'))
+        reported.push(`${event.type} ${event.rule}`);
     },
+    configOf: (alerts = {}) => ({
+      database: { url },
+      temporal: { address: inject('temporalAddress') },
+      topics: [numbered('orders')],
+      transports: { scripted: lanes.broker },
+      alerts: { serverAway: '1ms', interval: 500, to: { webhook: { url: hook.url } }, ...alerts },
+    }),
   };
+}
+
+/** Looks at the database and tells alerts as a relay does, ten times a second. @returns how often it has answered */
+function watch(
+  context: TestContext,
+  { configOf, report, url }: Away,
+  settings?: Partial<AlertSettings>,
+): () => number {
+  const database = openDatabase({ url, connections: 2 });
+  const alerts = alertsOf(configOf(settings), { database, report });
+  let answers = 0;
+  const watching = watchDatabase({
+    database,
+    everyMs: 100,
+    looked(error) {
+      if (error === null) answers += 1;
+      alerts?.databaseLooked(error);
+    },
+  });
+  context.onTestFinished(async () => {
+    await Promise.all([watching.stop(), alerts?.stop()]);
+    await database.close();
+  });
+  return () => answers;
 }
 
 /** What a webhook was told of PostgreSQL. */
 const told = ({ hook }: Away) =>
   hook.posted.flatMap(({ json }) => json.alerts).filter(({ subject }) => subject.startsWith('PostgreSQL'));
+const statesOf = (some: Away) => told(some).map(({ state }) => state);
 const patiently = { timeout: 60_000 };
 
-test('while PostgreSQL is away a relay tells that by itself, with the reason, once when it begins and once when it is over', {
+test('while PostgreSQL is away a relay tells that by itself, also at its start and by a webhook that refuses it at first', {
   tags: ['alerts-told-once'],
 }, async (context) => {
-  const away = await awayStage(context);
-  const relay = away.start();
-  await relay.searchAttributes;
-  away.postgres.inject({ kind: 'reset' });
-  const cutAt = Date.now();
-  await expect.poll(() => told(away).map(({ state }) => state), patiently).toEqual(['firing']);
-  away.postgres.heal();
-  await expect.poll(() => told(away).map(({ state }) => state), patiently).toEqual(['firing', 'over']);
+  const at = await away(context);
+  at.postgres.inject({ kind: 'reset' });
+  at.hook.answer = 500;
+  const relay = startRelay(at.configOf(), { logger: false, report: at.report });
+  context.onTestFinished(() => relay.stop());
+  await expect.poll(() => at.reported, patiently).toContain('alert-untold webhook');
+  expect(told(at)).toEqual([]);
+  at.hook.answer = 200;
+  await expect.poll(() => statesOf(at), patiently).toEqual(['firing']);
+});
 
-  const [began, ended] = told(away);
+test('an outage of PostgreSQL is told once when it begins, with the reason, and once when it is over', {
+  tags: ['alerts-told-once'],
+}, async (context) => {
+  const at = await away(context);
+  const answers = watch(context, at);
+  await expect.poll(answers, patiently).toBeGreaterThan(0);
+  at.postgres.inject({ kind: 'reset' });
+  const cutAt = Date.now();
+  await expect.poll(() => statesOf(at), patiently).toEqual(['firing']);
+  at.postgres.heal();
+  await expect.poll(() => statesOf(at), patiently).toEqual(['firing', 'over']);
+
+  const [began, ended] = told(at);
   expect(began).toMatchObject({
     rule: 'serverAway',
-    subject: `PostgreSQL ${away.postgres.address}`,
+    subject: `PostgreSQL ${at.postgres.address}`,
     text: expect.stringMatching(/ has been away for .*; the relay on \S+ gets: \S+/),
     next: 'temporal-outbox doctor',
     until: null,
@@ -85,36 +122,23 @@ test('while PostgreSQL is away a relay tells that by itself, with the reason, on
   expect(ended?.since).toBe(began?.since);
   expect(Date.parse(`${began?.since}`)).toBeGreaterThanOrEqual(cutAt);
   expect(Date.parse(`${ended?.until}`)).toBeGreaterThan(Date.parse(`${began?.since}`));
-  expect(away.reported).toEqual(['alert-began serverAway', 'alert-ended serverAway']);
-});
-
-test('a relay that waits at its start for PostgreSQL tells that, also by a webhook that refuses it at first', {
-  tags: ['alerts-told-once'],
-}, async (context) => {
-  const away = await awayStage(context);
-  away.postgres.inject({ kind: 'reset' });
-  away.hook.answer = 500;
-  away.start();
-  await expect.poll(() => away.reported, patiently).toContain('alert-untold webhook');
-  expect(told(away)).toEqual([]);
-  away.hook.answer = 200;
-  await expect.poll(() => told(away).map(({ state }) => state), patiently).toEqual(['firing']);
+  expect(at.reported).toEqual(['alert-began serverAway', 'alert-ended serverAway']);
 });
 
 test('an outage of PostgreSQL is told to nobody while its rule is silenced, or off', {
   tags: ['alerts-told-once'],
 }, async (context) => {
-  const away = await awayStage(context);
+  const at = await away(context);
   const author = { actor: 'anna', reason: 'upgrade' };
-  await silenceRule(away.stage.database, 'serverAway', 3_600_000, author, false);
-  await away.start().searchAttributes;
-  away.start({ serverAway: false });
-  // The relay has read the silence at its first look.
-  away.postgres.inject({ kind: 'reset' });
-  await expect.poll(() => away.reported, patiently).toEqual(['alert-began serverAway']);
-  away.postgres.heal();
-  await expect
-    .poll(() => away.reported, patiently)
-    .toEqual(['alert-began serverAway', 'alert-ended serverAway']);
-  expect(told(away)).toEqual([]);
+  await silenceRule(at.lanes.database, 'serverAway', 3_600_000, author, false);
+  const answers = watch(context, at);
+  watch(context, at, { serverAway: false });
+  // The silence is read after the first answer.
+  await expect.poll(answers, patiently).toBeGreaterThan(3);
+  at.postgres.inject({ kind: 'reset' });
+  await expect.poll(() => at.reported, patiently).toEqual(['alert-began serverAway']);
+  at.postgres.heal();
+  const both = ['alert-began serverAway', 'alert-ended serverAway'];
+  await expect.poll(() => at.reported, patiently).toEqual(both);
+  expect(told(at)).toEqual([]);
 });

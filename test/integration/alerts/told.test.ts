@@ -9,7 +9,7 @@ import { silenceRule } from '../../../src/store/alerts/silences.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 import { judged } from '../../support/fixtures/judged.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { webhookSecret } from '../../support/fixtures/webhook.ts';
@@ -54,9 +54,8 @@ async function watch(context: TestContext, lanes: LaneFixture, { alerts, relays 
 }
 
 /** A lane with a failed message. */
-async function withFailed(context: TestContext): Promise<LaneFixture> {
-  const lanes = await laneFixture();
-  context.onTestFinished(() => lanes.drop());
+async function withFailed(): Promise<LaneFixture> {
+  const lanes = await ownLane();
   lanes.broker.judge = () => 'permanent';
   await lanes.send('failed');
   await lanes.drain();
@@ -69,7 +68,7 @@ const discard = (lanes: LaneFixture) =>
 test('with two relays, a webhook and a mail server get exactly one alert when it begins and one when it is over', {
   tags: ['alerts-told-once'],
 }, async (context) => {
-  const lanes = await withFailed(context);
+  const lanes = await withFailed();
   const [hook, mail] = [await hookServer(context), await mailServer(context)];
   const secret = webhookSecret('s');
   const { events } = await watch(context, lanes, {
@@ -121,29 +120,10 @@ test('with two relays, a webhook and a mail server get exactly one alert when it
   expect(events.map(({ type }) => type)).toEqual(['alert-began', 'alert-ended']);
 });
 
-test('what goes on is told again after its time, and only then', {
-  tags: ['alerts-told-once'],
-}, async (context) => {
-  const lanes = await withFailed(context);
-  const hook = await hookServer(context);
-  await watch(context, lanes, { alerts: { again: '1 hour', to: { webhook: { url: hook.url } } } });
-  await until(() => hook.posted.length === 1);
-  await lanes.database.query(`update outbox.alert set news_at = news_at - interval '50 minutes'`);
-  await judged(lanes, 10);
-  expect(hook.posted).toHaveLength(1);
-
-  await lanes.database.query(`update outbox.alert set news_at = news_at - interval '50 minutes'`);
-  await until(() => hook.posted.length === 2);
-  await judged(lanes, 10);
-
-  expect(hook.posted).toHaveLength(2);
-  expect(hook.posted[1]?.json.text).toContain('STILL FIRING failed');
-});
-
 test('a rule that is silenced tells nobody, neither that it begins nor that it is over, and tells again afterwards', {
   tags: ['alerts-told-once'],
 }, async (context) => {
-  const lanes = await withFailed(context);
+  const lanes = await withFailed();
   const hook = await hookServer(context);
   const silence = (forMs: number) =>
     silenceRule(lanes.database, 'failed', forMs, { actor: 'ada', reason: 'known' }, false);
@@ -167,7 +147,7 @@ test('a rule that is silenced tells nobody, neither that it begins nor that it i
 test('a webhook that fails is tried again and reported, is not named, and holds up no e-mail', {
   tags: ['alerts-told-once'],
 }, async (context) => {
-  const lanes = await withFailed(context);
+  const lanes = await withFailed();
   const [hook, mail] = [await hookServer(context), await mailServer(context)];
   hook.answer = 503;
   const { events } = await watch(context, lanes, {
@@ -197,7 +177,7 @@ test('a webhook that fails is tried again and reported, is not named, and holds 
 });
 
 test('a relay that stops gives up a webhook that does not answer, and another relay tells it at once', async (context) => {
-  const lanes = await withFailed(context);
+  const lanes = await withFailed();
   const hook = await hookServer(context);
   hook.answer = 'silent';
   const alerts = { to: { webhook: { url: hook.url } } };
@@ -217,7 +197,7 @@ test('a relay that stops gives up a webhook that does not answer, and another re
 test('however seldom figures are read, a destination that was told a minute ago is told at once', {
   tags: ['alerts-told-once'],
 }, async (context) => {
-  const lanes = await withFailed(context);
+  const lanes = await withFailed();
   const hook = await hookServer(context);
   await lanes.database.query(
     `insert into outbox.alert_destination (name, leased_until, told_at)
@@ -229,9 +209,9 @@ test('however seldom figures are read, a destination that was told a minute ago 
 });
 
 test('alerts that begin soon after another are told in one message', async (context) => {
-  const lanes = await withFailed(context);
+  const lanes = await withFailed();
   const hook = await hookServer(context);
-  await watch(context, lanes, { alerts: { interval: 2_000, to: { webhook: { url: hook.url } } } });
+  await watch(context, lanes, { alerts: { interval: 500, to: { webhook: { url: hook.url } } } });
   await until(() => hook.posted.length === 1);
   await lanes.database.query(
     `insert into outbox.group_place (transport, address, consumer_group, places) select 'memory', 'orders', g, '{"0": {"at": "5", "sinceMs": 1, "told": true}}'
@@ -251,8 +231,7 @@ test('alerts that begin soon after another are told in one message', async (cont
 });
 
 test('characters that begin links and mentions in Slack are written as text', async (context) => {
-  const lanes = await laneFixture();
-  context.onTestFinished(() => lanes.drop());
+  const lanes = await ownLane();
   await lanes.send('waits');
   await lanes.database.query('update outbox.lane set hold = $1::jsonb', [
     JSON.stringify({ scope: 'topic', reason: 'see <!channel> & more', since: new Date(0).toISOString() }),
@@ -268,8 +247,7 @@ test('characters that begin links and mentions in Slack are written as text', as
 test('a topic whose broker is away is told once when that begins and once when it is over, whoever owns its lane', {
   tags: ['hold-as-old-as-its-cause'],
 }, async (context) => {
-  const lanes = await laneFixture();
-  context.onTestFinished(() => lanes.drop());
+  const lanes = await ownLane();
   const hook = await hookServer(context);
   await watch(context, lanes, { alerts: { hold: 800, to: { webhook: { url: hook.url } } } });
   lanes.broker.judge = () => 'hold';
