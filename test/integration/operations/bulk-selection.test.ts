@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { withdrawIds } from '../../../src/operations/withdraw.ts';
 import { createRelayBulkRunner } from '../../../src/relay/bulk.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { ada, auditOf, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { ada, failAll, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
 
@@ -10,38 +10,16 @@ let fixture: LaneFixture;
 let operator: Operator;
 let relay: TestRelay | undefined;
 beforeEach(async () => {
-  fixture = await laneFixture();
-  operator = operatorAt(fixture);
+  fixture = await ownLane();
+  operator = ownOperator(fixture);
 });
 afterEach(async () => {
   await relay?.stop();
   relay = undefined;
-  await operator.close();
-  await fixture.drop();
 });
 
 const untilEnded = (id: string | null): Promise<void> =>
   until(async () => (await operator.bulk.show(id ?? '')).finishedAt !== null);
-
-test('only the messages of the filter are changed, each with one audit entry', async () => {
-  await failAll(fixture, ['A', 'B'], 'K');
-  await failAll(fixture, ['C'], 'L');
-  relay = await startTestRelay(fixture);
-
-  const { id } = await operator.bulk.start({ key: 'K' }, { action: 'retry' }, ada);
-  await untilEnded(id);
-
-  expect(await operator.bulk.show(id ?? '')).toMatchObject({
-    state: 'done',
-    counts: { retried: 2 },
-    answered: 2,
-  });
-  await until(async () => String(await fixture.states('A', 'B', 'C')) === 'published,published,failed');
-  const entries = (await auditOf(fixture)).filter(({ action }) => action === 'retry');
-  expect(new Set(entries.map((entry) => entry.id))).toEqual(new Set(operator.of('A', 'B').ids));
-  expect(entries.length).toBe(2);
-  expect(relay.workflows.bulkStarts).toMatchObject([{ id, replace: false }]);
-});
 
 test('selections contain late rows behind the cursor, but no published messages', async () => {
   await failAll(fixture, ['F']);

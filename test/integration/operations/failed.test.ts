@@ -1,32 +1,26 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import {
   ada,
   auditOf,
   failAll,
   failHead,
   type Operator,
-  operatorAt,
+  ownOperator,
 } from '../../support/fixtures/operator.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
 beforeEach(async () => {
-  fixture = await laneFixture();
-  operator = operatorAt(fixture);
-});
-afterEach(async () => {
-  await operator.close();
-  await fixture.drop();
+  fixture = await ownLane();
+  operator = ownOperator(fixture);
 });
 
 /** A fixture whose failed messages keep their keys. */
 async function holdingFixture(): Promise<void> {
-  await operator.close();
-  await fixture.drop();
-  fixture = await laneFixture({ exhausted: 'block-key' });
-  operator = operatorAt(fixture);
+  fixture = await ownLane({ exhausted: 'block-key' });
+  operator = ownOperator(fixture);
 }
 
 test('a failed message that is retried is sent again, with all its attempts', async () => {
@@ -129,30 +123,6 @@ test('only failed and retrying messages can be retried', async () => {
   expect(audit.map(({ result }) => result)).toEqual(['too-late', 'too-late', 'unknown']);
 });
 
-test('when many operators retry the same messages at once, each message is retried by one', async () => {
-  const labels = [...Array(20).keys()].map((n) => `A${n}`);
-  await failAll(fixture, labels);
-  const { ids } = operator.of(...labels);
-
-  const answers = await Promise.all([
-    operator.retry({ ids }, ada),
-    operator.retry({ ids: ids.toReversed() }, { actor: 'bob' }),
-    operator.retry({ ids }, { actor: 'eve' }),
-  ]);
-
-  for (const id of ids) {
-    const results = answers.flatMap((some) => some.filter((answer) => answer.id === id));
-    // On a slow machine some may have given up waiting for the others after two seconds.
-    expect(results.map(({ result }) => result.replace('busy', 'too-late')).toSorted()).toEqual([
-      'retried',
-      'too-late',
-      'too-late',
-    ]);
-  }
-  await fixture.drain();
-  expect(fixture.broker.log).toHaveLength(labels.length);
-});
-
 test('an open business transaction does not block an operator: its message is busy, the others are done', async () => {
   await failAll(fixture, ['A', 'B']);
   const business = await fixture.begin();
@@ -180,18 +150,6 @@ test('a discarded message is never sent and frees the key that it blocked', asyn
 
   expect(fixture.broker.labels).toEqual(['K2', 'K3']);
   expect(await operator.retry(operator.of('K1'), ada)).toMatchObject([{ result: 'too-late' }]);
-});
-
-test('a dry run answers what would happen and writes nothing', async () => {
-  await failAll(fixture, ['A']);
-  const dry = { ...ada, dryRun: true };
-
-  expect(await operator.retry(operator.of('A'), dry)).toMatchObject([{ result: 'retried', state: 'ready' }]);
-  expect(await operator.discard(operator.of('A'), dry)).toMatchObject([{ result: 'discarded' }]);
-  await operator.edit(fixture.idOf('A'), { ...dry, payload: 1 });
-
-  expect(await fixture.states('A')).toEqual(['failed']);
-  expect(await auditOf(fixture)).toEqual([]);
 });
 
 test('refuses a dry run that is neither true nor false, and writes nothing', async () => {

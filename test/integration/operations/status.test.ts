@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest';
+import { statusCommand } from '../../../src/cli/status-command.ts';
 import { pause } from '../../../src/operations/pause.ts';
 import { statusOf } from '../../../src/operations/status.ts';
 import { reconcileWorkflows } from '../../../src/relay/reconcile.ts';
 import { writeSettings } from '../../../src/store/installation/settings.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { written } from '../../support/fixtures/written.ts';
 
-test('status shows lanes, limits, settings of the last relay, pauses, and the comparison of rows and workflows', async ({
-  onTestFinished,
-}) => {
-  const fixture = await laneFixture({
+test('status shows lanes, limits, settings of the last relay, pauses, and the comparison of rows and workflows', async () => {
+  const fixture = await ownLane({
     confirm: { group: 'billing', receiptTimeout: '1m' },
     limits: { payloadBytes: 2_048 },
   });
-  onTestFinished(() => fixture.drop());
   const { database } = fixture;
   expect(await statusOf(database)).toMatchObject({ settings: [], reconciliation: null });
 
@@ -41,4 +40,20 @@ test('status shows lanes, limits, settings of the last relay, pauses, and the co
     settings: [{ name: 'relay.drainTimeout', value: '30s' }],
     reconciliation: { workflows: 0, ended: 0 },
   });
+});
+
+test('status ends with what changes, and shows limits and settings only where they are asked for', async () => {
+  const fixture = await ownLane({ limits: { payloadBytes: 2_048 } });
+  await writeSettings(fixture.database, [{ name: 'relay.drainTimeout', value: '30s' }]);
+  const asked = async (settings?: true) => {
+    const flags = { database: fixture.url, ...(settings && { settings }) };
+    return (await written((output) => statusCommand(flags, output))).stdout;
+  };
+
+  const usual = await asked();
+  expect(usual).toMatch(/^TOPIC +LANE /m);
+  expect(usual).not.toMatch(/2 KiB|drainTimeout/);
+  const whole = await asked(true);
+  expect(whole).toMatch(/^orders .* 2 KiB /m);
+  expect(whole).toMatch(/^relay\.drainTimeout +30s$/m);
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { verifyStructure } from '../../../src/store/verify/structure.ts';
 import { VerifyFixture } from '../../support/fixtures/verify-fixture.ts';
 
 let world: VerifyFixture;
@@ -37,21 +38,24 @@ test('I4: two effects, an effect without a processed id and a processed id witho
   ).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
 });
 
-test.each([
-  ['due_at = null', 'It waits for no time.'],
-  ['attempts = 1', 'It waits, and was sent.'],
-  ['position = 0', 'It has no position.'],
-  [
-    `xid = '4611686018427387904'`,
-    'Its transaction id belongs to another cluster: the database must be adopted.',
-  ],
-  [`workflow_id = 'elsewhere'`, 'Its workflow belongs to another installation.'],
-  ['workflow_id = null', 'It has no workflow.'],
-  ['lane = 3', 'It does not lie in the lane of its key.'],
-])('I9: a waiting message with %s contradicts its state', async (change, what) => {
-  await world.fixture.send('waiting', { key: 'k', afterMs: 3_600_000 });
-  await world.fixture.database.query(`update outbox.message set ${change}`);
-  expect(await world.broken('I9 legal states')).toMatchObject({ violations: 1, first: [{ what }] });
+test('I9: what contradicts the state of a waiting message is named', async () => {
+  for (const [change, what] of [
+    ['due_at = null', 'It waits for no time.'],
+    ['attempts = 1', 'It waits, and was sent.'],
+    ['position = 0', 'It has no position.'],
+    [
+      `xid = '4611686018427387904'`,
+      'Its transaction id belongs to another cluster: the database must be adopted.',
+    ],
+    [`workflow_id = 'elsewhere'`, 'Its workflow belongs to another installation.'],
+    ['workflow_id = null', 'It has no workflow.'],
+    ['lane = 3', 'It does not lie in the lane of its key.'],
+  ] as const) {
+    await world.fixture.send('waiting', { key: 'k', afterMs: 3_600_000 });
+    await world.fixture.database.query(`update outbox.message set ${change}`);
+    expect(await world.broken('I9 legal states'), change).toMatchObject({ violations: 1, first: [{ what }] });
+    await world.fixture.database.query('delete from outbox.message');
+  }
 });
 
 test('I9: two messages that supersede the same one are named', async () => {
@@ -112,4 +116,24 @@ test.each([
   });
   await database.query('select outbox.write_store()');
   expect((await world.check()).ok).toBe(true);
+});
+
+test('verify finds every trigger of the messages that is disabled, and every index of theirs that is missing', async () => {
+  const { database } = world.fixture;
+  const triggers = await database.query<{ name: string }>(
+    `select tgname as name from pg_trigger where tgrelid = 'outbox.message'::regclass and not tgisinternal order by 1`,
+  );
+  const indexes = await database.query<{ name: string }>(
+    `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
+     where i.indrelid = 'outbox.message'::regclass order by 1`,
+  );
+  expect(triggers.length).toBeGreaterThan(4);
+  expect(indexes.length).toBeGreaterThan(15);
+  expect((await verifyStructure(database)).violations).toBe(0);
+
+  await database.query('alter table outbox.message disable trigger user');
+  for (const { name } of indexes) await database.query(`alter index outbox.${name} rename to x_${name}`);
+
+  const found = await verifyStructure(database);
+  expect(found.violations).toBe(triggers.length + indexes.length);
 });

@@ -1,22 +1,18 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { pauseIfRunning, resumeOwn } from '../../../src/store/lane/pause.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
-import { ada, auditOf, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { ada, auditOf, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
 beforeEach(async () => {
-  fixture = await laneFixture();
-  operator = operatorAt(fixture);
-});
-afterEach(async () => {
-  await operator.close();
-  await fixture.drop();
+  fixture = await ownLane();
+  operator = ownOperator(fixture);
 });
 
 /** Results by label. */
@@ -106,15 +102,6 @@ test('while a relay is sending, the topic is paused: messages that it sent are t
   ]);
 });
 
-test('a topic that was paused before stays paused', async () => {
-  await operator.pause({ topic: 'orders' }, ada);
-  await fixture.send('A');
-
-  expect(await withdraw('A')).toEqual(['canceled']);
-
-  expect(await isPaused()).toBe(true);
-});
-
 test('a topic that an operator pauses during a withdraw stays paused', async () => {
   const own = await pauseIfRunning(fixture.database, 'orders', ada, { for: 'withdraw' });
   if (own === undefined) throw new Error('It was running.');
@@ -194,14 +181,6 @@ test('an operator that dies while owning the lane leaves at most a pause, and no
   await operator.resume({ topic: 'orders' }, ada);
   await fixture.drain();
   expect(fixture.broker.labels).toEqual(['A', 'B']);
-});
-
-test('a message of an unannounced topic can be withdrawn', async () => {
-  await fixture.database.query('delete from outbox.lane');
-  await fixture.database.query('delete from outbox.topic');
-  await fixture.send('A');
-
-  expect(await withdraw('A')).toEqual(['canceled']);
 });
 
 test.each([
