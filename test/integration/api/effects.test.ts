@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Caller } from '../../../src/api/authentication.ts';
 import { apiHandler } from '../../../src/api/handler.ts';
 import { noteAlerts } from '../../../src/store/alerts/alerts.ts';
@@ -7,18 +7,22 @@ import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figure
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
 import { tablesWith } from '../../support/fixtures/stored-text.ts';
-import { type ApiBench, adam, byHeader, expectProblem, olga, openApi, vera } from './api-bench.ts';
+import { type ApiBench, adam, byHeader, expectProblem, olga, openApi, ownApi, vera } from './api-bench.ts';
 import { fill, type World } from './samples.ts';
 
 let bench: ApiBench;
 let world: World;
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await openApi();
   world = await fill(bench);
 });
-afterEach(async () => {
-  await bench.drop();
-});
+afterAll(() => bench.drop());
+
+/** For a test that changes what others look at. */
+async function another(): Promise<ApiBench & { readonly world: World }> {
+  const own = await ownApi();
+  return { ...own, world: await fill(own) };
+}
 
 const later = { afterMs: 3_600_000 };
 const rows = <Row>(text: string): Promise<readonly Row[]> => bench.lane.database.query<Row>(text);
@@ -71,12 +75,13 @@ test.for<readonly [string, (world: World) => string, object, number, string]>([
 });
 
 test('of several messages each has an answer of its own, whatever the others have', async () => {
-  const ids = [world.failed, world.waiting, unknown];
-  expect((await bench.post('/messages/retry', { body: { ids } })).body).toMatchObject({
+  const own = await another();
+  const ids = [own.world.failed, own.world.waiting, unknown];
+  expect((await own.post('/messages/retry', { body: { ids } })).body).toMatchObject({
     answers: [{ result: 'retried' }, { result: 'too-late' }, { result: 'unknown' }],
   });
   const ref = { topic: 'orders', ref: 'due' };
-  expect((await bench.post('/messages/reschedule', { body: { ...ref, at: far } })).body).toMatchObject({
+  expect((await own.post('/messages/reschedule', { body: { ...ref, at: far } })).body).toMatchObject({
     answers: [{ result: 'out-of-range' }],
   });
 });
@@ -101,38 +106,39 @@ test('a kept message is shown without its body, revealed to who may read it, and
 });
 
 test('what has ended is expunged by an administrator, and then nobody is shown what it was', async () => {
-  const { waiting } = world;
-  const expunge = (as: Caller) =>
-    bench.post(`/messages/${waiting}/expunge`, { as, body: { reason: 'asked' } });
+  const own = await another();
+  const { waiting } = own.world;
+  const expunge = (as: Caller) => own.post(`/messages/${waiting}/expunge`, { as, body: { reason: 'asked' } });
   expectProblem(await expunge(olga), 403, 'OUTBOX_REQUEST_DENIED');
   const early = await expunge(adam);
   expectProblem(early, 409, 'OUTBOX_CONFLICT');
   expect(early.body['detail']).toContain('it is waiting: cancel it first');
-  await bench.post(`/messages/${waiting}/cancel`);
+  await own.post(`/messages/${waiting}/cancel`);
 
   expect((await expunge(adam)).body).toMatchObject({ result: 'expunged', state: 'canceled' });
 
-  expect((await bench.get(`/messages/${waiting}`)).body).toMatchObject({
+  expect((await own.get(`/messages/${waiting}`)).body).toMatchObject({
     message: { state: 'canceled', expungedAt: expect.any(String) },
   });
-  expect((await bench.post(`/messages/${waiting}/reveal`)).body).toMatchObject({
+  expect((await own.post(`/messages/${waiting}/reveal`)).body).toMatchObject({
     payload: null,
     headers: null,
   });
 });
 
 test('the stored answer of a bulk operation repeats no error', async () => {
-  await rows(`update outbox.message set last_error = 'canary' where state = 'failed'`);
+  const own = await another();
+  await own.lane.database.query(`update outbox.message set last_error = 'canary' where state = 'failed'`);
   const body = {
     filter: { topic: 'orders', states: ['failed'] },
     task: { action: 'discard' },
     reason: 'all',
   };
   const headers = { 'idempotency-key': 'once' };
-  const started = await bench.post('/bulk', { body, headers });
-  expect(started.body).toMatchObject({ count: 1, sample: [{ id: world.failed, lastError: null }] });
-  expect((await bench.post('/bulk', { body, headers })).body).toEqual(started.body);
-  expect(await tablesWith(bench.lane.database, 'canary')).toEqual(['message']);
+  const started = await own.post('/bulk', { body, headers });
+  expect(started.body).toMatchObject({ count: 1, sample: [{ id: own.world.failed, lastError: null }] });
+  expect((await own.post('/bulk', { body, headers })).body).toEqual(started.body);
+  expect(await tablesWith(own.lane.database, 'canary')).toEqual(['message']);
 });
 
 test('a page of bulk operations is full of those that a limited caller sees', async () => {

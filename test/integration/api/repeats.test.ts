@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type GivenAnswer, servedOperations } from '../../../src/app/operations/served-operations.ts';
 import { acquireLane } from '../../../src/store/lane/lease.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
@@ -7,11 +7,13 @@ import { until } from '../../support/fixtures/until.ts';
 import { type ApiBench, adam, expectProblem, olga, openApi } from './api-bench.ts';
 
 let bench: ApiBench;
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await openApi();
 });
-afterEach(async () => {
-  await bench.drop();
+afterAll(() => bench.drop());
+beforeEach(async () => {
+  await bench.lane.database.query('truncate outbox.request, outbox.audit');
+  await bench.lane.database.query('update outbox.topic set paused = false');
 });
 
 const later = { afterMs: 3_600_000 };

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { acquireLane } from '../../../src/store/lane/lease.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
-import { type ApiBench, adam, expectProblem, olga, openApi, rita, vera } from './api-bench.ts';
+import { type ApiBench, adam, expectProblem, olga, openApi, ownApi, rita, vera } from './api-bench.ts';
 
 let bench: ApiBench;
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await openApi();
 });
-afterEach(async () => {
-  await bench.drop();
-});
+afterAll(() => bench.drop());
+beforeEach(() => bench.lane.database.query('truncate outbox.request, outbox.audit'));
 
 const later = { afterMs: 3_600_000 };
 
@@ -91,20 +90,21 @@ test('a dry run changes nothing and uses up no key', async () => {
 test('an answer that is not done is not that of its key: a repeat goes on', {
   tags: ['repeated-request-acts-once'],
 }, async () => {
-  const open = await bench.lane.begin();
-  await bench.lane.send('A', {}, open);
+  const own = await ownApi();
+  const open = await own.lane.begin();
+  await own.lane.send('A', {}, open);
   const ask = { as: adam, body: { lanes: 2, timeout: 300 }, headers: { 'idempotency-key': 'k' } };
-  const change = () => bench.post('/topics/orders/lanes', ask);
+  const change = () => own.post('/topics/orders/lanes', ask);
   expect((await change()).body).toMatchObject({ done: false, waitingFor: 'transactions' });
   await open.commit();
   const last = await change();
   expect(last.body).toMatchObject({ done: true });
   expect((await change()).text).toBe(last.text);
 
-  const { database, lane } = bench.lane;
+  const { database, lane } = own.lane;
   await acquireLane(database, lane, randomUUID());
   const asked = { body: { topic: 'orders', timeout: 0 }, headers: { 'idempotency-key': 'p' } };
-  const pause = () => bench.post('/pause', asked);
+  const pause = () => own.post('/pause', asked);
   expect((await pause()).body).toMatchObject({ changed: true, complete: false });
   await database.query('update outbox.lane set owner = null');
   expect((await pause()).body).toMatchObject({ changed: false, complete: true });
@@ -236,8 +236,7 @@ test('a caller of several topics has to name one of them', async () => {
   const both = { ...vera, topics: ['orders', 'refunds'] };
   const id = await bench.lane.send('A', later);
   expectProblem(await bench.get('/messages', { as: both }), 400, 'OUTBOX_REQUEST_INVALID');
-  expect((await bench.get('/messages?topic=orders', { as: both })).body).toMatchObject({
-    messages: [{ id }],
-  });
+  const { body } = await bench.get('/messages?topic=orders', { as: both });
+  expect(body['messages']).toContainEqual(expect.objectContaining({ id }));
   expectProblem(await bench.get('/messages?topic=orders', { as: rita }), 404, 'OUTBOX_TOPIC_UNKNOWN');
 });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { keptListCommand, type ListFlags, listCommand } from '../../../src/cli/list-command.ts';
 import type { Output } from '../../../src/cli/output.ts';
@@ -65,10 +65,11 @@ const lists: Readonly<Record<string, Paged>> = {
 const labels = ['a', 'B', 'ü', '_', 'aa', 'b', 'Z', 'zz'];
 
 let bench: ApiBench;
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await openApi();
 });
-afterEach(() => bench.drop());
+afterAll(() => bench.drop());
+beforeEach(() => bench.lane.database.query('delete from outbox.message; delete from outbox.parked'));
 
 const doors = ['API', 'command'] as const;
 const readBy: Readonly<

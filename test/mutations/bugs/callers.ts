@@ -192,18 +192,6 @@ export const callerBugs: Bugs = {
         replace: 'if (path !== `${this.#folder()}${name}` || route === undefined) return',
       },
     },
-    'test/integration/api/sign-in/streams.test.ts': {
-      'sign-out-leaves-streams-open': {
-        file: 'src/api/router.ts',
-        find: 'return now !== undefined && isSameCaller(now, before);',
-        replace: 'return now === undefined || isSameCaller(now, before);',
-      },
-      'stream-lets-its-session-go-idle': {
-        file: 'src/api/live/event-stream.ts',
-        find: 'void ask();',
-        replace: `if (caller === '') void ask();`,
-      },
-    },
     'test/unit/api/open-stream-rights.test.ts': {
       'stream-keeps-rights-taken-away': {
         file: 'src/api/caller.ts',
@@ -223,6 +211,16 @@ export const callerBugs: Bugs = {
         file: 'src/api/sign-in/open-id-connect.ts',
         find: 'if (there === undefined) return',
         replace: 'if (there !== null) return',
+      },
+      'sign-out-leaves-streams-open': {
+        file: 'src/api/router.ts',
+        find: 'return now !== undefined && isSameCaller(now, before);',
+        replace: 'return now === undefined || isSameCaller(now, before);',
+      },
+      'stream-lets-its-session-go-idle': {
+        file: 'src/api/live/event-stream.ts',
+        find: 'void ask();',
+        replace: `if (caller === '') void ask();`,
       },
     },
   },
