@@ -24,8 +24,8 @@ function takeoverMs(entries: readonly JournalEntry[], killed: string): number {
 const quantile = (values: readonly number[], part: number): number =>
   Math.round(values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] ?? Number.NaN);
 
-test('I1 I3 I11 F01: a lane of a killed relay continues long before its lease expires', {
-  tags: ['dead-relay-lanes-taken-over'],
+test('I1 I2 I3 I11 F01: relays killed at random while they own the lane lose nothing, repeat at most a batch each, and the lane continues long before the lease expires', {
+  tags: ['dead-relay-lanes-taken-over', 'duplicates-bounded'],
   timeout: faultTimeoutMs(300_000),
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
