@@ -7,7 +7,7 @@ import type { IncomingBatch, SourceNotice } from '../../../../src/brokers/source
 import { type SoFar, soFar } from '../../../support/fixtures/fake-time.ts';
 import { kafkaConnection } from '../../../support/kafka/kafka-connection.ts';
 
-export const sessionTimeoutMs = 10_000;
+const sessionTimeoutMs = 10_000;
 
 /** Lets this time pass, on a clock that otherwise does not move. */
 export const tick = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
@@ -21,7 +21,6 @@ class ScriptedPayload {
   /** What the next heartbeats fail with. */
   sick: { readonly error: unknown } | undefined;
   stale = false;
-  running = true;
   unassigned = false;
   readonly batch: {
     readonly topic: string;
@@ -40,7 +39,7 @@ class ScriptedPayload {
   }
 
   isStale = (): boolean => this.stale;
-  isRunning = (): boolean => this.running;
+  isRunning = (): boolean => true;
   heartbeat = async (): Promise<void> => {
     this.heartbeats += 1;
     if (this.sick !== undefined) throw this.sick.error;

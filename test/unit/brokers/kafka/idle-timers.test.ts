@@ -54,14 +54,6 @@ test('kafkajs has the fault: with nothing to send, its queue sets a timer with a
   queue.destroy();
 });
 
-test('a calm queue sets no timer with nothing to send', () => {
-  const queue = calmQueue();
-  push(queue, 1);
-  answer(queue, 1);
-  expect(sent).toEqual([1]);
-  expect(vi.getTimerCount()).toBe(0);
-});
-
 test('a calm queue sends throttled requests as soon as allowed', async () => {
   const armed = vi.spyOn(globalThis, 'setTimeout');
   const queue = calmQueue();
@@ -76,16 +68,6 @@ test('a calm queue sends throttled requests as soon as allowed', async () => {
   answer(queue, 2);
   expect(vi.getTimerCount()).toBe(0);
   expect(armed.mock.calls.filter(([, ms = 0]) => ms < 0)).toEqual([]);
-});
-
-test('a calm queue sets no timer after its connection broke with requests waiting', async () => {
-  const queue = calmQueue();
-  queue.maybeThrottle(500);
-  push(queue, 1);
-  queue.rejectAll(new Error('The connection broke.'));
-  await vi.advanceTimersByTimeAsync(1_000);
-  expect(sent).toEqual([]);
-  expect(vi.getTimerCount()).toBe(0);
 });
 
 test.each([undefined, null, {}, { scheduleCheckPendingRequests: () => 'own' }])(

@@ -1,29 +1,11 @@
-import { expect, test } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { expect, test, vi } from 'vitest';
 import { kafkajs } from '../../../../src/brokers/kafka/client/kafkajs.ts';
-import { acknowledge, reject, stage } from './batch-stage.ts';
+import { acknowledge, reject, stage, tick } from './batch-stage.ts';
 
 const committed = (partition: number, offset: string) => [
   { topic: 'orders', partitions: [{ partition, offset: `after ${offset}` }] },
 ];
-
-test('the messages of a partition are offered, and committed once they are done, not earlier', async () => {
-  const { batches, end, take } = stage();
-
-  const { payload, taking } = await take(3, '10', '12');
-  const during = [payload.resolved.length, payload.committed.length, taking.state];
-  await end();
-
-  const [batch] = batches;
-  expect([batch?.address, batch?.partition, batch?.messages.map(({ offset }) => offset)]).toEqual([
-    'orders',
-    3,
-    ['10', '12'],
-  ]);
-  expect(during).toEqual([0, 0, 'open']);
-  expect([payload.resolved, taking.state]).toEqual([['12'], 'resolved']);
-  // Of no other partition: its offset may be one that is not in use.
-  expect(payload.committed).toEqual([committed(3, '12')]);
-});
 
 test('the end of an answer is offered to nobody, and passed once all before it is done', {
   tags: ['no-loss'],
@@ -123,4 +105,70 @@ test('messages that Kafka deleted since the last batch are reported with their o
   expect(noticed).toMatchObject([
     { type: 'messages-lost', address: 'orders', partition: 0, from: '6', to: '9', messages: 3 },
   ]);
+});
+
+test('a single partition begins messages for a second, which counts only once the first is done', async () => {
+  const { batches, take } = stage();
+  await take(0, '1', '2');
+  const [batch] = batches;
+  await tick(5_000);
+  const before = batch?.mayBegin();
+  if (batch !== undefined) acknowledge(batch, '1');
+  const after = batch?.mayBegin();
+
+  await take(1, '3', '4');
+  const second = batches[1];
+  if (second !== undefined) acknowledge(second, '3');
+  await tick(999);
+
+  expect([before, after]).toEqual([true, false]);
+  expect(second?.mayBegin()).toBe(true);
+});
+
+test('a partition has a second by itself, and three while others are in hand', async () => {
+  const { batches, context, end, take } = stage();
+  await take(0, '1', '2');
+  const [first] = batches;
+  if (first !== undefined) acknowledge(first, '1');
+  await tick(999);
+  const alone = [first?.mayBegin()];
+  await tick(1);
+  alone.push(first?.mayBegin());
+  await take(1, '3');
+  const shared = [first?.mayBegin()];
+  await tick(1_999);
+  shared.push(first?.mayBegin());
+  await tick(1);
+  shared.push(first?.mayBegin());
+  await end();
+
+  expect(alone).toEqual([true, false]);
+  expect(shared).toEqual([true, true, false]);
+  expect(context.inHand.size).toBe(1);
+});
+
+test('a batch sends a heartbeat twice a second until it ends, and leaves no timer or listener', async () => {
+  const { end, stopping, take } = stage();
+  const { payload } = await take(0, '1');
+
+  await tick(499);
+  const first = payload.heartbeats;
+  await tick(1);
+  const second = payload.heartbeats;
+  await tick(1_500);
+  await end();
+  await tick(5_000);
+
+  expect([first, second, payload.heartbeats]).toEqual([0, 1, 4]);
+  expect([vi.getTimerCount(), getEventListeners(stopping.signal, 'abort')]).toEqual([0, []]);
+});
+
+test('a heartbeat that rejects with undefined is a failure, too', async () => {
+  const { end, take } = stage();
+  const { payload, taking } = await take(0, '1');
+  payload.sick = { error: undefined };
+  await tick(500);
+  await end();
+
+  expect(taking.state).toBe('rejected');
 });

@@ -4,9 +4,6 @@ import { gate } from '../../../support/fixtures/gate.ts';
 import { acknowledgeAll } from '../subscriber.ts';
 import { fired, soon, stage } from './source-stage.ts';
 
-const bodies = ({ messages }: IncomingBatch): readonly string[] =>
-  messages.map(({ body }) => Buffer.from(body ?? []).toString());
-
 test('a member registers its group and topics, and requests from each broker as much as it may get', async () => {
   const { proxy, subscribe, told } = await stage();
 
@@ -32,35 +29,6 @@ test('a member registers its group and topics, and requests from each broker as 
       invisibleDuration: { seconds: 60, nanos: 0 },
       longPollingTimeout: { seconds: 5, nanos: 0 },
     });
-});
-
-test('messages are offered per partition, across brokers, and acknowledged when done', async () => {
-  const { proxy, subscribe } = await stage();
-  const batches: IncomingBatch[] = [];
-  await subscribe((batch) => {
-    batches.push(batch);
-    acknowledgeAll(batch);
-  });
-
-  proxy.deliver('orders', 'a', { id: 'm1', queue: 1, group: 'k' }, { id: 'm2', queue: 1 });
-  await expect.poll(() => proxy.acknowledged, soon).toEqual(['m1', 'm2']);
-  proxy.deliver('orders', 'b', { id: 'm3' });
-  await expect.poll(() => proxy.acknowledged, soon).toEqual(['m1', 'm2', 'm3']);
-
-  expect(batches.map(({ address, partition }) => [address, partition])).toEqual([
-    ['orders', 1],
-    ['orders', 2],
-  ]);
-  expect(batches.map(bodies)).toEqual([['m1', 'm2'], ['m3']]);
-  expect(batches[0]?.messages[0]).toMatchObject({
-    address: 'orders',
-    partition: 1,
-    offset: '7',
-    key: 'k',
-    timestamp: new Date(1_000),
-  });
-  // Nothing was renewed: its time is far away.
-  expect(proxy.changed).toEqual([]);
 });
 
 test('a stop waits for what is in hand, acknowledges it, and returns at once what has not begun', async () => {
@@ -185,22 +153,29 @@ test('a topic without a broker is missing like one that does not exist, and the 
   proxy.topics.set('bills', { brokers: {}, type: 'FIFO' });
   const addresses = ['orders', 'bills'];
   const error = { code: 'OUTBOX_ADDRESS_MISSING', details: { addresses } };
+  const over = new AbortController();
+  const joining = subscribe(acknowledgeAll, { addresses, signal: over.signal }).catch(String);
 
-  await expect(subscribe(acknowledgeAll, { addresses, joinWithinMs: 300 })).rejects.toMatchObject(error);
-
-  expect(told.assigned).toEqual([]);
-  expect(told.disconnected[0]).toMatchObject([error, 200]);
+  await expect.poll(() => told.disconnected[0], soon).toMatchObject([error, 200]);
   await expect(source.redeliveryPeriodMs(addresses)).rejects.toMatchObject(error);
+  over.abort(new Error('stopped by the program'));
+
+  expect(await joining).toBe('Error: stopped by the program');
+  expect(told.assigned).toEqual([]);
 });
 
 test('a proxy that sends no settings in time cannot be joined', async () => {
-  const { proxy, subscribe } = await stage({ requestTimeoutMs: 200 });
+  const { proxy, subscribe, told } = await stage({ requestTimeoutMs: 500 });
   proxy.group.told = false;
+  const over = new AbortController();
+  const joining = subscribe(acknowledgeAll, { signal: over.signal }).catch(String);
 
-  await expect(subscribe(acknowledgeAll, { joinWithinMs: 400 })).rejects.toMatchObject({
-    code: 'OUTBOX_SERVER_UNAVAILABLE',
-    message: expect.stringContaining(`${proxy.endpoint} sent no settings in time`),
-  });
+  const reasons = () => told.disconnected.map(([error]) => String(error)).join('\n');
+  await expect.poll(reasons, soon).toContain(`${proxy.endpoint} sent no settings in time`);
+  over.abort(new Error('enough'));
+
+  expect(await joining).toBe('Error: enough');
+  expect(told.assigned).toEqual([]);
 });
 
 test.each([
@@ -215,43 +190,6 @@ test.each([
   await subscribe();
 
   expect(told.assigned).toEqual([[{ address: 'orders', partition: 3 }]]);
-});
-
-test('a join is tried again until it succeeds, or until the signal fires', async () => {
-  const { proxy, subscribe, told } = await stage();
-  proxy.topics.delete('orders');
-  const over = new AbortController();
-  const given = subscribe(acknowledgeAll, { signal: over.signal }).catch((error: unknown) => error);
-  const joining = subscribe();
-  await expect.poll(() => told.disconnected.length, soon).toBe(2);
-
-  over.abort(new Error('stopped by the program'));
-  proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
-  await joining;
-
-  expect(await given).toMatchObject({ message: 'stopped by the program' });
-  expect(told.assigned).toHaveLength(1);
-});
-
-test('a member rejoins when the queues of a topic have changed, but not when no proxy answers', async () => {
-  const { proxy, subscribe, told } = await stage({ lookEveryMs: 20 });
-  await subscribe();
-  const asked = (): number => proxy.calls.filter((name) => name === 'queryRoute').length;
-  proxy.refused.set('queryRoute', ['INTERNAL_ERROR', 'of a broker']);
-  const before = asked();
-  await expect.poll(asked, soon).toBeGreaterThan(before + 1);
-  proxy.refused.clear();
-  const same = asked();
-  await expect.poll(asked, soon).toBeGreaterThan(same + 1);
-  const unmoved = [...told.assigned];
-
-  proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
-  await expect.poll(() => told.assigned.length, soon).toBe(2);
-
-  expect(unmoved).toHaveLength(1);
-  expect(told.assigned[1]).toEqual([{ address: 'orders', partition: 0 }]);
-  expect(proxy.calls.filter((name) => name === 'notifyClientTermination')).toHaveLength(1);
-  expect(told.disconnected).toEqual([]);
 });
 
 test('a stream that has ended is opened again, and the member stays', async () => {

@@ -35,47 +35,6 @@ const acknowledged = { kind: 'acknowledged', partition: null, offset: null };
 const unsent = { kind: 'deferred', onWire: false };
 const maybeStored = { kind: 'deferred', onWire: true };
 
-test('a message for a FIFO topic has its key, or else its id, as its group, and everything else as written', async () => {
-  const { proxy, publish, transport } = await stage(({ key }, topic) =>
-    key === null ? undefined : `${topic}-tag`,
-  );
-
-  const { hold, outcomes } = await publish(
-    'orders',
-    { key: 'k', payload: 'é', headers: { ce_type: 'placed' } },
-    { key: null },
-  );
-
-  expect(outcomes).toEqual([acknowledged, acknowledged]);
-  expect(hold).toBeUndefined();
-  const [first, second] = proxy.sent.toSorted((a) => (a.getSystemProperties()?.hasTag() === true ? -1 : 1));
-  expect(first?.getTopic()?.toObject()).toEqual({ name: 'orders', resourceNamespace: 'shop' });
-  expect(first?.getSystemProperties()?.toObject()).toMatchObject({
-    messageId: 'm0',
-    keysList: ['m0'],
-    messageType: 2,
-    bodyEncoding: 1,
-    messageGroup: 'k',
-    tag: 'orders-tag',
-    bornHost: expect.stringMatching(/./),
-    bornTimestamp: { seconds: expect.any(Number), nanos: expect.any(Number) },
-  });
-  expect(Buffer.from(first?.getBody_asU8() ?? []).toString()).toBe('é');
-  expect(first?.getUserPropertiesMap().toObject()).toEqual(expect.arrayContaining([['ce_type', 'placed']]));
-  expect(second?.getSystemProperties()?.toObject()).toMatchObject({ messageGroup: 'm1', tag: '' });
-  expect(transport).toMatchObject({ name: 'rocketmq', endpoint: proxy.endpoint });
-});
-
-test('a message for a topic without order has no group', async () => {
-  const { proxy, publish } = await stage();
-
-  await publish('bills', { key: 'k' });
-
-  const system = proxy.sent[0]?.getSystemProperties();
-  expect(system?.toObject()).toMatchObject({ messageType: 1, messageGroup: '' });
-  expect(system?.hasMessageGroup()).toBe(false);
-});
-
 test('a route is queried once, and by every probe', async () => {
   const { asked, publish, transport } = await stage();
 
@@ -86,20 +45,6 @@ test('a route is queried once, and by every probe', async () => {
 
   expect([cached, asked('queryRoute')]).toEqual([1, 2]);
   expect(await publish('orders')).toEqual({ outcomes: [] });
-});
-
-test.each([
-  ['sendMessage', 'MESSAGE_BODY_TOO_LARGE', { kind: 'permanent', error: 'MESSAGE_BODY_TOO_LARGE: why' }],
-  ['entry', 'MESSAGE_BODY_TOO_LARGE', { kind: 'permanent', error: 'MESSAGE_BODY_TOO_LARGE: why' }],
-  ['entry', '77777', { kind: 'ambiguous', error: 'status 77777: why' }],
-])('a message is refused by the status of the %s: %s', async (where, code, outcome) => {
-  const { proxy, publish } = await stage();
-  proxy.refused.set(where, [code, 'why']);
-
-  const { hold, outcomes } = await publish('orders', {});
-
-  expect(outcomes).toEqual([outcome]);
-  expect(hold).toBeUndefined();
 });
 
 test('a reply that does not mention the message is ambiguous', async () => {
@@ -135,16 +80,6 @@ test('a topic without a queue holds its messages, of which none was sent, until 
   });
   proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
   await expect(transport.probe('orders')).resolves.toBeUndefined();
-});
-
-test('a topic with an unknown route holds its messages', async () => {
-  const { proxy, publish } = await stage();
-  proxy.refused.set('queryRoute', ['INTERNAL_ERROR', 'of a broker']);
-
-  expect(await publish('orders', {})).toEqual({
-    outcomes: [unsent],
-    hold: { scope: 'topic', reason: 'INTERNAL_ERROR: of a broker' },
-  });
 });
 
 test('the messages of a key use one proxy, other keys use others, and messages without order alternate', async () => {
@@ -208,22 +143,5 @@ test('a topic that refuses everything for now is not paused', async () => {
 
   expect(outcomes).toEqual([unsent]);
   expect(hold).toEqual({ scope: 'topic', reason: 'TOO_MANY_REQUESTS: overloaded' });
-  await expect(transport.probe('orders')).resolves.toBeUndefined();
-});
-
-test('a proxy without an answer holds the transport; a close waits for what is being sent', async () => {
-  const { proxy, publish, transport } = await stage(undefined, 300);
-  await transport.probe('orders');
-  proxy.mute.add('sendMessage');
-  const publishing = publish('orders', {});
-  await expect.poll(() => proxy.calls, { timeout: 20_000, interval: 5 }).toContain('sendMessage');
-
-  await transport.close();
-
-  const result = await Promise.race([publishing, Promise.resolve('open')]);
-  expect(result).toEqual({
-    outcomes: [maybeStored],
-    hold: { scope: 'transport', reason: `${proxy.endpoint} did not answer in time` },
-  });
   await expect(transport.probe('orders')).resolves.toBeUndefined();
 });
