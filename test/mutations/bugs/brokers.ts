@@ -212,7 +212,8 @@ if redis.call('GET', KEYS[3])`,
         file: 'src/brokers/rocketmq/source/group-member.ts',
         find: 'await this.#leases.renew(all.flatMap((one) => one.all()));',
         replace: 'await this.#leases.renew([]);',
-        title: ': a handler may take longer than the invisible time and keeps its messages',
+        title:
+          'a handler may take longer than the invisible time and keeps its messages, also when its member was told to stop',
       },
       'a-stop-ends-the-renewal-first': {
         file: 'src/brokers/rocketmq/source/group-member.ts',
@@ -220,7 +221,8 @@ if redis.call('GET', KEYS[3])`,
     clearInterval(this.#renewal);`,
         replace: `clearInterval(this.#renewal);
     await Promise.all([...this.#polls, ...this.#handing]);`,
-        title: 'a member told to stop keeps what it has in hand until its handler has ended',
+        title:
+          'a handler may take longer than the invisible time and keeps its messages, also when its member was told to stop',
       },
     },
     'test/unit/brokers/rocketmq/leased-partition.test.ts': {
