@@ -135,15 +135,6 @@ test('a missing namespace holds everything and uses up no attempt', async () => 
   });
 });
 
-test('an unreachable server holds everything, and the reason has its address', async () => {
-  const transport = transportTo({ ...start, id: () => 'a', address: '127.0.0.1:1' });
-  expect(await publishTo(transport, 'orders', [message()])).toMatchObject({
-    outcomes: [{ kind: 'deferred', onWire: false }],
-    hold: { scope: 'transport', reason: expect.stringContaining('Temporal does not answer at 127.0.0.1:1') },
-  });
-  await expect(transport.probe('orders')).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
-});
-
 test('arguments are encoded by the data converter, and a connection of the user stays open', async () => {
   const connection = await NativeConnection.connect({ address: inject('ownTemporal') });
   onTestFinished(() => connection.close());
