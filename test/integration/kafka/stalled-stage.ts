@@ -1,22 +1,20 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inject } from 'vitest';
+import type { TestContext } from 'vitest';
 import type { OnStalled } from '../../../src/relay/on-stalled.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { StalledGroups, type WatchedTransport } from '../../../src/relay/stalled-groups.ts';
 import type { Database } from '../../../src/store/database/database.ts';
-import { kafka } from '../../../src/transports.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
-import { quietTemporal } from '../../support/fixtures/stage.ts';
-import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
+import { until } from '../../support/fixtures/until.ts';
 
-export const brokers = inject('kafkaBrokers');
-const client = observer(brokers);
 /** When a group of the stage is stalled. */
 export const afterMs = 1_000;
 
-export const noteTold: OnStalled = (tx, { group }) =>
-  tx.$queryRawUnsafe('insert into told values ($1)', group);
+const address = 'orders-1';
+const group = 'billing';
+
+export const noteTold: OnStalled = (tx, { group: name }) =>
+  tx.$queryRawUnsafe('insert into told values ($1)', name);
 
 interface Watch {
   readonly onStalled?: OnStalled;
@@ -29,65 +27,91 @@ interface Watch {
   readonly answerMs?: number;
 }
 
-/** A topic with two partitions on a real Kafka, whose groups are moved by hand, and what watches them. */
-export async function stalledStage() {
-  quietTemporal();
+/** A database with a table of what was told. */
+export async function toldDatabase() {
   const made = await createTestDatabase();
   await made.database.query('create table public.told (name text not null)');
-  const transport = kafka({ servers: brokers });
-  const address = await createTopic(client, { numPartitions: 2 });
-  const [admin, producer] = [client.admin(), client.producer()];
-  await Promise.all([admin.connect(), producer.connect()]);
-  const group = `billing-${randomUUID()}`;
+  const told = async () =>
+    (await made.database.query<{ name: string }>('select name from told')).map(({ name }) => name);
+  return { ...made, told };
+}
+
+/** Groups at an address, moved by hand, as a broker tells of them. What Kafka tells is in `unread-partitions.test.ts`. */
+function groupsByHand() {
+  const ends = new Map<number, number>();
+  const places = new Map<string, Map<number, number>>();
+  const world = { missing: false };
+  const words = (of: ReadonlyMap<number, number> | undefined) =>
+    new Map([...(of ?? [])].map(([partition, offset]) => [partition, String(offset)] as const));
+  const lagOf = (who: string): number =>
+    [...ends].reduce((sum, [partition, end]) => sum + end - (places.get(who)?.get(partition) ?? end), 0);
+  const transport: Pick<WatchedTransport, 'offsets' | 'topics'> = {
+    offsets: {
+      ends: async () => words(ends),
+      committed: async (who) => words(places.get(who)),
+      lags: async (groups) =>
+        groups.filter((who) => places.has(who)).map((who) => ({ group: who, address, messages: lagOf(who) })),
+    },
+    topics: { missing: async (addresses) => (world.missing ? addresses : []) },
+  };
+  return {
+    transport,
+    fill: (partition: number, count = 1) => void ends.set(partition, (ends.get(partition) ?? 0) + count),
+    move: (partition: number, offset: number) =>
+      void places.set(group, new Map([...(places.get(group) ?? []), [partition, offset]])),
+    remove: () => void (world.missing = true),
+  };
+}
+
+/** An address with groups that are moved by hand, and what watches them. */
+export async function stalledStage({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
+  const made = await toldDatabase();
+  const { transport, ...hand } = groupsByHand();
   const events: RelayEvent[] = [];
   const open: StalledGroups[] = [];
   const answers: number[] = [];
+  onTestFinished(async () => {
+    await Promise.all(open.map((one) => one.stop()));
+    await made.drop();
+  });
+  const looks = async (): Promise<number> => {
+    const [row] = await made.database.query<{ number: string }>('select number from outbox.group_look');
+    return Number(row?.number ?? 0);
+  };
   return {
     ...made,
-    transport,
-    address,
+    ...hand,
     group,
     events,
     open,
-    fill: (partition: number, count = 1) =>
-      producer.send({
-        topic: address,
-        messages: Array.from({ length: count }, () => ({ partition, value: 'x' })),
-      }),
-    move: (partition: number, offset: number, who = group) =>
-      admin.setOffsets({ groupId: who, topic: address, partitions: [{ partition, offset: String(offset) }] }),
-    remove: () => admin.deleteTopics({ topics: [address] }),
+    looks,
     /** The number of answers that each of the watches has had. */
     answers,
-    watch({
-      onStalled = noteTold,
-      database = made.database,
-      expected = [],
-      after = afterMs,
-      ...more
-    }: Watch = {}) {
-      const { offsets, topics } = transport;
-      if (offsets === undefined || topics === undefined) throw new Error('It lacks them.');
-      const { topic: name = 'orders', answerMs = 0 } = more;
+    /** Waits until groups have been looked at so often again. */
+    async looksMore(count: number) {
+      const before = await looks();
+      await until(async () => (await looks()) >= before + count, 60_000);
+    },
+    watch({ onStalled = noteTold, database = made.database, after = afterMs, ...more }: Watch = {}) {
+      const { topic = 'orders', answerMs = 0, expected = [] } = more;
+      const { offsets } = transport;
       const n = answers.push(0) - 1;
-      const counted: WatchedTransport['offsets'] = {
-        ends: (at) => offsets.ends(at),
-        committed: (who, at) => offsets.committed(who, at),
-        async lags(groups, addresses) {
-          const lags = await offsets.lags(groups, addresses);
-          await delay(answerMs);
-          answers[n] = (answers[n] ?? 0) + 1;
-          return lags;
-        },
-      };
       const watching = new StalledGroups({
         database,
         transports: [
           {
+            ...transport,
             name: 'kafka',
-            offsets: counted,
-            topics,
-            addresses: new Map([[address, { topic: name, expected }]]),
+            offsets: {
+              ...offsets,
+              async lags(groups, addresses) {
+                const lags = await offsets.lags(groups, addresses);
+                await delay(answerMs);
+                answers[n] = (answers[n] ?? 0) + 1;
+                return lags;
+              },
+            },
+            addresses: new Map([[address, { topic, expected }]]),
           },
         ],
         groups: async () => [group],
@@ -98,18 +122,6 @@ export async function stalledStage() {
       open.push(watching);
       watching.start();
       return watching;
-    },
-    told: async () =>
-      (await made.database.query<{ name: string }>('select name from told')).map(({ name }) => name),
-    looks: async () =>
-      Number(
-        (await made.database.query<{ number: string }>('select number from outbox.group_look'))[0]?.number ??
-          0,
-      ),
-    async end() {
-      await Promise.all(open.map((one) => one.stop()));
-      await Promise.all([admin.disconnect(), producer.disconnect(), transport.close()]);
-      await made.drop();
     },
   };
 }
