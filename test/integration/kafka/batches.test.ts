@@ -13,16 +13,6 @@ const topicResource = kafkajs.ConfigResourceTypes.TOPIC;
 
 afterEach(() => transport.close());
 
-test('2,000 messages of 600 bytes, too many for one record batch, all arrive in order without a refusal', async () => {
-  const address = await createTopic(client);
-  const messages = Array.from({ length: 2_000 }, () => outgoing('one', 600));
-
-  const result = await publishTo(transport, address, messages);
-
-  expect(countKinds(result)).toEqual({ acknowledged: 2_000 });
-  expect((await readTopic(client, address)).map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
-});
-
 test('publishes that share a request store every message once, each publish in order', {
   tags: ['no-loss'],
 }, async () => {

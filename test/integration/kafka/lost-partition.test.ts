@@ -51,39 +51,3 @@ test('a handler is signaled when its member has left the group, and after rejoin
   expect(await stage.kept()).toEqual([]);
   await running.stop();
 });
-
-test('a rebalance and a stop let a handler finish and do not fire its signal', async () => {
-  const signals: AbortSignal[] = [];
-  let ended = 0;
-  const begin = (wait: () => Promise<void>) =>
-    consumer(stage.prisma, { config: stage.config, group: stage.group, transactionTimeout: '1m' })
-      .on(stage.topic, async (tx, message, { signal }) => {
-        signals.push(signal);
-        await wait();
-        await writeEffect(tx, 'one', message);
-        ended += 1;
-      })
-      .start();
-  let other: ReturnType<typeof begin> | undefined;
-  let stopping: Promise<void> | undefined;
-  const first = await begin(async () => {
-    other = begin(async () => undefined);
-    // The group asks its members to join anew.
-    const admin = stage.kafka.admin();
-    await admin.connect();
-    await until(async () => {
-      const { groups } = await admin.describeGroups([stage.group]);
-      return groups[0]?.state === 'PreparingRebalance';
-    }, 60_000);
-    await admin.disconnect();
-    stopping = first.stop();
-  });
-  await stage.publish([{ n: 1 }]);
-  await until(() => ended === 1 && stopping !== undefined, 90_000);
-  await stopping;
-  const second = await other;
-
-  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
-  expect(await stage.effects()).toEqual([1]);
-  await second?.stop();
-});

@@ -101,31 +101,6 @@ test('messages in flight to a broker that freezes are deferred as possibly store
   await untilAcknowledged(address, 'a');
 });
 
-test('when only the answer is lost the messages are stored, and deferred as possibly stored', async () => {
-  const address = await topicInUse();
-  const message = outgoing('a');
-  wire.set('drop-replies');
-
-  const result = await publishTo(transport, address, [message]);
-
-  expect(result.outcomes).toEqual([{ kind: 'deferred', onWire: true }]);
-  await expectStored(address, [message.id]);
-});
-
-test('when the connection is cut before the answer and nothing can be reached after it, messages are possibly stored', async () => {
-  const address = await topicInUse();
-  const message = outgoing('a');
-  wire.set('cut-at-reply');
-
-  const result = await publishTo(transport, address, [message]);
-
-  expect(result).toMatchObject({
-    hold: { scope: 'transport' },
-    outcomes: [{ kind: 'deferred', onWire: true }],
-  });
-  await expectStored(address, [message.id]);
-});
-
 test('a batch of several chunks stops at the first failure, and only the chunk on the wire is possibly stored', async () => {
   const address = await topicInUse();
   const messages = Array.from({ length: 3_000 }, () => outgoing('a', 1_000));

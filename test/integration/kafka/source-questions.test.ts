@@ -61,52 +61,6 @@ test('the redelivery period is the longest retention of the topics, and infinite
   });
 });
 
-test('the lag of a group counts uncommitted messages per partition', async () => {
-  const topic = await createTopic(kafka, { numPartitions: 3 });
-  await publish(topic, [0, 0, 0, 1, 1, 2]);
-  const open = new Set(['1', '4']);
-  const subscribed = await subscribe(topic, `group-${randomUUID()}`, async (batch) => {
-    for (const message of batch.messages)
-      if (!open.has(Buffer.from(message.body ?? '').toString())) batch.acknowledge(message);
-  });
-  const lag = async (): Promise<number[]> =>
-    (await subscribed.lag()).toSorted((a, b) => a.partition - b.partition).map(({ messages }) => messages);
-  // Of partition 0 the second of three is open, of partition 1 the second of two.
-  await until(async () => (await lag()).join() === '2,1,0');
-  open.clear();
-  await until(async () => (await lag()).join() === '0,0,0');
-});
-
-test('a group moves past the gaps of records that a transaction of their producer has undone', async () => {
-  const topic = await createTopic(kafka);
-  const producer = kafka.producer({
-    transactionalId: randomUUID(),
-    idempotent: true,
-    maxInFlightRequests: 1,
-  });
-  await producer.connect();
-  for (const [text, ending] of [
-    ['a', 'commit'],
-    ['b', 'abort'],
-    ['c', 'commit'],
-    ['d', 'abort'],
-  ] as const) {
-    const transaction = await producer.transaction();
-    await transaction.send({ topic, messages: [{ value: text }] });
-    await transaction[ending]();
-  }
-  await producer.disconnect();
-  const texts: string[] = [];
-  const subscribed = await subscribe(topic, `group-${randomUUID()}`, async (batch) => {
-    for (const message of batch.messages.toReversed()) {
-      texts.push(Buffer.from(message.body ?? '').toString());
-      batch.acknowledge(message);
-    }
-  });
-  await until(async () => (await subscribed.lag())[0]?.messages === 0);
-  expect(texts.toSorted()).toEqual(['a', 'c']);
-});
-
 test('a batch that takes longer than its share of time ends early, and its rest is offered again behind it', async () => {
   const topic = await createTopic(kafka);
   await publish(
