@@ -24,6 +24,9 @@ const paused = (differs: Partial<PausedAddress> = {}): PausedAddress => ({
   ...differs,
 });
 
+const rowsOf = (client: TransactionClient<Transaction>, told = (): readonly PausedAddress[] => [paused()]) =>
+  new BreakerRows({ client, group: 'shop', processInfo, paused: told });
+
 /** The rows and their owner, as the database was given them. */
 const written = (database: ScriptedClient) =>
   database
@@ -38,7 +41,7 @@ test('addresses that pause are written as durations until they resume; then noth
     paused(),
     paused({ address: 'returns', since: new Date(101_000), nextProbeAt: new Date(99_000) }),
   ];
-  const rows = new BreakerRows({ client: database.client, group: 'shop', processInfo, paused: () => now });
+  const rows = rowsOf(database.client, () => now);
   expect(database.transactions, 'nothing was told').toEqual([]);
 
   rows.nudge();
@@ -67,40 +70,11 @@ test('addresses that pause are written as durations until they resume; then noth
   expect(database.transactions.map(({ options }) => options)).toEqual([patience, patience]);
 });
 
-test('a stop removes the rows of addresses that are still paused, once', async () => {
-  const database = new ScriptedClient();
-  const rows = new BreakerRows({
-    client: database.client,
-    group: 'shop',
-    processInfo,
-    paused: () => [paused()],
-  });
-  await rows.stop();
-  expect(database.transactions, 'there were none').toEqual([]);
-
-  const begun = new BreakerRows({
-    client: database.client,
-    group: 'shop',
-    processInfo,
-    paused: () => [paused()],
-  });
-  begun.nudge();
-  await until(() => written(database).length > 0, 5_000, 1);
-  await begun.stop();
-  begun.nudge();
-  expect(written(database).map((one) => one[3])).toEqual([[expect.anything()], []]);
-});
-
 test('rows that may have been written are removed, although the answer was lost', async () => {
   const database = new ScriptedClient().on('outbox.breaker', () => {
     throw new Error('away');
   });
-  const rows = new BreakerRows({
-    client: database.client,
-    group: 'shop',
-    processInfo,
-    paused: () => [paused()],
-  });
+  const rows = rowsOf(database.client);
   rows.nudge();
   await until(() => written(database).length > 0, 5_000, 1);
   await rows.stop();
@@ -112,7 +86,7 @@ test('when nothing is paused any more at a nudge, one write is enough, and a lat
   fakeTimeUntilEnd();
   const database = new ScriptedClient();
   let now: readonly PausedAddress[] = [];
-  const rows = new BreakerRows({ client: database.client, group: 'shop', processInfo, paused: () => now });
+  const rows = rowsOf(database.client, () => now);
   rows.nudge();
   await pass(60_000);
   expect(written(database).map((one) => one[3])).toEqual([[]]);
@@ -127,12 +101,7 @@ test('when nothing is paused any more at a nudge, one write is enough, and a lat
 test('pauses are written again every two seconds, and after changes at most four times a second', async () => {
   fakeTimeUntilEnd();
   const database = new ScriptedClient();
-  const rows = new BreakerRows({
-    client: database.client,
-    group: 'shop',
-    processInfo,
-    paused: () => [paused()],
-  });
+  const rows = rowsOf(database.client);
   rows.nudge();
   await pass(1_999);
   expect(written(database)).toHaveLength(1);
@@ -156,7 +125,7 @@ test('a stop waits for the write in progress, and for that of its end', async ()
       return database.client.$transaction(work, options);
     },
   };
-  const rows = new BreakerRows({ client, group: 'shop', processInfo, paused: () => [paused()] });
+  const rows = rowsOf(client);
   rows.nudge();
   let stopped = false;
   const stopping = rows.stop().then(() => (stopped = true));
@@ -170,7 +139,7 @@ test('a stop waits for the write in progress, and for that of its end', async ()
   const third = gate();
   gates.push(gate(), third);
   gates[0]?.open();
-  const again = new BreakerRows({ client, group: 'shop', processInfo, paused: () => [paused()] });
+  const again = rowsOf(client);
   again.nudge();
   await turn();
   stopped = false;

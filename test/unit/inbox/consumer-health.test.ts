@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest';
 import { HealthRecord } from '../../../src/core/health.ts';
-import { counterOf, eventOf } from '../../../src/inbox/applied.ts';
 import { Tally } from '../../../src/inbox/consumer-counts.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 import { noting, standing } from '../../../src/inbox/consumer-health.ts';
-import { Arrived } from '../../../src/inbox/handling/arrived.ts';
-import { unreadable } from '../../../src/inbox/reading/unreadable.ts';
-import { incoming } from './incoming.ts';
 
 const error = new Error('no');
 
@@ -86,32 +82,4 @@ test('counts begin at zero, count each end of each topic, and notify of it', () 
     ['_OTHER', { ...none, duplicates: 2 }],
   ]);
   expect(ended).toBe(3);
-});
-
-test('the outcome of a message is counted and reported by its kind', () => {
-  const position = { address: 'orders', partition: 4, offset: '9' };
-  const arrived = new Arrived<unknown>(incoming(position), {
-    id: 'id-9',
-    topic: 'orders',
-    route: { kind: 'refused', error: unreadable(position, 'no-id', 'it has none') },
-  });
-  const message = { id: 'id-9', topic: 'orders', ...position };
-  const { key } = arrived;
-  expect(
-    (
-      [
-        { kind: 'handled' },
-        { kind: 'duplicate' },
-        { kind: 'kept' },
-        { kind: 'parked', error },
-        { kind: 'failed', reason: 'no-id', error },
-      ] as const
-    ).map((applied) => [counterOf(applied), eventOf(arrived, applied, 2)]),
-  ).toEqual([
-    ['handled', { type: 'handled', ...message, attempt: 2 }],
-    ['duplicates', { type: 'duplicate', ...message }],
-    ['duplicates', { type: 'duplicate', ...message }],
-    ['parked', { type: 'parked', ...message, key, error }],
-    ['failed', { type: 'failed', ...message, key, reason: 'no-id', error }],
-  ]);
 });

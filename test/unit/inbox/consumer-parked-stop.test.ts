@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { consumerBench } from './consumer-bench.ts';
 import { begun } from './drain-bench.ts';
@@ -50,20 +50,4 @@ test('a stop waits for the try of a stand-in, and begins no other', async () => 
 
   expect([stopping.state, running.counts().handled]).toEqual(['resolved', 1]);
   expect(database.said('outbox.begin_try')).toHaveLength(1);
-});
-
-test('while more keys are due than one look finds, the next look follows a finished drain', async () => {
-  const { consumer, database, world } = await consumerBench();
-  world.hosting = false;
-  let left = 300;
-  database.on('outbox.due_keys', () => {
-    const page = Array.from({ length: Math.min(left, 100) }, (_, n) => due(left - n));
-    left -= page.length;
-    return page;
-  });
-  database.on('outbox.begin_try', () => [{ kind: 'gone', waitMs: null, id: null }]);
-  const running = await consumer.start();
-  await pass(300);
-  expect(database.said('outbox.begin_try')).toHaveLength(300);
-  await byNow(running.stop());
 });

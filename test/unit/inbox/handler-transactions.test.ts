@@ -3,12 +3,10 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { GivenUp, HandlerTransactions } from '../../../src/inbox/handling/handler-transactions.ts';
 import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
-import { plainMessage } from '../../../src/inbox/reading/received-message.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import { partOf } from '../../../src/store/database/pending-writes.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { gate } from '../../support/fixtures/gate.ts';
-import { incoming } from './incoming.ts';
 
 const tx: Transaction = { $queryRawUnsafe: () => Promise.reject(new Error('nobody asks')) };
 
@@ -131,28 +129,4 @@ test('the time of a handler begins with its connection, and ends with the reason
     expect.objectContaining({ code: 'OUTBOX_HANDLER_STUCK', details: { limitMs: 60_000 } }),
   ]);
   expect(transactions.open).toBe(0);
-});
-
-test('middlewares surround the transaction and what follows its commit, with the messages of their handlers', async () => {
-  const steps: unknown[] = [];
-  const { transactions } = made([
-    async ({ group, messages }, next) => {
-      steps.push(group, messages);
-      await next();
-      steps.push('after');
-    },
-  ]);
-  const message = plainMessage(incoming(), { id: 'id-1', topic: 'orders', payload: 1, attempt: 1 });
-  const committed = async (): Promise<void> => void steps.push('committed');
-
-  expect(await transactions.run([{ message }], undefined, async () => 'done', committed)).toBe('done');
-  expect(steps).toEqual(['shop', [message], 'committed', 'after']);
-  await expect(
-    transactions.run(
-      [{ message }],
-      undefined,
-      async () => 'done',
-      () => Promise.reject(new Error('rolled back')),
-    ),
-  ).rejects.toThrow('rolled back');
 });

@@ -8,34 +8,6 @@ const answer = (kind: string, differs: { readonly waitMs?: number; readonly id?:
   { kind, waitMs: null, id: null, ...differs },
 ];
 
-test('a try is begun, joined, handled and ended for its message, and reported', async () => {
-  const bench = new DrainBench().begins([begun(1)]);
-
-  expect(await bench.run()).toEqual({ kind: 'drained' });
-
-  expect(bench.handled).toEqual([1]);
-  expect(bench.attempts).toEqual([2]);
-  expect(bench.database.said('outbox.begin_try')).toEqual([
-    ['key-1', 30_000, true, 3, '42', 1, false, '{"orders":[10000,20000]}'],
-  ]);
-  expect(bench.database.said('outbox.join_try')).toEqual([
-    ['key-1', 'shop', ['id-1'], 7, '42', 30_000, 5_000],
-  ]);
-  expect(bench.database.said('outbox.end_try')).toEqual([['key-1', 'shop', ['id-1']]]);
-  expect(bench.events).toEqual([
-    {
-      type: 'handled',
-      id: 'id-1',
-      topic: 'orders',
-      address: 'orders',
-      partition: 3,
-      offset: '1',
-      attempt: 2,
-    },
-  ]);
-  expect(bench.tally.counts()).toMatchObject({ handled: 1, failedAttempts: 0 });
-});
-
 test.each([
   ['a free key', answer('gone'), { kind: 'drained' }],
   ['a waiting key', answer('wait', { waitMs: 321 }), { kind: 'waiting', inMs: 321 }],

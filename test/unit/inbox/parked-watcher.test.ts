@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { gate } from '../../support/fixtures/gate.ts';
 import { due, watcherStage } from './watcher-bench.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
@@ -130,22 +129,6 @@ test('before it is supervised nothing is started, and stand-ins drain everything
   await end();
 });
 
-test('one key is enough to host the workflows of all, and is looked for only until then', async () => {
-  const { database, end, pass, started, watcher } = watcherStage();
-  database.on('order by k.next_at limit 1', ([, second]) => (second === undefined ? [due(7)] : []));
-  watcher.start();
-  await pass(0);
-  expect(started).toEqual([['key-7', 'never']]);
-  const asked = (): number =>
-    database.said(
-      "'never' as replace from outbox.parked_key k\n     where k.consumer_group = $1 and k.next_at < 'infinity'",
-    ).length;
-  expect(asked()).toBe(1);
-  await pass(1_000);
-  expect(asked()).toBe(1);
-  await end();
-});
-
 test('bulk operations are hosted while one runs, and started when wanted', async () => {
   const { database, end, pass, started, watcher } = watcherStage();
   watcher.start();
@@ -222,37 +205,4 @@ test('a look in progress at a stop starts and offers nothing more', async () => 
   await end();
 
   expect([started, offered]).toEqual([[], []]);
-});
-
-test('a stop waits for the look in progress and for the starts', async () => {
-  const [looking, starting] = [gate(), gate()];
-  const { database, pass, watcher, world } = watcherStage({
-    endDeadTries: async () => {
-      await looking.opened;
-      return world.dead;
-    },
-  });
-  watcher.start();
-  await pass(0);
-  let ended = false;
-  const stopping = watcher.stop().then(() => (ended = true));
-  await pass(0);
-  expect(ended).toBe(false);
-  looking.open();
-  await stopping;
-
-  const other = watcherStage({
-    workflows: { start: () => starting.opened, check: async () => undefined, hosting: () => true },
-  });
-  other.database.on('k.told_at is null', () => [due(1)]);
-  other.watcher.start();
-  await other.pass(0);
-  ended = false;
-  const ending = other.watcher.stop().then(() => (ended = true));
-  await other.pass(0);
-  expect(ended).toBe(false);
-  starting.open();
-  await ending;
-  expect(other.database.said('set told_at = outbox.clock()')).toHaveLength(1);
-  expect(database.said('set told_at = outbox.clock()')).toEqual([]);
 });

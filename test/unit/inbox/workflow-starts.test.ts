@@ -64,42 +64,6 @@ const refuse =
   };
 const hang = (): Promise<void> => new Promise(() => undefined);
 
-test('a round starts the given keys, marks them, and reports that Temporal answers', async () => {
-  const { asked, begin, database, ended, failed, starts, temporal } = stage();
-  expect([starts.hostsKeys, starts.ready]).toEqual([false, true]);
-
-  await begin(keys(3));
-
-  expect(asked).toEqual(['key-0', 'key-1', 'key-2']);
-  expect(database.said('set told_at')).toEqual([
-    [
-      ['key-0', 'key-1', 'key-2'],
-      [null, 'told-1', 'told-2'],
-    ],
-  ]);
-  expect([temporal.answered, ended(), failed, starts.hostsKeys]).toEqual([1, 1, [], true]);
-  expect(starts.ready).toBe(true);
-});
-
-test('nothing to start is no round, unless bulk operations run or Temporal is unreachable', async () => {
-  const { asked, begin, database, ended, starts, temporal } = stage();
-
-  await begin([]);
-  expect([ended(), temporal.answered]).toEqual([0, 0]);
-
-  await begin([], []);
-  expect(asked).toEqual(['host']);
-  expect([starts.hostsBulks, starts.hostsKeys, ended()]).toEqual([true, false, 1]);
-
-  temporal.away = true;
-  await begin([]);
-  expect(asked).toEqual(['host', 'check']);
-  await begin(keys(1));
-  expect(asked, 'a start is a question, too').toEqual(['host', 'check', 'key-0']);
-  expect(temporal.answered).toBe(3);
-  expect(database.said('set told_at')).toHaveLength(1);
-});
-
 test('an unreachable Temporal ends the round early, is reported once a round, and is asked ever less often', async () => {
   const { asked, begin, database, ended, failed, starts, temporal } = stage();
   temporal.answer = refuse();
@@ -147,18 +111,6 @@ test('after a partly failed round the rest is started and marked', async () => {
   expect(failed).toEqual([{ what: 'start', error: new Error('no key-1'), retryInMs: 1_000 }]);
   expect([ended(), temporal.answered, starts.hostsKeys]).toEqual([0, 0, true]);
   expect(starts.answering, 'it has answered to the others').toBe(true);
-});
-
-test('a database that does not mark the starts is reported as such', async () => {
-  const { begin, database, failed, starts } = stage();
-  database.on('set told_at', () => {
-    throw new Error('away');
-  });
-
-  await begin(keys(1));
-
-  expect(failed).toEqual([{ what: 'look', error: new Error('away'), retryInMs: 1_000 }]);
-  expect(starts.ready).toBe(false);
 });
 
 const bulk = (id: string): BulkStart => ({ id, workflowId: `bulk/${id}`, replace: false });
