@@ -1,5 +1,4 @@
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
-import { CancelledFailure } from '@temporalio/common';
+import { Client, Connection } from '@temporalio/client';
 import { expect, inject, type TestContext, test, vi } from 'vitest';
 import { createBulkRunner } from '../../../src/bulk/bulk-runner.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
@@ -81,33 +80,6 @@ test('two consumers without a relay retry 300 messages at a rate, with a pause i
 function isTimer(event: { readonly timerStartedEventAttributes?: object | null }): boolean {
   return Boolean(event.timerStartedEventAttributes);
 }
-
-test('Cancel in the Temporal UI aborts an operation on kept messages, and the audit records it', async (context) => {
-  const { inbox, bulk, failed, workflowOf, answered } = await openInbox(context);
-  await keepFailed(inbox, 500, 500);
-  await inbox.consume();
-  const { id: started } = await bulk.start(failed, { action: 'discard' }, { ...ada, ratePerSecond: 20 });
-  const id = started ?? '';
-  await until(async () => (await answered(id)) > 0);
-
-  await workflowOf(id).cancel();
-
-  const failure: unknown = await workflowOf(id)
-    .result()
-    .catch((error: unknown) => error);
-  expect(failure instanceof WorkflowFailedError && failure.cause).toBeInstanceOf(CancelledFailure);
-  const { counts, state } = await bulk.show(id);
-  expect(state).toBe('aborted');
-  expect((await inbox.kept()).filter((one) => one.state === 'discarded')).toHaveLength(
-    counts['discarded'] ?? 0,
-  );
-  expect(
-    await inbox.database.query('select actor, action from outbox.audit where inbox_id is null order by id'),
-  ).toEqual([
-    { actor: 'ada', action: 'bulk-start' },
-    { actor: 'temporal-ui', action: 'bulk-abort' },
-  ]);
-});
 
 test('nothing is lost while Temporal is unreachable: an operation begins or continues when it is back', async (context) => {
   const { inbox, bulk, failed, answered, ended } = await openInbox(context);

@@ -1,12 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { range } from '../../support/fixtures/inbox-stage.ts';
-import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
+const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
-afterEach(() => inbox.end());
+afterEach(() => inbox.leave());
 
 const away = new Error('the bank is closed');
 /** Tries enough for as long as it is looked at. */
@@ -15,7 +16,7 @@ const retry = Array.from({ length: 90 }, () => '200ms' as const);
 test('the queue of a parked key is handled in order, many messages in one transaction', {
   tags: ['hot-key-leaves-parking'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   let open = false;
   const running = await inbox.consume({
     batch: { size: 50 },
@@ -41,7 +42,7 @@ test('the queue of a parked key is handled in order, many messages in one transa
 test('a hot key leaves parking while its traffic continues', {
   tags: ['hot-key-leaves-parking'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   let open = false;
   const running = await inbox.consume({
     quickRetries: [],
@@ -71,7 +72,7 @@ test('a hot key leaves parking while its traffic continues', {
 });
 
 test('one failing message of a queue uses up only its own tries, and gets quick ones', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   let open = false;
   const attempts: number[] = [];
   const running = await inbox.consume({
@@ -101,7 +102,7 @@ test('one failing message of a queue uses up only its own tries, and gets quick 
 test('a full queue stops its partition, and no other, until it is shorter', {
   tags: ['hot-key-leaves-parking'],
 }, async () => {
-  inbox = await MemoryInbox.create({ partitions: 2 });
+  inbox = await openInbox({ partitions: 2 });
   let open = false;
   const running = await inbox.consume({
     quickRetries: [],

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, inject, type TestContext, test, vi } from 'vitest';
-import { refusingServer } from '../../support/faults/refusing-server.ts';
+import { expect, type TestContext, test, vi } from 'vitest';
 import { awake } from '../../support/fixtures/awake.ts';
 import { range } from '../../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
-import { untilFailing, untilWell } from '../../support/fixtures/told-health.ts';
+import { untilFailing } from '../../support/fixtures/told-health.ts';
 import { until } from '../../support/fixtures/until.ts';
 import type { FedConsumer } from '../../support/processes/fed-consumer.ts';
 
@@ -62,7 +61,7 @@ test.for([
     await until(() => running.counts().parked === 3 && running.counts().handled === 1, 60_000);
 
     // Calls to Temporal are in progress or fail in this time, for up to ten seconds each.
-    await until(() => triedAt.length >= 8, 60_000);
+    await until(() => triedAt.length >= 6, 60_000);
     const betweenMs = triedAt.slice(2).map((at, n) => at - (triedAt[n + 1] ?? Number.NaN));
     // The median, because the machine may be busy: half a second of delay, and at most one until the next look.
     expect(betweenMs.toSorted((a, b) => a - b)[Math.floor(betweenMs.length / 2)]).toBeLessThan(4_500);
@@ -80,37 +79,6 @@ test.for([
     expect(eventsOf(running, 'parked-failing')).toEqual([]);
   },
 );
-
-test('a start while Temporal is unreachable finds parked messages and reports the outage and its end once', {
-  tags: ['parked-tried-without-temporal'],
-}, async (context) => {
-  const inbox = await openInbox(context);
-  const first = await inbox.consume({
-    temporalAddress: '127.0.0.1:1',
-    breaker: false,
-    quickRetries: [],
-    retry: ['1s', ...manyTimes],
-    before: () => {
-      throw closed;
-    },
-  });
-  inbox.feed(...range(1, 40).map((n) => ({ n, key: `k${n}` })));
-  await until(() => first.counts().parked === 40, 60_000);
-  await first.stop();
-
-  const temporal = await refusingServer(context);
-  const second = await inbox.consume({ temporalAddress: temporal.address, retry: manyTimes });
-  await until(async () => (await inbox.effects()).length === 40, 60_000);
-  expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 40));
-  await untilFailing(second, 'Temporal');
-  const asked = temporal.asked();
-  await until(() => temporal.asked() > asked + 1, 60_000);
-  temporal.admit(inject('temporalAddress'));
-  await untilWell(second, 60_000);
-
-  expect(eventsOf(second, 'workflows-failing')).toHaveLength(1);
-  expect(eventsOf(second, 'workflows-resumed')).toMatchObject([{ since: expect.any(Date) }]);
-});
 
 test('a concurrent workflow and stand-in never try one key twice at a time and keep its order', {
   tags: ['parked-tried-without-temporal'],

@@ -1,14 +1,15 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { beginTry, endTry, failTry, joinTry, returnTry } from '../../../src/store/inbox/tries.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
 import { openTriedKeys, type TriedKeys } from '../../support/fixtures/tried-keys.ts';
 
 let keys: TriedKeys;
-beforeEach(async () => {
+beforeAll(async () => {
   keys = await openTriedKeys();
 });
-afterEach(() => keys.drop());
+afterEach(() => keys.clear());
+afterAll(() => keys.drop());
 
 test('a returned try is not counted, and the next one is due at the given time', {
   tags: ['replaced-try-does-nothing'],

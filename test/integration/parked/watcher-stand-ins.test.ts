@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { ParkedWatcher, type ParkedWatcherInput } from '../../../src/inbox/parked/parked-watcher.ts';
+import { setTrap } from '../../../src/core/crash-point.ts';
+import {
+  ParkedWatcher,
+  type ParkedWatcherInput,
+  type ParkedWatchFailure,
+} from '../../../src/inbox/parked/parked-watcher.ts';
+import type { ParkedKeyStart } from '../../../src/inbox/ports.ts';
+import { countParkedKeys } from '../../../src/store/inbox/parked-keys.ts';
 import { type KeyRows, openKeyRows } from '../../support/fixtures/key-rows.ts';
 import { noDeadTries } from '../../support/fixtures/parked-stage.ts';
 import { stopClock } from '../../support/fixtures/stop-clock.ts';
@@ -20,13 +27,14 @@ function watch(
     hosting = true,
     ...given
   }: Partial<ParkedWatcherInput> & {
-    readonly start?: () => Promise<void>;
+    readonly start?: (key?: ParkedKeyStart) => Promise<void>;
     readonly hosting?: boolean;
   } = {},
 ) {
+  const starts: ParkedKeyStart[] = [];
   const started: string[] = [];
   const offered: string[] = [];
-  const failures: unknown[] = [];
+  const failures: ParkedWatchFailure[] = [];
   let looks = 0;
   let answers = 0;
   let checks = 0;
@@ -38,9 +46,10 @@ function watch(
       return noDeadTries;
     },
     workflows: {
-      async start({ keyId }) {
-        started.push(keyId);
-        await start?.();
+      async start(key) {
+        started.push(key.keyId);
+        await start?.(key);
+        starts.push(key);
       },
       async check() {
         checks += 1;
@@ -59,6 +68,8 @@ function watch(
   watcher.start();
   return {
     watcher,
+    /** What was started; `started` has what is under way, too. */
+    starts,
     started,
     offered,
     failures,
@@ -119,20 +130,6 @@ test('a start that does not return delays neither finding nor draining other key
   expect(await keys.untold()).toHaveLength(2);
 });
 
-test('until it may start workflows it drains what is due and starts nothing', async (context) => {
-  const keys = await openKeyRows(context);
-  const due = await keys.park(2, 0);
-  let begin = (): void => undefined;
-  const supervised = new Promise<void>((resolve) => (begin = resolve));
-  const { looks, offered, started } = watch(context, keys, { supervised });
-  await until(() => due.every((id) => offered.includes(id)) && looks() >= 2);
-  expect(started).toEqual([]);
-
-  begin();
-  await until(async () => (await keys.untold()).length === 0);
-  expect(started.toSorted()).toEqual(due.toSorted());
-});
-
 test('after an outage Temporal is asked until it answers, also with nothing to start', async (context) => {
   const keys = await openKeyRows(context);
   await keys.park(1, 60_000);
@@ -158,4 +155,73 @@ test('while Temporal counts as unreachable without a failed start, it is asked u
   const before = [checks(), looks()] as const;
   await until(() => looks() >= before[1] + 3);
   expect(checks()).toBeLessThanOrEqual(before[0] + 1);
+});
+
+test('every parked key of the group is started once, with the time of its next try, and then marked as started', async (context) => {
+  const keys = await openKeyRows(context);
+  const soon = await keys.park(3, 250_000);
+  const late = await keys.park(2, -1_000);
+  await keys.park(1, 0, null, 'another group');
+  const untoldAtStart: number[] = [];
+  const { starts, watcher } = watch(context, keys, {
+    start: async () => void untoldAtStart.push((await keys.untold()).length),
+  });
+
+  await until(async () => (await keys.untold()).length === 0);
+  watcher.nudge();
+  await watcher.stop();
+
+  expect(untoldAtStart).toEqual([5, 5, 5, 5, 5]);
+  expect(starts.map(({ keyId }) => keyId).toSorted()).toEqual([...soon, ...late].toSorted());
+  for (const { keyId, dueInMs, replace } of starts) {
+    expect(replace).toBe('never');
+    if (late.includes(keyId)) expect(dueInMs).toBe(0);
+    else expect(dueInMs).toSatisfy((ms: number) => ms > 200_000 && ms <= 250_000);
+  }
+});
+
+test('a blocked key is not started', async (context) => {
+  const keys = await openKeyRows(context);
+  const [blocked] = await keys.park(1, 0);
+  await keys.park(1, 0);
+  await keys.database.query(`update outbox.parked_key set next_at = 'infinity' where id = $1`, [blocked]);
+  const { starts } = watch(context, keys);
+
+  await until(async () => (await keys.untold()).length === 0);
+  expect(starts.map(({ keyId }) => keyId)).not.toContain(blocked);
+  expect(await countParkedKeys(keys.database, 'shop')).toEqual({ parked: 2, blocked: 1 });
+  expect(await countParkedKeys(keys.database, 'nobody')).toEqual({ parked: 0, blocked: 0 });
+});
+
+test('a key that another consumer has started is also started once here, so that this consumer hosts it', async (context) => {
+  const keys = await openKeyRows(context);
+  const [id] = await keys.park(1, 3_600_000, 1_000);
+  await keys.park(1, 3_700_000, 1_000);
+  const { starts, watcher } = watch(context, keys);
+  await until(() => starts.length === 1);
+  watcher.nudge();
+  await keys.park(1, 0);
+
+  await until(() => starts.length === 2);
+  expect(starts[0]).toMatchObject({ keyId: id, replace: 'never' });
+});
+
+test('a crash between the starts and their marks repeats the starts and nothing else', async (context) => {
+  const keys = await openKeyRows(context);
+  await keys.park(2, 60_000);
+  const crashed = new Error('crashed');
+  let crashes = 0;
+  const remove = setTrap('inbox:key-started', () => {
+    crashes += 1;
+    if (crashes === 1) throw crashed;
+  });
+  context.onTestFinished(async () => {
+    remove();
+  });
+  const { starts, failures } = watch(context, keys);
+
+  await until(async () => (await keys.untold()).length === 0);
+  expect(failures).toMatchObject([{ what: 'look', error: crashed }]);
+  expect(starts).toHaveLength(4);
+  expect(new Set(starts.map(({ keyId }) => keyId)).size).toBe(2);
 });
