@@ -58,19 +58,6 @@ function append(source: MemorySource, n: number): void {
   });
 }
 
-test('a handler registered after the start is refused', async () => {
-  const { consumer } = await make();
-  const running = await consumer.on(orders, async () => undefined).start();
-  onTestFinished(() => running.stop());
-
-  const refusal = expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'on' } });
-  expect(() => consumer.on(others, async () => undefined)).toThrow(refusal);
-  expect(() => consumer.onBatch(others, async () => undefined)).toThrow(refusal);
-  expect(() => consumer.use((_context, next) => next())).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'use' } }),
-  );
-});
-
 test('a handler that returns no promise is reported once, and its messages count as handled', {
   tags: ['forgotten-promise-reported'],
 }, async () => {
@@ -87,16 +74,6 @@ test('a handler that returns no promise is reported once, and its messages count
   expect(events.filter(({ type }) => type === 'promise-missing')).toMatchObject([
     { topic: 'orders', error: { code: 'OUTBOX_PROMISE_MISSING', details: { topic: 'orders' } } },
   ]);
-});
-
-test('a start warns of a pool smaller than the messages in hand', async () => {
-  const inbox = await MemoryInbox.create();
-  onTestFinished(() => inbox.end());
-  const fits = await inbox.consume({ concurrency: 3 });
-  const tight = await inbox.consume({ concurrency: 4 });
-
-  expect(fits.events.filter(({ type }) => type === 'pool-small')).toEqual([]);
-  expect(tight.events).toContainEqual({ type: 'pool-small', connections: 10, needed: 11 });
 });
 
 test('a second stop ends with the first one, after the message in hand', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
 import { writeBreakers } from '../../../src/store/inbox/breakers.ts';
 import { writeConsumer } from '../../../src/store/inbox/consumers.ts';
@@ -11,7 +11,13 @@ import { markKeysTold } from '../../../src/store/inbox/parked-keys.ts';
 import { noteArrivals } from '../../../src/store/inbox/receive.ts';
 import { beginTry, failTry, joinTry, returnTry } from '../../../src/store/inbox/tries.ts';
 import { noteWindow } from '../../../src/store/inbox/window.ts';
-import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+
+let made: TestDatabase;
+beforeAll(async () => {
+  made = await createTestDatabase();
+});
+afterAll(() => made.drop());
 
 const id = randomUUID();
 const partition = { group: 'g', address: 'orders', partition: 0 };
@@ -108,42 +114,41 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
   ['drops an epoch', (sql) => dropEpoch(sql, '1', { patienceMs: 50, pauseMs: 0 })],
 ];
 
+/** Runs a step in a transaction, reads settings of that, and takes it back. */
+async function settingsAfter(step: Step, ...names: readonly string[]): Promise<readonly string[]> {
+  const settings: string[] = [];
+  const undo = new Error('undo');
+  await made.database
+    .transaction(async (sql) => {
+      await step(sql);
+      for (const name of names) {
+        const [row] = await sql.query<{ value: string }>('select current_setting($1) as value', [name]);
+        settings.push(row?.value ?? '');
+      }
+      throw undo;
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
+  return settings;
+}
+
 const ownLimits = { idleMs: 40_000, statementMs: 7_000 };
 const received = (ids: readonly string[]) => ids.map((one) => ({ id: one, topic: 'orders', key: null }));
+const idle = 'idle_in_transaction_session_timeout';
 
 test.for<[string, Step]>([
   ['receives one', (sql) => noteArrivals(sql, 'g', received(['a']), ownLimits)],
   ['receives many', (sql) => noteArrivals(sql, 'g', received(['a', 'b']), ownLimits)],
   ['joins a try', (sql) => joinTry(sql, 'g', id, [message], '1', ownLimits)],
-])(
-  'a transaction that %s waits for others no longer than its own limit',
-  async ([, step], { onTestFinished }) => {
-    const made = await createTestDatabase();
-    onTestFinished(() => made.drop());
-    const limits = await made.database.transaction(async (sql) => {
-      await step(sql);
-      return sql.query(
-        `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
-         current_setting('idle_in_transaction_session_timeout') as idle`,
-      );
-    });
-    expect(limits).toEqual([{ lock: '7s', statement: '7s', idle: '40s' }]);
-  },
-);
+])('a transaction that %s waits for others no longer than its own limit', async ([, step]) => {
+  expect(await settingsAfter(step, 'lock_timeout', 'statement_timeout', idle)).toEqual(['7s', '7s', '40s']);
+});
 
 test.for(steps)(
   'a transaction that %s and is then frozen is ended by the database',
-  async ([, step, before], { onTestFinished }) => {
-    const made = await createTestDatabase();
-    onTestFinished(() => made.drop());
+  async ([, step, before]) => {
     if (before !== undefined) await made.database.transaction(before);
-    const limit = await made.database.transaction(async (sql) => {
-      await step(sql);
-      const [row] = await sql.query<{ limit: string }>(
-        `select current_setting('idle_in_transaction_session_timeout') as limit`,
-      );
-      return row?.limit;
-    });
-    expect(limit).toBe('30s');
+    expect(await settingsAfter(step, idle)).toEqual(['30s']);
   },
 );

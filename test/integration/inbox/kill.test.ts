@@ -38,15 +38,3 @@ test('a consumer killed between the commit and the offset leaves each effect onc
   expect(next.counts()).toMatchObject({ duplicates: 4 - Math.max(0, offset) });
   expect(await stage.effects()).toEqual(range(1, 10));
 });
-
-test('a consumer killed before the commit leaves no effect of that message, and the next one applies it', {
-  timeout: withinMs,
-}, async () => {
-  await killedAt('inbox:handled');
-  expect(await stage.effects()).toEqual(range(1, 3));
-
-  const next = await stage.consume('next');
-  await until(() => next.counts().handled === 7, 60_000);
-
-  expect(await stage.effects()).toEqual(range(1, 10));
-});

@@ -142,32 +142,6 @@ test('an address that accepts nothing is skipped until the next round, and other
   expect(failures()).toMatchObject([{ error: { message: expect.stringContaining('no leader') } }]);
 });
 
-test('an error of the sender is reported, and the dead letter is sent again', async () => {
-  await fail(1);
-  let throws = true;
-  judge = () => {
-    if (throws) throw new Error('a broken transport');
-    return { kind: 'taken' };
-  };
-  start({ firstAgainMs: 20 });
-
-  await until(() => failures().length >= 2);
-  expect(failures()[0]).toMatchObject({ error: { message: 'a broken transport' }, retryInMs: 20 });
-  throws = false;
-  await until(async () => (await uncopied()).length === 0);
-});
-
-test('a message that has just failed is copied at once', async () => {
-  await fail(1);
-  const letters = start();
-  await until(async () => (await uncopied()).length === 0);
-  await fail(1, 'orders', 'later');
-  letters.nudge();
-
-  await until(async () => (await uncopied()).length === 0);
-  expect(taken).toEqual(['m1', 'later1']);
-});
-
 test('one consumer of a group at a time sends dead letters, so each is sent once', {
   tags: ['dead-letters-copied'],
 }, async () => {

@@ -91,14 +91,6 @@ test('the end of an epoch waits for a transaction that has noted even one id', a
   expect(await fixture.mark(['a', 'b'])).toEqual(['b']);
 });
 
-test('others read an id only after the commit of its transaction', async () => {
-  const open = await openTransaction(fixture.url);
-  await fixture.mark(['a'], 'g', open);
-  expect(await readProcessed(fixture.database, 'g', ['a'])).toEqual(new Set());
-  await open.commit();
-  expect(await readProcessed(fixture.database, 'g', ['a'])).toEqual(new Set(['a']));
-});
-
 test('two transactions with the same ids in opposite orders do not deadlock', async () => {
   const ids = Array.from({ length: 300 }, () => randomUUID());
   for (let round = 0; round < 10; round += 1) {

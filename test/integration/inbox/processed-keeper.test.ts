@@ -85,19 +85,6 @@ test('a keeper notes its group, and ends and drops epochs, with the client of th
   expect(failures).toEqual([]);
 });
 
-test('a handler in the way is a reason to try again, not a failure', async () => {
-  await fixture.mark(['a']);
-  await fixture.pass(2.1 * dayMs);
-  const open = await openTransaction(fixture.url);
-  await fixture.mark(['b'], 'g', open);
-  await start('shop', 8 * dayMs);
-  expect(await fixture.epochs()).toEqual([1]);
-  await open.commit();
-
-  await until(async () => (await fixture.epochs()).includes(2));
-  expect(failures).toEqual([]);
-});
-
 test('a failure is reported and tried again until a stop ends it', async () => {
   await fixture.mark(['a']);
   await fixture.database.query('alter table outbox.processed_epoch rename to hidden');
@@ -201,26 +188,4 @@ test('a keeper reports a change of epochs that was often tried in vain', async (
 
   expect(errors[0]).toMatchObject({ code: 'OUTBOX_WINDOW_LATE', details: { tries: 10 } });
   await until(async () => (await fixture.epochs()).includes(2));
-});
-
-test('a group is noted at least four times in its window, so that it counts while it runs', async () => {
-  const keeper = new WindowKeeper({
-    client: prisma,
-    group: 'hurried',
-    windowMs: 2_000,
-    failed: (error) => errors.push(error),
-    paces: { roundMs: 50, againMs: 50 },
-  });
-  started.push(keeper);
-  await keeper.start();
-  const seenAt = async () => {
-    const [row] = await fixture.database.query<{ at: string }>(
-      'select seen_at::text as at from outbox.consumer_group',
-    );
-    return row?.at;
-  };
-  const first = await seenAt();
-
-  await until(async () => (await seenAt()) !== first);
-  expect(errors).toEqual([]);
 });

@@ -87,11 +87,3 @@ test('a plan that a connection made while an epoch was empty is as good once the
   // DDL in any database of the server can have a connection read the catalog anew, in one of the calls. A bad plan stays bad.
   expect(Math.min(...taken)).toBeLessThan(10 * 6 * pagesPerProbe);
 });
-
-test('a thousand ids are also looked up by index', async () => {
-  const ids = Array.from({ length: 1_000 }, () => randomUUID());
-  const nodes = await functionPlanNodes(fixture.database, 'read_processed', ['g', arrayOf(ids)]);
-
-  expect(pagesOf(nodes)).toBeLessThan(ids.length * 5 * pagesPerProbe);
-  expect(fullScansOf(nodes)).toEqual([]);
-});

@@ -187,32 +187,3 @@ test('it uses up no try either if the stop waits for a silent Temporal', {
   const [key] = await inbox.database.query<{ tries: number }>('select tries from outbox.parked_key');
   expect(key?.tries).toBeLessThanOrEqual(10);
 });
-
-test('a stop with no time or too long a time is refused before anything is stopped', async () => {
-  inbox = await MemoryInbox.create();
-  const running = await inbox.consume();
-
-  for (const timeout of [0, -1, '2 days', Number.NaN] as const)
-    await expect(running.stop({ timeout })).rejects.toMatchObject({
-      code: 'OUTBOX_OPTION_INVALID',
-      details: { option: 'timeout' },
-    });
-
-  inbox.feed({ n: 1 });
-  await until(() => running.counts().handled === 1);
-});
-
-test('a handler that ends in time never sees its signal fire', async () => {
-  inbox = await MemoryInbox.create();
-  const signals: AbortSignal[] = [];
-  const running = await inbox.consume({
-    transactionTimeout: '30s',
-    before: (_message, { signal }) => void signals.push(signal),
-  });
-  inbox.feed({ n: 1 }, { n: 2 });
-  await until(() => running.counts().handled === 2);
-
-  await running.stop({ timeout: '5s' });
-
-  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
-});

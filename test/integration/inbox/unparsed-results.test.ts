@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { once } from '../../../src/consumer.ts';
 import { clientOf, fromQuery, send, topic } from '../../../src/index.ts';
@@ -13,13 +13,13 @@ import { createTestDatabase, type TestDatabase } from '../../support/fixtures/da
 let made: TestDatabase;
 let pool: pg.Pool;
 
-beforeEach(async () => {
+beforeAll(async () => {
   made = await createTestDatabase();
   const types = { getTypeParser: () => (text: unknown) => text };
   pool = new pg.Pool({ connectionString: made.url, types });
 });
 
-afterEach(async () => {
+afterAll(async () => {
   await pool.end();
   await made.drop();
 });
@@ -46,7 +46,7 @@ test('a client that leaves every value as text gets the same answers about arriv
 test('a client that leaves every value as text does work once', async () => {
   let works = 0;
   const work = async (): Promise<number> => (works += 1);
-  const twice = () => clientOf(pool).$transaction((tx) => once(tx, 'g', 'a', work));
+  const twice = () => clientOf(pool).$transaction((tx) => once(tx, 'works', 'a', work));
 
   expect([await twice(), await twice()]).toEqual([{ duplicate: false, result: 1 }, { duplicate: true }]);
   expect(works).toBe(1);
@@ -99,7 +99,7 @@ test.each<readonly [string, Change]>([
   ['truncates texts', mapping((value) => value.slice(0, 3))],
   ['changes texts to upper case', mapping((value) => value.toUpperCase())],
 ])('through a client that %s, no message counts as new', { tags: ['effect-once'] }, async (_, changed) => {
-  await clientOf(pool).$transaction((tx) => noteArrivals(sqlOf(tx), 'g', arriving('abcdef', 'b')));
+  await clientOf(pool).$transaction((tx) => noteArrivals(sqlOf(tx), 'misread', arriving('abcdef', 'b')));
   const client = await pool.connect();
   const tx = fromQuery(async (text, values) => changed((await client.query<object>(text, values)).rows));
   const within = async (question: (sql: Sql) => Promise<unknown>): Promise<unknown> => {
@@ -110,11 +110,11 @@ test.each<readonly [string, Change]>([
   };
   let works = 0;
   const outcomes = [
-    await within((sql) => noteArrivals(sql, 'g', arriving('abcdef', 'c'))),
-    await within((sql) => noteArrivals(sql, 'g', arriving('abcdef'))),
-    await within((sql) => readProcessed(sql, 'g', ['abcdef'])),
-    await within(() => once(tx, 'g', 'abcdef', async () => (works += 1))),
-    await within(() => once(tx, 'g', 'new', async () => (works += 1))),
+    await within((sql) => noteArrivals(sql, 'misread', arriving('abcdef', 'c'))),
+    await within((sql) => noteArrivals(sql, 'misread', arriving('abcdef'))),
+    await within((sql) => readProcessed(sql, 'misread', ['abcdef'])),
+    await within(() => once(tx, 'misread', 'abcdef', async () => (works += 1))),
+    await within(() => once(tx, 'misread', 'new', async () => (works += 1))),
   ];
   client.release();
 
