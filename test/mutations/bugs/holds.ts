@@ -68,25 +68,6 @@ export const holdBugs: Bugs = {
         title: 'a settle that the database refuses until the run ends leaves its batch suspect',
       },
     },
-    'test/integration/relay/settle-locks.test.ts': {
-      'settle-locks-in-no-order': {
-        file: 'src/store/lane/settle.ts',
-        find: 'order by m.id for update',
-        replace: 'order by m.position for update',
-      },
-    },
-    'test/integration/relay/settle-repeated.test.ts': {
-      'a-late-copy-of-a-settle-moves-back': {
-        file: 'outbox.lane_may_pass()',
-        find: 'l.cursor < p_cursor or',
-        replace: 'true or',
-      },
-      'a-late-copy-of-a-settle-forgets-late-ones': {
-        file: 'outbox.lane_may_pass()',
-        find: 'l.cursor = p_cursor and (l.snapshot is null',
-        replace: 'l.cursor = p_cursor and (true',
-      },
-    },
     'test/integration/relay/late-hazards.test.ts': {
       'amid-late-what-is-sent-is-withdrawn': {
         file: 'outbox.is_passed()',
@@ -99,6 +80,24 @@ export const holdBugs: Bugs = {
         find: `m.state in ('waiting', 'retrying', 'blocked')`,
         replace: `m.state in ('waiting', 'retrying')`,
         title: 'a cancel of a key amid a late transaction',
+      },
+    },
+    'test/integration/relay/settle.test.ts': {
+      'settle-locks-in-no-order': {
+        file: 'src/store/lane/settle.ts',
+        find: 'order by m.id for update',
+        replace: 'order by m.position for update',
+        title: 'lock the messages in one order, and do not deadlock',
+      },
+      'a-late-copy-of-a-settle-moves-back': {
+        file: 'outbox.lane_may_pass()',
+        find: 'l.cursor < p_cursor or',
+        replace: 'true or',
+      },
+      'a-late-copy-of-a-settle-forgets-late-ones': {
+        file: 'outbox.lane_may_pass()',
+        find: 'l.cursor = p_cursor and (l.snapshot is null',
+        replace: 'l.cursor = p_cursor and (true',
       },
     },
   },

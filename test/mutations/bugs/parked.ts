@@ -223,13 +223,6 @@ export const parkedBugs: Bugs = {
     },
   },
   'retry-delays-apply-everywhere': {
-    'test/integration/relay/settle-repeated.test.ts': {
-      'repeated-settle-counts-again': {
-        file: 'src/store/lane/settle.ts',
-        find: 'pg_visible_in_snapshot(m.xid, $11::pg_snapshot)',
-        replace: '$11::pg_snapshot is not null',
-      },
-    },
     'test/unit/relay/plan-settlement.test.ts': {
       'repeated-settle-judged-by-the-lane': {
         file: 'src/relay/plan-settlement.ts',
@@ -250,6 +243,14 @@ export const parkedBugs: Bugs = {
         find: 'array_fill($2::float8, array[${moreTriesThanAny}])',
         replace: 'array_fill($2::float8, array[1])',
         title: 'a try has the delays of its topic, and a consumer without its handler gives none up',
+      },
+    },
+    'test/integration/relay/settle.test.ts': {
+      'repeated-settle-counts-again': {
+        file: 'src/store/lane/settle.ts',
+        find: 'pg_visible_in_snapshot(m.xid, $11::pg_snapshot)',
+        replace: '$11::pg_snapshot is not null',
+        title: 'a repeated settle',
       },
     },
   },
