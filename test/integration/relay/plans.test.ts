@@ -21,10 +21,10 @@ import { waitingMessages } from '../../support/fixtures/waiting-messages.ts';
 
 turnNoLeaves();
 
-// What a planner has the hardest time with: a million passed rows of a handful of transactions, freshly analyzed.
+// What a planner has the hardest time with: many passed rows of a handful of transactions, freshly analyzed.
 const transactions = 4;
-const rowsEach = 250_000;
-const waitingRows = 200_000;
+const rowsEach = 50_000;
+const waitingRows = 50_000;
 /** Planning and the way to the server included: 1 ms on a quiet machine. The bad plans that were seen took 40 to 300. */
 const quickMs = 10;
 /** Pages that a statement without work may touch: a few per index, whatever the size of the table. */
@@ -175,7 +175,7 @@ test('the search for blocked messages reads the same indexes', async () => {
   expect(laneIndexesOf(nodes)).toEqual(eachBranch);
 });
 
-test('an empty claim behind a million passed rows is quick', async () => {
+test('an empty claim behind 200,000 passed rows is quick', async () => {
   const given = await request();
 
   expect((await claim(fixture.database, fixture.lane, given)).messages).toEqual([]);
@@ -219,7 +219,7 @@ test('the search for lanes with work is quick when there is none', async () => {
   expect(await fastest(() => wantedLanes(fixture.database, ['orders']))).toBeLessThan(quickMs);
 });
 
-test('a sweep and the search for messages without a workflow are quick with 200,000 waiting messages', async () => {
+test('a sweep and the search for messages without a workflow are quick with 50,000 waiting messages', async () => {
   for (const work of [
     (sql: Sql) => sweep(sql, ['orders'], 2_000),
     (sql: Sql) => untoldMessages(sql, 200),
