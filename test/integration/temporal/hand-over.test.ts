@@ -1,6 +1,4 @@
 import { expect, test, vi } from 'vitest';
-import type { OutgoingBatch } from '../../../src/brokers/transport.ts';
-import { send } from '../../../src/outbox/send.ts';
 import { flawless, judgeJournal, longestGapMs } from '../../support/fixtures/journal-check.ts';
 import { startLoad } from '../../support/fixtures/load.ts';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';
@@ -73,24 +71,4 @@ test('two relays under load deliver once and in order', async (context) => {
     const arrivals = (await stage.journal()).filter(({ address }) => address === name);
     expect(judgeJournal(arrivals, expected)).toEqual(flawless);
   }
-});
-
-test('six lanes of one relay are drained concurrently', async (context) => {
-  const topics = Array.from({ length: 6 }, (_, index) => numbered(`lane-${index}`));
-  const stage = await openStage(context, { topics });
-  const inside = new Set<string>();
-  let leave = (): void => undefined;
-  const left = new Promise<void>((resolve) => (leave = resolve));
-  const before = async ({ address }: OutgoingBatch): Promise<void> => {
-    inside.add(address);
-    await left;
-  };
-  await stage.relay({}, { before });
-  context.onTestFinished(() => leave());
-  for (const topic of topics) await stage.commit((tx) => send(tx, topic, { n: 1 }));
-
-  // Each publish blocks until all six are under way, so one after the other would never get here.
-  await until(() => inside.size === topics.length);
-  leave();
-  await until(async () => (await stage.journal()).length === topics.length);
 });

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { workflowMetadataQuery } from '@temporalio/workflow';
 import { expect, test, vi } from 'vitest';
-import { send } from '../../../src/outbox/send.ts';
+import { showMessage } from '../../../src/operations/show.ts';
+import { type Stored, send } from '../../../src/outbox/send.ts';
+import { writeSettings } from '../../../src/store/installation/settings.ts';
 import { registerNamespace } from '../../support/fixtures/namespaces.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -9,6 +12,7 @@ import { until } from '../../support/fixtures/until.ts';
 vi.setConfig({ testTimeout: 180_000 });
 
 const orders = numbered('orders');
+const hidden = numbered('hidden', { visible: false });
 
 /** What a workflow can be found by, without what Temporal adds by itself. */
 async function searchable(stage: Stage, workflowId: string): Promise<Readonly<Record<string, unknown>>> {
@@ -66,41 +70,68 @@ test('without registered search attributes workflows still start and have a memo
   expect(await stage.temporal.workflow.getHandle(workflowId).result()).toMatchObject({ state: 'published' });
 });
 
-test('with registered search attributes a message can be found by topic, key and ref', async (context) => {
-  const stage = await openStage(context, { topics: [orders] });
+/** A shown and a hidden message that sleep until they are due, of one key and ref. */
+async function sendBoth(stage: Stage) {
+  const options = { after: '15 minutes', ref: 'order-42', key: 'customer-7' } as const;
+  const [message, secret] = await stage.commit(async (tx) => [
+    await send(tx, orders, { n: 1 }, options),
+    await send(tx, hidden, { n: 2 }, options),
+  ]);
+  if (message === undefined || secret === undefined) throw new Error('Nothing was stored.');
+  for (const { workflowId } of [message, secret])
+    await until(
+      async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
+    );
+  return { message, secret };
+}
+
+test('with registered search attributes a message can be found by topic, key and ref, of a topic that is not visible by neither key nor ref', {
+  tags: ['hidden-names-stay-out'],
+}, async (context) => {
+  const stage = await openStage(context, { topics: [orders, hidden] });
   const relay = await stage.relay();
-  const { workflowId } = await stage.commit((tx) =>
-    send(tx, orders, { n: 1 }, { key: 'customer-7', ref: 'order-42', after: '1 hour' }),
-  );
-  await until(
-    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
-  );
+  const { message, secret } = await sendBoth(stage);
 
   expect(await relay.searchAttributes).toBe(true);
-  expect(await searchable(stage, workflowId)).toEqual({
+  expect(await searchable(stage, message.workflowId)).toEqual({
     OutboxTopic: 'orders',
     OutboxKey: 'customer-7',
     OutboxRef: 'order-42',
   });
-});
-
-test('a topic that is not visible shows neither key nor ref', {
-  tags: ['hidden-names-stay-out'],
-}, async (context) => {
-  const secret = numbered('secret', { visible: false });
-  const stage = await openStage(context, { topics: [secret] });
-  await stage.relay();
-  const { workflowId } = await stage.commit((tx) =>
-    send(tx, secret, { n: 1 }, { key: 'customer-7', ref: 'order-42', after: '1 hour' }),
-  );
-  await until(
-    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
-  );
-
-  expect(await searchable(stage, workflowId)).toEqual({ OutboxTopic: 'secret' });
-  const history = await stage.temporal.workflow.getHandle(workflowId).fetchHistory();
+  expect(await searchable(stage, secret.workflowId)).toEqual({ OutboxTopic: 'hidden' });
+  const history = await stage.temporal.workflow.getHandle(secret.workflowId).fetchHistory();
   expect(JSON.stringify(history)).not.toContain(Buffer.from('order-42').toString('base64'));
+  await expectWords(stage, message, secret);
 });
+
+/** The Temporal UI shows the subject of a workflow, with names only where these may be seen, and `show` links to it. */
+async function expectWords(stage: Stage, message: Stored, secret: Stored): Promise<void> {
+  const describe = async (workflowId: string) => {
+    const description = await stage.temporal.workflow.getHandle(workflowId).describe();
+    return { summary: await description.staticSummary(), details: await description.staticDetails() };
+  };
+  const words = await describe(message.workflowId);
+  expect(words.summary).toMatch(/^orders, ref order-42, key customer-7, due (?:\S+T)?\d\d:\d\d:\d\dZ$/);
+  expect(words.details).toContain(`temporal-outbox show ${message.id}`);
+  const quiet = await describe(secret.workflowId);
+  expect(quiet.summary).toMatch(/^hidden, due/);
+  expect(JSON.stringify(quiet)).not.toMatch(/order-42|customer-7/);
+  await until(async () => {
+    const metadata = await stage.temporal.workflow
+      .getHandle(message.workflowId)
+      .query<{ currentDetails?: string }>(workflowMetadataQuery.name);
+    return /^Sleeps until it is due, \d+ s /.test(metadata.currentDetails ?? '');
+  });
+
+  expect((await showMessage(stage.database, message.id))?.workflowUrl).toBeNull();
+  await writeSettings(stage.database, [
+    { name: 'temporal.namespace', value: 'shop a' },
+    { name: 'temporal.ui', value: 'https://temporal.example/ui/' },
+  ]);
+  expect((await showMessage(stage.database, message.id))?.workflowUrl).toBe(
+    `https://temporal.example/ui/namespaces/shop%20a/workflows/${encodeURIComponent(message.workflowId)}`,
+  );
+}
 
 test('a lane whose running workflow does nothing is still drained, and gets a new workflow after a minute', async (context) => {
   const stage = await openStage(context, { topics: [orders] });

@@ -64,13 +64,6 @@ export const edgeBugs: Bugs = {
     },
   },
   'hidden-names-stay-out': {
-    'test/integration/temporal/words.test.ts': {
-      'hidden-names-in-a-summary': {
-        file: 'src/temporal/workflow-words.ts',
-        find: 'const names = visible ? named(message) : [];',
-        replace: 'const names = visible || id !== topic ? named(message) : [];',
-      },
-    },
     'test/integration/temporal/handle.test.ts': {
       'hidden-key-in-a-summary-of-parked-messages': {
         file: 'src/temporal/parked-key/starter.ts',
@@ -85,10 +78,17 @@ export const edgeBugs: Bugs = {
       },
     },
     'test/integration/temporal/namespaces.test.ts': {
+      'hidden-names-in-a-summary': {
+        file: 'src/temporal/workflow-words.ts',
+        find: 'const names = visible ? named(message) : [];',
+        replace: 'const names = visible || id !== topic ? named(message) : [];',
+        title: 'of a topic that is not visible by neither key nor ref',
+      },
       'hidden-names-can-be-searched': {
         file: 'src/temporal/relay/workflow-starter.ts',
         find: '...visible(start.visible ? { topic, key, ref } : { topic }),',
         replace: '...visible({ topic, key, ref }),',
+        title: 'of a topic that is not visible by neither key nor ref',
       },
     },
   },
