@@ -79,16 +79,6 @@ test('a consumer with nothing in hand exits within a second of SIGTERM', async (
   expect(await leave(running)).toBeLessThan(withinMs);
 });
 
-test('a consumer that waits for its database exits within a second', async (context) => {
-  const database = await refusingServer(context);
-  const url = new URL(made.url);
-  url.host = database.address;
-  const running = consumerOf(context, { url: url.href });
-  await until(() => running.stderr().includes('waits for PostgreSQL'), 120_000);
-
-  expect(await leave(running)).toBeLessThan(withinMs);
-});
-
 test('a consumer that waits for a silent database reports it and exits within a second', async (context) => {
   const { proxy, url } = await proxiedDatabase(context, made.url, 1);
   proxy.inject({ kind: 'blackhole' });

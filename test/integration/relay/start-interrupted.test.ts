@@ -119,7 +119,7 @@ describe('a server that restarts', () => {
     for (const end of ends) await end();
   });
 
-  test.for([1, 2, 3, 4])(
+  test.for([1, 2])(
     'a relay starts although PostgreSQL restarts during the start: seed %i',
     async (seed, context) => {
       const { relay } = relayOn(context, url);
@@ -149,7 +149,7 @@ describe('a server that restarts', () => {
     },
   );
 
-  test.for([1, 2, 3])(
+  test.for([1, 2])(
     'a consumer starts although PostgreSQL restarts during the start: seed %i',
     async (seed, context) => {
       const random = seededRandom(seed);
@@ -163,7 +163,7 @@ describe('a server that restarts', () => {
     },
   );
 
-  test.for([1, 2, 3])(
+  test.for([1, 2])(
     'a migration is applied although PostgreSQL restarts during it: seed %i',
     { tags: ['command-waits-for-start'] },
     async (seed, context) => {

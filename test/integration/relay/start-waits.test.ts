@@ -83,21 +83,6 @@ test('a relay started before its database waits for it and then delivers', {
   await until(() => second.stdout().includes('Delivering'), 120_000);
 });
 
-test('a relay that waits for a silent database exits when stopped', async (context) => {
-  const { createServer } = await import('node:net');
-  const silent = createServer();
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  context.onTestFinished(() => void silent.close());
-  const address = `127.0.0.1:${(silent.address() as { port: number }).port}`;
-  const config = await configFile(context, { url: movedTo(address), temporal: inject('temporalAddress') });
-  const relay = startCli(context, ['relay', '--config', config], env);
-
-  await until(() => relay.stdout().includes(`waits for PostgreSQL at ${address}`), 120_000);
-  relay.signal('SIGTERM');
-  expect(await relay.exited).toBe(0);
-  expect(waitedMs(relay)).toBeLessThan(leaveWithinMs);
-});
-
 test('an unreachable or refusing database is named with its address, without the password, and exit code 3', {
   tags: ['unreachable-is-visible', 'command-waits-for-start'],
 }, async (context) => {
