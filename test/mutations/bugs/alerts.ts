@@ -47,14 +47,12 @@ export const alertBugs: Bugs = {
         title: 'the end of an alert that a silence of days has hidden',
       },
     },
-    'test/integration/operations/figures-due.test.ts': {
+    'test/integration/operations/figures-read.test.ts': {
       'late-topic-mutes-others': {
         file: 'src/store/figures/due-topics.ts',
         find: 'if (topics.has(topic)) continue;',
         replace: 'if (topics.size > 0) continue;',
       },
-    },
-    'test/integration/operations/figures-groups.test.ts': {
       'stopped-group-is-as-old-as-its-row': {
         file: 'src/store/inbox/consumers.ts',
         find: 'set seen_at = outbox.clock() from gone',

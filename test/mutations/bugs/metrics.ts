@@ -3,7 +3,7 @@ import type { Bugs } from '../mutation.ts';
 /** Metrics and traces. */
 export const metricBugs: Bugs = {
   'metrics-say-what-happened': {
-    'test/integration/operations/figures-of-relays.test.ts': {
+    'test/integration/operations/figures-read.test.ts': {
       'lags-of-the-newest-relay-only': {
         file: 'src/store/installation/lags.ts',
         find: 'living.toSorted((a, b) => b.seenMs - a.seenMs)',
