@@ -2,15 +2,15 @@ import { afterEach, expect, test } from 'vitest';
 import { expectEffectsOnce, startInboxLoad } from '../support/fixtures/inbox-load.ts';
 import { InboxStage } from '../support/fixtures/inbox-stage.ts';
 import { until } from '../support/fixtures/until.ts';
-import { type FrozenConsumer, startFrozenConsumer } from '../support/processes/frozen-consumer.ts';
+import { type Program, startProgram } from '../support/processes/program.ts';
 
 // One, so that no other partition's transaction is frozen in its middle: its locks would stop the successor.
 const partitions = 1;
 
 let stage: InboxStage;
-let frozen: FrozenConsumer | undefined;
+let frozen: Program | undefined;
 afterEach(async () => {
-  await frozen?.end();
+  await frozen?.kill();
   await stage.end();
 });
 
@@ -20,13 +20,10 @@ test('I4 I5 F17: a consumer frozen past the session of its group repeats no effe
 }, async () => {
   stage = await InboxStage.create(partitions);
   const load = startInboxLoad(stage, partitions);
-  const victim = startFrozenConsumer({
-    url: stage.url,
-    brokers: stage.brokers,
-    address: stage.topic.rules.address,
-    group: stage.group,
+  const victim = startProgram('consumer-main', {
+    ...stage.elsewhere,
     name: 'frozen',
-    stopAt: { commits: 40, signal: 'SIGSTOP' },
+    crash: { point: 'inbox:committed', pass: 40, signal: 'SIGSTOP' },
   });
   frozen = victim;
   await until(async () => (await stage.effectsBy('frozen')) >= 40, 150_000);
@@ -37,10 +34,10 @@ test('I4 I5 F17: a consumer frozen past the session of its group repeats no effe
   const partitionsOfNext = next.events.findLast(({ type }) => type === 'assigned');
   expect(partitionsOfNext).toMatchObject({ partitions: [{}] });
   const byFrozen = await stage.effectsBy('frozen');
-  const toldByFrozen = victim.events.length;
+  const toldByFrozen = victim.lines.length;
 
-  victim.thaw();
-  await until(() => victim.events.slice(toldByFrozen).some(({ type }) => type === 'assigned'), 150_000);
+  process.kill(victim.pid, 'SIGCONT');
+  await until(() => victim.lines.slice(toldByFrozen).includes('assigned'), 150_000);
   await next.stop();
   // As a member again it works, and no longer as the zombie that it was.
   await until(async () => (await stage.effectsBy('frozen')) > byFrozen, 150_000);

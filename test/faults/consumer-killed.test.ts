@@ -4,7 +4,7 @@ import { expectEffectsOnce, startInboxLoad } from '../support/fixtures/inbox-loa
 import { InboxStage } from '../support/fixtures/inbox-stage.ts';
 import { seededRandom } from '../support/fixtures/random.ts';
 import { until } from '../support/fixtures/until.ts';
-import { startFrozenConsumer } from '../support/processes/frozen-consumer.ts';
+import { startProgram } from '../support/processes/program.ts';
 
 const partitions = 2;
 
@@ -22,16 +22,13 @@ test.for(faultSeeds(17))(
     for (let round = 1; round <= rounds; round += 1) {
       const name = `killed-${round}`;
       const commits = 20 + random.below(60);
-      const doomed = startFrozenConsumer({
-        url: stage.url,
-        brokers: stage.brokers,
-        address: stage.topic.rules.address,
-        group: stage.group,
+      const doomed = startProgram('consumer-main', {
+        ...stage.elsewhere,
         name,
-        stopAt: { commits, signal: 'SIGKILL' },
+        crash: { point: 'inbox:committed', pass: commits },
       });
-      onTestFinished(() => doomed.end());
-      expect(await doomed.exited).toEqual([null, 'SIGKILL']);
+      onTestFinished(() => doomed.kill());
+      expect(await doomed.exited).toBe('SIGKILL');
       expect(await stage.effectsBy(name)).toBeGreaterThanOrEqual(commits);
     }
     const last = await stage.consume('last');

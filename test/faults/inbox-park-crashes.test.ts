@@ -2,7 +2,7 @@ import { expect, inject, test } from 'vitest';
 import type { CrashPoint } from '../../src/core/crash-point.ts';
 import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
 import { until } from '../support/fixtures/until.ts';
-import { runFedProcess } from '../support/processes/fed-process.ts';
+import { startProgram } from '../support/processes/program.ts';
 
 // The heartbeat of a try that died with its process is missed after five seconds.
 const withinMs = 400_000;
@@ -37,7 +37,7 @@ test.concurrent.for(steps)(
     const inbox = await MemoryInbox.create();
     onTestFinished(() => inbox.end());
     const { group, url } = inbox;
-    const signal = await runFedProcess({
+    const signal = await startProgram('fed-main', {
       group,
       url,
       feeds,
@@ -47,7 +47,7 @@ test.concurrent.for(steps)(
       failures,
       temporalAddress: inject('temporalAddress'),
       crash: { point, pass: 1 },
-    });
+    }).exited;
     expect(signal).toBe('SIGKILL');
 
     // That consumer committed no offset: the broker delivers everything again.

@@ -2,7 +2,7 @@ import { expect, inject, test } from 'vitest';
 import { range } from '../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
 import { until } from '../support/fixtures/until.ts';
-import { runFedProcess } from '../support/processes/fed-process.ts';
+import { startProgram } from '../support/processes/program.ts';
 
 test.for([
   ['one by one', {}],
@@ -25,7 +25,9 @@ test.for([
       temporalAddress: inject('temporalAddress'),
     } as const;
     for (const death of [1, 2, 3])
-      expect(await runFedProcess({ ...settings, ...mode }), `death ${death}`).toBe('SIGKILL');
+      expect(await startProgram('fed-main', { ...settings, ...mode }).exited, `death ${death}`).toBe(
+        'SIGKILL',
+      );
 
     inbox.feed(...feeds);
     const next = await inbox.consume({
@@ -81,7 +83,7 @@ test('a parked message that kills its consumers is failed after three deaths, an
   await inbox.database.query(`update outbox.parked_key set next_at = outbox.clock(), told_at = '-infinity'`);
   for (const death of [1, 2, 3])
     expect(
-      await runFedProcess({
+      await startProgram('fed-main', {
         ...rules,
         group,
         url,
@@ -90,7 +92,7 @@ test('a parked message that kills its consumers is failed after three deaths, an
         lingering: range(3, 6),
         // All of them are in hand at the first death; later ones would find them there again if they were not alone.
         ...(death > 1 && { laneIdleTimeoutMs: 1_000 }),
-      }),
+      }).exited,
       `death ${death}`,
     ).toBe('SIGKILL');
 

@@ -3,7 +3,7 @@ import { faultRounds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
 import { range } from '../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
 import { until } from '../support/fixtures/until.ts';
-import { startLingering } from '../support/processes/lingering-process.ts';
+import { startProgram } from '../support/processes/program.ts';
 
 const kills = faultRounds(5);
 
@@ -31,7 +31,7 @@ test('F17 a key that a killed consumer was trying continues within about a secon
   for (const n of range(1, kills)) {
     inbox.feed({ n, key: `key-${n}` });
     await until(() => survivor.counts().parked === n, 60_000);
-    const doomed = startLingering({
+    const doomed = startProgram('fed-main', {
       ...rules,
       group: inbox.group,
       url: inbox.url,
@@ -41,7 +41,7 @@ test('F17 a key that a killed consumer was trying continues within about a secon
     });
     onTestFinished(() => doomed.kill());
     const offering = setInterval(() => void offer(inbox), 500);
-    await doomed.inHand.finally(() => clearInterval(offering));
+    await doomed.firstLine.finally(() => clearInterval(offering));
     // A workflow that was started less than a second ago is not replaced at once, and offers have just started it.
     await until(async () => {
       const old = `select from outbox.parked_key where begun_at < clock_timestamp() - interval '1500 ms'`;

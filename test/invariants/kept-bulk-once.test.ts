@@ -4,7 +4,7 @@ import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
 import { openTransaction } from '../support/fixtures/open-transaction.ts';
 import { ada } from '../support/fixtures/operator.ts';
 import { until } from '../support/fixtures/until.ts';
-import { runFedProcess, startFedProcess } from '../support/processes/fed-process.ts';
+import { startProgram } from '../support/processes/program.ts';
 
 test('I14 F01 a bulk operation on 900 kept messages continues when its consumers are killed and changes each exactly once', {
   tags: ['actions-audited'],
@@ -25,21 +25,22 @@ test('I14 F01 a bulk operation on 900 kept messages continues when its consumers
   const answered = async (): Promise<number> => (await operator.inbox.bulk.show(id)).answered;
 
   // One dies in mid page: what it has changed is rolled back.
-  expect(await runFedProcess({ ...process, crash: { point: 'bulk:page-open', pass: 2 } })).toBe('SIGKILL');
+  expect(
+    await startProgram('fed-main', { ...process, crash: { point: 'bulk:page-open', pass: 2 } }).exited,
+  ).toBe('SIGKILL');
   expect(await answered()).toBe(150);
   expect((await inbox.kept()).filter(({ state }) => state === 'failed')).toHaveLength(750);
   // One dies after the commit of a page, whose result the workflow does not have.
-  expect(await runFedProcess({ ...process, crash: { point: 'bulk:page-committed', pass: 1 } })).toBe(
-    'SIGKILL',
-  );
+  expect(
+    await startProgram('fed-main', { ...process, crash: { point: 'bulk:page-committed', pass: 1 } }).exited,
+  ).toBe('SIGKILL');
   expect(await answered()).toBe(300);
   // One dies wherever it is. Somebody has the last message in hand, so that it cannot be through by then.
   const holder = await openTransaction(url);
   await holder.query('select from outbox.parked where message_id = $1 for update', [ids.at(-1)]);
-  const doomed = startFedProcess(process);
+  const doomed = startProgram('fed-main', process);
   await until(async () => (await answered()) >= 600, 120_000);
-  globalThis.process.kill(doomed.pid, 'SIGKILL');
-  await doomed.exited;
+  await doomed.kill();
   await holder.rollback();
   expect((await operator.inbox.bulk.show(id)).state).toBe('running');
   const last = await inbox.consume();

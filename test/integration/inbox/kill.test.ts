@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { InboxStage, range } from '../../support/fixtures/inbox-stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { runConsumerProcess } from '../../support/processes/consumer-process.ts';
+import { startProgram } from '../../support/processes/program.ts';
 
 let stage: InboxStage;
 afterEach(() => stage.end());
@@ -12,13 +12,11 @@ const withinMs = 240_000;
 async function killedAt(point: 'inbox:handled' | 'inbox:committed'): Promise<void> {
   stage = await InboxStage.create(1);
   await stage.publish(range(1, 10).map((n) => ({ n })));
-  const signal = await runConsumerProcess({
-    url: stage.url,
-    brokers: stage.brokers,
-    address: stage.topic.rules.address,
-    group: stage.group,
+  const signal = await startProgram('consumer-main', {
+    ...stage.elsewhere,
+    name: 'killed',
     crash: { point, pass: 4 },
-  });
+  }).exited;
   expect(signal).toBe('SIGKILL');
 }
 

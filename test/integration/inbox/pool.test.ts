@@ -6,7 +6,7 @@ import { send, topic } from '../../../src/index.ts';
 import { InboxStage, range, type StagedConsumer } from '../../support/fixtures/inbox-stage.ts';
 import { consumeByPool, type PoolConsumeOptions } from '../../support/fixtures/pool-consumer.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { runConsumerProcess } from '../../support/processes/consumer-process.ts';
+import { startProgram } from '../../support/processes/program.ts';
 
 let stage: InboxStage;
 let pool: pg.Pool;
@@ -201,14 +201,12 @@ test('with a pool, a consumer killed within its transaction leaves no effect, an
   timeout: 240_000,
 }, async () => {
   await stage.publish(range(1, 10).map((n) => ({ n })));
-  const signal = await runConsumerProcess({
-    url: stage.url,
-    brokers: stage.brokers,
-    address: stage.topic.rules.address,
-    group: stage.group,
+  const signal = await startProgram('consumer-main', {
+    ...stage.elsewhere,
+    name: 'killed',
     byPool: true,
     crash: { point: 'inbox:handled', pass: 4 },
-  });
+  }).exited;
   expect(signal).toBe('SIGKILL');
   expect(await stage.effects()).toEqual(range(1, 3));
 

@@ -8,7 +8,7 @@ import { range } from '../../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { written } from '../../support/fixtures/written.ts';
-import { startFedProcess } from '../../support/processes/fed-process.ts';
+import { startProgram } from '../../support/processes/program.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -96,7 +96,7 @@ test('the pauses of a killed consumer disappear from status after some seconds',
   tags: ['stopped-elsewhere-is-shown'],
 }, async ({ onTestFinished }) => {
   inbox = await MemoryInbox.create();
-  const consumer = startFedProcess({
+  const consumer = startProgram('fed-main', {
     url: inbox.url,
     group: inbox.group,
     temporalAddress: inject('temporalAddress'),
@@ -105,14 +105,7 @@ test('the pauses of a killed consumer disappear from status after some seconds',
     failing: 'all',
     failures: 1_000,
   });
-  onTestFinished(async () => {
-    try {
-      process.kill(consumer.pid, 'SIGKILL');
-    } catch {
-      // It was killed before.
-    }
-    await consumer.exited;
-  });
+  onTestFinished(() => consumer.kill());
   const told = async () => (await statusOf(inbox.database)).breakers;
   await until(async () => (await told()).length === 1, 60_000);
   const lastSeen = async () =>
@@ -122,8 +115,7 @@ test('the pauses of a killed consumer disappear from status after some seconds',
   const first = await lastSeen();
   await until(async () => (await lastSeen()) > first);
 
-  process.kill(consumer.pid, 'SIGKILL');
-  expect(await consumer.exited).toBe('SIGKILL');
+  await consumer.kill();
   const sixSecondsOld = `select from outbox.breaker where seen_at < clock_timestamp() - interval '6 s'`;
   await until(async () => (await inbox.database.query(sixSecondsOld)).length === 1);
 

@@ -3,12 +3,11 @@ import { afterAll, beforeAll, expect, inject, type TestContext, test, vi } from 
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
-import { type CliProcess, configFile, startCli } from '../../support/fixtures/cli-process.ts';
+import { type CliProcess, configFile, startCli, startProcess } from '../../support/fixtures/cli-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 import { builtProgram } from '../../support/processes/built-program.ts';
-import { startPatientConsumer } from '../../support/processes/patient-consumer.ts';
 
 // Each is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });
@@ -40,7 +39,8 @@ async function relay(context: TestContext, { url = made.url, temporal = inject('
 }
 
 function consumerOf(context: TestContext, { url = made.url, brokers = inject('kafkaBrokers') } = {}) {
-  return startPatientConsumer(context, { url, brokers, address, group: `group-${crypto.randomUUID()}` }, env);
+  const args = [url, brokers, address, `group-${crypto.randomUUID()}`];
+  return startProcess(context, [builtProgram('patient-consumer-main'), ...args], env);
 }
 
 const ready = (running: CliProcess) => () => /Delivering|ready/.test(running.stdout());

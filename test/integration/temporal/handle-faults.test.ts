@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { WorkflowHandle } from '@temporalio/client';
-import { expect, test, vi } from 'vitest';
+import { expect, inject, test, vi } from 'vitest';
 import { connectTemporal } from '../../../src/brokers/workflow/client/connection.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
-import { lingeringDrains, noBulk, openParkedStage } from '../../support/fixtures/parked-stage.ts';
+import {
+  lingeringDrains,
+  noBulk,
+  openParkedStage,
+  type ParkedStage,
+} from '../../support/fixtures/parked-stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { startHandlerProcess } from '../../support/processes/handler-process.ts';
+import { type Crash, type Program, startProgram } from '../../support/processes/program.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
@@ -32,6 +37,12 @@ test('a consumer that stops hands over a key in hand at once', async (context) =
   expect(events?.filter(waitedForTheDead)).toEqual([]);
 });
 
+/** A process that hosts the workflows of the stage, and whose drains never end. */
+function startHandler({ group, installation, url }: ParkedStage, crash?: Crash): Program {
+  const settings = { url, temporalAddress: inject('temporalAddress'), installation, group };
+  return startProgram('handler-main', { ...settings, ...(crash !== undefined && { crash }) });
+}
+
 /** What was left with a worker that does not answer costs a time-out: ten seconds for a workflow, five for a drain. */
 function waitedForTheDead(event: HistoryEvent): boolean {
   return (
@@ -43,9 +54,9 @@ function waitedForTheDead(event: HistoryEvent): boolean {
 test.concurrent('a consumer killed during a drain is replaced soon after its missed heartbeats', async (context) => {
   const stage = await openParkedStage(context);
   await stage.park('k', 0);
-  const doomed = startHandlerProcess(stage);
+  const doomed = startHandler(stage);
   context.onTestFinished(() => doomed.kill());
-  await doomed.draining;
+  await doomed.firstLine;
   stage.host();
 
   const killedAt = performance.now();
@@ -60,7 +71,7 @@ test.concurrent('a consumer killed during a drain is replaced soon after its mis
 test.concurrent('a consumer that dies between the start of a workflow and its mark leaves nothing behind', async (context) => {
   const stage = await openParkedStage(context);
   const { workflowId } = await stage.park('k', 4_000);
-  const doomed = startHandlerProcess(stage, { point: 'inbox:key-started', pass: 1 });
+  const doomed = startHandler(stage, { point: 'inbox:key-started', pass: 1 });
   context.onTestFinished(() => doomed.kill());
   await doomed.exited;
   expect(await stage.keys()).toMatchObject([{ told: false }]);

@@ -5,7 +5,8 @@ import { createTestDatabase } from '../fixtures/database.ts';
 import { numbered, range, writeEffect } from '../fixtures/inbox-stage.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
 import { until } from '../fixtures/until.ts';
-import { type Place, runKilledConsumer, transportAt } from '../processes/killed-consumer.ts';
+import { type Place, transportAt } from '../processes/place.ts';
+import { startProgram } from '../processes/program.ts';
 import { openFaultStage } from './fault-stage.ts';
 
 export interface EffectOnceOptions {
@@ -59,7 +60,8 @@ export async function openEffectOnceStage({
     },
     async runKilled(pass, reached = place) {
       const crash = { point: 'inbox:committed', pass } as const;
-      const ended = await runKilledConsumer({ databaseUrl: url, place: reached, address, group, crash });
+      const settings = { url, place: reached, address, group, name: 'killed', crash };
+      const ended = await startProgram('consumer-main', settings).exited;
       expect(ended).toBe('SIGKILL');
     },
     async expectRest(withinMs) {

@@ -1,9 +1,18 @@
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
-import { confirmConfig, confirmingTopic } from '../fixtures/confirm-config.ts';
-import type { ConfirmRelaySettings } from './confirm-relay-process.ts';
+import { type BrokerAt, confirmConfig, confirmingTopic } from '../fixtures/confirm-config.ts';
+import type { Crash } from './program.ts';
 
-// A relay that kills itself at the n-th pass of a crash point; `confirm-relay-process.ts` starts it with its settings.
+/** A relay that kills itself at the n-th pass of a crash point. */
+export interface ConfirmRelaySettings {
+  readonly url: string;
+  readonly temporalAddress: string;
+  readonly broker: BrokerAt;
+  readonly address: string;
+  readonly group: string;
+  readonly crash: Crash;
+}
+
 const settings = JSON.parse(process.argv[2] ?? '') as ConfirmRelaySettings;
 const { address, broker, crash, group, temporalAddress, url } = settings;
 

@@ -2,23 +2,49 @@ import pg from 'pg';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { clientOf } from '../../../src/consumer.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
-import { configOf, numbered, writeEffect } from '../fixtures/inbox-stage.ts';
+import { numbered, writeEffect } from '../fixtures/inbox-stage.ts';
 import { writeEffectByPool } from '../fixtures/pool-consumer.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
-import type { ConsumerProcessSettings } from './consumer-process.ts';
+import { type Place, transportAt } from './place.ts';
+import type { Crash } from './program.ts';
 
-// A consumer that kills itself at the n-th pass of a crash point; `consumer-process.ts` starts it with its settings.
-const { address, brokers, byPool, crash, group, url } = JSON.parse(
-  process.argv[2] ?? '',
-) as ConsumerProcessSettings;
+/** A consumer that stops itself at the n-th pass of a crash point; it tells the types of its events, one per line. */
+export interface ConsumerProcessSettings {
+  readonly url: string;
+  readonly place: Place;
+  readonly address: string;
+  readonly group: string;
+  /** Written with each of its effects. */
+  readonly name: string;
+  /** Uses transactions of a `pg` pool. @defaultValue of Prisma */
+  readonly byPool?: boolean;
+  /** The signal is one that it sends to itself. @defaultValue SIGKILL */
+  readonly crash: Crash & { readonly signal?: 'SIGSTOP' };
+}
+
+const settings = JSON.parse(process.argv[2] ?? '') as ConsumerProcessSettings;
+const { address, byPool = false, crash, group, name, place, url } = settings;
 const topic = numbered(address);
 
-crashAt(crash.point, { pass: crash.pass });
-const options = { config: configOf(url, brokers, topic), group };
-const made =
-  byPool === true
-    ? consumer(clientOf(new pg.Pool({ connectionString: url, max: 15 })), options).on(topic, (tx, message) =>
-        writeEffectByPool(tx, 'process', message),
-      )
-    : consumer(openPrisma(url), options).on(topic, (tx, message) => writeEffect(tx, 'process', message));
+crashAt(crash.point, {
+  pass: crash.pass,
+  instead: () => process.kill(process.pid, crash.signal ?? 'SIGKILL'),
+});
+const options = {
+  config: {
+    database: { url },
+    temporal: {},
+    topics: [topic],
+    transports: { only: transportAt(place) },
+  },
+  group,
+  report: ({ type }: { readonly type: string }) => process.stdout.write(`${type}\n`),
+};
+const made = byPool
+  ? consumer(clientOf(new pg.Pool({ connectionString: url, max: 15 })), options).on(topic, (tx, message) =>
+      writeEffectByPool(tx, name, message),
+    )
+  : consumer(openPrisma(url, { max: 15 }), options).on(topic, (tx, message) =>
+      writeEffect(tx, name, message),
+    );
 await made.start();

@@ -3,10 +3,39 @@ import { memorySource } from '../../../src/brokers/memory/memory-source.ts';
 import { rabbitmq } from '../../../src/brokers/rabbitmq/transport/rabbitmq-transport.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
-import { feed, startFed } from './fed-consumer.ts';
-import type { FedProcessSettings } from './fed-process.ts';
+import { type FedMessage, type FedSettings, feed, startFed } from './fed-consumer.ts';
+import type { Crash } from './program.ts';
 
-// A consumer, whose handler fails or dies as configured; `fed-process.ts` starts it.
+/** A consumer, whose handler fails or dies as configured. */
+export interface FedProcessSettings
+  extends Pick<
+    FedSettings,
+    | 'group'
+    | 'quickRetries'
+    | 'retry'
+    | 'temporalAddress'
+    | 'batch'
+    | 'maxKills'
+    | 'inBatches'
+    | 'transactionTimeout'
+  > {
+  readonly url: string;
+  /** The messages of its broker in memory. */
+  readonly feeds: readonly FedMessage[];
+  /** Instead of that: a RabbitMQ, whose queue all consumers of the group share. */
+  readonly rabbitmqUrl?: string;
+  /** The message whose handler throws, or all of them, and how often. @defaultValue once */
+  readonly failing?: number | 'all';
+  readonly failures?: number;
+  /** The message whose handler kills the process. */
+  readonly deadly?: number;
+  /** Messages with slow handlers; the process is killed when all of them are in hand, or after two seconds. */
+  readonly lingering?: readonly number[];
+  /** How long those handlers take. @defaultValue forever */
+  readonly laneIdleTimeoutMs?: number;
+  readonly crash?: Crash;
+}
+
 const {
   crash,
   deadly,

@@ -5,10 +5,18 @@ import { openDatabase } from '../../../src/store/database/pool.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { noBulk, noDeadTries, noStandIns } from '../fixtures/parked-stage.ts';
-import type { HandlerProcessSettings } from './handler-process.ts';
+import type { Crash } from './program.ts';
 
-// A consumer's watcher and hosted workflows, with drains that never end; `handler-process.ts` starts it.
-const settings = JSON.parse(process.argv[2] ?? '') as HandlerProcessSettings;
+/** Hosts the workflows of parked keys, with drains that never end; tells each that it begins. */
+export interface HandlerSettings {
+  readonly url: string;
+  readonly temporalAddress: string;
+  readonly installation: string;
+  readonly group: string;
+  readonly crash?: Crash;
+}
+
+const settings = JSON.parse(process.argv[2] ?? '') as HandlerSettings;
 const { crash, group, installation, temporalAddress, url } = settings;
 
 Runtime.install({

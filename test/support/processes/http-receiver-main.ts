@@ -1,9 +1,21 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import pg from 'pg';
 import { clientOf, receiveNode } from '../../../src/http.ts';
-import type { HttpReceiverSettings } from './http-receiver-process.ts';
 
-// A server that receives webhooks; `http-receiver-process.ts` starts it.
+/** A server that receives webhooks. */
+export interface HttpReceiverSettings {
+  readonly port: number;
+  /** What it does with `receive`, in a table `effect (n, consumer)`. @defaultValue nothing: it accepts everything */
+  readonly receives?: {
+    readonly url: string;
+    readonly secret: string;
+    /** Written with each of its effects. */
+    readonly name: string;
+    /** The answer, from 1, in place of which the process kills itself. @defaultValue none */
+    readonly dieAtAnswer?: number;
+  };
+}
+
 const { port, receives } = JSON.parse(process.argv[2] ?? '') as HttpReceiverSettings;
 const pool = new pg.Pool({ connectionString: receives?.url });
 let answers = 0;

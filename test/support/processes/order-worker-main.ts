@@ -2,10 +2,23 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import pg from 'pg';
 import { once } from '../../../src/consumer.ts';
 import { clientOf } from '../../../src/http.ts';
-import type { OrderWorkerSettings } from './order-worker-process.ts';
 import type { OrderActivities } from './order-workflow.ts';
 
-// A user's worker, which may kill itself with an effect committed and nothing told; `order-worker-process.ts` starts it.
+/** A user's worker, which may kill itself with an effect committed and nothing told. */
+export interface OrderWorkerSettings {
+  /** Of Temporal. */
+  readonly address: string;
+  /** Of the database, with a table `effect (n, consumer)`. */
+  readonly url: string;
+  readonly taskQueue: string;
+  /** A file with the bundle of `order-workflow.ts`. */
+  readonly codePath: string;
+  /** Written with each of its effects. */
+  readonly name: string;
+  /** The commit, from 1, after which it kills itself. @defaultValue none */
+  readonly dieAtCommit?: number;
+}
+
 const { address, codePath, dieAtCommit, name, taskQueue, url } = JSON.parse(
   process.argv[2] ?? '',
 ) as OrderWorkerSettings;

@@ -2,10 +2,9 @@ import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
 import { configOf, numbered } from '../fixtures/inbox-stage.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
-import type { PatientConsumerSettings } from './patient-consumer.ts';
 
-// A consumer as a service runs it: it stops at SIGTERM at any time; `patient-consumer.ts` starts it with its settings.
-const { address, brokers, group, url } = JSON.parse(process.argv[2] ?? '') as PatientConsumerSettings;
+// A consumer as a service runs it: it stops at SIGTERM at any time, and prints `ready` when it has joined.
+const [url = '', brokers = '', address = '', group = ''] = process.argv.slice(2);
 const topic = numbered(address);
 const orders = consumer(openPrisma(url), {
   config: configOf(url, brokers, topic),

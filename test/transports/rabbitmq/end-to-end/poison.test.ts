@@ -2,8 +2,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { range } from '../../../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../../../support/fixtures/memory-inbox.ts';
 import { until } from '../../../support/fixtures/until.ts';
-import type { DoomedProcess } from '../../../support/processes/doomed-process.ts';
-import { startFedProcess } from '../../../support/processes/fed-process.ts';
+import { type Program, startProgram } from '../../../support/processes/program.ts';
 import { brokerAt } from '../broker.ts';
 
 const rabbitmqUrl = inject('rabbitmqUrl');
@@ -21,7 +20,7 @@ test('F28 with a message that kills each of two consumers of a queue, three die 
   const { group, url } = inbox;
   await broker.channel.assertExchange(address, 'fanout');
   const deaths = supervised(2, () =>
-    startFedProcess({
+    startProgram('fed-main', {
       group,
       url,
       rabbitmqUrl,
@@ -69,10 +68,10 @@ test('F28 with a message that kills each of two consumers of a queue, three die 
 });
 
 /** Keeps this many processes running until the test ends. @returns how many have died */
-function supervised(count: number, start: () => DoomedProcess): () => number {
+function supervised(count: number, start: () => Program): () => number {
   const over = new AbortController();
   let deaths = 0;
-  const running = new Set<DoomedProcess>();
+  const running = new Set<Program>();
   const keep = async (): Promise<void> => {
     while (!over.signal.aborted) {
       const one = start();
@@ -85,7 +84,7 @@ function supervised(count: number, start: () => DoomedProcess): () => number {
   const kept = Array.from({ length: count }, keep);
   onTestFinished(async () => {
     over.abort();
-    for (const { pid } of running) process.kill(pid, 'SIGKILL');
+    await Promise.all([...running].map((one) => one.kill()));
     await Promise.all(kept);
   });
   return () => deaths;

@@ -8,7 +8,7 @@ import { numbered } from '../../../support/fixtures/inbox-stage.ts';
 import { openPrisma } from '../../../support/fixtures/prisma.ts';
 import { recordSpans } from '../../../support/fixtures/recorded-spans.ts';
 import { until } from '../../../support/fixtures/until.ts';
-import { transportAt } from '../../../support/processes/killed-consumer.ts';
+import { transportAt } from '../../../support/processes/place.ts';
 import { brokerAt } from '../broker.ts';
 
 const url = inject('rabbitmqUrl');

@@ -7,7 +7,8 @@ import { numbered, range, writeEffect } from '../../../support/fixtures/inbox-st
 import { ownRedis, redisAt } from '../../../support/fixtures/own-redis.ts';
 import { openPrisma } from '../../../support/fixtures/prisma.ts';
 import { until } from '../../../support/fixtures/until.ts';
-import { runKilledConsumer, transportAt } from '../../../support/processes/killed-consumer.ts';
+import { transportAt } from '../../../support/processes/place.ts';
+import { startProgram } from '../../../support/processes/program.ts';
 import { publish } from '../publishing.ts';
 
 const group = 'billing';
@@ -54,13 +55,14 @@ async function stage() {
       return running;
     },
     killed: (pass: number) =>
-      runKilledConsumer({
-        databaseUrl: made.url,
+      startProgram('consumer-main', {
+        url: made.url,
         place,
         address,
         group,
+        name: 'killed',
         crash: { point: 'inbox:committed', pass },
-      }),
+      }).exited,
     effects: (): Promise<readonly { readonly n: number; readonly consumer: string }[]> =>
       made.database.query('select n, consumer from effect order by seq'),
   };

@@ -11,7 +11,7 @@ import { openFaultStage } from '../../../support/faults/fault-stage.ts';
 import { createTestDatabase } from '../../../support/fixtures/database.ts';
 import { range } from '../../../support/fixtures/inbox-stage.ts';
 import { numbered } from '../../../support/fixtures/stage.ts';
-import { startOrderWorker } from '../../../support/processes/order-worker-process.ts';
+import { startProgram } from '../../../support/processes/program.ts';
 import { ownClient } from '../workflow-stage.ts';
 
 const count = 20;
@@ -29,7 +29,7 @@ test('each workflow has its effect once, although its worker is killed between t
     { url: made.url, topics: [placed], transport: () => workflow({ address, type: 'order', taskQueue, id }) },
   );
   const common = { address, url: made.url, taskQueue, codePath: await bundled() };
-  const killed = startOrderWorker({ ...common, name: 'killed', dieAtCommit: count });
+  const killed = startProgram('order-worker-main', { ...common, name: 'killed', dieAtCommit: count });
   await stage.relay();
   await stage.commit((tx) =>
     sendBatch(
@@ -40,11 +40,8 @@ test('each workflow has its effect once, although its worker is killed between t
   );
 
   expect(await killed.exited).toBe('SIGKILL');
-  const last = startOrderWorker({ ...common, name: 'last' });
-  onTestFinished(async () => {
-    process.kill(last.pid, 'SIGKILL');
-    await last.exited;
-  });
+  const last = startProgram('order-worker-main', { ...common, name: 'last' });
+  onTestFinished(() => last.kill());
   const [untold] = await made.database.query<{ readonly n: number }>(
     'select n from effect order by seq desc limit 1',
   );

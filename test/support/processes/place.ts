@@ -1,4 +1,5 @@
 import {
+  kafka,
   type ReceivingTransport,
   type RocketmqOptions,
   rabbitmq,
@@ -6,10 +7,10 @@ import {
   redisStream,
   rocketmq,
 } from '../../../src/transports.ts';
-import { type Crash, runDoomed } from './doomed-process.ts';
 
 /** A server and how to reach it, as another process can be told it. */
 export type Place =
+  | { readonly kind: 'kafka'; readonly servers: string }
   | { readonly kind: 'rabbitmq' | 'redis-list'; readonly url: string }
   | { readonly kind: 'redis-stream'; readonly url: string; readonly order?: boolean }
   | {
@@ -21,16 +22,10 @@ export type Place =
       };
     };
 
-export interface KilledConsumerSettings {
-  readonly databaseUrl: string;
-  readonly place: Place;
-  readonly address: string;
-  readonly group: string;
-  readonly crash: Crash;
-}
-
 export function transportAt(place: Place): ReceivingTransport {
   switch (place.kind) {
+    case 'kafka':
+      return kafka({ servers: place.servers });
     case 'rabbitmq':
       return rabbitmq({ url: place.url });
     case 'redis-stream':
@@ -40,9 +35,4 @@ export function transportAt(place: Place): ReceivingTransport {
     case 'rocketmq':
       return rocketmq(place.options);
   }
-}
-
-/** Runs a consumer as a child process until it exits; returns the signal that ended it. */
-export function runKilledConsumer(settings: KilledConsumerSettings): Promise<NodeJS.Signals | null> {
-  return runDoomed('killed-consumer-main', settings);
 }
