@@ -35,13 +35,13 @@ export const historyBugs: Bugs = {
         file: 'outbox.write_claim()',
         find: 'or p_failed_blocks and failed_xid is not null and not',
         replace: 'or p_failed_blocks and not',
-        title: 'cost as little behind many messages that',
+        title: 'claims and the search for lanes cost as little behind many',
       },
       'claims-always-look-for-retries': {
         file: 'src/store/lane/blocking-looks.ts',
         find: 'return now >=',
         replace: 'return true || now >=',
-        title: 'cost as little behind many messages that',
+        title: 'claims and the search for lanes cost as little behind many',
       },
       'claim-reads-all-freed-keys': {
         file: 'outbox.write_claim()',
