@@ -21,8 +21,8 @@ test.for(['Prisma', 'clientOf'] as const)(
   async (kind, { onTestFinished }) => {
     const inbox = await MemoryInbox.create();
     onTestFinished(() => inbox.end());
-    // No idle connection is closed: what says that it is read-only would do so for ever.
-    const pool = new pg.Pool({ connectionString: inbox.url, max: 8, idleTimeoutMillis: 0 });
+    // No idle connection is closed: what says that it is read-only would do so for ever. Few, because each fails once.
+    const pool = new pg.Pool({ connectionString: inbox.url, max: 3, idleTimeoutMillis: 0 });
     const prisma = kind === 'Prisma' ? openPrisma(inbox.url, { pool }) : undefined;
     const client = prisma ?? pooled(pool);
     const consumer = await inbox.consume({ quickRetries: [1] }, client);
