@@ -1,42 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { range } from '../../support/fixtures/inbox-stage.ts';
-import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
+const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
-afterEach(() => inbox.end());
-
-/** How many transactions wrote how many effects. */
-async function transactionSizes(): Promise<readonly number[]> {
-  const rows = await inbox.database.query<{ size: number }>(
-    'select count(*)::integer as size from effect group by xmin::text order by min(seq)',
-  );
-  return rows.map(({ size }) => size);
-}
+afterEach(() => inbox.leave());
 
 test('a batch is one transaction', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   inbox.feed(...range(1, 25).map((n) => ({ n, key: `k${n % 3}` })));
   const running = await inbox.consume({ batch: { size: 10 }, inBatches: true });
 
   await until(() => running.counts().handled === 25);
 
-  expect(await transactionSizes()).toEqual([10, 10, 5]);
+  expect(await inbox.transactionSizes()).toEqual([10, 10, 5]);
   expect(await inbox.effects()).toEqual(range(1, 25));
 });
 
 test('handlers of single messages share the transaction of a batch, too', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   inbox.feed(...range(1, 8).map((n) => ({ n })));
   const running = await inbox.consume({ batch: { size: 8 } });
 
   await until(() => running.counts().handled === 8);
 
-  expect(await transactionSizes()).toEqual([8]);
+  expect(await inbox.transactionSizes()).toEqual([8]);
 });
 
 test('a failed batch leaves nothing and is handled singly: only the message that fails is parked', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   inbox.feed(...range(1, 10).map((n) => ({ n, key: `k${n % 5}` })));
   const running = await inbox.consume({
     batch: { size: 10 },
@@ -65,12 +59,12 @@ test('a failed batch leaves nothing and is handled singly: only the message that
   inbox.feed(...range(11, 20).map((n) => ({ n, key: `k${n % 5}` })));
   await until(async () => (await running.status()).lag === 0);
   // What queues behind a parked key breaks no batch.
-  expect((await transactionSizes()).at(-1)).toBe(8);
+  expect((await inbox.transactionSizes()).at(-1)).toBe(8);
   expect((await inbox.kept()).map(({ n }) => n)).toEqual([4, 9, 14, 19]);
 });
 
 test('duplicates, repeats within one batch and unreadable messages do not fail the batch', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   inbox.feed(...range(1, 5).map((n) => ({ n })));
   const running = await inbox.consume({ batch: { size: 20 }, inBatches: true });
   await until(() => running.counts().handled === 5);
@@ -91,7 +85,7 @@ test('duplicates, repeats within one batch and unreadable messages do not fail t
 });
 
 test('under block-key an unreadable message of a batch blocks the later ones of its key', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a', body: 'no json' }, { n: 3, key: 'a' }, { n: 4, key: 'b' });
   const running = await inbox.consume({ batch: { size: 10 }, inBatches: true, exhausted: 'block-key' });
 
@@ -106,7 +100,7 @@ test('under block-key an unreadable message of a batch blocks the later ones of 
 });
 
 test('keys of one partition are handled concurrently, each in order', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   let open = 0;
   let most = 0;
   const overlapping: number[] = [];
@@ -140,21 +134,19 @@ test('keys of one partition are handled concurrently, each in order', async () =
   }
 });
 
-test('two groups each handle every message once', async () => {
-  inbox = await MemoryInbox.create();
-  inbox.feed(...range(1, 30).map((n) => ({ n, key: 'a' })));
-  const [first, second] = await Promise.all([
-    inbox.consume({ name: 'first' }),
-    inbox.consume({ name: 'second', group: `${inbox.group}-2`, batch: { size: 7 } }),
-  ]);
+test('a batch that exceeds the limit of a transaction is handled singly', async () => {
+  inbox = await openInbox();
+  inbox.feed(...range(1, 6).map((n) => ({ n, key: `k${n}` })));
+  const running = await inbox.consume({
+    batch: { size: 1_000 },
+    // Much longer than one message takes on a busy machine, and not long enough for all.
+    transactionTimeout: '3s',
+    after: () => delay(600),
+  });
 
-  await until(() => first.counts().handled === 30 && second.counts().handled === 30);
+  await until(async () => (await running.status()).lag === 0, 60_000);
 
-  const rows = await inbox.database.query<{ consumer: string; ns: number[] }>(
-    'select consumer, array_agg(n order by seq) as ns from effect group by consumer order by consumer',
-  );
-  expect(rows).toEqual([
-    { consumer: 'first', ns: range(1, 30) },
-    { consumer: 'second', ns: range(1, 30) },
-  ]);
+  expect(await inbox.effects()).toEqual(range(1, 6));
+  expect(await inbox.kept()).toEqual([]);
+  expect(running.counts()).toMatchObject({ handled: 6, parked: 0, failedAttempts: 1 });
 });

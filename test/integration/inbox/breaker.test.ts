@@ -1,19 +1,20 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { range } from '../../support/fixtures/inbox-stage.ts';
-import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
+const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
-afterEach(() => inbox.end());
+afterEach(() => inbox.leave());
 
 const away = new Error('the bank is closed');
 
 test('an outage longer than all tries fails no message and uses up no try, and then all are handled in order', {
   tags: ['outage-fails-no-message'],
 }, async () => {
-  inbox = await MemoryInbox.create({ partitions: 4 });
+  inbox = await openInbox({ partitions: 4 });
   let open = false;
   const running = await inbox.consume({
     keyConcurrency: 2,
@@ -51,7 +52,7 @@ test('an outage longer than all tries fails no message and uses up no try, and t
 });
 
 test('a few failing keys among others pause nothing', { tags: ['outage-fails-no-message'] }, async () => {
-  inbox = await MemoryInbox.create({ partitions: 2 });
+  inbox = await openInbox({ partitions: 2 });
   const running = await inbox.consume({
     quickRetries: [],
     retry: [50],
@@ -70,7 +71,7 @@ test('a few failing keys among others pause nothing', { tags: ['outage-fails-no-
 });
 
 test('keys that succeed in batches outweigh a few failing ones', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     quickRetries: [],
     retry: ['1h'],
@@ -93,7 +94,7 @@ test('keys that succeed in batches outweigh a few failing ones', async () => {
 test('where most keys fail, the others are still handled', {
   tags: ['outage-fails-no-message'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     quickRetries: [],
     retry: ['1h'],
@@ -108,21 +109,4 @@ test('where most keys fail, the others are still handled', {
 
   expect(running.events.some(({ type }) => type === 'address-paused')).toBe(true);
   expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual(range(13, 16));
-});
-
-test('without a breaker every message gets its tries, whatever fails', async () => {
-  inbox = await MemoryInbox.create();
-  const running = await inbox.consume({
-    quickRetries: [],
-    retry: ['1h'],
-    breaker: false,
-    before: () => {
-      throw away;
-    },
-  });
-  inbox.feed(...range(1, 20).map((n) => ({ n, key: `k${n}` })));
-
-  await until(() => running.counts().parked === 20);
-
-  expect(running.paused()).toEqual([]);
 });

@@ -2,12 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
-import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 import type { ShopTransaction } from '../../support/processes/fed-consumer.ts';
 
+const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
-afterEach(() => inbox.end());
+afterEach(() => inbox.leave());
 
 const never = { quickRetries: [], retry: [] };
 
@@ -25,7 +26,7 @@ test.each([
   'a message whose handler caught an error of the database is not lost: %s',
   { tags: ['handled-only-if-committed'] },
   async (_, how) => {
-    inbox = await MemoryInbox.create();
+    inbox = await openInbox();
     const running = await inbox.consume({
       ...never,
       ...how,
@@ -93,7 +94,7 @@ test.each(
   'with $client, a caught error of $failure fails its message',
   { tags: ['handled-only-if-committed'] },
   async ({ made, fail }) => {
-    inbox = await MemoryInbox.create();
+    inbox = await openInbox();
     const running = await inbox.consume(
       { ...never, after: async ({ payload: { n } }, tx) => (n === 1 ? fail(tx) : undefined) },
       made(inbox.prisma),
@@ -112,7 +113,7 @@ test.each(
 test('an error within a savepoint, or of another message, fails nothing', {
   tags: ['handled-only-if-committed'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     ...never,
     keyConcurrency: 4,
@@ -135,7 +136,7 @@ test('an error within a savepoint, or of another message, fails nothing', {
 test('a middleware sees the rollback that the client takes for a commit', {
   tags: ['handled-only-if-committed'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const told: string[] = [];
   const running = await inbox.consume({
     ...never,

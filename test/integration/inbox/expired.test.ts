@@ -2,14 +2,15 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { permanent } from '../../../src/inbox/verdict.ts';
 import { verifyEffects } from '../../../src/store/verify/effects.ts';
 import { operatorOf } from '../../support/fixtures/kept-bulk.ts';
-import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
+const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
-afterEach(() => inbox.end());
+afterEach(() => inbox.leave());
 
 const expiring = (n: number, inMs: number) => ({
   ce_id: `id-${n}`,
@@ -34,7 +35,7 @@ test.each([false, true])(
   'of an expired message the id is stored, and no handler called; others of its batch are handled (in batches: %s)',
   { tags: ['expired-not-sent'] },
   async (inBatches) => {
-    inbox = await MemoryInbox.create();
+    inbox = await openInbox();
     const running = await inbox.consume({ inBatches, batch: { size: 10 } });
     const past = expiring(2, -1_000);
     inbox.feed(
@@ -71,7 +72,7 @@ test.each([false, true])(
 test('a message that expires while its tries fail is dropped at the next try, parked or not, and its key continues', {
   tags: ['expired-not-sent'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const tries: number[] = [];
   const running = await inbox.consume({
     quickRetries: [],
@@ -95,7 +96,7 @@ test('a message that expires while its tries fail is dropped at the next try, pa
 test('a verification does not miss the effects of expired messages, dropped on arrival or while parked', {
   tags: ['expired-not-sent'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     quickRetries: [],
     retry: ['1s', '1s', '1s', '1s', '1s'],
@@ -120,7 +121,7 @@ test('a verification does not miss the effects of expired messages, dropped on a
 });
 
 test('what is no time with a zone does not expire a kept message: it is shown and retried', async (context) => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     before: () => {
       throw permanent(new Error('not this one'));
@@ -147,7 +148,7 @@ test('what is no time with a zone does not expire a kept message: it is shown an
 test('a retry of an expired failed message is refused by name, and an edit has it handled', {
   tags: ['expired-not-sent'],
 }, async (context) => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     quickRetries: [],
     retry: [],

@@ -1,18 +1,19 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
+const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
-afterEach(() => inbox.end());
+afterEach(() => inbox.leave());
 
 const away = new Error('the bank is closed');
 
 test('the delays of a handler override those of its consumer, in place and for parked messages', {
   tags: ['retry-delays-apply-everywhere'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const attempts: number[] = [];
   const running = await inbox.consume({
     // With these the message would be failed at its first try.
@@ -34,7 +35,7 @@ test('the delays of a handler override those of its consumer, in place and for p
 });
 
 test('a handler without delays fails its message at once, whatever the delays of its consumer', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     quickRetries: ['10s'],
     retry: ['1h'],
@@ -52,7 +53,7 @@ test('a handler without delays fails its message at once, whatever the delays of
 });
 
 test('a message queued behind a parked one gets the quick tries of its handler', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const tries: number[] = [];
   const running = await inbox.consume({
     quickRetries: [],

@@ -7,11 +7,12 @@ import { PoisonMarks } from '../../../src/inbox/intake/poison-marks.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { setMark } from '../../../src/store/inbox/marks.ts';
 import { range } from '../../support/fixtures/inbox-stage.ts';
-import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
+const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
-afterEach(() => inbox.end());
+afterEach(() => inbox.leave());
 
 /** What a consumer that died has left behind. */
 async function leaveMark(ids: readonly string[], kills: number): Promise<void> {
@@ -22,7 +23,7 @@ async function leaveMark(ids: readonly string[], kills: number): Promise<void> {
 const marks = () => inbox.database.query('select from outbox.mark');
 
 test('no message is parked merely because its batch was in hand when the consumer died', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   await leaveMark(['id-1', 'id-2', 'id-3'], 0);
   inbox.feed(...range(1, 5).map((n) => ({ n })));
 
@@ -33,7 +34,7 @@ test('no message is parked merely because its batch was in hand when the consume
 });
 
 test('a message in hand alone at one death of its consumer too many is failed without being started', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   await leaveMark(['id-2'], 2);
   inbox.feed(...range(1, 5).map((n) => ({ n })));
 
@@ -45,19 +46,8 @@ test('a message in hand alone at one death of its consumer too many is failed wi
   expect(running.counts().failedAttempts).toBe(0);
 });
 
-test('below the limit of deaths such a message is started again', async () => {
-  inbox = await MemoryInbox.create();
-  await leaveMark(['id-2'], 1);
-  inbox.feed(...range(1, 5).map((n) => ({ n })));
-
-  const running = await inbox.consume({ maxKills: 3 });
-  await until(() => running.counts().handled === 5);
-
-  expect(await inbox.effects()).toEqual(range(1, 5));
-});
-
 test('a mark whose messages are done raises no suspicion', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   inbox.feed(...range(1, 3).map((n) => ({ n })));
   const first = await inbox.consume();
   await until(() => first.counts().handled === 3);
@@ -73,7 +63,7 @@ test('a mark whose messages are done raises no suspicion', async () => {
 });
 
 test('a consumer that stops leaves no mark', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   inbox.feed(...range(1, 3).map((n) => ({ n })));
   const running = await inbox.consume();
   await until(() => running.counts().handled === 3);
@@ -85,7 +75,7 @@ test('a consumer that stops leaves no mark', async () => {
 });
 
 test('a consumer that rejoins finds the marks that another owner of its partition left', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({ maxKills: 3 });
   inbox.feed({ n: 1 });
   await until(() => running.counts().handled === 1);
@@ -112,7 +102,7 @@ function newMember({ group, prisma }: MemoryInbox): PoisonMarks<Transaction> {
 test('when members that share a partition die of a message, it is failed while another member continues', {
   tags: ['killing-message-fails'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const shared = { address: 'numbers', partition: 0 };
   const member = () => newMember(inbox);
   const living = member();
@@ -139,7 +129,7 @@ test('when members that share a partition die of a message, it is failed while a
 });
 
 test('marks untouched for a day are deleted', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const { database } = inbox;
   await leaveMark(['id-1'], 2);
   await database.query(`update outbox.mark set begun_at = begun_at - interval '25 hours'`);

@@ -3,13 +3,14 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
 import { permanent } from '../../../src/inbox/verdict.ts';
-import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
+const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
-afterEach(() => inbox.end());
+afterEach(() => inbox.leave());
 
 const tenants = new AsyncLocalStorage<string | undefined>();
 
@@ -18,7 +19,7 @@ const ofTenant: Middleware = ({ messages: [message] }, next) => tenants.run(mess
 test('handlers see what a middleware set around their transaction, in place and for parked messages', {
   tags: ['middlewares-wrap-transactions'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const seen: (string | undefined)[] = [];
   const running = await inbox.consume({
     quickRetries: [1],
@@ -40,7 +41,7 @@ test('handlers see what a middleware set around their transaction, in place and 
 });
 
 test('middlewares run once around each transaction, the first outermost, with all its messages', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const steps: string[] = [];
   const around =
     (name: string): Middleware =>
@@ -72,7 +73,7 @@ test('middlewares run once around each transaction, the first outermost, with al
 });
 
 test('an error of a middleware fails its message, and may turn the error of the handler into a verdict', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     quickRetries: [],
     retry: ['1h'],
@@ -101,7 +102,7 @@ test('an error of a middleware fails its message, and may turn the error of the 
 });
 
 test('a middleware that fails after the commit undoes nothing, and no effect is repeated', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     quickRetries: [1],
     middlewares: [

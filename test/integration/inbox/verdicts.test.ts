@@ -1,13 +1,14 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { permanent, retryAfter } from '../../../src/inbox/verdict.ts';
 import { range } from '../../support/fixtures/inbox-stage.ts';
-import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
+const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
-afterEach(() => inbox.end());
+afterEach(() => inbox.leave());
 
 const closed = new Error('the account is closed');
 
@@ -22,7 +23,7 @@ async function nextTryInS(): Promise<number> {
 test('a message that its handler calls permanent is failed at once, in place and when parked, and its key continues', {
   tags: ['handler-has-last-word'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const tries: number[] = [];
   const running = await inbox.consume({
     quickRetries: [1],
@@ -55,7 +56,7 @@ test('a message that its handler calls permanent is failed at once, in place and
 test('only the message of a batch that its handler calls permanent is failed, and under block-key it blocks its key', {
   tags: ['handler-has-last-word'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     batch: { size: 10 },
     exhausted: 'block-key',
@@ -80,7 +81,7 @@ test('only the message of a batch that its handler calls permanent is failed, an
 test('a handler sets when its message is tried again instead of its rules, and each time is a try', {
   tags: ['handler-has-last-word'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const attempts: number[] = [];
   const patience = new Error('the bank asks for patience');
   const running = await inbox.consume({
@@ -107,7 +108,7 @@ test('a handler sets when its message is tried again instead of its rules, and e
 test('a handler may ask for hours where its rules have moments', {
   tags: ['handler-has-last-word'],
 }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     retry: [10, 10, 10],
     before: ({ attempt }) => {
@@ -125,7 +126,7 @@ test('a handler may ask for hours where its rules have moments', {
 });
 
 test('verdicts of handlers do not count for the breaker', { tags: ['handler-has-last-word'] }, async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   const running = await inbox.consume({
     retry: ['50ms', '1h'],
     before: ({ payload: { n } }) => {
@@ -142,7 +143,7 @@ test('verdicts of handlers do not count for the breaker', { tags: ['handler-has-
 });
 
 test('a message called permanent by the probe of a pause is failed, and the pause continues', async () => {
-  inbox = await MemoryInbox.create();
+  inbox = await openInbox();
   let open = false;
   const running = await inbox.consume({
     quickRetries: [],
