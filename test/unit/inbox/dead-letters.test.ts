@@ -5,48 +5,6 @@ import { failed, lettersStage } from './letters-bench.ts';
 
 const no: LetterOutcome = { kind: 'refused', reason: 'too long' };
 
-test('a failed message is copied with its origin and failure, and marked as copied', async () => {
-  const { copied, database, events, over, sent, turns } = lettersStage([
-    failed(1),
-    failed(2, { body: null, error: null, address: 'returns' }),
-  ]);
-  await over();
-
-  expect(sent).toEqual([
-    [
-      {
-        address: 'orders.dead',
-        key: 'k',
-        headers: {
-          ce_id: 'id-1',
-          'outbox-dead-id': 'id-1',
-          'outbox-dead-group': 'shop',
-          'outbox-dead-from': 'orders/2/10',
-          'outbox-dead-reason': 'error',
-          'outbox-dead-attempts': '3',
-          'outbox-dead-error': 'Error: no',
-        },
-        body: Buffer.from('body 1'),
-      },
-    ],
-    [
-      expect.objectContaining({
-        address: 'returns.dead',
-        body: null,
-        headers: expect.not.objectContaining({ 'outbox-dead-error': expect.anything() }),
-      }),
-    ],
-  ]);
-  expect(copied()).toEqual([
-    ['shop', ['id-1']],
-    ['shop', ['id-2']],
-  ]);
-  expect(events).toEqual([]);
-  const owner = turns()[0]?.[1];
-  expect(turns()[0]).toEqual(['shop', owner, 60_000]);
-  expect(database.said('delete from outbox.letter_turn')).toEqual([['shop', owner]]);
-});
-
 test('with nothing to copy no turn is taken', async () => {
   const { database, letters, sent, turns } = lettersStage([]);
   await until(() => database.said('from outbox.parked p').length > 0, 5_000, 1);

@@ -130,27 +130,6 @@ test('a message that blocks its key is applied alone, without a failure', async 
   expect(released.tally.counts()).toMatchObject({ handled: 2, failed: 1 });
 });
 
-test('partitions are rejected, failing and remembered separately, and forgotten when unassigned', async () => {
-  const bench = new IntakeBench({ batchSize: 2, handler: () => Promise.reject(new Error('no')) });
-  bench.database.on('outbox.park(', () => {
-    throw new Error('away');
-  });
-  await bench.offer([numbered(1), numbered(2)]);
-  expect(bench.intake.failing()).toEqual([
-    expect.objectContaining({ address: 'orders', partition: 0, offset: '1', topic: 'orders', attempts: 1 }),
-  ]);
-
-  bench.intake.assigned([{ address: 'orders', partition: 1 }]);
-
-  expect(bench.told('assigned')).toEqual([
-    { type: 'assigned', partitions: [{ address: 'orders', partition: 1 }] },
-  ]);
-  expect(bench.intake.failing()).toEqual([]);
-  const again = await bench.offer([numbered(1), numbered(2)]);
-  expect(again.rejected).toEqual([['1', 1_000]]);
-  expect(chunks(bench), 'its failed transaction is forgotten, too').toHaveLength(2);
-});
-
 test('a message that cannot be kept in its transaction is not acknowledged', async () => {
   const bench = new IntakeBench({ batchSize: 2 });
   bench.database.on('outbox.receive_one(', () => [{ stored: null }]);

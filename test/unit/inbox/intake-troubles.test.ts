@@ -121,18 +121,6 @@ test('a rejected suspect, or a batch that may not continue, ends the search', as
   }
 });
 
-test('a stop removes all marks, also while the database is unreachable', async () => {
-  const bench = new IntakeBench();
-  await bench.offer([numbered(1)]);
-  const [mark] = bench.database.said('insert into outbox.mark');
-
-  await bench.intake.close();
-
-  expect(bench.database.said('where consumer_group = $1 and owner = $2')).toEqual([['shop', mark?.[3]]]);
-  bench.database.on('delete from outbox.mark', refuses);
-  await bench.intake.close();
-});
-
 test('a message behind its parked key queues there, whatever its own failure', async () => {
   const bench = new IntakeBench({ handler: () => Promise.reject(permanent(new Error('no'))) });
   let asked = 0;

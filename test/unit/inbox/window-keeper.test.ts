@@ -31,21 +31,6 @@ function stage(given: Partial<WindowKeeperInput<Transaction>> = {}) {
   };
 }
 
-test('a start records that the group is alive, with its window, and runs a round', async () => {
-  const { database, failures, keeper, noted, rounds } = stage();
-  await keeper.start();
-  await keeper.stop();
-
-  expect(noted()).toEqual([['shop', String(4 * hourMs)]]);
-  expect(rounds()).toBe(1);
-  expect(database.said('as "windowMs"')).toEqual([[String(4 * hourMs)]]);
-  expect(database.said('outbox.drop_failed_kept'), 'failed ones stay').toEqual([]);
-  expect(new Set(database.transactions.map(({ options }) => JSON.stringify(options)))).toEqual(
-    new Set([JSON.stringify({ maxWait: 10_000, timeout: 30_000 })]),
-  );
-  expect(failures).toEqual([]);
-});
-
 test('rounds follow each other, and the group is recorded four times within its window', async () => {
   const { keeper, noted, rounds } = stage({ paces: { roundMs: 1, againMs: 60_000 } });
   await keeper.start();
