@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { z } from 'zod';
 import { clientOf, consumer } from '../../../src/consumer.ts';
 import { send, topic, transaction } from '../../../src/index.ts';
@@ -20,37 +20,43 @@ const refusal = {
   hint: expect.stringContaining('Exclude the schema outbox from what empties tables'),
 };
 
-async function madeFor({ onTestFinished }: TestContext): Promise<TestDatabase> {
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
-  return made;
-}
+let made: TestDatabase;
+let client: ReturnType<typeof clientOf<pg.PoolClient>>;
+/** A relay of the database; a consumer runs beside it. */
+let relay: ReturnType<typeof startRelay>;
+/** What the consumer has handled. */
+const handled: number[] = [];
+const ends: (() => Promise<unknown>)[] = [];
 
-/** A relay and a consumer of the database, and what the consumer has handled. */
-async function application(context: TestContext, { url }: TestDatabase) {
+beforeAll(async () => {
   quietTemporal();
+  made = await createTestDatabase();
+  ends.push(() => made.drop());
+  const { url } = made;
   const pool = new pg.Pool({ connectionString: url, max: 20 });
-  context.onTestFinished(() => pool.end());
-  const client = clientOf(pool);
+  ends.push(() => pool.end());
+  client = clientOf(pool);
   const config = {
     database: { url },
     temporal: { address: inject('temporalAddress') },
     topics: [placed],
     transports: { kafka: memoryBroker() },
   };
-  const relay = startRelay(config, { logger: false });
-  context.onTestFinished(() => relay.stop());
-  const handled: number[] = [];
+  relay = startRelay(config, { logger: false });
+  ends.push(() => relay.stop());
   const consuming = await consumer(client, { config, group: 'tests' })
     .on(placed, async (_tx, { payload }) => void handled.push(payload.n))
     .start();
-  context.onTestFinished(() => consuming.stop());
+  ends.push(() => consuming.stop());
   await relay.ready;
-  const sendAndWait = async (n: number) => {
-    await transaction(client, (tx) => send(tx, placed, { n }, { key: 'k' }));
-    await until(() => handled.includes(n), 60_000);
-  };
-  return { handled, relay, sendAndWait };
+});
+afterAll(async () => {
+  for (const end of ends.toReversed()) await end();
+});
+
+async function sendAndWait(n: number): Promise<void> {
+  await transaction(client, (tx) => send(tx, placed, { n }, { key: 'k' }));
+  await until(() => handled.includes(n), 60_000);
 }
 
 async function tablesOf({ database }: TestDatabase): Promise<readonly string[]> {
@@ -84,9 +90,7 @@ const all = (names: readonly string[]) => names.map((name) => `outbox.${name}`).
 
 test('a test suite that empties all tables is told to leave those of the outbox, and what it sends then is delivered', {
   tags: ['tables-not-emptied-unnoticed'],
-}, async (context) => {
-  const made = await madeFor(context);
-  const { handled, sendAndWait } = await application(context, made);
+}, async () => {
   await sendAndWait(1);
   const everything = all(await tablesOf(made));
 
@@ -107,23 +111,22 @@ test('a test suite that empties all tables is told to leave those of the outbox,
 
 test('no table may be emptied to which only a migration writes a row', {
   tags: ['tables-not-emptied-unnoticed'],
-}, async (context) => {
-  const made = await madeFor(context);
+}, async ({ onTestFinished }) => {
+  const fresh = await createTestDatabase();
+  onTestFinished(() => fresh.drop());
   const withRows: string[] = [];
-  for (const name of await tablesOf(made)) {
-    const rows = await made.database.query(`select from outbox.${name} limit 1`);
+  for (const name of await tablesOf(fresh)) {
+    const rows = await fresh.database.query(`select from outbox.${name} limit 1`);
     if (rows.length > 0) withRows.push(name);
   }
   expect(withRows).toEqual(['installation', 'leaf', 'migration', 'processed_epoch']);
-  expect(await keptOf(made)).toEqual(expect.arrayContaining(withRows));
+  expect(await keptOf(fresh)).toEqual(expect.arrayContaining(withRows));
 });
 
 test('messages are delivered after all tables were emptied that may be', {
   tags: ['tables-not-emptied-unnoticed'],
-}, async (context) => {
-  const made = await madeFor(context);
-  const { sendAndWait } = await application(context, made);
-  await sendAndWait(1);
+}, async () => {
+  await sendAndWait(3);
 
   const kept = await keptOf(made);
   const others = (await tablesOf(made)).filter((name) => !kept.includes(name));
@@ -133,8 +136,8 @@ test('messages are delivered after all tables were emptied that may be', {
     return true;
   });
 
-  await sendAndWait(2);
-  await sendAndWait(3);
+  await sendAndWait(4);
+  await sendAndWait(5);
 });
 
 const emptied = {
@@ -143,19 +146,17 @@ const emptied = {
 };
 
 /** As a superuser can, who switches all triggers off. */
-async function emptyAll(made: TestDatabase): Promise<void> {
-  for (const name of await keptOf(made))
-    await made.database.query(`alter table outbox.${name} disable trigger all`);
-  const everything = all(await tablesOf(made));
-  await until(async () => (await errorOf(made, `truncate ${everything} cascade`)) === undefined);
+async function emptyAll(at: TestDatabase): Promise<void> {
+  for (const name of await keptOf(at))
+    await at.database.query(`alter table outbox.${name} disable trigger all`);
+  const everything = all(await tablesOf(at));
+  await until(async () => (await errorOf(at, `truncate ${everything} cascade`)) === undefined);
 }
 
 test('the health of a relay says that its tables were emptied, although nothing else fails', {
   tags: ['tables-not-emptied-unnoticed'],
-}, async (context) => {
-  const made = await madeFor(context);
-  const { relay, sendAndWait } = await application(context, made);
-  await sendAndWait(1);
+}, async () => {
+  await sendAndWait(6);
   await emptyAll(made);
 
   await expect
@@ -167,19 +168,21 @@ test('the health of a relay says that its tables were emptied, although nothing 
 
 test('a schema whose own rows are gone is refused by each command, which says what to do', {
   tags: ['tables-not-emptied-unnoticed'],
-}, async (context) => {
-  const made = await madeFor(context);
-  await emptyAll(made);
+}, async ({ onTestFinished }) => {
+  const empty = await createTestDatabase();
+  onTestFinished(() => empty.drop());
+  const { database, url } = empty;
+  await emptyAll(empty);
 
-  await expect(migrate(made.database, await readMigrations())).rejects.toMatchObject(emptied);
-  await expect(requireMigrated(made.database)).rejects.toMatchObject(emptied);
-  await expect(readInstallation(made.database)).rejects.toMatchObject(emptied);
-  expect((await examined({ database: { url: made.url } })).get('migrations')).toMatchObject({
+  await expect(migrate(database, await readMigrations())).rejects.toMatchObject(emptied);
+  await expect(requireMigrated(database)).rejects.toMatchObject(emptied);
+  await expect(readInstallation(database)).rejects.toMatchObject(emptied);
+  expect((await examined({ database: { url } })).get('migrations')).toMatchObject({
     state: 'problem',
     next: emptied.next,
   });
 
-  await made.database.query('drop schema outbox cascade');
-  await migrate(made.database, await readMigrations());
-  await readInstallation(made.database);
+  await database.query('drop schema outbox cascade');
+  await migrate(database, await readMigrations());
+  await readInstallation(database);
 });

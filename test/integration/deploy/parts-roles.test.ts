@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { memoryTransport } from '../../../src/brokers/memory/memory-transport.ts';
@@ -21,11 +21,12 @@ import { until } from '../../support/fixtures/until.ts';
 
 let fixture: TestDatabase;
 let roles: Roles;
-beforeEach(async () => {
+beforeAll(async () => {
   fixture = await createTestDatabase();
   roles = await applyRoles(fixture);
+  await fixture.database.query('create table business ()');
 });
-afterEach(() => fixture.drop());
+afterAll(() => fixture.drop());
 
 const orders = topic('orders', z.object({ n: z.number() }));
 
@@ -39,62 +40,6 @@ const rights = () =>
      union all select n.nspname, n.nspowner::regrole::text, n.nspacl::text from pg_namespace n where n.nspname = 'outbox'
      order by 1`,
   );
-
-test('a sender sends, cancels, reschedules and schedules, also in a leaf that the relay has begun', async () => {
-  const run = byPg(roles.as('sender'));
-  const relay = roles.as('relay');
-  for (const round of [1, 2]) {
-    await run((tx) => send(tx, orders, { n: 1 }, { key: 'a' }));
-    await run((tx) => send(tx, orders, { n: 2 }, { ref: `two ${round}`, after: '1 hour' }));
-    await run((tx) =>
-      send(tx, orders, { n: 3 }, { ref: `three ${round}`, after: '1 hour', expires: { after: '2 hours' } }),
-    );
-    expect(await run((tx) => cancel(tx, orders, `two ${round}`))).toBe('canceled');
-    expect(await run((tx) => reschedule(tx, orders, `three ${round}`, { after: 0 }))).toBe('rescheduled');
-    expect(await run((tx) => schedule(tx, 'hourly', orders, { n: round }, { every: '1h' }))).toBe(
-      'scheduled',
-    );
-    expect(await run((tx) => unschedule(tx, 'hourly'))).toBe('removed');
-    await turnLeaf(relay);
-  }
-  expect(await fixture.database.query('select n from outbox.leaf where closed_at is null')).not.toEqual([
-    { n: '1' },
-  ]);
-});
-
-test('a relay delivers, and begins and drops tables, which belong to the owner', async () => {
-  quietTemporal();
-  const shop = numbered('shop');
-  const memory = memoryTransport();
-  const events: RelayEvent[] = [];
-  const relay = startRelay(
-    {
-      database: { url: roles.urlOf('relay') },
-      temporal: { address: inject('temporalAddress') },
-      topics: [shop],
-      transports: { memory },
-    },
-    { report: (event) => events.push(event) },
-  );
-  onTestFinished(() => relay.stop());
-  await relay.ready;
-  const run = byPg(roles.as('sender'));
-  await run((tx) => send(tx, shop, { n: 1 }));
-  await turnLeaf(roles.as('relay'));
-  await run((tx) => send(tx, shop, { n: 2 }, { after: '1 second' }));
-  await until(() => memory.records('shop').length === 2);
-  await makePartitions(roles.as('relay'));
-
-  expect(events.filter(({ type }) => type.endsWith('-failing'))).toEqual([]);
-  expect(
-    await fixture.database.query(
-      `select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'outbox'::regnamespace and c.relowner <> $1::regrole`,
-      [roles.nameOf('owner')],
-    ),
-  ).toEqual([]);
-  // Before its database is dropped.
-  await relay.stop();
-});
 
 /** Who may do it; everyone else must be refused. */
 const rightsTo: Readonly<Record<string, readonly RoleName[]>> = {
@@ -125,7 +70,6 @@ const rightsTo: Readonly<Record<string, readonly RoleName[]>> = {
 };
 
 test.each(Object.entries(rightsTo))('only who needs it may: %s', async (statement, allowed) => {
-  await fixture.database.query('create table business ()');
   const may: RoleName[] = [];
   for (const role of roleNames) {
     const tried = roles
@@ -187,6 +131,62 @@ test.each([
     expect(answers.get('open transactions')).toMatchObject({ state: 'ok' });
   },
 );
+
+test('a sender sends, cancels, reschedules and schedules, also in a leaf that the relay has begun', async () => {
+  const run = byPg(roles.as('sender'));
+  const relay = roles.as('relay');
+  for (const round of [1, 2]) {
+    await run((tx) => send(tx, orders, { n: 1 }, { key: 'a' }));
+    await run((tx) => send(tx, orders, { n: 2 }, { ref: `two ${round}`, after: '1 hour' }));
+    await run((tx) =>
+      send(tx, orders, { n: 3 }, { ref: `three ${round}`, after: '1 hour', expires: { after: '2 hours' } }),
+    );
+    expect(await run((tx) => cancel(tx, orders, `two ${round}`))).toBe('canceled');
+    expect(await run((tx) => reschedule(tx, orders, `three ${round}`, { after: 0 }))).toBe('rescheduled');
+    expect(await run((tx) => schedule(tx, 'hourly', orders, { n: round }, { every: '1h' }))).toBe(
+      'scheduled',
+    );
+    expect(await run((tx) => unschedule(tx, 'hourly'))).toBe('removed');
+    await turnLeaf(relay);
+  }
+  expect(await fixture.database.query('select n from outbox.leaf where closed_at is null')).not.toEqual([
+    { n: '1' },
+  ]);
+});
+
+test('a relay delivers, and begins and drops tables, which belong to the owner', async () => {
+  quietTemporal();
+  const shop = numbered('shop');
+  const memory = memoryTransport();
+  const events: RelayEvent[] = [];
+  const relay = startRelay(
+    {
+      database: { url: roles.urlOf('relay') },
+      temporal: { address: inject('temporalAddress') },
+      topics: [shop],
+      transports: { memory },
+    },
+    { report: (event) => events.push(event) },
+  );
+  onTestFinished(() => relay.stop());
+  await relay.ready;
+  const run = byPg(roles.as('sender'));
+  await run((tx) => send(tx, shop, { n: 1 }));
+  await turnLeaf(roles.as('relay'));
+  await run((tx) => send(tx, shop, { n: 2 }, { after: '1 second' }));
+  await until(() => memory.records('shop').length === 2);
+  await makePartitions(roles.as('relay'));
+
+  expect(events.filter(({ type }) => type.endsWith('-failing'))).toEqual([]);
+  expect(
+    await fixture.database.query(
+      `select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'outbox'::regnamespace and c.relowner <> $1::regrole`,
+      [roles.nameOf('owner')],
+    ),
+  ).toEqual([]);
+  // Before its database is dropped.
+  await relay.stop();
+});
 
 test('a table that does not belong to the owner is found by every role', async () => {
   await fixture.database.query('create table outbox.stray ()');
