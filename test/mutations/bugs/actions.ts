@@ -15,7 +15,6 @@ export const actionBugs: Bugs = {
         file: 'workflows/deliver-message.ts',
         find: `if ((await cancelMessage(id)) === 'canceled') throw`,
         replace: `if (id !== '' || (await cancelMessage(id)) === 'canceled') throw`,
-        title: 'Cancel in the Temporal UI cancels the message, and the audit records it',
         built: true,
       },
     },

@@ -8,18 +8,15 @@ export const alertBugs: Bugs = {
         file: 'src/store/alerts/alerts.ts',
         find: 'where coalesce((a.told ->> $1)::bigint, 0) < a.news',
         replace: 'where a.news > 0',
-        title: 'with two relays, a webhook and a mail server get exactly one alert',
       },
       'silenced-rule-tells': {
         file: 'src/store/alerts/alerts.ts',
         find: 'and not exists (select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock())',
-        title: 'a rule that is silenced tells nobody',
       },
       'destination-waits-for-four-intervals': {
         file: 'src/app/relay/alerts.ts',
         find: 'Math.min(longestGapMs, calmReadings * everyMs)',
         replace: 'calmReadings * everyMs',
-        title: 'however seldom figures are read',
       },
     },
     'test/integration/alerts/over.test.ts': {
@@ -235,7 +232,6 @@ export const alertBugs: Bugs = {
    where r.position + 0 <= l.cursor)`,
         replace: `null::pg_snapshot, r.position, r.xid) order by r.xid limit $1) r
    where r.position + 0 <= l.cursor and not outbox.is_passed(l.cursor, l.snapshot, l.late_cursor, l.late_snapshot, r.position, r.xid))`,
-        title: 'of many messages of a key that is free again, a status counts those that are left',
       },
     },
   },

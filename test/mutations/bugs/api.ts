@@ -8,41 +8,34 @@ export const apiBugs: Bugs = {
         file: 'src/api/answer.ts',
         find: 'if (!mayAct(caller.role, role)) throw',
         replace: `if (!mayAct(caller.role, 'viewer') && role !== 'viewer') throw`,
-        title: 'is refused before anything is read',
       },
       'api-topic-of-one-message-not-asked': {
         file: 'src/api/table/changes.ts',
         find: 'if (scope.limited) scope.require',
         replace: 'if (!scope.limited) scope.require',
-        title: 'a caller of another topic finds nothing of this one',
       },
       'api-topics-of-several-messages-not-asked': {
         file: 'src/api/table/changes.ts',
         find: 'const seen = ids.filter((id) => scope.sees(topics.get(id)));',
         replace: 'const seen = ids.filter((id) => topics.has(id));',
-        title: 'a caller of another topic finds nothing of this one',
       },
       'api-counts-of-other-topics': {
         file: 'src/api/live/seen-status.ts',
         find: 'const lanes = status.lanes.filter(({ topic }) => scope.sees(topic));',
         replace: `const lanes = status.lanes.filter(({ topic }) => scope.sees(topic) || topic !== '');`,
-        title: 'a caller of another topic finds nothing of this one',
       },
       'api-denial-not-noted': {
         file: 'src/api/answer.ts',
         find: 'if (denied !== undefined) await noteDenied',
         replace: `if (denied !== undefined && asked.requestId === '') await noteDenied`,
-        title: 'what a caller of another topic asked for has had no effect',
       },
       'audit-denies-what-there-is-not': {
         file: 'src/api/scope.ts',
         find: 'if (topic === undefined && this.limited) throw unknown;',
-        title: 'the audit has what a caller named of another topic, by id or by ref, and nothing that',
       },
       'audit-denies-topics-that-there-are-not': {
         file: 'src/api/answer.ts',
         find: 'if (named && (await unknownNames(at, { topic })) !== undefined) return;',
-        title: 'the audit has what a caller named of another topic, by id or by ref, and nothing that',
       },
     },
     'test/integration/api/effects.test.ts': {
@@ -117,20 +110,17 @@ export const apiBugs: Bugs = {
         file: 'src/api/live/streams.ts',
         find: 'return followMessages(scope.filter(filter), last, lastId);',
         replace: 'return followMessages(scope.limited ? filter : scope.filter(filter), last, lastId);',
-        title: 'a caller follows its own topics only, and what it may not follow is noted',
       },
       'api-stream-begins-anew': {
         file: 'src/api/live/follow-messages.ts',
         find: 'served.follow(filter, options, place, sight)',
         replace: 'served.follow(filter, options, place === from ? undefined : place, sight)',
-        title: 'what changed while nobody was connected is told to who sends the last id',
       },
       'api-stream-leaves-out': {
         file: 'src/api/live/follow-messages.ts',
         find: `await sink.room();
           sink.send('message', message);`,
         replace: `sink.send('message', message);`,
-        title: 'many messages at once all come, in order',
       },
     },
     'test/integration/api/node-listener.test.ts': {

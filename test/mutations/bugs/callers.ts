@@ -48,19 +48,16 @@ export const callerBugs: Bugs = {
       'api-key-whatever-the-topics': {
         file: 'src/api/once.ts',
         find: 'caller.topics?.toSorted(),',
-        title: 'the answer to a caller is not told to one of its name',
       },
       'api-equal-requests-all-act': {
         file: 'src/store/request/request.ts',
         find: 'and (r.taken_until is null or r.taken_until < clock_timestamp())',
         replace: 'and r.created_at is not null',
-        title: 'of equal requests at once that wait for relays one acts',
       },
       'api-busy-stored': {
         file: 'src/api/answer.ts',
         find: 'unfinished: errorRules[code].retryable',
         replace: 'unfinished: errorRules[code].retryable && status < 400',
-        title: 'a refusal because somebody has the message in hand is not the answer of its key',
       },
     },
     'test/integration/api/node-listener.test.ts': {

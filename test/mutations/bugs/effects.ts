@@ -124,13 +124,11 @@ export const effectBugs: Bugs = {
         file: 'src/store/inbox/marks.ts',
         find: '$6::integer from quick`;',
         replace: '$6::integer from quick where false`;',
-        title: 'a message in hand alone at one death of its consumer too many is failed without being',
       },
       'marks-of-other-members-are-not-read': {
         file: 'src/store/inbox/marks.ts',
         find: 'and m.partition = $3 and m.owner <> $4::uuid',
         replace: 'and m.partition = $3 and m.owner = $4::uuid',
-        title: 'when members that share a partition die of a message, it is failed while another member',
       },
     },
     'test/integration/parked/kills.test.ts': {
@@ -188,12 +186,10 @@ export const effectBugs: Bugs = {
       'change-of-epochs-never-more-patient': {
         file: 'outbox.begin_epoch_change()',
         find: '* 2 ^ least(p_old.tries, 10)',
-        title: 'a change of epochs is tried once a minute, however many keepers ask, and waits twice as',
       },
       'change-of-epochs-at-every-look': {
         file: 'outbox.begin_epoch_change()',
         find: `if p_old.tried_at > clock_timestamp() - p_pause_ms * interval '1 ms' then return null; end if;`,
-        title: 'a change of epochs is tried once a minute, however many keepers ask, and waits twice as',
       },
     },
   },
@@ -204,13 +200,11 @@ export const effectBugs: Bugs = {
         find: `if (settled.kind !== 'done') return false;`,
         replace: `batch.acknowledge(message.incoming);
     if (settled.kind !== 'done') return false;`,
-        title: 'a message between two quick tries when its consumer stops stays open, and the next',
       },
       'batch-ends-before-its-receipts': {
         file: 'src/inbox/intake/message-intake.ts',
         find: 'await this.#context.receipts?.flush()',
         replace: 'void this.#context.receipts?.flush()',
-        title: 'while receipts are being sent, their batch does not end',
       },
     },
   },

@@ -96,18 +96,15 @@ export const handlerBugs: Bugs = {
         file: 'src/inbox/handling/handler-transactions.ts',
         find: 'startTimer(() => this.giveUp(tooLong(this.#limitMs)), Math.max(0, leftMs))',
         replace: 'startTimer(() => undefined, Math.max(0, leftMs))',
-        title: 'the signal of a handler fires at the limit of its transaction',
       },
       'given-up-counts': {
         file: 'src/inbox/parked/key-drain.ts',
         find: 'if (error instanceof GivenUp) return this.#giveBack(begun);',
-        title: 'a parked message in hand at the end of the time of a stop uses up no try',
       },
       'stand-ins-stop-after-the-watcher': {
         file: 'src/inbox/start-parked.ts',
         find: 'await Promise.all([watcher.stop(), standIns.stop(), hosted.stop()]);',
         replace: 'await watcher.stop(); await Promise.all([standIns.stop(), hosted.stop()]);',
-        title: 'it uses up no try either if the stop waits for a silent Temporal',
       },
     },
     'test/unit/core/timer.test.ts': {
@@ -148,7 +145,6 @@ export const handlerBugs: Bugs = {
         file: 'src/inbox/handler.ts',
         find: 'if (!told && !isThenable(answer)) {',
         replace: 'if (told && !isThenable(answer)) {',
-        title: 'a handler that returns no promise is reported once, and its messages count as handled',
       },
     },
   },

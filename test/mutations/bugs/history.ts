@@ -35,25 +35,21 @@ export const historyBugs: Bugs = {
         file: 'outbox.write_claim()',
         find: 'or p_failed_blocks and failed_xid is not null and not',
         replace: 'or p_failed_blocks and not',
-        title: 'claims and the search for lanes cost as little behind many',
       },
       'claims-always-look-for-retries': {
         file: 'src/store/lane/blocking-looks.ts',
         find: 'return now >=',
         replace: 'return true || now >=',
-        title: 'claims and the search for lanes cost as little behind many',
       },
       'claim-reads-all-freed-keys': {
         file: 'outbox.write_claim()',
         find: 'outbox.freed_since(p_topic, p_lane, freed_snapshot)',
         replace: 'outbox.freed_since(p_topic, p_lane, null)',
-        title: 'claims and the search for lanes cost as little behind many',
       },
       'claim-reads-what-was-special': {
         file: 'outbox.claim()',
         find: 'outbox.has_exceptions(p_topic, p_lane, p_cursor, p_snapshot)',
         replace: `exists (select from only outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready')`,
-        title: 'claims and the search for lanes cost as little behind many',
       },
     },
     'test/unit/relay/starter.test.ts': {
@@ -66,7 +62,6 @@ export const historyBugs: Bugs = {
       'lane-never-found-unblocked': {
         file: 'src/relay/plan-settlement.ts',
         find: '...(claim.unblocked && { unblocked: true }),',
-        title: 'and once it is over its lane finds that nothing blocks',
       },
     },
     'test/integration/database/leaves.test.ts': {
@@ -87,7 +82,6 @@ export const historyBugs: Bugs = {
         file: 'src/relay/drain.ts',
         find: 'this.#freed = claimed.freed;',
         replace: 'this.#freed = true;',
-        title: 'claiming a message of another key costs the same with 20,000 blocked keys',
       },
     },
     'test/integration/relay/rate-row.test.ts': {
@@ -95,7 +89,6 @@ export const historyBugs: Bugs = {
         file: 'outbox.take_rate()',
         find: 'order by r.n desc limit 1 for update skip locked',
         replace: 'order by r.n limit 1 for update skip locked',
-        title: 'behind an old snapshot a take',
       },
     },
     'test/unit/relay/drain-rate.test.ts': {
@@ -136,8 +129,6 @@ export const historyBugs: Bugs = {
         file: 'outbox.untold_messages()',
         find: `coalesce(t.horizon, interval '24 hours') and u.id`,
         replace: '(select max(horizon) from outbox.topic) and u.id',
-        title:
-          '50,000 messages beyond the horizon of their topic add no cost to a search for a topic with a longer one',
       },
     },
   },

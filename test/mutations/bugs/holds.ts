@@ -73,13 +73,11 @@ export const holdBugs: Bugs = {
         file: 'outbox.is_passed()',
         find: 'or coalesce(p_position <= p_late_cursor',
         replace: 'or coalesce(p_late_cursor < 0',
-        title: 'amid a late transaction what is sent is too late to withdraw',
       },
       'amid-late-a-cancel-of-a-key-spares-blocked': {
         file: 'outbox.cancel_key()',
         find: `m.state in ('waiting', 'retrying', 'blocked')`,
         replace: `m.state in ('waiting', 'retrying')`,
-        title: 'a cancel of a key amid a late transaction',
       },
     },
     'test/integration/relay/settle.test.ts': {
@@ -87,7 +85,6 @@ export const holdBugs: Bugs = {
         file: 'src/store/lane/settle.ts',
         find: 'order by m.id for update',
         replace: 'order by m.position for update',
-        title: 'lock the messages in one order, and do not deadlock',
       },
       'a-late-copy-of-a-settle-moves-back': {
         file: 'outbox.lane_may_pass()',
@@ -122,42 +119,35 @@ export const holdBugs: Bugs = {
         file: 'src/store/lane/lease.ts',
         find: `coalesce(l.hold -> 'since', to_jsonb(clock_timestamp()))`,
         replace: 'to_jsonb(clock_timestamp())',
-        title: 'a hold outlives its owner, however that ends',
       },
       'withdrawal-ends-the-hold': {
         file: 'src/operations/withdraw.ts',
         find: 'this.#owner, false, true);',
         replace: 'this.#owner, false, false);',
-        title: 'an operator who withdraws a message from a lane on hold changes nothing of the hold',
       },
       'hold-outlasts-a-successful-publish': {
         file: 'src/relay/drain.ts',
         find: 'await this.#ownHold.end();',
         replace: 'void this.#ownHold;',
-        title: 'without a relay a hold stays, and the next owner ends it as soon as a message is',
       },
       'hold-without-messages-stays-for-good': {
         file: 'outbox.want_lanes()',
         find: 'or l.hold is not null or outbox.has_work(l)',
         replace: 'or outbox.has_work(l)',
-        title: 'a hold for which nothing waits any more is not shown, and gets its lane an owner',
       },
       'batch-given-up-to-stop-is-a-hold': {
         file: 'src/relay/hold.ts',
         find: 'if (stop.aborted) return;',
-        title: 'a batch that an owner gives up to stop puts its lane on no hold',
       },
       'hold-without-messages-is-shown': {
         file: 'src/store/lane/status.ts',
         find: 'row.hasWork && !row.paused',
         replace: '!row.paused',
-        title: 'a hold for which nothing waits any more is not shown, and gets its lane an owner',
       },
       'hold-without-messages-fails-doctor': {
         file: 'src/store/doctor/lanes.ts',
         find: '(outbox.has_work(l) or exists (',
         replace: '(true or exists (',
-        title: 'a hold for which nothing waits any more is not shown, and gets its lane an owner',
       },
     },
     'test/integration/alerts/told.test.ts': {
@@ -165,7 +155,6 @@ export const holdBugs: Bugs = {
         file: 'src/store/lane/lease.ts',
         find: 'hold = case when $5 then hold end',
         replace: 'hold = case when $5 and false then hold end',
-        title: 'a topic whose broker is away is told once',
       },
     },
     'test/unit/relay/drain-batches.test.ts': {
@@ -195,24 +184,20 @@ export const holdBugs: Bugs = {
         file: 'src/relay/rate-gate.ts',
         find: 'if (claimed.share === null) return claimed;',
         replace: 'if (claimed.share !== undefined) return claimed;',
-        title: 'two relays with four lanes',
       },
       'rate-loses-what-it-cuts-off': {
         file: 'src/relay/rate-gate.ts',
         find: 'messages: claimed.messages.slice(0, end), truncated: true }',
         replace: 'messages: claimed.messages.slice(0, end), truncated: false }',
-        title: 'of messages that commit late',
       },
       'rate-asked-for-what-is-blocked': {
         file: 'src/relay/rate-gate.ts',
         find: 'message.blocked && !',
-        title: 'what is blocked needs no rate',
       },
       'rate-asked-again-only-at-its-end': {
         file: 'src/relay/rate-gate.ts',
         find: 'Math.min(waitMs + 1 + Math.random() * 4, this.#input.timings.checkIntervalMs)',
         replace: 'waitMs + 1 + Math.random() * 4',
-        title: 'relays that run follow a rate',
       },
     },
     'test/integration/relay/rate-row.test.ts': {
@@ -220,36 +205,30 @@ export const holdBugs: Bugs = {
         file: 'outbox.rate_left()',
         find: 'x.sent_at > p_at - per',
         replace: 'x.sent_at > p_at - per / 2',
-        title: 'eight that ask at once',
       },
       'rate-row-not-locked': {
         file: 'outbox.take_rate()',
         find: 'for update skip locked',
-        title: 'eight that ask at once',
       },
       'rate-waits-for-a-lock': {
         file: 'outbox.take_rate()',
         find: 'for update skip locked',
         replace: 'for update',
-        title: 'a row that somebody has locked',
       },
       'rate-taken-by-one-lane': {
         file: 'outbox.take_rate()',
         find: '(policy.rate_messages + policy.lanes - 1) / policy.lanes',
         replace: 'policy.rate_messages',
-        title: 'no more than the share',
       },
       'rate-of-the-address-by-topic': {
         file: 'outbox.rate_scope()',
         find: `when policy.rate_of = 'address' then`,
         replace: `when policy.rate_of = 'none' then`,
-        title: 'topics of one address share',
       },
       'rate-clock-set-back': {
         file: 'outbox.take_rate()',
         find: 'array_agg(least(x.at, counted_at) order by x.n)',
         replace: 'array_agg(x.at order by x.n)',
-        title: 'a clock that was set back',
       },
     },
     'test/integration/database/retention.test.ts': {

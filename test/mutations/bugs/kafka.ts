@@ -148,7 +148,6 @@ export const kafkaBugs: Bugs = {
         file: 'outbox.take_out()',
         find: 't.position, t.xid,',
         replace: 't.position, pg_current_xact_id(),',
-        title: 'a published message that is to be withdrawn stays published, and is not sent again',
       },
     },
     'test/integration/doctor/database.test.ts': {
@@ -187,13 +186,11 @@ export const kafkaBugs: Bugs = {
         file: 'src/store/lane/lanes-walk.ts',
         find: 'l.late_cursor, l.late_snapshot, m.position, m.xid)',
         replace: 'null, null, m.position, m.xid)',
-        title: 'a change of lanes amid a late transaction',
       },
       'amid-late-the-next-owner-starts-over': {
         file: 'src/store/lane/lease.ts',
         find: 'return row && { ...row, late: row.late ?? undefined };',
         replace: 'return row && { ...row, late: undefined };',
-        title: 'an owner that dies amid a late transaction',
       },
     },
     'test/unit/brokers/kafka/doubts.test.ts': {

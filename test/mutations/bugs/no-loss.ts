@@ -29,19 +29,16 @@ export const noLossBugs: Bugs = {
         file: 'outbox.claimable_in_log()',
         find: 'r.xid = running.xid',
         replace: 'false',
-        title: 'the first transaction that a claim could not see is read by the next one',
       },
       'claim-beside-the-log-without-the-first-late-id': {
         file: 'outbox.claimable()',
         find: 'm.xid >= pg_snapshot_xmax(p_snapshot)',
         replace: 'm.xid > pg_snapshot_xmax(p_snapshot)',
-        title: 'the first transaction that a claim could not see is read by the next one',
       },
       'claim-of-the-log-alone': {
         file: 'outbox.write_claim()',
         find: 'owned := found;',
         replace: 'owned := found; exceptions := false;',
-        title: 'many late transactions are each read once, whatever the order of their commits',
       },
     },
     'test/unit/store/settle.test.ts': {
@@ -93,19 +90,16 @@ export const noLossBugs: Bugs = {
       'adopted-leaf-as-its-original-said': {
         file: 'src/store/installation/adopt.ts',
         find: 'await followTables(sql);',
-        title: 'what was sent to a leaf of a copy that its original had archived is delivered, and the',
       },
       'lanes-of-another-cluster-are-served': {
         file: 'src/store/installation/installation.ts',
         find: '(exists (select from outbox.lane l where ${laneOfAnotherCluster})',
         replace: '(exists (select from outbox.lane l where false and ${laneOfAnotherCluster})',
-        title: 'a physical copy kept current by logical replication is refused although nothing is open',
       },
       'messages-of-another-cluster-are-served': {
         file: 'src/store/installation/installation.ts',
         find: 'order by m.xid desc limit 1)',
         replace: 'order by m.xid limit 0)',
-        title: 'a physical copy kept current by logical replication is refused although none of its lanes',
       },
       'a-copy-kept-in-step-has-not-moved': {
         file: 'src/store/installation/adopt.ts',
@@ -117,7 +111,6 @@ export const noLossBugs: Bugs = {
         file: 'src/store/lane/lanes-walk.ts',
         find: `lives: \`m.position + 0 <= \${ofLane('l.cursor')} and \${notPassed}\`,`,
         replace: `lives: 'false',`,
-        title: 'messages that join a lane behind its cursor are delivered',
       },
     },
     'test/integration/lanes/change-pages.test.ts': {
@@ -152,7 +145,6 @@ export const noLossBugs: Bugs = {
       'late-messages-count-as-passed-unsent': {
         file: 'outbox.is_passed()',
         find: 'p_position <= p_late_cursor and',
-        title: 'half of a large late transaction is published, for operators and the next owner, and no',
       },
     },
     'test/integration/relay/late-copies.test.ts': {
@@ -173,7 +165,6 @@ export const noLossBugs: Bugs = {
         file: 'src/brokers/kafka/transport/broker-connection.ts',
         find: 'one.partition === partition && one.address === address',
         replace: `one.partition === partition && address !== ''`,
-        title: 'two topics whose batches share requests each get their own answers',
       },
     },
     'test/transports/kafka/compression.test.ts': {
@@ -195,7 +186,6 @@ export const noLossBugs: Bugs = {
         file: 'src/relay/reconcile.ts',
         find: 'if (!(await census.isRunning(id))) missing.push(id);',
         replace: 'await census.isRunning(id);',
-        title: 'a message without a workflow is passed to the starter again, one that only the index',
       },
     },
     'test/integration/database/adopt-log.test.ts': {

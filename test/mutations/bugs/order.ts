@@ -7,19 +7,16 @@ export const orderBugs: Bugs = {
       'id-stored-twice-holds-its-lane': {
         file: 'outbox.take_out()',
         find: 'on conflict (id) do nothing',
-        title: 'an id that was stored twice, because its first try was not committed yet',
       },
       'id-of-the-log-stored-again': {
         file: 'outbox.store()',
         find: 'where not (p.given and (',
         replace: 'where not (false and (',
-        title: 'a transaction that repeats an id of the log holds up nothing that takes it out',
       },
       'id-of-an-archived-leaf-sent-again': {
         file: 'outbox.take_back_archived()',
         find: 'select from outbox.log_history a where a.id = g.id limit 1',
         replace: 'select from outbox.log_history a where a.id = g.id and false limit 1',
-        title: 'an id that a message of the log has is a repeat, or refused, in every leaf',
       },
     },
     'test/integration/sending/refusals.test.ts': {
@@ -79,7 +76,6 @@ export const orderBugs: Bugs = {
         file: 'outbox.release_locked()',
         find: 'order by d.due_at, d.position) d',
         replace: 'order by d.position) d',
-        title: 'two delayed messages of one key that',
       },
     },
     'test/integration/relay/release-order.test.ts': {
@@ -87,7 +83,6 @@ export const orderBugs: Bugs = {
         file: 'outbox.release_locked()',
         find: `where not (d.state = 'waiting' and`,
         replace: `where not (false and d.state = 'waiting' and`,
-        title: 'is committed, no workflow releases a later one of its key',
       },
     },
     'test/integration/relay/blocked-keys.test.ts': {
@@ -95,13 +90,11 @@ export const orderBugs: Bugs = {
         file: 'outbox.blocked()',
         find: `o.state in ('retrying', 'blocked') order by`,
         replace: `o.state in ('retrying', 'blocked') and o.state = 'retrying' order by`,
-        title: 'a head that vanishes between the release of blocked messages and the claim lets nothing',
       },
       'blocked-released-past-a-locked-one': {
         file: 'outbox.release_blocked()',
         find: 'where o.key = f.key and o.position < f.position',
         replace: 'where o.key = f.key and o.position < 0',
-        title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait',
       },
     },
     'test/integration/relay/claim-ahead.test.ts': {
@@ -116,19 +109,16 @@ export const orderBugs: Bugs = {
       'retry-unnamed-in-its-lane': {
         file: 'src/store/lane/settle.ts',
         find: `retrying' || to === '`,
-        title: 'where nothing has blocked, a message that begins to retry keeps its key back',
       },
       'look-before-a-retry-counts': {
         file: 'outbox.none_left()',
         find: 'pg_visible_in_snapshot(p_last, p_snapshot) is true',
         replace: 'p_snapshot is not null',
-        title: 'does not hide',
       },
       'lane-change-brings-retries-unnamed': {
         file: 'src/store/lane/lanes-switch.ts',
         find: 'on conflict (topic, n) do update set blocking_xid = pg_current_xact_id(), failed_xid = pg_current_xact_id()',
         replace: 'on conflict do nothing',
-        title: 'in another lane keeps its key back in the one that it comes to by a change',
       },
     },
     'test/integration/relay/unfailed-lanes.test.ts': {
@@ -136,13 +126,11 @@ export const orderBugs: Bugs = {
         file: 'src/store/lane/settle.ts',
         find: `changes.some(({ to }) => to === 'failed')`,
         replace: 'false',
-        title: 'where nothing has failed, a message that fails keeps its key back',
       },
       'given-up-unnamed-in-its-lane': {
         file: 'src/store/message/confirm-overdue.ts',
         find: 'update outbox.lane l set failed_xid = pg_current_xact_id() from lanes where',
         replace: 'update outbox.lane l set failed_xid = l.failed_xid from lanes where',
-        title: 'a message that is given up between a claim that found nothing failed and its settle',
       },
     },
     'test/integration/lanes/change.test.ts': {
@@ -150,7 +138,6 @@ export const orderBugs: Bugs = {
         file: 'src/store/lane/lanes-switch.ts',
         find: 'and a.usesysid is not null',
         replace: 'and a.usesysid is not null and a.backend_xid is not null',
-        title: 'the change waits for a transaction that has read the old number but not written yet',
       },
     },
     'test/integration/lanes/prepared.test.ts': {
@@ -172,14 +159,12 @@ export const orderBugs: Bugs = {
         file: 'src/store/lane/topics.ts',
         find: 'from stored where fresh and lanes > 1',
         replace: 'from stored where false',
-        title: 'messages stored before their topic was announced keep the order of their key, also',
       },
     },
     'test/integration/database/adopt.test.ts': {
       'sequences-stay-as-they-were-copied': {
         file: 'src/store/installation/adopt.ts',
         find: 'await raiseSequences(sql);',
-        title: 'after native logical replication, which copies no sequences, a new message is ordered',
       },
     },
     'test/unit/brokers/kafka/partition-send.test.ts': {
@@ -201,7 +186,6 @@ export const orderBugs: Bugs = {
         file: 'outbox.take_out()',
         find: 't.lane, t.position, t.xid',
         replace: `t.lane, nextval('outbox.message_position'), t.xid`,
-        title: 'a leaf that is cleared amid a late transaction',
       },
     },
   },
@@ -211,23 +195,19 @@ export const orderBugs: Bugs = {
         file: 'prisma/migrations/20261121000000_outbox/migration.sql',
         find: `when (old.state in ('retrying', 'failed') and new.state`,
         replace: `when (old.state in ('retrying') and new.state`,
-        title: 'message lets its key continue at once with 20,000 blocked keys',
       },
       'cancel-behind-its-follower-unnoted': {
         file: 'outbox.note_freed()',
         find: `new.state = 'canceled' or`,
-        title: 'a cancel that begins before its follower is blocked and commits after it frees the key',
       },
       'freed-key-is-no-work': {
         file: 'outbox.has_work()',
         find: 'outbox.freed_since(p_lane.topic, p_lane.n,',
         replace: 'outbox.freed_since(p_lane.topic, -1,',
-        title: 'message lets its key continue at once with 20,000 blocked keys',
       },
       'walk-ends-with-its-first-turn': {
         file: 'src/relay/starter.ts',
         find: ', this.#walkedTo',
-        title: 'a starter checks the keys with blocked messages by turns',
       },
     },
     'test/integration/relay/blocked-keys.test.ts': {
@@ -235,24 +215,20 @@ export const orderBugs: Bugs = {
         file: 'src/store/lane/settle.ts',
         find: `filter(({ to }) => to === 'blocked')`,
         replace: `filter(({ to, attempt }) => to === 'blocked' && attempt !== undefined)`,
-        title: 'followers of a permanent failure in the same batch wait until it is settled, then continue',
       },
       'freed-key-forgotten-while-locked': {
         file: 'outbox.release_blocked()',
         find: 'where not exists (select from outbox.free_blocked(p_topic, p_lane, s.key',
         replace: 'where true or not exists (select from outbox.free_blocked(p_topic, p_lane, s.key',
-        title: 'a follower that is being canceled keeps later ones blocked, and the release does not wait',
       },
       'freed-key-forgotten-during-a-change-of-lanes': {
         file: 'outbox.release_blocked()',
         find: 'and not exists (select from outbox.topic_change c where c.topic = p_topic)',
-        title: 'a key that was freed before a change of lanes goes on after it, although its lane is',
       },
       'key-freed-by-a-running-transaction-forgotten': {
         file: 'outbox.freed_since()',
         find: 'pg_snapshot_xip(p_snapshot)',
         replace: 'pg_snapshot_xip(null::pg_snapshot)',
-        title: 'a key that is freed while the lane finds that no freed keys are left continues once that',
       },
     },
     'test/integration/lanes/freed-key.test.ts': {

@@ -15,7 +15,6 @@ export const parkedBugs: Bugs = {
       order by k.id for key share
     )
     select array_agg(exists (select from locked l where l.topic = coalesce(u.topic, p_topics[1])) order by u.n)`,
-        title: 'while a key is parked, only messages of that key queue',
       },
     },
   },
@@ -107,13 +106,11 @@ export const parkedBugs: Bugs = {
         file: 'outbox.receive()',
         find: `case when behind[u.n] then 'behind' else 'new' end`,
         replace: `'new'`,
-        title: 'I3: a message that queues while its key is drained keeps the key parked and follows in',
       },
       'batch-overtakes-a-key-just-parked': {
         file: 'outbox.receive()',
         find: 'if cardinality(p_ids) > 1 and exists (',
         replace: 'if cardinality(p_ids) < 1 and exists (',
-        title: 'a batch that waited for a message that another consumer',
       },
     },
     'test/integration/inbox/retry-fence.test.ts': {
@@ -212,13 +209,11 @@ export const parkedBugs: Bugs = {
         file: 'src/inbox/parked/dead-letters.ts',
         find: 'const next = away || blocked.length === left.length ? [] : blocked;',
         replace: 'const next: typeof blocked = away ? [] : [];',
-        title: 'refused dead letters stay, and keep none of the others from being sent once, not even of',
       },
       'letter-turn-of-a-wrong-clock-stays': {
         file: 'src/store/inbox/dead-letters.ts',
         find: `t.ends_at not between clock_timestamp() and clock_timestamp() + $3 * interval '2 ms'`,
         replace: 't.ends_at < clock_timestamp()',
-        title: 'a turn from before the clock was set back is over',
       },
     },
   },
@@ -250,7 +245,6 @@ export const parkedBugs: Bugs = {
         file: 'src/store/lane/settle.ts',
         find: 'pg_visible_in_snapshot(m.xid, $11::pg_snapshot)',
         replace: '$11::pg_snapshot is not null',
-        title: 'a repeated settle',
       },
     },
   },

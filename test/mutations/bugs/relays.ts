@@ -8,7 +8,6 @@ export const relayBugs: Bugs = {
         file: 'outbox.sweep()',
         find: 'exit when not is_full or released * 2 >= p_limit',
         replace: 'exit when true',
-        title: 'messages behind a locked one do not use up the limit of a sweep, and the next one finds',
       },
     },
     'test/integration/relay/unfailed-lanes.test.ts': {
@@ -16,7 +15,6 @@ export const relayBugs: Bugs = {
         file: 'src/store/message/confirm-overdue.ts',
         find: 'order by l.n for update skip locked',
         replace: 'order by l.n for update',
-        title: 'what is to be given up waits for no settle of its lane',
       },
     },
     'test/unit/brokers/kafka/partition-send.test.ts': {
@@ -37,13 +35,11 @@ export const relayBugs: Bugs = {
       'late-walk-never-ends-behind-a-full-batch': {
         file: 'src/relay/drain.ts',
         find: 'if (this.#at.late !== undefined) return this.#write(this.#plan(claimed, []));',
-        title: 'a large late transaction whose last batch is full',
       },
       'late-walk-gives-up-too-soon': {
         file: 'outbox.late_are_dense()',
         find: 'reach := reach * 4;',
         replace: 'return false;',
-        title: 'a claim amid late messages that are few among others',
       },
     },
     'test/transports/kafka/fetching.test.ts': {
@@ -160,24 +156,20 @@ export const relayBugs: Bugs = {
       'renewals-pile-up': {
         file: 'src/relay/lane-lease.ts',
         find: 'if (renewing) return;',
-        title: 'while the row of a lane is locked, its slow publish keeps one connection waiting at a time',
       },
       'starts-wait-for-locked-messages': {
         file: 'src/store/lane/starts.ts',
         find: 'for no key update skip locked`',
         replace: 'for no key update`',
-        title: 'locked messages are neither waited for nor forgotten after their workflows were started',
       },
       'locked-messages-hide-the-others': {
         file: 'src/relay/starter.ts',
         find: 'untoldMessages(this.#database, messagesPerRound, left, from)',
         replace: 'untoldMessages(this.#database, messagesPerRound, [], from)',
-        title: 'workflows of waiting messages are started although a business transaction has locked more',
       },
       'silent-transaction-keeps-its-locks': {
         file: 'src/store/database/pool.ts',
         find: 'idle_in_transaction_session_timeout: idleMs,',
-        title: 'a silent transaction is ended with its locks, whatever happened to its process',
       },
     },
     'test/integration/relay/stuck-transport.test.ts': {
@@ -206,7 +198,6 @@ export const relayBugs: Bugs = {
       'adopted-copy-sends-as-its-original': {
         file: 'src/store/installation/adopt.ts',
         find: `await sql.query('select outbox.grant_log(), outbox.write_store()');`,
-        title: 'a copy with a new installation sends with workflow ids of its own',
       },
     },
     'test/faults/installation-twice.test.ts': {
@@ -222,35 +213,29 @@ export const relayBugs: Bugs = {
       'stand-in-beside-its-workflow': {
         file: 'src/relay/relay.ts',
         find: `if (this.#drains.has(lane)) return 'taken';`,
-        title: 'a lane that its workflow drains has no stand-in',
       },
       'stand-in-unmarked': {
         file: 'src/relay/relay.ts',
         find: 'return this.#drain(lane, { signal, progress });',
         replace: 'return this.#drain(lane, { signal, progress, standIn: true });',
-        title: 'a lane that its workflow drains has no stand-in',
       },
       'workflow-no-longer-wanted': {
         file: 'src/store/lane/lease.ts',
         find: 'wanted_since = case when $6 then l.wanted_since end,',
         replace: 'wanted_since = case when not $6 then l.wanted_since end,',
-        title: 'a workflow stays wanted while a stand-in drains in its place and is replaced after a',
       },
       'engine-asked-for-every-lane': {
         file: 'src/relay/supervision.ts',
         find: '(this.#outage !== undefined && this.#asking > 0)',
         replace: 'false',
-        title: 'an engine that does not answer delays one message by a second and is asked by one request',
       },
       'stand-ins-left-at-a-stop': {
         file: 'src/relay/stand-ins.ts',
         find: 'await Promise.all([...this.#running.values()].map(({ done }) => done));',
-        title: 'a stop ends a stand-in: the batch in hand is settled and the lane is free',
       },
       'begun-before-the-first-batch': {
         file: 'src/relay/relay.ts',
         find: 'await this.#standIns.begun();',
-        title: 'a relay without a workflow engine drains existing messages and is supervised later',
       },
     },
     'test/unit/relay/supervision.test.ts': {

@@ -13,7 +13,6 @@ export const reportBugs: Bugs = {
       'awaited-receipts-in-the-log': {
         file: 'outbox.write_store()',
         find: 't.confirm_group is null and',
-        title: 'messages that can go now lie in the log, all others in the table',
       },
     },
     'test/integration/receipts/receipts.test.ts': {
@@ -121,18 +120,15 @@ export const reportBugs: Bugs = {
       'failure-without-a-nudge': {
         file: 'src/app/relay/deliver.ts',
         find: `if (event.type === 'failed') notices?.nudge();`,
-        title: 'a relay calls onFailed of its configuration as soon as a message has failed',
       },
       'hook-called-for-each-message-while-it-is-away': {
         file: 'src/relay/failure-notices.ts',
         find: 'this.#rest.leftMs === 0 &&',
-        title: 'a hook that rejects every call rests for longer and longer, however many messages it was',
       },
       'retry-keeps-its-notice': {
         file: 'outbox.note_failure()',
         find: `case when new.state = 'failed' then false end`,
         replace: 'coalesce(new.notified, false)',
-        title: 'a message that was retried in time is not told, and one that fails again is told again',
       },
     },
   },

@@ -71,13 +71,11 @@ export const scheduleBugs: Bugs = {
         file: 'src/temporal/relay/repeater.ts',
         find: '${offset ?? 0}',
         replace: '${offset}',
-        title: 'a schedule by its distance that is as wanted in Temporal is not changed',
       },
       'schedule-drift-kept': {
         file: 'src/temporal/relay/repeater.ts',
         find: 'state.paused === made.state.paused',
         replace: 'state.note !== made.spec.timezone',
-        title: 'what differs in Temporal is repaired',
       },
     },
     'test/integration/sending/schedule-rule.test.ts': {
@@ -205,7 +203,6 @@ export const scheduleBugs: Bugs = {
         file: 'src/store/lane/topics.ts',
         find: `not outbox.lately(begun_at, case kind when 'lanes' then $3::integer else $4::integer end)`,
         replace: `begun_at < clock_timestamp() - case kind when 'lanes' then $3::integer else $4::integer end * interval '1 ms'`,
-        title: 'a change that its operator has left is completed although the clock was set back by an',
       },
     },
   },

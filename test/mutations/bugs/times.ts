@@ -87,18 +87,15 @@ export const timeBugs: Bugs = {
       'expiry-of-a-replaced-message-stays': {
         file: 'outbox.replace_waiting()',
         find: 'expires_at = expires,',
-        title: 'a replacing message brings its own expiry, or none',
       },
       'kept-due-time-is-past-the-expiry': {
         file: 'outbox.replace_waiting()',
         find: 'if due > p_now and expires <= due then',
         replace: 'if false then',
-        title: 'a replacement that keeps the due time and would expire before it is refused',
       },
       'due-time-moves-past-the-expiry': {
         file: 'outbox.move_due()',
         find: 'and (due <= now_at or m.expires_at > due) is not false',
-        title: 'a due time moves up to the expiry and not past it',
       },
     },
     'test/integration/database/archive.test.ts': {
@@ -148,7 +145,6 @@ export const timeBugs: Bugs = {
       'expired-waits-for-the-rate': {
         file: 'src/relay/drain.ts',
         find: 'if (allowed === undefined) await this.#endExpired(claimed);',
-        title: 'what expires behind a message that waits for the rate ends at once',
       },
     },
   },
@@ -158,13 +154,11 @@ export const timeBugs: Bugs = {
         file: 'outbox.release_due()',
         find: 'and m.due_at <= outbox.clock()',
         replace: `and m.due_at <= outbox.clock() + interval '50 ms'`,
-        title: 'a message is released at its due time, not 30 ms earlier',
       },
       'sweep-early': {
         file: 'outbox.sweep_part()',
         find: 'and m.due_at <= outbox.clock() and m.due_at >=',
         replace: `and m.due_at <= outbox.clock() + interval '50 ms' and m.due_at >=`,
-        title: 'a message is released at its due time, not 30 ms earlier',
       },
     },
   },
@@ -174,7 +168,6 @@ export const timeBugs: Bugs = {
         file: 'outbox.release_due()',
         find: 'order by w.due_at, w.position limit k.asked_for + 100',
         replace: 'where w.id = any(p_ids) order by w.due_at, w.position limit k.asked_for + 100',
-        title: 'a workflow releases the earlier due messages of its key, too, and no later ones',
       },
     },
     'test/integration/relay/waiting.test.ts': {
@@ -182,13 +175,11 @@ export const timeBugs: Bugs = {
         file: 'outbox.sweep_part()',
         find: 'limit p_limit for update skip locked',
         replace: 'limit p_limit for update',
-        title: 'a sweep releases the longest overdue messages first and skips locked ones',
       },
       'sweep-after-two-seconds': {
         file: 'src/store/message/release.ts',
         find: 'const graceMs = 200;',
         replace: 'const graceMs = 2_000;',
-        title: 'the sweep leaves a message to its workflow for 200 ms',
       },
     },
     'test/integration/relay/due-edge.test.ts': {

@@ -96,17 +96,14 @@ export const watchingBugs: Bugs = {
         file: 'outbox.visible_since()',
         find: 'm.xid = running.xid offset 0',
         replace: 'm.xid = running.xid and false offset 0',
-        title: 'tail finds what an older transaction commits late',
       },
       'tail-hides-gaps': {
         file: 'src/operations/tail.ts',
         find: 'this.#gap ||= full;',
-        title: 'more than a look tells, or than a tail can follow, is marked as a gap',
       },
       'tail-follows-nothing': {
         file: 'src/operations/tail.ts',
         find: 'this.#ready.add(id);',
-        title: 'tail tells each new message once',
       },
     },
     'test/integration/operations/tail-plan.test.ts': {
