@@ -6,6 +6,7 @@ import { startRabbitmq } from '../../../dev/servers/index.ts';
 import { freePort } from '../../../dev/servers/process/free-port.ts';
 import { testAuthority } from '../../support/fixtures/certificates.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
+import { sharedServer } from '../../support/fixtures/shared-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -27,13 +28,16 @@ interface Project {
   provide(key: 'rabbitmqSecure', value: SecurePort): void;
 }
 
-/** A vitest `globalSetup`: one RabbitMQ node, started once per test run. */
-export async function setup(project: Project): Promise<() => Promise<void>> {
+async function start(): Promise<{
+  readonly url: string;
+  readonly secure: SecurePort;
+  stop(): Promise<void>;
+}> {
   const folder = await mkdtemp(join(tmpdir(), 'outbox-rabbitmq-'));
   const authority = testAuthority('rabbitmq');
   const { cert, key } = authority.issue('127.0.0.1');
-  const secure = await freePort();
-  const settings = [`listeners.ssl.1 = 127.0.0.1:${secure}`];
+  const port = await freePort();
+  const settings = [`listeners.ssl.1 = 127.0.0.1:${port}`];
   const files = Object.entries({ cacertfile: authority.ca, certfile: cert, keyfile: key });
   for (const [name, text] of files) {
     await writeFile(join(folder, name), text);
@@ -46,13 +50,20 @@ export async function setup(project: Project): Promise<() => Promise<void>> {
     progress: (line) => void stderr.write(`${line}\n`),
     settings,
   });
-  project.provide('rabbitmqUrl', server.url);
-  project.provide('rabbitmqSecure', {
-    url: `amqps://guest:guest@127.0.0.1:${secure}`,
-    ca: authority.ca,
-  });
-  return async () => {
-    await server.stop();
-    await rm(folder, { recursive: true });
+  return {
+    url: server.url,
+    secure: { url: `amqps://guest:guest@127.0.0.1:${port}`, ca: authority.ca },
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true });
+    },
   };
+}
+
+/** A vitest `globalSetup`: one RabbitMQ node for all projects of a run. */
+export async function setup(project: Project): Promise<() => Promise<void>> {
+  const { release, server } = await sharedServer('rabbitmq', start, (one) => one.stop());
+  project.provide('rabbitmqUrl', server.url);
+  project.provide('rabbitmqSecure', server.secure);
+  return release;
 }

@@ -2,6 +2,7 @@ import { stderr } from 'node:process';
 import { createClient } from '@redis/client';
 import { type LocalRedis, startRedis } from '../../../dev/servers/index.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
+import { sharedServer } from '../../support/fixtures/shared-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -14,16 +15,6 @@ declare module 'vitest' {
 interface Project {
   provide(key: 'redisTransportUrl', value: string): void;
 }
-
-/** The one server of a test run, and how many projects use it. */
-interface Shared {
-  server?: Promise<LocalRedis>;
-  users: number;
-}
-
-// Each project loads this file anew, so what they share must lie outside of it.
-const registry = globalThis as typeof globalThis & { [key: symbol]: Shared | undefined };
-const sharedKey = Symbol.for('temporal-outbox.test-redis');
 
 async function start(): Promise<LocalRedis> {
   const { REDIS_URL: _, ...env } = await inMemory(process.env);
@@ -38,15 +29,7 @@ async function start(): Promise<LocalRedis> {
 
 /** A vitest `globalSetup`: one Redis for the tests of its transports. */
 export async function setup(project: Project): Promise<() => Promise<void>> {
-  const shared = (registry[sharedKey] ??= { users: 0 });
-  shared.users += 1;
-  shared.server ??= start();
-  const { url } = await shared.server;
-  project.provide('redisTransportUrl', url);
-  return async () => {
-    shared.users -= 1;
-    if (shared.users > 0) return;
-    delete registry[sharedKey];
-    await (await shared.server)?.stop();
-  };
+  const { release, server } = await sharedServer('redis', start, (one) => one.stop());
+  project.provide('redisTransportUrl', server.url);
+  return release;
 }

@@ -1,6 +1,7 @@
 import { startRocketmq } from '../../../dev/servers/index.ts';
 import { testAuthority } from '../../support/fixtures/certificates.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
+import { sharedServer } from '../../support/fixtures/shared-server.ts';
 
 /** A RocketMQ with TLS and access control besides plain connections. */
 export interface ProvidedRocketmq {
@@ -27,8 +28,7 @@ interface Project {
   provide(key: 'rocketmq', value: ProvidedRocketmq): void;
 }
 
-/** A vitest `globalSetup`: one name server, and one process with proxy and broker. */
-export async function setup(project: Project): Promise<() => Promise<void>> {
+async function start(): Promise<{ readonly provided: ProvidedRocketmq; stop(): Promise<void> }> {
   const authority = testAuthority('rocketmq');
   const user = { accessKey: 'alice', secretKey: 'wonderland' };
   const rocketmq = await startRocketmq({
@@ -44,13 +44,14 @@ export async function setup(project: Project): Promise<() => Promise<void>> {
   const { broker, endpoints, names, node } = rocketmq;
   if (broker === undefined || names === undefined || node?.pid === undefined)
     throw new Error('RocketMQ was not started here.');
-  project.provide('rocketmq', {
-    endpoint: endpoints[0] ?? '',
-    broker,
-    names,
-    ca: authority.ca,
-    ...user,
-    pid: node.pid,
-  });
-  return () => rocketmq.stop();
+  const endpoint = endpoints[0] ?? '';
+  const provided = { endpoint, broker, names, ca: authority.ca, ...user, pid: node.pid };
+  return { provided, stop: () => rocketmq.stop() };
+}
+
+/** A vitest `globalSetup`: one name server, and one process with proxy and broker, for all projects of a run. */
+export async function setup(project: Project): Promise<() => Promise<void>> {
+  const { release, server } = await sharedServer('rocketmq', start, (one) => one.stop());
+  project.provide('rocketmq', server.provided);
+  return release;
 }
