@@ -91,20 +91,6 @@ test('a subscriber of a channel never receives messages from before its subscrip
   expect('source' in pubSub).toBe(false);
 });
 
-test('every subscriber of a channel receives every message', {
-  tags: ['redis-keeps-what-it-acknowledged'],
-}, async () => {
-  const channel = `channel-${randomUUID()}`;
-  const subscribers = await Promise.all([redisAt(url), redisAt(url)]);
-  const received: string[][] = [[], []];
-  for (const [n, subscriber] of subscribers.entries())
-    await subscriber.subscribe(channel, (text) => void received[n]?.push(text));
-  await kindOf(ending(redisPubSub({ url })), channel, messagesOf(['k'], 10));
-
-  for (const subscriber of subscribers) await subscriber.ping();
-  expect(received.map((texts) => texts.length)).toEqual([10, 10]);
-});
-
 test.each([
   ['redisStream', redisStream],
   ['redisList', redisList],

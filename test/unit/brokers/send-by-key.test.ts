@@ -5,63 +5,17 @@ import { type SendOutcome, sendByKey } from '../../../src/brokers/send-by-key.ts
 import type { OutgoingMessage } from '../../../src/brokers/transport.ts';
 
 const acknowledged: SendOutcome = { kind: 'acknowledged', partition: null, offset: null };
-const away = { scope: 'transport', reason: 'away' } as const;
 
 /** One message per key; its id is its index. */
-function batch(
-  keys: readonly (string | null)[],
-  signal = new AbortController().signal,
-): { messages: readonly OutgoingMessage[]; signal: AbortSignal } {
+function batch(keys: readonly (string | null)[]): {
+  messages: readonly OutgoingMessage[];
+  signal: AbortSignal;
+} {
   return {
     messages: keys.map((key, place) => ({ id: String(place), key, payload: '{}', headers: {} })),
-    signal,
+    signal: new AbortController().signal,
   };
 }
-
-test('a refused message blocks the later messages of its key, and no others', async () => {
-  const sent: string[] = [];
-
-  const { outcomes, hold } = await sendByKey(batch(['a', 'b', 'a', null, 'b']), 2, ({ id }) => {
-    sent.push(id);
-    return id === '0' ? { kind: 'permanent', error: 'no' } : acknowledged;
-  });
-
-  expect(outcomes.map(({ kind }) => kind)).toEqual([
-    'permanent',
-    'acknowledged',
-    'blocked',
-    'acknowledged',
-    'acknowledged',
-  ]);
-  expect(sent.toSorted()).toEqual(['0', '1', '3', '4']);
-  expect(hold).toBeUndefined();
-});
-
-test('a hold defers unsent messages, and its own message states whether it may be stored', async () => {
-  const { outcomes, hold } = await sendByKey(batch(['a', 'b', 'a', 'c']), 1, ({ id }) =>
-    id === '1' ? { kind: 'hold', hold: away, onWire: true } : acknowledged,
-  );
-
-  expect(outcomes).toEqual([
-    acknowledged,
-    { kind: 'deferred', onWire: true },
-    { kind: 'deferred', onWire: false },
-    { kind: 'deferred', onWire: false },
-  ]);
-  expect(hold).toBe(away);
-});
-
-test('a batch that is given up sends nothing more, and has a hold', async () => {
-  const stop = new AbortController();
-
-  const { outcomes, hold } = await sendByKey(batch(['a', 'a', 'b'], stop.signal), 1, () => {
-    stop.abort();
-    return acknowledged;
-  });
-
-  expect(outcomes.map(({ kind }) => kind)).toEqual(['acknowledged', 'deferred', 'deferred']);
-  expect(hold).toMatchObject({ scope: 'topic' });
-});
 
 test('an error thrown by a send makes its message ambiguous', async () => {
   const { outcomes } = await sendByKey(batch(['a', 'a']), 4, () => Promise.reject(new Error('torn')));

@@ -3,7 +3,6 @@ import { incomingMessage } from '../../../../src/brokers/incoming-message.ts';
 import type { LeasedMessage } from '../../../../src/brokers/rocketmq/source/leased-message.ts';
 import { LeasedPartition } from '../../../../src/brokers/rocketmq/source/leased-partition.ts';
 import type { IncomingBatch } from '../../../../src/brokers/source.ts';
-import { until } from '../../../support/fixtures/until.ts';
 
 const place = { address: 'orders', partition: 0 };
 const going = new AbortController().signal;
@@ -33,14 +32,11 @@ function leased(...ids: readonly string[]): readonly LeasedMessage[] {
 const ids = (messages: readonly LeasedMessage[]): readonly string[] =>
   messages.map(({ messageId }) => messageId);
 
-/** Acknowledges those that are named, and gives others back for so long. */
-function taking(acknowledged: readonly string[], rejected: Readonly<Record<string, number>> = {}) {
+/** Acknowledges those that are named. */
+function taking(acknowledged: readonly string[]) {
   return async (batch: IncomingBatch): Promise<void> => {
     for (const message of batch.messages) {
-      const id = message.header('id') ?? '';
-      if (acknowledged.includes(id)) batch.acknowledge(message);
-      const afterMs = rejected[id];
-      if (afterMs !== undefined) batch.reject(message, afterMs);
+      if (acknowledged.includes(message.header('id') ?? '')) batch.acknowledge(message);
     }
   };
 }
@@ -62,33 +58,6 @@ test('without order each message is done separately, even if two have the same o
 
   expect([ids(done), ids(open)]).toEqual([['a', 'c'], ['b']]);
 });
-
-test.each([
-  [true, [['b', 'c', 'd']]],
-  [false, [['d'], ['b']]],
-])(
-  'a rejected message waits for its time, and with order (%s) so do all later ones',
-  async (ordered, later) => {
-    const partition = new LeasedPartition(place, ordered);
-    partition.add(leased('a', 'b', 'c'));
-    await partition.hand({ batchSize: 9, handle: taking(['a', 'c'], { b: 60 }) }, going);
-    const restMs = (partition.nextAtMs() ?? 0) - performance.now();
-    partition.add(leased('d'));
-
-    const offered: (readonly string[])[] = [];
-    await until(async () => {
-      const handle = async (batch: IncomingBatch): Promise<void> => {
-        offered.push(batch.messages.map((message) => message.header('id') ?? ''));
-        for (const message of batch.messages) batch.acknowledge(message);
-      };
-      await partition.hand({ batchSize: 9, handle }, going);
-      return partition.all().length === 0;
-    });
-
-    expect(restMs).toBeGreaterThan(30);
-    expect(offered).toEqual(later);
-  },
-);
 
 test('a batch with a lost message is aborted, and lost messages are not offered again', async () => {
   const partition = new LeasedPartition(place, true);
