@@ -1,37 +1,33 @@
-import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import type {
+  ConsumerEvent,
+  ConsumerSettings,
+  InboxMessage,
+  PoolTransactionClient,
+} from '../../../src/consumer.ts';
+import { clientOf, consumer } from '../../../src/consumer.ts';
 import { send, topic } from '../../../src/index.ts';
-import { InboxStage, range, type StagedConsumer } from '../../support/fixtures/inbox-stage.ts';
-import { consumeByPool, type PoolConsumeOptions } from '../../support/fixtures/pool-consumer.ts';
+import { memoryBroker } from '../../../src/testing.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+import { range } from '../../support/fixtures/inbox-stage.ts';
+import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { startProgram } from '../../support/processes/program.ts';
 
-let stage: InboxStage;
-let pool: pg.Pool;
-const running: StagedConsumer[] = [];
+vi.setConfig({ testTimeout: 120_000 });
 
-beforeEach(async () => {
-  stage = await InboxStage.create(2);
-  pool = new pg.Pool({ connectionString: stage.url, max: 15, types: asText });
-});
+interface Numbered {
+  readonly n: number;
+}
 
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.stop()));
-  // A stop does not wait for the answer to the question whether the database can be reached.
-  await until(() => pool.idleCount === pool.totalCount, 10_000);
-  await pool.end();
-  await stage.end();
-});
+type PoolTx = PoolTransactionClient<pg.PoolClient>;
 
-async function consume(
-  name: string,
-  options: Omit<PoolConsumeOptions, 'pool'> = {},
-): Promise<StagedConsumer> {
-  const one = await consumeByPool(stage, name, { pool, ...options });
-  running.push(one);
-  return one;
+interface Pooled extends Partial<ConsumerSettings> {
+  /** Connections of its pool. @defaultValue 15 */
+  readonly max?: number;
+  /** Runs after the effect was written, in its transaction. */
+  readonly after?: (message: InboxMessage<Numbered>, tx: PoolTx) => unknown;
 }
 
 /** As applications have pg read what JavaScript cannot hold: times to the microsecond, and 64 bits. */
@@ -42,101 +38,159 @@ const asText: pg.CustomTypesConfig = {
       : (pg.types.getTypeParser(id, format) as (value: unknown) => unknown),
 };
 
+const numbers = topic('numbers', z.object({ n: z.number() }));
+const mails = topic('mails', z.object({ n: z.number() }));
 const closed = new Error('the bank is closed');
 
-test('with a pool, records with one id have one effect', async () => {
-  const id = randomUUID();
-  await stage.publish(
-    [0, 1].flatMap((partition) => [
-      { n: 1, id, partition },
-      { n: 2 + partition, partition },
-    ]),
-  );
-  const one = await consume('one');
-  await until(() => one.counts().handled + one.counts().duplicates === 4);
-
-  expect(one.counts()).toMatchObject({ handled: 3, duplicates: 1, failedAttempts: 0 });
-  expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
+let made: TestDatabase;
+let groups = 0;
+beforeAll(async () => {
+  made = await createTestDatabase();
+  await made.database.query('create table effect (seq bigserial, n int, consumer text)');
 });
+afterAll(() => made.drop());
+
+/** A consumer of a group of its own, whose broker is in memory and whose transactions are those of a pool. */
+async function consume({ after, max = 15, ...settings }: Pooled = {}) {
+  const pool = new pg.Pool({ connectionString: made.url, max, types: asText });
+  const broker = memoryBroker({ partitions: 2 });
+  const events: ConsumerEvent[] = [];
+  const group = `group-${(groups += 1)}`;
+  const running = await consumer(clientOf(pool), {
+    config: {
+      database: { url: made.url },
+      temporal: { address: inject('temporalAddress') },
+      topics: [numbers, mails],
+      transports: { kafka: broker },
+    },
+    group,
+    keyConcurrency: 1,
+    report: (event) => events.push(event),
+    ...settings,
+  })
+    .on(numbers, async (tx, message) => {
+      await tx.query('insert into effect (n, consumer) values ($1, $2)', [message.payload.n, group]);
+      await after?.(message, tx);
+    })
+    .start();
+  onTestFinished(async () => {
+    await running.stop();
+    // A stop does not wait for the answer to the question whether the database can be reached.
+    await until(() => pool.idleCount === pool.totalCount, 10_000);
+    await pool.end();
+  });
+  return {
+    running,
+    events,
+    feed: (...ns: readonly number[]) =>
+      broker.append(
+        numbers.name,
+        ...ns.map((n) => ({
+          key: `k${n}`,
+          body: JSON.stringify({ n }),
+          headers: { ce_id: `${group}-${n}` },
+        })),
+      ),
+    effects: async () =>
+      (
+        await made.database.query<{ n: number }>('select n from effect where consumer = $1 order by seq', [
+          group,
+        ])
+      ).map(({ n }) => n),
+    ids: () => made.database.query('select from outbox.processed where consumer_group = $1', [group]),
+  };
+}
 
 test('with a pool, a handler that throws leaves neither effect nor id nor message and is tried again in place', async () => {
-  const mails = topic('mails', z.object({ n: z.number() }));
-  const sent = () => stage.prisma.$queryRaw<unknown[]>`select from outbox.message`;
-  await stage.publish([{ n: 1 }, { n: 2 }]);
+  const sent = () => made.database.query('select from outbox.message');
   const leftByOthers: unknown[] = [];
-
-  const one = await consume('one', {
+  const one = await consume({
     quickRetries: [1, 1],
-    afterEffect: async ({ attempt, payload }, tx) => {
+    after: async ({ attempt, payload }, tx) => {
       await send(tx, mails, payload);
       if (payload.n !== 1) return;
-      leftByOthers.push([await stage.effects(), await stage.processedIds(), (await sent()).length]);
+      leftByOthers.push([await one.effects(), (await one.ids()).length, (await sent()).length]);
       if (attempt < 3) throw closed;
     },
   });
-  await until(() => one.counts().handled === 2);
+  one.feed(1, 2);
+  await until(() => one.running.counts().handled === 2);
 
   expect(leftByOthers).toEqual([1, 2, 3].map(() => [[], 0, 0]));
-  expect(await stage.effects()).toEqual([1, 2]);
+  expect(await one.effects()).toEqual([1, 2]);
   expect(await sent()).toHaveLength(2);
-  expect(one.counts()).toMatchObject({ failedAttempts: 2, parked: 0 });
+  expect(one.running.counts()).toMatchObject({ failedAttempts: 2, parked: 0 });
 });
 
-test('with a pool, a message that fails is parked and returns in the order of its key', async () => {
-  let healthy = false;
-  const sentAt: (Date | null)[] = [];
-  const one = await consume('one', {
-    quickRetries: [],
-    retry: range(1, 90).map(() => '200ms' as const),
-    afterEffect: (message) => {
-      if (message.payload.n !== 1) return;
-      sentAt.push(message.sentAt);
-      if (!healthy) throw closed;
+test('with a pool, a transaction that takes too long is rolled back and its message is handled again', async () => {
+  const open = () =>
+    made.database.query(
+      `select 1 from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()`,
+    );
+  const one = await consume({
+    // As much as a busy machine needs for the second one.
+    transactionTimeout: 4_000,
+    quickRetries: [1],
+    after: async ({ attempt }) => {
+      if (attempt === 1) await until(async () => (await open()).length === 0);
     },
   });
-  await stage.publish(range(1, 3).map((n) => ({ n, key: 'a' })));
-  await stage.publish(range(4, 6).map((n) => ({ n, key: 'b', partition: 1 })));
-  await until(async () => (await stage.kept()).length === 3 && one.counts().handled === 3);
-  expect(await stage.effects()).toEqual([4, 5, 6]);
+  one.feed(1);
+  await until(() => one.running.counts().handled === 1);
 
-  healthy = true;
-  await until(() => one.counts().handled === 6, 60_000);
-
-  expect(await stage.effects()).toEqual(range(4, 6).concat(range(1, 3)));
-  expect(sentAt.at(-1)).toEqual(new Date('2026-01-02T03:04:05Z'));
-  expect(await stage.kept()).toEqual([]);
+  expect(one.running.counts().failedAttempts).toBe(1);
+  expect(one.events).toContainEqual(
+    expect.objectContaining({
+      type: 'attempt-failed',
+      error: expect.objectContaining({ code: 'OUTBOX_TRANSACTION_ROLLED_BACK' }),
+    }),
+  );
+  expect(await one.effects()).toEqual([1]);
 });
 
-test('with a pool, a batch is one transaction, and a failed one is handled singly', async () => {
-  const one = await consume('one', {
-    batch: { size: 10 },
+test('with a pool, connections that the server ends use up no try, and their messages are handled', {
+  tags: ['pool-keeps-promises'],
+}, async () => {
+  const prisma = openPrisma(made.url);
+  onTestFinished(() => prisma.$disconnect());
+  let ended = 0;
+  const one = await consume({
+    // On a busy machine its own limit must not end a transaction.
+    transactionTimeout: '1m',
     quickRetries: [],
-    retry: ['1h'],
-    afterEffect: ({ payload: { n } }) => {
-      if (n === 14) throw closed;
+    retry: [],
+    after: async ({ payload: { n } }) => {
+      if (ended >= 3 || n % 4 !== 0) return;
+      ended += 1;
+      await prisma.$queryRaw`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where state like 'idle%' and datname = current_database() and pid <> pg_backend_pid()`;
     },
   });
-  await stage.publish(range(1, 10).map((n) => ({ n, key: `k${n}` })));
-  await until(() => one.counts().handled === 10);
-  const sizes = await stage.prisma.$queryRaw<{ size: number }[]>`
-    select count(*)::integer as size from effect group by xmin::text`;
-  expect(sizes).toEqual([{ size: 10 }]);
+  one.feed(...range(1, 20));
+  await until(() => one.running.counts().handled === 20, 60_000);
 
-  await stage.publish(range(11, 20).map((n) => ({ n, key: `k${n}` })));
-  await until(() => one.counts().handled === 19 && one.counts().parked === 1);
-  expect(await stage.effects()).toEqual(range(1, 20).filter((n) => n !== 14));
-  expect(await stage.kept()).toMatchObject([{ n: 14, state: 'parked', reason: 'error' }]);
+  expect(ended).toBe(3);
+  expect(one.running.counts()).toMatchObject({ failed: 0 });
+  expect((await one.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 20));
 });
 
+test('a start warns of a pool of pg smaller than the messages in hand', async () => {
+  const [tight, fits] = [await consume({ max: 5 }), await consume()];
+
+  expect(tight.events.filter(({ type }) => type === 'pool-small')).toMatchObject([{ connections: 5 }]);
+  expect(fits.events.filter(({ type }) => type === 'pool-small')).toEqual([]);
+});
+
+// The last one: the database has another level from here on.
 test('with a pool, a transaction has the isolation level and the limits of Prisma', async () => {
-  await stage.prisma.$executeRawUnsafe(
+  await made.database.query(
     `do $$ begin execute format('alter database %I set default_transaction_isolation = %L', current_database(), 'repeatable read'); end $$`,
   );
-  await stage.publish([{ n: 1 }]);
   let seen: unknown;
-  const one = await consume('one', {
+  const one = await consume({
     transactionTimeout: '7s',
-    afterEffect: async (_, tx) => {
+    after: async (_, tx) => {
       const { rows } = await tx.query(
         `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
            current_setting('idle_in_transaction_session_timeout') as idle, current_setting('transaction_isolation') as level`,
@@ -144,84 +198,7 @@ test('with a pool, a transaction has the isolation level and the limits of Prism
       [seen] = rows;
     },
   });
-  await until(() => one.counts().handled === 1);
+  one.feed(1);
+  await until(() => one.running.counts().handled === 1);
   expect(seen).toEqual({ lock: '7s', statement: '7s', idle: '30s', level: 'read committed' });
-});
-
-test('with a pool, a transaction that takes too long is rolled back and its message is handled again', async () => {
-  await stage.publish([{ n: 1 }]);
-  const open = () =>
-    stage.prisma.$queryRaw<unknown[]>`
-      select 1 from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()`;
-  const one = await consume('one', {
-    // As much as a busy machine needs for the second one.
-    transactionTimeout: 8_000,
-    quickRetries: [1],
-    afterEffect: async ({ attempt }) => {
-      if (attempt === 1) await until(async () => (await open()).length === 0);
-    },
-  });
-  await until(() => one.counts().handled === 1);
-
-  expect(one.counts().failedAttempts).toBe(1);
-  expect(one.events).toContainEqual(
-    expect.objectContaining({
-      type: 'attempt-failed',
-      error: expect.objectContaining({ code: 'OUTBOX_TRANSACTION_ROLLED_BACK' }),
-    }),
-  );
-  expect(await stage.effects()).toEqual([1]);
-});
-
-test('with a pool, connections that the server ends use up no try, and their messages are handled', {
-  tags: ['pool-keeps-promises'],
-}, async () => {
-  await stage.publish(range(1, 20).map((n) => ({ n, key: `k${n}`, partition: n % 2 })));
-  let ended = 0;
-  const one = await consume('one', {
-    quickRetries: [],
-    retry: [],
-    afterEffect: async ({ payload: { n } }) => {
-      if (ended >= 3 || n % 4 !== 0) return;
-      ended += 1;
-      await stage.prisma.$queryRaw`
-        select pg_terminate_backend(pid) from pg_stat_activity
-        where state like 'idle%' and datname = current_database() and pid <> pg_backend_pid()`;
-    },
-  });
-  await until(() => one.counts().handled === 20, 60_000);
-
-  expect(ended).toBe(3);
-  expect(one.counts()).toMatchObject({ failed: 0 });
-  expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 20));
-});
-
-test('with a pool, a consumer killed within its transaction leaves no effect, and the next one applies it', {
-  tags: ['pool-keeps-promises'],
-  timeout: 240_000,
-}, async () => {
-  await stage.publish(range(1, 10).map((n) => ({ n })));
-  const signal = await startProgram('consumer-main', {
-    ...stage.elsewhere,
-    name: 'killed',
-    byPool: true,
-    crash: { point: 'inbox:handled', pass: 4 },
-  }).exited;
-  expect(signal).toBe('SIGKILL');
-  expect(await stage.effects()).toEqual(range(1, 3));
-
-  const next = await consume('next');
-  // The broker waits 10 s for the killed member before it gives its partitions to the next.
-  await until(() => next.counts().handled === 7, 60_000);
-  expect(await stage.effects()).toEqual(range(1, 10));
-});
-
-test('a start warns of a pool of pg smaller than the messages in hand', async () => {
-  const small = new pg.Pool({ connectionString: stage.url, max: 5 });
-  const tight = await consumeByPool(stage, 'tight', { pool: small });
-  const fits = await consume('fits', {});
-  await Promise.all([tight.stop(), fits.stop()]);
-  await small.end();
-  expect(tight.events.filter(({ type }) => type === 'pool-small')).toMatchObject([{ connections: 5 }]);
-  expect(fits.events.filter(({ type }) => type === 'pool-small')).toEqual([]);
 });

@@ -1,9 +1,6 @@
-import pg from 'pg';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
-import { clientOf } from '../../../src/consumer.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { numbered, writeEffect } from '../fixtures/inbox-stage.ts';
-import { writeEffectByPool } from '../fixtures/pool-consumer.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
 import { type Place, transportAt } from './place.ts';
 import type { Crash } from './program.ts';
@@ -16,21 +13,19 @@ export interface ConsumerProcessSettings {
   readonly group: string;
   /** Written with each of its effects. */
   readonly name: string;
-  /** Uses transactions of a `pg` pool. @defaultValue of Prisma */
-  readonly byPool?: boolean;
   /** The signal is one that it sends to itself. @defaultValue SIGKILL */
   readonly crash: Crash & { readonly signal?: 'SIGSTOP' };
 }
 
 const settings = JSON.parse(process.argv[2] ?? '') as ConsumerProcessSettings;
-const { address, byPool = false, crash, group, name, place, url } = settings;
+const { address, crash, group, name, place, url } = settings;
 const topic = numbered(address);
 
 crashAt(crash.point, {
   pass: crash.pass,
   instead: () => process.kill(process.pid, crash.signal ?? 'SIGKILL'),
 });
-const options = {
+await consumer(openPrisma(url, { max: 15 }), {
   config: {
     database: { url },
     temporal: {},
@@ -38,13 +33,7 @@ const options = {
     transports: { only: transportAt(place) },
   },
   group,
-  report: ({ type }: { readonly type: string }) => process.stdout.write(`${type}\n`),
-};
-const made = byPool
-  ? consumer(clientOf(new pg.Pool({ connectionString: url, max: 15 })), options).on(topic, (tx, message) =>
-      writeEffectByPool(tx, name, message),
-    )
-  : consumer(openPrisma(url, { max: 15 }), options).on(topic, (tx, message) =>
-      writeEffect(tx, name, message),
-    );
-await made.start();
+  report: ({ type }) => process.stdout.write(`${type}\n`),
+})
+  .on(topic, (tx, message) => writeEffect(tx, name, message))
+  .start();
