@@ -16,8 +16,8 @@ test('messages that trickle in are handled in one transaction after the wait, ea
   const running = await inbox.consume({ batch: { size: 50, wait: '2s' } });
   for (const n of range(1, 5)) {
     inbox.feed(...keyed(n));
-    // An offer of its own.
-    await until(async () => (await running.status()).lag === n);
+    // An offer of its own, unless one has gone already.
+    await until(async () => (await running.status()).lag === n || running.counts().handled > 0);
   }
 
   await until(() => running.counts().handled === 5);
