@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const orderTimeout = numbered('order-timeout', { horizon: '31 days' });
 
-/** A server of its own for each test, because workflows that others left behind would hold its time. */
+/** A server of its own, because workflows that others left behind would hold its time. */
 async function startServer(context: TestContext): Promise<TestWorkflowEnvironment> {
   quietTemporal();
   return startTimeSkipping(context);
@@ -67,49 +67,32 @@ function outcome({ server }: SkippingStage, workflowId: string): Promise<unknown
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-test.for([
-  ['15 minutes', 15 * minute],
-  ['30 days', 30 * day],
-] as const)(
-  'a message sent with after: %s is published once, when it is due',
-  async ([after, afterMs], context) => {
-    const stage = await skippingStage(context);
-    const { id, workflowId } = await stage.commit((tx) =>
-      send(tx, orderTimeout, { n: 1 }, { after, ref: 'order' }),
-    );
-    await untilSleeping(stage, workflowId);
-
-    await stage.server.sleep(afterMs - minute);
-    expect(await stage.journal()).toEqual([]);
-    expect(await stage.stateOf(id)).toBe('waiting');
-
-    expect(await outcome(stage, workflowId)).toMatchObject({ state: 'published', partition: 0 });
-    expect(await stage.journal()).toMatchObject([{ id }]);
-    const [row] = await stage.database.query<{ lateMs: number }>(
-      `select extract(epoch from published_at - due_at)::float8 * 1000 as "lateMs" from outbox.message where id = $1`,
-      [id],
-    );
-    expect(row?.lateMs).toBeGreaterThanOrEqual(0);
-    // What the machine takes; a workflow that slept on would be late by minutes or days.
-    expect(row?.lateMs).toBeLessThan(50_000);
-  },
-);
-
-test('a message canceled while it waits is never published, and its workflow ends', async (context) => {
+test('a message that waits for 30 days is published once, when it is due, and one that was canceled while it waited never', async (context) => {
   const stage = await skippingStage(context);
-  const { id, workflowId } = await stage.commit((tx) =>
-    send(tx, orderTimeout, { n: 1 }, { after: '15 minutes', ref: 'order-42' }),
-  );
-  const other = await stage.commit((tx) =>
-    send(tx, orderTimeout, { n: 2 }, { after: '16 minutes', ref: 'order-43' }),
-  );
-  await untilSleeping(stage, workflowId);
+  const sent = (n: number, after: '15 minutes' | '16 minutes' | '30 days') =>
+    stage.commit((tx) => send(tx, orderTimeout, { n }, { after, ref: `order-${n}` }));
+  const late = await sent(1, '30 days');
+  const dropped = await sent(2, '15 minutes');
+  const other = await sent(3, '16 minutes');
+  for (const { workflowId } of [late, dropped, other]) await untilSleeping(stage, workflowId);
   await stage.server.sleep(10 * minute);
 
-  expect(await stage.commit((tx) => cancel(tx, orderTimeout, 'order-42'))).toBe('canceled');
+  expect(await stage.commit((tx) => cancel(tx, orderTimeout, 'order-2'))).toBe('canceled');
 
-  expect(await outcome(stage, workflowId)).toMatchObject({ state: 'canceled' });
+  expect(await outcome(stage, dropped.workflowId)).toMatchObject({ state: 'canceled' });
   expect(await outcome(stage, other.workflowId)).toMatchObject({ state: 'published' });
   expect(await stage.journal()).toMatchObject([{ id: other.id }]);
-  expect(await stage.stateOf(id)).toBe('canceled');
+  expect(await stage.stateOf(dropped.id)).toBe('canceled');
+
+  await stage.server.sleep(30 * day - 20 * minute);
+  expect(await stage.stateOf(late.id)).toBe('waiting');
+  expect(await outcome(stage, late.workflowId)).toMatchObject({ state: 'published', partition: 0 });
+  expect((await stage.journal()).map(({ id }) => id)).toEqual([other.id, late.id]);
+  const [row] = await stage.database.query<{ lateMs: number }>(
+    `select extract(epoch from published_at - due_at)::float8 * 1000 as "lateMs" from outbox.message where id = $1`,
+    [late.id],
+  );
+  expect(row?.lateMs).toBeGreaterThanOrEqual(0);
+  // What the machine takes; a workflow that slept on would be late by minutes or days.
+  expect(row?.lateMs).toBeLessThan(50_000);
 });
