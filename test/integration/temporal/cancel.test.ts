@@ -1,8 +1,9 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { reschedule } from '../../../src/outbox/change.ts';
 import { send } from '../../../src/outbox/send.ts';
+import { endOfFile } from '../../support/fixtures/end-of-file.ts';
 import { flawless, judgeJournal } from '../../support/fixtures/journal-check.ts';
 import { startLoad } from '../../support/fixtures/load.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
@@ -38,13 +39,10 @@ const audited = (stage: Stage, id: string): Promise<readonly unknown[]> =>
 
 /** Of tests whose messages do not meet: a relay takes longer to start than most of them. */
 let shared: Stage;
-const ends: (() => Promise<void>)[] = [];
+const file = endOfFile();
 beforeAll(async () => {
-  shared = await openStage({ onTestFinished: (work) => void ends.push(work) }, { topics: [reminders] });
+  shared = await openStage(file, { topics: [reminders] });
   await shared.relay();
-});
-afterAll(async () => {
-  for (const end of ends.toReversed()) await end();
 });
 
 /** A message that waits for an hour in its workflow. */
