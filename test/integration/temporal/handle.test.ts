@@ -1,5 +1,6 @@
-import { expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import type { KeyDrains } from '../../../src/inbox/ports.ts';
+import { endOfFile } from '../../support/fixtures/end-of-file.ts';
 import {
   emptyKey,
   lingeringDrains,
@@ -20,14 +21,24 @@ async function attributesOf(
   return Object.fromEntries(pairs.filter(([name]) => name.startsWith('Outbox')));
 }
 
-test('a parked key waits in its workflow, is drained when due, and its history holds ids and times only', async (context) => {
-  const stage = await openParkedStage(context);
-  await stage.park('to begin with', 0);
-  const { watcher } = stage.host();
+/** Hosted, for tests that empty it. */
+let shared: ParkedStage;
+let nudge: () => void;
+const file = endOfFile();
+beforeAll(async () => {
+  shared = await openParkedStage(file);
+  const { watcher, hosting } = shared.host();
+  nudge = () => watcher.nudge();
+  await shared.park('to begin with', 0);
+  await hosting;
+});
+
+test('a parked key waits in its workflow, is drained when due, and its history holds ids and times only', async () => {
+  const stage = shared;
   await stage.untilDrained();
-  // Workers run: the five seconds are for the start of one workflow.
-  const { keyId, workflowId } = await stage.park('customer-7', 5_000);
-  watcher.nudge();
+  // Workers run: the three seconds are for the start of one workflow.
+  const { keyId, workflowId } = await stage.park('customer-7', 3_000);
+  nudge();
 
   await stage.untilSleeping(workflowId);
   expect(await stage.keys()).toMatchObject([{ keyId }]);
@@ -97,10 +108,10 @@ test('the workflow of a key blocked by a failed message ends, and a new one star
 
 test.for(['cancel', 'terminate'] as const)(
   'a key whose workflow was ended by %s gets another one when its try is overdue',
-  async (action, context) => {
-    const stage = await openParkedStage(context);
+  async (action) => {
+    const stage = shared;
     const { workflowId } = await stage.park('k', 3_600_000);
-    stage.host();
+    nudge();
     await stage.untilSleeping(workflowId);
     const handle = stage.handleOf(workflowId);
     await handle[action]();
@@ -138,10 +149,10 @@ test.for(['cancel', 'terminate'] as const)(
   },
 );
 
-test('a try moved to an earlier time does not wait for the workflow that sleeps until later', async (context) => {
-  const stage = await openParkedStage(context);
+test('a try moved to an earlier time does not wait for the workflow that sleeps until later', async () => {
+  const stage = shared;
   const { workflowId } = await stage.park('k', 3_600_000);
-  stage.host();
+  nudge();
   await stage.untilSleeping(workflowId);
   await until(async () => (await stage.keys()).every(({ told }) => told));
 

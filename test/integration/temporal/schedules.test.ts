@@ -19,10 +19,10 @@ const exists = (stage: Stage, name: 'reconcile' | 'archive') =>
 const everyMs = async (stage: Stage, name: 'reconcile' | 'archive') =>
   (await scheduleOf(stage, name).describe()).spec.intervals?.[0]?.every;
 
-test('several relays create each schedule once, for every minute and every five minutes, without overlap', async (context) => {
+test('several relays create each schedule once, without overlap, and again after it was deleted; a changed interval leaves it paused', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
-  const relays = await Promise.all([stage.relay(), stage.relay()]);
-
+  const settings = { scheduleCheckInterval: 100 };
+  const relays = await Promise.all([stage.relay({ settings }), stage.relay({ settings })]);
   await until(() => exists(stage, 'reconcile'));
   await until(() => exists(stage, 'archive'));
 
@@ -31,15 +31,8 @@ test('several relays create each schedule once, for every minute and every five 
   const { policies, action } = await scheduleOf(stage, 'archive').describe();
   expect(policies.overlap).toBe('SKIP');
   expect(action.taskQueue).toBe(`${stage.installation}/maintenance`);
-  const failures = relays.flatMap(({ events }) => events.filter(({ type }) => type === 'error'));
-  expect(failures).toEqual([]);
-});
 
-test('a deleted schedule is created again', async (context) => {
-  const stage = await openStage(context, { topics: [reminders] });
-  await stage.relay({ settings: { scheduleCheckInterval: 100 } });
   for (const name of ['reconcile', 'archive'] as const) {
-    await until(() => exists(stage, name));
     const { info } = await scheduleOf(stage, name).describe();
     await scheduleOf(stage, name).delete();
     await until(async () => {
@@ -47,17 +40,12 @@ test('a deleted schedule is created again', async (context) => {
       return again.info.createdAt.getTime() > info.createdAt.getTime();
     });
   }
-});
+  const failures = relays.flatMap(({ events }) => events.filter(({ type }) => type === 'error'));
+  expect(failures).toEqual([]);
 
-test('a changed interval updates the schedule, which stays paused if an operator has paused it', async (context) => {
-  const stage = await openStage(context, { topics: [reminders] });
-  const first = await stage.relay();
-  await until(() => exists(stage, 'archive'));
   await scheduleOf(stage, 'archive').pause('a test');
-  await first.stop();
-
+  await Promise.all(relays.map((relay) => relay.stop()));
   await stage.relay({ settings: { archiveInterval: '7s' } });
-
   await until(async () => (await everyMs(stage, 'archive')) === 7_000);
   const { state } = await scheduleOf(stage, 'archive').describe();
   expect(state).toMatchObject({ paused: true, note: 'a test' });
