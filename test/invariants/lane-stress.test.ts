@@ -4,7 +4,7 @@ import { violations } from '../support/fixtures/stress-verdict.ts';
 import { StressWorld } from '../support/fixtures/stress-world.ts';
 
 /** Longer runs and known seeds: OUTBOX_STRESS_SECONDS=300 OUTBOX_STRESS_SEED=7 */
-const seconds = Number(process.env.OUTBOX_STRESS_SECONDS ?? 20);
+const seconds = Number(process.env.OUTBOX_STRESS_SECONDS ?? 8);
 const seed = Number(process.env.OUTBOX_STRESS_SEED ?? Date.now() % 1_000_000);
 
 test(`a lane loses, invents, reorders, doubles and resurrects nothing (seed ${seed})`, {

@@ -1,21 +1,18 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { test } from 'vitest';
 import { type State, states } from '../../src/core/transitions.ts';
 import { laneCommands } from '../support/model/commands.ts';
 import { LaneModel } from '../support/model/lane-model.ts';
 import { ModelDatabase } from '../support/model/lane-world.ts';
 import { runs, seed } from '../support/model/settings.ts';
 
-let made: ModelDatabase;
-beforeAll(async () => {
-  made = await ModelDatabase.create();
-});
-afterAll(() => made.drop());
-
-test.each(['release-key', 'block-key'] as const)(
+// Each with a clock of its own, side by side: a run waits for the database most of the time.
+test.concurrent.for(['release-key', 'block-key'] as const)(
   `I9 after any sequence of changes to a lane (%s), every message is in the state given by the rules (seed ${seed})`,
   { tags: ['only-legal-states'], timeout: 300_000 },
-  async (exhausted) => {
+  async (exhausted, { expect, onTestFinished }) => {
+    const made = await ModelDatabase.create();
+    onTestFinished(() => made.drop());
     let done = 0;
     const reached = new Set<State>();
     const property = fc.asyncProperty(
