@@ -1,13 +1,13 @@
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { servedOperations } from '../../../src/app/operations/served-operations.ts';
 import { withinOne } from '../../../src/store/database/within-one.ts';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, auditOf } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 let lane: LaneFixture;
-beforeEach(async () => {
-  lane = await ownLane();
+eachLane((made) => {
+  lane = made;
 });
 
 const change = { readOnly: false, statementMs: 5_000 };

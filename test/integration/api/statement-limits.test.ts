@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { apiSessions } from '../../../src/app/operations/api-sessions.ts';
 import {
   type RequestOperations,
@@ -9,19 +9,16 @@ import {
 import { signInTries } from '../../../src/app/operations/sign-in-tries.ts';
 import type { DatabaseConfig } from '../../../src/config/database-config.ts';
 import { orLate } from '../../../src/core/or-late.ts';
-import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 
 let lane: LaneFixture;
 let served: ServedOperations;
-beforeEach(async () => {
-  lane = await laneFixture();
+eachLane((made) => {
+  lane = made;
   served = servedOperations({ database: { url: lane.url } }, { read: 500, change: 500 });
 });
-afterEach(async () => {
-  await served.close();
-  await lane.drop();
-});
+afterEach(() => served.close());
 
 test.for<readonly [string, RequestWay, (at: RequestOperations, id: string) => Promise<unknown>]>([
   ['a read', 'read', (at, id) => at.show(id)],

@@ -1,14 +1,14 @@
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, failAll, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
-beforeEach(async () => {
-  fixture = await ownLane();
-  operator = ownOperator(fixture);
+eachLane((made) => {
+  fixture = made;
+  operator = ownOperator(made);
 });
 
 const failed = ['--state', 'failed', '--reason', 'a test'];

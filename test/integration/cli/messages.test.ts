@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
 import { ownDatabase } from '../../support/fixtures/database.ts';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
 
 let fixture: LaneFixture;
@@ -14,8 +14,8 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'outbox-cli-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
-beforeEach(async () => {
-  fixture = await ownLane();
+eachLane((made) => {
+  fixture = made;
 });
 
 /** One command against the fixture's database, by a user of the system named grace. */

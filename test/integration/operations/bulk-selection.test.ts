@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { withdrawIds } from '../../../src/operations/withdraw.ts';
 import { createRelayBulkRunner } from '../../../src/relay/bulk.ts';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, failAll, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -9,9 +9,9 @@ import { until } from '../../support/fixtures/until.ts';
 let fixture: LaneFixture;
 let operator: Operator;
 let relay: TestRelay | undefined;
-beforeEach(async () => {
-  fixture = await ownLane();
-  operator = ownOperator(fixture);
+eachLane((made) => {
+  fixture = made;
+  operator = ownOperator(made);
 });
 afterEach(async () => {
   await relay?.stop();

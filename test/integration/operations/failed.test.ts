@@ -1,5 +1,5 @@
-import { beforeEach, expect, test } from 'vitest';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { expect, test } from 'vitest';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import {
   ada,
   auditOf,
@@ -12,14 +12,14 @@ import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
-beforeEach(async () => {
-  fixture = await ownLane();
-  operator = ownOperator(fixture);
+eachLane((made) => {
+  fixture = made;
+  operator = ownOperator(made);
 });
 
 /** A fixture whose failed messages keep their keys. */
 async function holdingFixture(): Promise<void> {
-  fixture = await ownLane({ exhausted: 'block-key' });
+  fixture = await fixture.renewed({ exhausted: 'block-key' });
   operator = ownOperator(fixture);
 }
 

@@ -2,13 +2,15 @@ import { beforeEach, expect, test } from 'vitest';
 import { readLaneLocks } from '../../../src/operations/lane-locks.ts';
 import { type Status, statusOf } from '../../../src/operations/status.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { type OpenTransaction, openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 let fixture: LaneFixture;
+eachLane((made) => {
+  fixture = made;
+});
 beforeEach(async () => {
-  fixture = await ownLane();
   await fixture.database.query(`insert into outbox.lane (topic, n) values ('orders', 1)`);
 });
 

@@ -7,8 +7,13 @@ import { defaultTimings } from '../../../src/relay/timings.ts';
 import { writeRelay } from '../../../src/store/installation/relays.ts';
 import { acquireLane } from '../../../src/store/lane/lease.ts';
 import { readStatus } from '../../../src/store/lane/status.ts';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { written } from '../../support/fixtures/written.ts';
+
+let made: LaneFixture;
+eachLane((lane) => {
+  made = lane;
+});
 
 const failed = async (lanes: LaneFixture): Promise<void> => {
   lanes.broker.judge = () => 'permanent';
@@ -72,7 +77,7 @@ const cases: readonly (readonly [
 ];
 
 test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs, state]) => {
-  const lanes = await ownLane({ retry: ['1h'], exhausted: 'block-key' });
+  const lanes = await made.renewed({ retry: ['1h'], exhausted: 'block-key' });
   for (const step of steps) await step(lanes);
 
   const hasWork = state === 'waits';
@@ -93,7 +98,7 @@ test.for(cases)('a lane with %s is shown as such', async ([, steps, oldestDueMs,
 test('a lane on hold whose relays have died waits for a relay, not for its broker', {
   tags: ['hold-as-old-as-its-cause'],
 }, async () => {
-  const lanes = await ownLane();
+  const lanes = made;
   const stop = new AbortController();
   lanes.broker.judge = () => 'hold';
   lanes.broker.probe = () => {
@@ -126,7 +131,7 @@ test('a lane on hold whose relays have died waits for a relay, not for its broke
 });
 
 test('a blocked message whose key is free is work for a relay', async () => {
-  const lanes = await ownLane({ retry: ['1h'] });
+  const lanes = await made.renewed({ retry: ['1h'] });
   await blocked(lanes);
   await lanes.cancel('retrying');
 
@@ -137,7 +142,7 @@ test('a blocked message whose key is free is work for a relay', async () => {
 test('more blocked messages than are counted hide neither the failed one before them nor those that are tried again', {
   tags: ['alerts-told-once'],
 }, async () => {
-  const lanes = await ownLane({ exhausted: 'block-key', retry: ['1h'] });
+  const lanes = await made.renewed({ exhausted: 'block-key', retry: ['1h'] });
   await failed(lanes);
   for (const label of ['1', '2', '3']) await lanes.send(label, { key: 'F' });
   await lanes.drain();

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { tail } from '../../../src/operations/tail.ts';
 import type { MessageFilter } from '../../../src/operations.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
@@ -11,9 +11,9 @@ let fixture: LaneFixture;
 let operator: Operator;
 /** Ends the tails of the test. */
 let ends: (() => Promise<void>)[] = [];
-beforeEach(async () => {
-  fixture = await ownLane();
-  operator = ownOperator(fixture);
+eachLane((made) => {
+  fixture = made;
+  operator = ownOperator(made);
 });
 afterEach(async () => {
   await Promise.all(ends.map((end) => end()));

@@ -1,19 +1,21 @@
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { operations } from '../../../src/operations.ts';
 import { archiveLeaf, dropLeaf } from '../../../src/store/retention/leaf.ts';
 import { turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { ada } from '../../support/fixtures/operator.ts';
-import { hashOf, VerifyFixture } from '../../support/fixtures/verify-fixture.ts';
+import {
+  eachVerifiedLane,
+  hashOf,
+  ownVerifiedLane,
+  type VerifyFixture,
+} from '../../support/fixtures/verify-fixture.ts';
 
 turnNoLeaves();
 
 let world: VerifyFixture;
-
-beforeEach(async () => {
-  world = await VerifyFixture.create();
+eachVerifiedLane((made) => {
+  world = made;
 });
-
-afterEach(() => world.drop());
 
 test('a clean run keeps every promise and counts the examined messages', async () => {
   for (const label of ['a', 'b', 'c']) await world.fixture.send(label, { key: 'k' });
@@ -55,6 +57,7 @@ test('I1: a published message that is not in the log is lost, whether its lane p
 });
 
 test('I1: a message in the history that is not in the log is lost', async () => {
+  world = await ownVerifiedLane();
   await world.fixture.database.query(
     `create table outbox.message_history_test partition of outbox.message_history default`,
   );
@@ -72,6 +75,7 @@ test('I1: a message in the history that is not in the log is lost', async () => 
 });
 
 test('I1: a message of an archived leaf that is not in the log is lost', async () => {
+  world = await ownVerifiedLane();
   const { database } = world.fixture;
   await world.fixture.send('archived');
   await world.deliver();
@@ -98,6 +102,7 @@ test('I1: an overdue message is late, not lost; messages older than the log are 
 });
 
 test('I2: a record whose message was expunged is no ghost', async () => {
+  world = await ownVerifiedLane();
   const id = await world.fixture.send('sent', { key: 'k' });
   await world.deliver();
   const at = operations({ database: { url: world.fixture.url } });
@@ -107,6 +112,7 @@ test('I2: a record whose message was expunged is no ghost', async () => {
 });
 
 test('I2: records of dropped leaves are not judged, late ones included', { tags: ['no-ghost'] }, async () => {
+  world = await ownVerifiedLane();
   const { database } = world.fixture;
   await world.fixture.send('first');
   await turnLeaf(database);

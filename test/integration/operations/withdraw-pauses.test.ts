@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
@@ -9,14 +9,14 @@ import { pauseIfRunning, setPaused } from '../../../src/store/lane/pause.ts';
 import { makeLane } from '../../../src/store/message/withdraw.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { afterCommits } from '../../support/faults/after-commits.ts';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
-beforeEach(async () => {
-  fixture = await ownLane();
-  operator = ownOperator(fixture);
+eachLane((made) => {
+  fixture = made;
+  operator = ownOperator(made);
 });
 
 const isPause = (texts: readonly string[]): boolean =>

@@ -1,8 +1,8 @@
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { pauseIfRunning, resumeOwn } from '../../../src/store/lane/pause.ts';
 import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
-import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 import { ada, auditOf, type Operator, ownOperator } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -10,9 +10,9 @@ import { labelOf } from '../../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
 let operator: Operator;
-beforeEach(async () => {
-  fixture = await ownLane();
-  operator = ownOperator(fixture);
+eachLane((made) => {
+  fixture = made;
+  operator = ownOperator(made);
 });
 
 /** Results by label. */
