@@ -11,7 +11,7 @@ import { storeMessages } from '../../../src/store/message/write.ts';
 import { repeatingBrokers, repeatingPostgres, saidBeside } from '../../support/faults/repeating-servers.ts';
 import { ownDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
-import { type Numbered, numbered, quietTemporal } from '../../support/fixtures/stage.ts';
+import { type Numbered, numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { byHeader, olga } from '../api/api-bench.ts';
 import { examine, Told, tellHealth } from './told.ts';
@@ -59,12 +59,11 @@ test.for(Object.keys(repeatingBrokers))(
   '%s that repeats the credentials is quoted without them, wherever it is',
   { tags: ['secrets-stay-secret'] },
   async (broker, context) => {
-    quietTemporal();
     const { address, transport } = await (repeatingBrokers[broker] ?? expect.unreachable)();
     const told = new Told();
     const config = {
       database: { url: inject('databaseUrl') },
-      temporal: { address: inject('temporalAddress') },
+      temporal: { address: '127.0.0.1:1' },
       topics: [numbered('orders', { address, transport: broker })],
       transports: { [broker]: transport },
     };
@@ -98,12 +97,11 @@ test.for(Object.keys(repeatingBrokers))(
 test('PostgreSQL, or what is in its place, is quoted without the password', {
   tags: ['secrets-stay-secret'],
 }, async (context) => {
-  quietTemporal();
   const url = await repeatingPostgres();
   const told = new Told();
   const config = {
     database: { url },
-    temporal: { address: inject('temporalAddress') },
+    temporal: { address: '127.0.0.1:1' },
     topics: [numbered('orders')],
     transports: { print: print() },
   };

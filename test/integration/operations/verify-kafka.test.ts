@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { kafkaLog } from '../../../src/brokers/kafka/client/log.ts';
@@ -76,13 +77,15 @@ test('a verification leaves no group and moves no offset', async () => {
 });
 
 test('the command names the broken promise and exits with 5', async () => {
-  const folder = await mkdtemp(path.join(import.meta.dirname, 'config-'));
+  const folder = await mkdtemp(path.join(tmpdir(), 'outbox-verify-'));
+  // The built library loads at once; its sources would be compiled first.
+  const library = path.resolve(import.meta.dirname, '../../../dist/src');
   const config = path.join(folder, 'outbox.config.ts');
   await writeFile(
     config,
-    `import { z } from 'zod';
-     import { defineConfig, topic } from '../../../../src/index.ts';
-     import { kafka } from '../../../../src/transports.ts';
+    `import { z } from '${path.resolve(library, '../../node_modules/zod')}';
+     import { defineConfig, topic } from '${library}/index.js';
+     import { kafka } from '${library}/transports.js';
      export default defineConfig({
        database: { url: ${JSON.stringify(world.fixture.url)} }, temporal: {},
        topics: [topic('orders', z.unknown(), { address: ${JSON.stringify(world.address)} })],
