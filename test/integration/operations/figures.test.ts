@@ -10,17 +10,22 @@ import { writeReconciliation } from '../../../src/store/verify/reconciliation.ts
 import { archiveOf } from '../../support/fixtures/archive-fixture.ts';
 import { confirmFixture } from '../../support/fixtures/confirm-fixture.ts';
 import { keptFixture } from '../../support/fixtures/kept-fixture.ts';
-import { ownLane } from '../../support/fixtures/lane-fixture.ts';
+import { eachLane, type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { quietFigures, quietRelay } from '../../support/fixtures/quiet-figures.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 turnNoLeaves();
 
+let emptied: LaneFixture;
+eachLane((lane) => {
+  emptied = lane;
+});
+
 const healthy = { server: 'kafka', address: 'kafka:9092', error: null };
 
 test('the figures of an empty outbox are all quiet', async () => {
-  const lanes = await ownLane();
+  const lanes = emptied;
 
   expect(await readFigures(lanes.database)).toEqual({
     ...quietFigures,
@@ -147,7 +152,7 @@ test('the row that the retention keeps for all groups together is no group: brok
 });
 
 test('figures have of each certificate that living relays have seen the end that comes first', async () => {
-  const lanes = await ownLane();
+  const lanes = emptied;
   const { database } = lanes;
   const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
   const about = { server: 'kafka', address: 'a:9092' } as const;
@@ -174,7 +179,7 @@ test('figures have of each certificate that living relays have seen the end that
 });
 
 test('the time for which a server is away goes on from one reading to the next, and ends when it answers', async () => {
-  const lanes = await ownLane();
+  const lanes = emptied;
   const { database } = lanes;
   const id = randomUUID();
   const say = (error: string | null) =>
@@ -199,7 +204,7 @@ test('the time for which a server is away goes on from one reading to the next, 
 test('one relay of two reads the figures of an interval, and both see them', {
   tags: ['alerts-told-once'],
 }, async () => {
-  const lanes = await ownLane();
+  const lanes = emptied;
   const { database } = lanes;
   const seen: [NotedFigures[], NotedFigures[]] = [[], []];
   const errors: unknown[] = [];
@@ -228,7 +233,7 @@ test('one relay of two reads the figures of an interval, and both see them', {
 test('figures of a reading that takes longer than the interval are noted', {
   tags: ['alerts-told-once'],
 }, async () => {
-  const lanes = await ownLane();
+  const lanes = emptied;
   const { database } = lanes;
   const slow = await beginFiguresLook(database, 0);
   const next = await beginFiguresLook(database, 0);
@@ -241,7 +246,7 @@ test('figures of a reading that takes longer than the interval are noted', {
 });
 
 test('figures of a reading that a later one has overtaken are not noted', async () => {
-  const lanes = await ownLane();
+  const lanes = emptied;
   const { database } = lanes;
   const slow = await beginFiguresLook(database, 0);
   expect(await beginFiguresLook(database, 60_000)).toBeUndefined();
@@ -257,7 +262,7 @@ test('figures of a reading that a later one has overtaken are not noted', async 
 test('a clock that was set back by an hour stops no reading, and makes no figures fresh', {
   tags: ['set-back-clock-silences-nothing'],
 }, async () => {
-  const lanes = await ownLane();
+  const lanes = emptied;
   const { database } = lanes;
   const number = await beginFiguresLook(database, 0);
   await noteFigures(database, number ?? '', await readFigures(database));
