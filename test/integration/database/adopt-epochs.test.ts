@@ -1,14 +1,8 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { adopt } from '../../../src/operations/adopt.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { verifyStructure } from '../../../src/store/verify/structure.ts';
-import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { anotherCluster, movedFixture } from '../../support/fixtures/moved-fixture.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
-
-const elsewhere = anotherCluster();
-const { ends } = elsewhere;
+import { copyDatabase, createTestDatabase } from '../../support/fixtures/database.ts';
 
 /** Whether a consumer takes a message for a new one, that comes alone or in a batch. */
 async function isNew(database: Database, id: string, how: 'alone' | 'in a batch'): Promise<boolean> {
@@ -22,11 +16,13 @@ async function isNew(database: Database, id: string, how: 'alone' | 'in a batch'
 
 test('a copy whose original began an epoch of processed ids meanwhile stores them in that once it is adopted, and knows those of before', {
   tags: ['window-kept'],
-}, async () => {
-  const fixture = await laneFixture();
-  ends.push(() => fixture.drop());
-  expect(await isNew(fixture.database, 'before', 'in a batch')).toBe(true);
-  const { database } = await movedFixture(fixture, elsewhere.url, ends);
+}, async ({ onTestFinished }) => {
+  const original = await createTestDatabase();
+  onTestFinished(() => original.drop());
+  expect(await isNew(original.database, 'before', 'in a batch')).toBe(true);
+  const copy = await copyDatabase(original.url);
+  onTestFinished(() => copy.drop());
+  const { database } = copy;
   // As replication copies them: rows of outbox.processed_epoch, and no table and no function.
   await database.query(`update outbox.processed_epoch set ended_at = now() - interval '1 day'`);
   await database.query('insert into outbox.processed_epoch (epoch, begun_at) values (2, now())');
