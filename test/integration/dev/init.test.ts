@@ -171,7 +171,6 @@ model Account {\nid String @id\n}\n`;
 
 test.each([
   { kind: 'module', module: 'nodenext', generator: 'provider = "prisma-client"' },
-  { kind: 'module', module: 'nodenext', generator: 'provider = "prisma-client-js"' },
   {
     kind: 'module',
     module: 'nodenext',

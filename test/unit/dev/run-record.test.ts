@@ -10,37 +10,16 @@ const record: RunRecord = {
   stopSignal: 'SIGINT',
 };
 
-/** What is decided about a record while these processes run. */
-function decide(running: Readonly<Record<number, string>>, changes: Partial<RunRecord> = {}, space = 'here') {
-  return decideReap({ ...record, ...changes }, { space, startedAtOf: (pid) => running[pid] });
-}
+const { child: _, ...withoutChild } = record;
 
-test('a server whose parent runs is left running', () => {
-  expect(decide({ 10: 'monday', 20: 'tuesday' })).toBe('leave');
-});
-
-test('a server whose parent is gone is killed', () => {
-  expect(decide({ 20: 'tuesday' })).toBe('kill');
-});
-
-test('a parent whose id was reused by a later process is gone', () => {
-  expect(decide({ 10: 'friday', 20: 'tuesday' })).toBe('kill');
-});
-
-test('a process that reuses the id of an ended server is never killed', () => {
-  expect(decide({ 20: 'friday' })).toBe('remove');
-});
-
-test('the remains of two ended processes are removed', () => {
-  expect(decide({})).toBe('remove');
-});
-
-test('a folder created before its server ran is removed', () => {
-  const { child: _, ...withoutChild } = record;
-
-  expect(decideReap(withoutChild, { space: 'here', startedAtOf: () => undefined })).toBe('remove');
-});
-
-test('a record of another machine or container is ignored', () => {
-  expect(decide({}, {}, 'elsewhere')).toBe('leave');
+test.each<readonly [string, string, RunRecord, Readonly<Record<number, string>>]>([
+  ['a server whose parent runs', 'leave', record, { 10: 'monday', 20: 'tuesday' }],
+  ['a server whose parent is gone', 'kill', record, { 20: 'tuesday' }],
+  ['a server whose parent’s id is that of a later process', 'kill', record, { 10: 'friday', 20: 'tuesday' }],
+  ['what a process left whose id is that of a later one', 'remove', record, { 20: 'friday' }],
+  ['the remains of two ended processes', 'remove', record, {}],
+  ['a folder created before its server ran', 'remove', withoutChild, {}],
+  ['a record of another machine or container', 'leave', { ...record, space: 'elsewhere' }, {}],
+])('%s: %s', (_what, decision, of, running) => {
+  expect(decideReap(of, { space: 'here', startedAtOf: (pid) => running[pid] })).toBe(decision);
 });
