@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mutations } from '../../mutations/list.ts';
+import type { Mutation } from '../../mutations/mutation.ts';
 import { graft } from '../../mutations/plant.ts';
 import { promises } from '../../promises.ts';
 import { projectRoot } from './project-files.ts';
@@ -19,11 +20,16 @@ test('every bug of the list has a unique name', () => {
   expect(names).toEqual([...new Set(names)]);
 });
 
-test.each(mutations)('the bug $name can be planted, and its test exists', (mutation) => {
-  const planted = graft(projectRoot, mutation);
-  expect(typeof planted === 'string' ? planted : 'fits').toBe('fits');
-  expect(existsSync(join(projectRoot, mutation.test))).toBe(true);
-  expect(read(mutation.test).includes(mutation.title ?? '')).toBe(true);
-  // The runner compares the values that replace them in the title.
-  expect(mutation.title ?? '').not.toMatch(/[%$]/);
+test('every bug of the list can be planted, and its test exists', () => {
+  expect(mutations.flatMap((mutation) => wrongWith(mutation))).toEqual([]);
 });
+
+function wrongWith(mutation: Mutation): readonly string[] {
+  const { name, test: path, title = '' } = mutation;
+  const planted = graft(projectRoot, mutation);
+  if (typeof planted === 'string') return [`${name}: ${planted}`];
+  if (!existsSync(join(projectRoot, path))) return [`${name}: ${path} does not exist`];
+  if (!read(path).includes(title)) return [`${name}: ${path} has no "${title}"`];
+  // The runner compares the values that replace them in the title.
+  return /[%$]/.test(title) ? [`${name}: its title has % or $`] : [];
+}
