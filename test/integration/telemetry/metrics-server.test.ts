@@ -31,10 +31,29 @@ function ended(relay: CliProcess): Promise<number | null> {
   return relay.exited;
 }
 
-test('a relay serves its metrics and those of Temporal on one page, and nothing else', {
+/** A collector of OTLP, and what has come to it. */
+async function collector(context: TestContext) {
+  const bodies: Buffer[] = [];
+  const server = createServer((request, response) => {
+    const received = async (): Promise<void> => {
+      const body = await buffer(request);
+      if (request.url === '/v1/metrics') bodies.push(body);
+      response.end();
+    };
+    void received();
+  }).listen(0, '127.0.0.1');
+  context.onTestFinished(() => void server.close());
+  await until(() => server.listening);
+  return { port: (server.address() as AddressInfo).port, bodies };
+}
+
+test('a relay serves its metrics and those of Temporal on one page, and nothing else, and sends them by OTLP where the environment names a collector, at the latest when it stops', {
   tags: ['metrics-say-what-happened'],
 }, async (context) => {
-  const { made, page, relay } = await relayWith(context);
+  const { port, bodies } = await collector(context);
+  const { made, page, relay } = await relayWith(context, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+  });
   await storeMessages(made.database, 'orders', [{ payload: '{}' }]);
 
   const sent = `${prometheusName(metrics.sent)}{messaging_system="print",messaging_destination_name="orders",messaging_operation_name="publish"`;
@@ -56,39 +75,17 @@ test('a relay serves its metrics and those of Temporal on one page, and nothing 
   expect((await fetch(page)).status).toBe(200);
   expect(await ended(relay)).toBe(0);
   await expect(fetch(page)).rejects.toThrow('fetch failed');
-});
-
-test('metrics also go by OTLP where the environment names a collector, at the latest when the relay stops', {
-  tags: ['metrics-say-what-happened'],
-}, async (context) => {
-  const bodies: Buffer[] = [];
-  const collector = createServer((request, response) => {
-    const received = async (): Promise<void> => {
-      const body = await buffer(request);
-      if (request.url === '/v1/metrics') bodies.push(body);
-      response.end();
-    };
-    void received();
-  }).listen(0, '127.0.0.1');
-  context.onTestFinished(() => void collector.close());
-  await until(() => collector.listening);
-  const { port } = collector.address() as AddressInfo;
-  const { made, page, relay } = await relayWith(context, {
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
-  });
-  await storeMessages(made.database, 'orders', [{ payload: '{}' }]);
-  await until(async () => (await read(page)).includes(prometheusName(metrics.sent)));
-
-  expect(await ended(relay)).toBe(0);
   expect(Buffer.concat(bodies).toString('latin1')).toContain(metrics.sent.name);
 });
 
 test('a port that is taken ends the relay with an error that names it', async (context) => {
-  const { page } = await relayWith(context);
+  const other = createServer().listen(0, '127.0.0.1');
+  context.onTestFinished(() => void other.close());
+  await until(() => other.listening);
+  const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());
   const config = await configFile(context, { url: made.url, temporal: inject('temporalAddress') });
-  const taken = new URL(page).host;
 
   const second = startCli(context, ['relay', '--config', config, '--metrics', taken]);
 
