@@ -11,7 +11,7 @@ import { untilDone } from '../support/fixtures/until-done.ts';
 
 // Without workflows of their own, so that the lane and the cancels meet at the due time itself.
 const timeouts = numbered('timeouts', { timer: 'lane' });
-const messages = faultRounds(5_000);
+const messages = faultRounds(2_000);
 /** Cancels that are on their way at most. */
 const atOnce = 16;
 /** Half of what the machine cancels in a second, within these bounds: who cannot keep up comes too late every time. */
