@@ -56,24 +56,6 @@ test('I1: a published message that is not in the log is lost, whether its lane p
   );
 });
 
-test('I1: a message in the history that is not in the log is lost', async () => {
-  world = await ownVerifiedLane();
-  await world.fixture.database.query(
-    `create table outbox.message_history_test partition of outbox.message_history default`,
-  );
-  await world.fixture.send('archived');
-  await world.deliver();
-  await world.fixture.database.query(
-    `with gone as (delete from outbox.message returning *)
-     insert into outbox.message_history select id, topic, lane, position, key, ref, payload, 'application/json', headers, 'published',
-       'w', due_at, workflow_due_at, attempts, sends, last_error, maybe_published, partition, "offset", confirm_by,
-       created_at, updated_at, published_at, supersedes, now() from gone`,
-  );
-  expect((await world.check()).ok).toBe(true);
-  world.log = [];
-  expect(await world.broken('I1 no loss')).toMatchObject({ violations: 1 });
-});
-
 test('I1: a message of an archived leaf that is not in the log is lost', async () => {
   world = await ownVerifiedLane();
   const { database } = world.fixture;

@@ -11,6 +11,23 @@ beforeEach(async () => {
 
 afterEach(() => world.drop());
 
+test('I1: a message in the history that is not in the log is lost', async () => {
+  await world.fixture.database.query(
+    `create table outbox.message_history_test partition of outbox.message_history default`,
+  );
+  await world.fixture.send('archived');
+  await world.deliver();
+  await world.fixture.database.query(
+    `with gone as (delete from outbox.message returning *)
+     insert into outbox.message_history select id, topic, lane, position, key, ref, payload, 'application/json', headers, 'published',
+       'w', due_at, workflow_due_at, attempts, sends, last_error, maybe_published, partition, "offset", confirm_by,
+       created_at, updated_at, published_at, supersedes, now() from gone`,
+  );
+  expect((await world.check()).ok).toBe(true);
+  world.log = [];
+  expect(await world.broken('I1 no loss')).toMatchObject({ violations: 1 });
+});
+
 test('I4: two effects, an effect without a processed id and a processed id without an effect are named', async () => {
   const query = 'select id, count(*) as effects from effect group by id';
   const effects = { query, group: 'shop' };

@@ -13,8 +13,8 @@ export interface ToTell {
   readonly over: number;
 }
 
-/** What shows an incident: a rule of Prometheus, which has a test of its own, or what the test of this title proves. */
-export type Sign = { readonly prometheus: string } | { readonly file: string; readonly title: string };
+/** What shows an incident: a rule of Prometheus, which has a test of its own, or what a test file proves. */
+export type Sign = { readonly prometheus: string } | { readonly test: string };
 
 /** An incident of which no rule of figures tells. */
 export interface Untold {

@@ -42,25 +42,14 @@ export const untoldIncidents: readonly Incident[] = [
     '8b: PostgreSQL is away for 158 s',
     {
       why: `${unread}: each relay tells it by itself, without figures, and so does Prometheus`,
-      signs: [
-        {
-          file: 'test/integration/alerts/database-away.test.ts',
-          title: 'while PostgreSQL is away a relay tells that by itself, with the reason',
-        },
-        { prometheus: 'OutboxServerAway' },
-      ],
+      signs: [{ test: 'test/integration/alerts/database-away.test.ts' }, { prometheus: 'OutboxServerAway' }],
     },
     { seconds: 158, blind: true },
   ),
   untold('13:15:37', '9: a transaction is idle for 150 s', {
     why: 'it holds nothing up yet: `doctor` names it after a minute, and the alert `archive` after a day',
     harmless: true,
-    signs: [
-      {
-        file: 'test/integration/doctor/database.test.ts',
-        title: 'causes that retain dead rows and log files are named with the statement that ends them',
-      },
-    ],
+    signs: [{ test: 'test/integration/doctor/database.test.ts' }],
   }),
   untold('13:30:00', '15: a message is canceled a second before it is due', harmless(act)),
   untold(
@@ -68,13 +57,7 @@ export const untoldIncidents: readonly Incident[] = [
     '16: everything is away for 155 s, and relays start before PostgreSQL',
     {
       why: `${unread}: relays tell by themselves, without figures, while they wait; before that Prometheus tells`,
-      signs: [
-        {
-          file: 'test/integration/alerts/database-away.test.ts',
-          title: 'a relay that waits at its start for PostgreSQL tells that',
-        },
-        { prometheus: 'OutboxNoRelay' },
-      ],
+      signs: [{ test: 'test/integration/alerts/database-away.test.ts' }, { prometheus: 'OutboxNoRelay' }],
     },
     { seconds: 155, blind: true },
   ),
@@ -100,14 +83,8 @@ export const untoldIncidents: readonly Incident[] = [
     {
       why: 'relays end with OUTBOX_INSTALLATION_MOVED until it is adopted, and `verify --group` finds effects that are lost',
       signs: [
-        {
-          file: 'test/integration/temporal/namespaces.test.ts',
-          title: 'a relay refuses a copied database before it writes anything',
-        },
-        {
-          file: 'test/integration/inbox/restore.test.ts',
-          title: 'I4: effects that a restore has lost are named',
-        },
+        { test: 'test/integration/temporal/namespaces.test.ts' },
+        { test: 'test/integration/inbox/restore.test.ts' },
         { prometheus: 'OutboxNoRelay' },
       ],
     },
