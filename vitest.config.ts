@@ -111,7 +111,7 @@ export default defineConfig({
       {
         name: 'apart',
         description:
-          'Starts, stops or freezes servers of its own, compiles, or is about tools for development: npm run test:all.',
+          'Has servers of its own, searches or loads the machine for half a minute, compiles, or is about tools for development.',
       },
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- entries have strings as keys, whatever their object has
       ...Object.entries(promises).map(([name, description]) => ({ name: name as PromiseTag, description })),

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, test } from 'vitest';
 import { createRelayBulkRunner } from '../../src/relay/bulk.ts';
 import { expectAuditedOnce, operationsAt, statesAt, storeMany } from '../support/fixtures/bulk-stage.ts';

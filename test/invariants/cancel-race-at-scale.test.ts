@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, test } from 'vitest';
 import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { InboxMessage } from '../../src/inbox/reading/inbox-message.ts';

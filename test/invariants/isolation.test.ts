@@ -1,3 +1,4 @@
+// @module-tag apart
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
 import type { Topic } from '../../src/core/topic.ts';

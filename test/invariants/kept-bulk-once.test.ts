@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, inject, test } from 'vitest';
 import { expectKeptOnce, keepFailed, operatorOf } from '../support/fixtures/kept-bulk.ts';
 import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import fc from 'fast-check';
 import { test } from 'vitest';
 import { type State, states } from '../../src/core/transitions.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, test } from 'vitest';
 import { storeMessages } from '../../src/store/message/write.ts';
 import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';

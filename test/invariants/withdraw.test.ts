@@ -1,3 +1,4 @@
+// @module-tag apart
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { storeMessages } from '../../src/store/message/write.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createEmptyDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';

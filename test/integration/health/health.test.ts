@@ -1,3 +1,4 @@
+// @module-tag apart
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, inject, type TestContext, test } from 'vitest';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { PrismaPg } from '@prisma/adapter-pg';
 import { expect, test } from 'vitest';
 import { z } from 'zod';

@@ -1,3 +1,4 @@
+// @module-tag apart
 import { expect, test, vi } from 'vitest';
 import { cronTimes, readCron } from '../../../src/core/cron.ts';
 import { createRepeater } from '../../../src/temporal/relay/repeater.ts';

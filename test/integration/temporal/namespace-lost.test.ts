@@ -1,3 +1,4 @@
+// @module-tag apart
 import { randomUUID } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 import { reschedule } from '../../../src/outbox/change.ts';
