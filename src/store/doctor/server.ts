@@ -46,9 +46,13 @@ export async function readServerClock(sql: Sql): Promise<number> {
   return row?.now ?? Number.NaN;
 }
 
-/** How far the clock of this host is ahead of the server's, in milliseconds; exact to half of the time of a query. */
+/**
+ * How far the clock of this host is ahead of the server's at least, in milliseconds: when the server looked at its clock between
+ * question and answer is unknown, so an answer that comes late, as from a busy host, is no difference.
+ */
 export async function readClockOffset(sql: Sql): Promise<number> {
   const before = Date.now();
   const server = await readServerClock(sql);
-  return (before + Date.now()) / 2 - server;
+  const atLeast = before - server;
+  return atLeast > 0 ? atLeast : Math.min(0, Date.now() - server);
 }
