@@ -141,6 +141,13 @@ test('a check begins where no earlier message was overdue, and one in ten second
   ]);
 });
 
+test('keys of a topic that hides them are not reported', async () => {
+  const { overdue, database, events } = stage({ visible: false });
+  database.on(lock, [message('last', '8', 3)]);
+  await byNow(overdue.check());
+  expect(events.at(-1)).toMatchObject({ type: 'failed', key: null });
+});
+
 test('a round handles up to ten full batches, and ends with one that is not full', async () => {
   for (const [sizes, batches] of [
     [[500, 500, 3], 3],
