@@ -60,6 +60,28 @@ test('the outbox is looked at every ten milliseconds for five seconds after news
   expect(rounds.count).toBe(times(look));
 });
 
+test('a look continues from the snapshot of the one before, unless that failed: then all drains look', async () => {
+  const { watcher, database, events, drains, times } = stage();
+  const claims = await drainHere(drains);
+  const seen = () => database.valuesOf(look).map(([snapshot]) => snapshot);
+  watcher.start();
+  await pass(20);
+  expect(seen()).toEqual([null, '9:9:', '9:9:']);
+  expect(claims()).toBe(2);
+  const error = new Error('no connection');
+  database.refuse(look, error);
+  await pass(10);
+  expect(events).toEqual([{ type: 'error', during: 'look', error }]);
+  await pass(999);
+  expect(times(look)).toBe(4);
+  database.on(look, [nothing]);
+  await pass(1);
+  expect(seen().slice(3)).toEqual(['9:9:', null]);
+  expect(claims()).toBe(3);
+  await pass(10);
+  expect(claims()).toBe(3);
+});
+
 test('everything is checked once a second, and orphans at every look', async () => {
   const { watcher, database, engine, times, wanted } = stage();
   watcher.start();
