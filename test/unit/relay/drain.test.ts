@@ -178,6 +178,17 @@ test('a takeover waits for a connection lost before the mark, and claims nothing
   expect(database.valuesOf(asked.claim)[0]).toContain('7:7:');
 });
 
+test('an error that is not of the connection abandons the lane as if its owner had died', async () => {
+  const { database, begin, events, parts } = scriptedDrain();
+  database.refuse(asked.claim, refusedBy('42501', 'no permission'));
+  const answer = begin();
+  await pass(0);
+  expect(answer).toMatchObject({ state: 'rejected', error: { message: 'no permission' } });
+  expect(parts().slice(-1)).toEqual([asked.abandon]);
+  // What it had in hand is unknown, so nothing is over.
+  expect(events.at(-1)).toEqual({ type: 'lane-freed', quiet: false, ...place });
+});
+
 test('a claim is tried again ten times a second while the database is unreachable, for half a lease', async () => {
   const { database, events, begin } = scriptedDrain();
   const error = refusedBy('08006');

@@ -61,6 +61,20 @@ test('a hold is written with its reason, probed at once and then every second, a
   expect(database.valuesOf(renew)).toHaveLength(1);
 });
 
+test('nothing is probed before the hold is in the row', async () => {
+  const { database, events, probes, input, lease, end } = holding();
+  const own = new OwnHold(input, lease, { hold: null, heldMs: 0 });
+  await pass(0);
+  expect(end.state).toBe('open');
+  database.on(write, () => new Promise(() => undefined));
+  const stop = new AbortController().signal;
+  const limits = { own, firstProbeMs: 0, deadline: Number.POSITIVE_INFINITY, stop };
+  const [told, probed] = [events.length, probes.length];
+  soFar(sitOutHold(input, lease, reason, limits));
+  await pass(500);
+  expect([events.length, probes.length]).toEqual([told, probed]);
+});
+
 test('a hold with a minimum duration is probed after it', async () => {
   const { broker, probes, end } = holding({ firstProbeMs: 400 });
   broker.reachable = true;
