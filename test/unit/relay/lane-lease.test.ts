@@ -83,6 +83,20 @@ test('a lane tied to a lost session is tied to the next one at once', async () =
   expect(renewals().map((values) => values[5])).toEqual(['8']);
 });
 
+test('the row is looked up where it was last written, and by its key when it has moved', async () => {
+  const { database, lease, renewals } = leaseOf();
+  const ctids = () => renewals().map((values) => values[3]);
+  await byNow(lease.renew());
+  expect(ctids()).toEqual([null]);
+  await byNow(lease.renew());
+  expect(ctids()).toEqual([null, '(0,1)']);
+  database.on(renew, ([, , , ctid]) => (ctid === null ? [{ ctid: '(0,9)' }] : []));
+  expect(await byNow(lease.renew())).toBe(true);
+  expect(ctids()).toEqual([null, '(0,1)', '(0,1)', null]);
+  await byNow(lease.renew());
+  expect(ctids().slice(4)).toEqual(['(0,9)', null]);
+});
+
 test('a lease is renewed while work runs, one statement at a time, and not after it', async () => {
   const { database, lease, renewals } = leaseOf();
   await byNow(lease.acquire());

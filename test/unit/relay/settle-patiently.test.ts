@@ -95,3 +95,17 @@ test('a settle that the database refuses is shown as a hold until it succeeds', 
   expect(answer).toEqual({ state: 'resolved', value: true });
   expect(holds().slice(4)).toEqual([null]);
 });
+
+test('a settle that the database refuses is given up when the drain must stop or its run is over', async () => {
+  for (const ending of ['stop', 'deadline'] as const) {
+    const { database, stop, begin } = settling(ending === 'stop' ? 60_000 : 2_500);
+    database.refuse(settle, refusedBy('23505', 'a duplicate'));
+    const answer = begin();
+    await pass(2_100);
+    expect(answer.state).toBe('open');
+    if (ending === 'stop') stop.abort();
+    else await pass(900);
+    await pass(0);
+    expect(answer).toMatchObject({ state: 'rejected', error: { message: 'a duplicate' } });
+  }
+});
