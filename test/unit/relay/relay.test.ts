@@ -138,3 +138,28 @@ test('a release makes the message ready, wakes its lane and waits for the outcom
   expect(late.value).toEqual({ kind: 'ready' });
   expect(slow.database.valuesOf(outcomes)).toHaveLength(41);
 });
+
+test('every look is wrapped', async () => {
+  let looks = 0;
+  const looking = (round: Promise<number>) => {
+    looks += 1;
+    return round;
+  };
+  const { relay, database } = stage({ looking });
+  relay.start();
+  await pass(50);
+  expect(looks).toBe(database.valuesOf(look).length);
+  await byNow(relay.stop());
+});
+
+test('concurrent releases share a statement', async () => {
+  const { relay, database } = stage();
+  database.on(release, []);
+  database.on(outcomes, ([ids]) =>
+    (ids as string[]).map((id) => ({ id, state: 'canceled', partition: null, offset: null })),
+  );
+  const answers = ['a', 'b', 'c'].map((id) => soFar(relay.release(id)));
+  await pass(0);
+  expect(database.valuesOf(release)).toEqual([[['a']], [['b', 'c']]]);
+  expect(answers.map(({ value }) => value?.kind)).toEqual(['done', 'done', 'done']);
+});
