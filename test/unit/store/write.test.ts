@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cancelAudited } from '../../../src/store/message/cancel-audited.ts';
 import type { NewMessage } from '../../../src/store/message/new-message.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
@@ -124,4 +125,28 @@ test('a possible repeat, a key that a list cannot hold, and a refusal use the lo
   }
   const dropping = storing().on(json, []);
   await expect(storeMessages(dropping, 'orders', [{ payload: '1', ref: 'r' }])).rejects.toMatchObject(unfit);
+});
+
+test('a cancel on behalf of an actor is in the audit, in its transaction, unless the message does not exist', async () => {
+  const topic = 'select topic from outbox.message_all';
+  const [cancel, audit] = ['select outbox.cancel(', 'insert into outbox.audit'];
+  const database = new ScriptedDatabase().on(topic, [{ topic: 'orders' }]).on(audit, []);
+  database.on(cancel, [{ answer: 'too-late' }]);
+  expect(await cancelAudited(database, 'a', 'ann')).toBe('too-late');
+  const [entry] = JSON.parse(String(database.valuesOf(audit)[0]?.[0])) as readonly object[];
+  expect(entry).toMatchObject({
+    actor: 'ann',
+    action: 'cancel',
+    message_id: 'a',
+    topic: 'orders',
+    result: 'too-late',
+  });
+  expect(database.asked.map(({ part, inTransaction }) => [part, inTransaction])).toEqual([
+    [topic, true],
+    [cancel, true],
+    [audit, true],
+  ]);
+  const without = new ScriptedDatabase().on(topic, []);
+  expect(await cancelAudited(without, 'a', 'ann')).toBe('unknown');
+  expect(without.asked).toHaveLength(1);
 });
