@@ -23,3 +23,15 @@ test('the first source that has something is used, and later ones are not asked'
   expect(offer).toEqual({ source: 'docker', found: 'from Docker' });
   expect(registry).not.toHaveBeenCalled();
 });
+
+test('when no source has it, the error has the reason of each', async () => {
+  const search = firstOffer('A server', ['path', 'docker', 'registry'], {
+    path: async () => ({ missing: 'not on PATH.' }),
+    registry: async () => ({ missing: 'no npm.' }),
+  });
+
+  await expect(search).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: 'A server cannot be started here. path: not on PATH. registry: no npm.',
+  });
+});
