@@ -37,6 +37,16 @@ test('plain SQL sends, repeats, cancels and reschedules', async () => {
   ).toEqual([{ a: 'canceled', b: 'unknown' }]);
 });
 
+test('plain SQL sends a batch in its order', async () => {
+  const stored = await made.database.query<{ id: string }>(
+    `select id from outbox.send_batch('batch', (select jsonb_agg(jsonb_build_object('payload', i::text) order by i) from generate_series(1, 50) i))`,
+  );
+  const found = await made.database.query(
+    `select id, payload from outbox.message where topic = 'batch' order by position`,
+  );
+  expect(found).toEqual(stored.map(({ id }, index) => ({ id, payload: String(index + 1) })));
+});
+
 const twice = randomUUID();
 const refusals: readonly [what: string, code: string, sql: string][] = [
   ['a payload over the limit', 'OUTBOX_PAYLOAD_TOO_LARGE', `outbox.send('plain', repeat('x', 921601))`],
