@@ -148,6 +148,47 @@ test('followers of a permanent failure in the same batch wait until it is settle
   expect(fixture.broker.labels).toEqual(['K2', 'K3']);
 });
 
+test('a message that has used up its attempts is failed, and under release-key its followers continue', async () => {
+  fixture = await fixture.renewed({ retry: ['10ms'], exhausted: 'release-key' });
+  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
+  await fixture.send('K1', { key: 'K' });
+  await fixture.send('K2', { key: 'K' });
+  await fixture.drain();
+  expect(await fixture.states('K1', 'K2')).toEqual(['retrying', 'blocked']);
+  await fixture.release('K1');
+
+  await fixture.drain();
+
+  expect(await fixture.states('K1', 'K2')).toEqual(['failed', 'published']);
+  expect((await fixture.row('K1')).attempts).toBe(2);
+});
+
+test('under block-key a failed message blocks its key until it is retried', async () => {
+  fixture = await fixture.renewed({ exhausted: 'block-key' });
+  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'permanent' : 'store');
+  await fixture.send('K1', { key: 'K' });
+  await fixture.send('K2', { key: 'K' });
+  await fixture.drain();
+  await fixture.send('K3', { key: 'K' });
+  await fixture.send('other', { key: 'L' });
+  await fixture.drain();
+  expect(await fixture.states('K1', 'K2', 'K3', 'other')).toEqual([
+    'failed',
+    'blocked',
+    'blocked',
+    'published',
+  ]);
+
+  fixture.broker.judge = () => 'store';
+  await fixture.database.query(
+    `update outbox.message set state = 'ready', xid = pg_current_xact_id() where id = $1`,
+    [fixture.idOf('K1')],
+  );
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['other', 'K1', 'K2', 'K3']);
+});
+
 test('a key that was freed before a change of lanes goes on after it, although its lane is drained in between', async () => {
   const { broker, database, topic } = fixture;
   const keys = ['k0', 'k1', 'k2', 'k3'];
