@@ -14,6 +14,8 @@ const kills = faultRounds(4);
 
 /** On two processors that this test shares with others; alone it takes a second. A lease takes ten. */
 const medianWithinMs = 4_000;
+/** None waits until a start without effect counts as stuck, which takes a minute. On a busy machine 22 s were seen. */
+const eachWithinMs = 45_000;
 
 /** From the last message of a killed relay to the next message of another one. */
 function takeoverMs(entries: readonly JournalEntry[], killed: string): number {
@@ -55,6 +57,7 @@ test('I1 I2 I3 I11 F01: relays killed at random while they own the lane lose not
   const figures = { kills, p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
   console.info(`takeover of a killed relay's lane, ms: ${JSON.stringify(figures)}`);
   expect(figures.p50, JSON.stringify(times)).toBeLessThan(medianWithinMs);
+  expect(Math.max(...times), JSON.stringify(times)).toBeLessThan(eachWithinMs);
 
   function replacement(): Promise<RelayProcess> {
     return stage.relayProcess();
