@@ -66,6 +66,15 @@ test('receipts of other installations are skipped, but not those without an inst
   expect(database.asked).toHaveLength(1);
 });
 
+test('ids of other senders, which are not UUIDs, are left out', async () => {
+  const { apply, lock, confirms } = intake();
+  lock();
+  const ids = ['order-7', id(1).toUpperCase(), `${id(1)}0`, `x${id(1)}`, id(1).slice(1)];
+  expect(await byNow(apply({ ids }))).toBe(true);
+  expect(await byNow(apply({ ids: ['order-7'] }))).toBe(true);
+  expect(confirms()).toEqual([['bills', [id(1).toUpperCase()]]]);
+});
+
 test('only locked rows are tried again, forty times a second', async () => {
   const { events, apply, lock, confirms } = intake();
   lock([id(2)], [id(2)]);
