@@ -78,3 +78,13 @@ test.each([undefined, null, {}, { scheduleCheckPendingRequests: () => 'own' }])(
     expect({ ...other }).toEqual(before);
   },
 );
+
+test('a calm queue sets no timer after its connection broke with requests waiting', async () => {
+  const queue = calmQueue();
+  queue.maybeThrottle(500);
+  push(queue, 1);
+  queue.rejectAll(new Error('The connection broke.'));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(sent).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
