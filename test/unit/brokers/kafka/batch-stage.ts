@@ -21,6 +21,7 @@ class ScriptedPayload {
   /** What the next heartbeats fail with. */
   sick: { readonly error: unknown } | undefined;
   stale = false;
+  running = true;
   unassigned = false;
   readonly batch: {
     readonly topic: string;
@@ -39,7 +40,7 @@ class ScriptedPayload {
   }
 
   isStale = (): boolean => this.stale;
-  isRunning = (): boolean => true;
+  isRunning = (): boolean => this.running;
   heartbeat = async (): Promise<void> => {
     this.heartbeats += 1;
     if (this.sick !== undefined) throw this.sick.error;

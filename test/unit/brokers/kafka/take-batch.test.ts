@@ -172,3 +172,38 @@ test('a heartbeat that rejects with undefined is a failure, too', async () => {
 
   expect(taking.state).toBe('rejected');
 });
+
+const answer = (type: string): Error => Object.assign(new Error(type), { type });
+
+test('a batch begins nothing more when kafkajs or the consumer is stopping', async () => {
+  const { batches, stopping, take } = stage();
+  const { payload } = await take(0, '1');
+  const [batch] = batches;
+  payload.running = false;
+  const ended = batch?.mayBegin();
+  payload.running = true;
+  stopping.abort();
+  const stopped = batch?.mayBegin();
+  await take(1, '2');
+
+  expect([ended, stopped, batch?.signal.aborted, batch?.lost.aborted]).toEqual([false, false, true, false]);
+  // One that begins during the stop.
+  expect(batches[1]?.signal.aborted).toBe(true);
+});
+
+test('a rebalance ends the batch soon: what is done is committed, and kafkajs rejoins', async () => {
+  const { batches, end, take } = stage();
+  const { payload, taking } = await take(0, '1', '2');
+  payload.sick = { error: answer('REBALANCE_IN_PROGRESS') };
+  await tick(500);
+  payload.sick = { error: answer('another') };
+  await tick(500);
+  const [batch] = batches;
+  const during = [batch?.signal.aborted, batch?.lost.aborted, batch?.mayBegin(), taking.state];
+  await end((one) => acknowledge(one, '1'));
+
+  expect(during).toEqual([true, false, false, 'open']);
+  expect(payload.committed).toHaveLength(1);
+  // The first one says why.
+  expect([taking.state, String(taking.error)]).toEqual(['rejected', 'Error: REBALANCE_IN_PROGRESS']);
+});
