@@ -8,7 +8,7 @@ async function stage(options: Partial<KafkaOptions> = {}) {
   broker.topics.set('orders', [1]);
   const transport = kafka({ servers: broker.address, requestTimeout: 10_000, ...options });
   onTestFinished(() => transport.close());
-  return { broker, publish: () => publishTo(transport, 'orders', drafted({})) };
+  return { broker, transport, publish: () => publishTo(transport, 'orders', drafted({})) };
 }
 
 const unsent = { kind: 'deferred', onWire: false };
@@ -49,4 +49,36 @@ test('after a quota is exceeded nothing is sent until its time is over, or nothi
   expect(outcomes).toEqual([unsent]);
   expect(hold?.reason).toMatch(/takes nothing from this client for \d+ s, because of a quota\.$/);
   expect(broker.produced).toHaveLength(2);
+});
+
+test('a topic without a leader holds its messages, names the partition, and sends none', async () => {
+  const { broker, publish, transport } = await stage();
+  broker.topics.set('orders', [-1]);
+
+  const { hold, outcomes } = await publish();
+
+  expect(outcomes).toEqual([unsent]);
+  expect(hold).toEqual({
+    scope: 'topic',
+    reason: 'Partition 0 of topic orders has no leader now, does not exist or may not be written to.',
+  });
+  expect(broker.produced).toEqual([]);
+  broker.topics.set('orders', [1]);
+  await expect(transport.probe('orders')).resolves.toBeUndefined();
+  expect((await publish()).outcomes).toEqual([stored]);
+});
+
+test('a request without an answer may be stored, and the next one uses another connection', async () => {
+  const { broker, publish } = await stage({ requestTimeout: 500 });
+  await publish();
+  broker.mute.add('produce');
+
+  const { hold, outcomes } = await publish();
+  broker.mute.clear();
+
+  expect(outcomes).toEqual([maybeStored]);
+  expect(hold?.reason).toBe(`${broker.address} did not answer within 500 ms.`);
+  const next = async (): Promise<unknown> => (await publish()).outcomes[0]?.kind;
+  await expect.poll(next, { timeout: 20_000, interval: 5 }).toBe('acknowledged');
+  expect(broker.connections().ever).toBe(2);
 });
