@@ -49,7 +49,13 @@ test('a probe that may have killed a consumer is tried in its turn, alone, until
   const skipped = await bench.offer([1, 2].map((n) => numbered(n)));
   expect(skipped, 'a killer is no probe').toEqual({ acknowledged: ['2'], rejected: [] });
   expect(bench.tally.failedAttempts).toBe(tries + 1);
-  expect(bench.told('failed')).toEqual([expect.objectContaining({ id: 'id-2', reason: 'killed' })]);
+  expect(bench.told('failed')).toEqual([
+    expect.objectContaining({
+      id: 'id-2',
+      reason: 'killed',
+      error: new Error('Its consumer has died of it, again and again.'),
+    }),
+  ]);
 });
 
 test('a pause ends by a message that others left although the one before it fails always', {

@@ -99,4 +99,31 @@ test('a suspect of a partition that stays assigned stays in hand', async () => {
   expect(turns.take()).toBe(false);
 });
 
+test('messages that others left are handled singly, with their earlier deaths, until one has killed too often while alone', async () => {
+  const { database, marks } = made([
+    suspect('a', 2),
+    suspect('b', 3),
+    suspect('c', 9, false),
+    suspect('d', 4),
+  ]);
+
+  expect(await marks.begin(first, ['a', 'b', 'c', 'd', 'e'])).toBe(false);
+
+  expect(await marks.beginOne(first, 'a')).toBe(true);
+  expect(marks.endOne(first, 'a')).toBe(true);
+  expect(await marks.beginOne(first, 'b')).toBe(false);
+  expect(marks.endOne(first, 'b')).toBe(true);
+  expect(await marks.beginOne(first, 'c')).toBe(true);
+  expect(marks.endOne(first, 'c')).toBe(true);
+  expect(await marks.beginOne(first, 'd')).toBe(false);
+  expect(marks.endOne(first, 'd'), 'the last one').toBe(false);
+  expect(await marks.beginOne(first, 'e')).toBe(true);
+  expect(database.said('insert into outbox.mark').map((values) => values.slice(4))).toEqual([
+    [['a', 'b', 'c', 'd', 'e'], 0],
+    [['a'], 2],
+    [['c'], 9],
+    [['e'], 0],
+  ]);
+});
+
 type Marks = ReturnType<typeof made>['marks'];
