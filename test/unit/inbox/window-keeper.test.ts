@@ -58,3 +58,23 @@ test('a long window is recorded once a day', async () => {
   await until(() => noted().length === 2, 5_000, 1);
   await keeper.stop();
 });
+
+test('a late change of epochs is reported from the tenth try on', async () => {
+  for (const [tries, told] of [
+    [9, 0],
+    [10, 1],
+  ] as const) {
+    const { database, failures, keeper } = stage({ paces: { againMs: 1_234 } });
+    database.on('e.ended_at is null as current', () => [{ epoch: '1', current: true, ageMs: hourMs, tries }]);
+    database.on('select outbox.roll_processed', () => [{ answer: 'busy' }]);
+    await keeper.start();
+    await keeper.stop();
+    expect(database.said('select outbox.roll_processed')).toEqual([[String(hourMs), 300, 1_234]]);
+    expect(failures).toHaveLength(told);
+    if (told > 0)
+      expect(failures[0]).toEqual([
+        expect.objectContaining({ code: 'OUTBOX_WINDOW_LATE', details: { tries: 10 } }),
+        1_234,
+      ]);
+  }
+});
