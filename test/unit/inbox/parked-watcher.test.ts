@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { gate } from '../../support/fixtures/gate.ts';
 import { due, watcherStage } from './watcher-bench.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
@@ -205,4 +206,37 @@ test('a look in progress at a stop starts and offers nothing more', async () => 
   await end();
 
   expect([started, offered]).toEqual([[], []]);
+});
+
+test('a stop waits for the look in progress and for the starts', async () => {
+  const [looking, starting] = [gate(), gate()];
+  const { database, pass, watcher, world } = watcherStage({
+    endDeadTries: async () => {
+      await looking.opened;
+      return world.dead;
+    },
+  });
+  watcher.start();
+  await pass(0);
+  let ended = false;
+  const stopping = watcher.stop().then(() => (ended = true));
+  await pass(0);
+  expect(ended).toBe(false);
+  looking.open();
+  await stopping;
+
+  const other = watcherStage({
+    workflows: { start: () => starting.opened, check: async () => undefined, hosting: () => true },
+  });
+  other.database.on('k.told_at is null', () => [due(1)]);
+  other.watcher.start();
+  await other.pass(0);
+  ended = false;
+  const ending = other.watcher.stop().then(() => (ended = true));
+  await other.pass(0);
+  expect(ended).toBe(false);
+  starting.open();
+  await ending;
+  expect(other.database.said('set told_at = outbox.clock()')).toHaveLength(1);
+  expect(database.said('set told_at = outbox.clock()')).toEqual([]);
 });
