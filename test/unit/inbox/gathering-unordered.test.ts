@@ -88,3 +88,18 @@ test('two messages that came one after the other to a queue without order go tog
 
   expect(batches(intake)).toEqual([['id-1', 'id-2']]);
 });
+
+test('ten messages that trickle into a queue without order fill one batch before the wait is over', {
+  tags: ['batch-fills-or-ends'],
+}, async () => {
+  const { acked, at, intake, passUntil, receive } = bench();
+  for (let n = 1; n <= 10; n += 1) {
+    receive(n);
+    await passUntil(at(n * 37));
+  }
+
+  await passUntil(at(waitMs - 10));
+
+  expect(batches(intake)).toHaveLength(1);
+  expect(acked.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
