@@ -68,6 +68,27 @@ test('a failed round returns its turn and is repeated after 10, 20 and then ever
   expect(sent).toEqual([]);
 });
 
+test('after a round that succeeded, the next one that fails is repeated after 10 seconds again', async () => {
+  const { copied, database, events, letters, world } = lettersStage([failed(1)], usual);
+  database.on('set copied_at', () => {
+    throw new Error('away');
+  });
+  await pass(0);
+  await pass(10_000);
+  database.on('set copied_at', () => []);
+  world.rows = [];
+  await pass(20_000);
+  database.on('set copied_at', () => {
+    throw new Error('away');
+  });
+  world.rows = [failed(2)];
+  letters.nudge();
+  await pass(0);
+
+  expect(events.map((event) => 'retryInMs' in event && event.retryInMs)).toEqual([10_000, 20_000, 10_000]);
+  expect(copied().at(-1)).toEqual(['shop', ['id-2']]);
+});
+
 test('a turn that cannot be returned fails nothing: it expires', async () => {
   const { copied, database, events, turns } = lettersStage([failed(1)], usual);
   database.on('delete from outbox.letter_turn', () => {
