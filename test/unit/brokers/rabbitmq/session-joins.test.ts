@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pass, soFar } from '../../../support/fixtures/fake-time.ts';
-import { assigned, deliver, handler, overWire, stage, untilOnWire } from './session-stage.ts';
+import { assigned, deliver, handler, overWire, stage, times, untilOnWire } from './session-stage.ts';
 
 const both = { addresses: ['orders', 'bills'] };
 const disconnections = (told: { readonly disconnected: readonly (readonly [unknown, number])[] }) =>
@@ -181,4 +181,19 @@ test('a queue declared before the server limited deliveries is consumed and repo
       },
     },
   ]);
+});
+
+test('a queue declared elsewhere is only looked up and never bound', async () => {
+  const { server, subscribe } = await stage({ queues: { declare: false, name: () => 'own' } });
+
+  const subscribed = await overWire(subscribe());
+  await pass(times.bindEveryMs);
+  // An answer is behind all that was asked before.
+  await overWire(subscribed.lag());
+
+  expect(server.asked.find(({ name }) => name === 'QueueDeclare')?.fields).toMatchObject({
+    queue: 'own',
+    passive: true,
+  });
+  expect(server.times('QueueBind')).toBe(0);
 });
