@@ -191,3 +191,55 @@ test('a queue that cannot be declared again is tried every two seconds, and each
   expect(first).toBe('Error: The queue orders.stock was deleted.');
   expect(later.map((reason) => reason.includes("no exchange 'orders'"))).toEqual([true, true, true]);
 });
+
+test('a handled message is acknowledged on its queue, and a question about the lag leaves no channel', async () => {
+  const { server, subscribe } = await stage();
+  const { handle, hold, of, open } = handler();
+  hold.these = ({ address }) => address === 'bills';
+  const subscribed = await overWire(subscribe(handle, both));
+
+  await deliver(server, 'orders.stock', 'a', 'b');
+  await deliver(server, 'bills.stock', 'c', 'd');
+  await untilOnWire(() => of('orders').length === 2 && of('bills').length === 2);
+  await pass(5);
+  await untilOnWire(() => server.acknowledged.length === 1);
+  const during = await overWire(subscribed.lag());
+  const channels = server.times('ChannelOpen') - server.times('ChannelClose');
+  open();
+  await pass(5);
+  await untilOnWire(() => server.acknowledged.length === 2);
+
+  expect(during).toEqual([
+    { address: 'orders', partition: 0, messages: 0 },
+    { address: 'bills', partition: 0, messages: 2 },
+  ]);
+  // Those of the two queues.
+  expect(channels).toBe(2);
+  expect(server.acknowledged).toEqual(['orders.stock 2 and before', 'bills.stock 2 and before']);
+});
+
+test('messages held too long return together, after what is in hand, and are received again', async () => {
+  const { server, subscribe, told } = await stage();
+  const { batches, handle, hold, of, open } = handler();
+  hold.these = () => true;
+  await overWire(subscribe(handle));
+  await deliver(server, 'orders.stock', 'a');
+  await untilOnWire(() => of('orders').length === 1);
+  server.deliver('orders.stock', 'b');
+  await pass(times.holdForMs - 1);
+  const before = batches[0]?.signal.aborted;
+  await pass(1);
+  await untilOnWire(() => batches[0]?.signal.aborted === true);
+  hold.these = () => false;
+  const closed = server.times('ChannelClose');
+  open();
+  await untilOnWire(() => server.times('ChannelClose') === closed + 1);
+  await deliver(server, 'orders.stock', 'b');
+  await untilOnWire(() => of('orders').length === 2);
+
+  expect([before, closed, batches[0]?.lost.aborted]).toEqual([false, 0, false]);
+  // Sent before the channel was closed.
+  expect(server.acknowledged[0]).toBe('orders.stock 1 and before');
+  expect(told.disconnected).toEqual([]);
+  expect(told.assigned).toHaveLength(1);
+});
