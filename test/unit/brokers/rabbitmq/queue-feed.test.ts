@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { offsets, stage, tick } from './feed-stage.ts';
+import { delivery, offsets, stage, tick } from './feed-stage.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -166,3 +166,35 @@ test('a batch says that it was cut when as much is held as may be, and that is l
     [10, false],
   ]);
 });
+
+test.each([true, false])(
+  'a feed (in order: %s) is overdue as soon as it holds too many bytes, less the acknowledged ones',
+  async (order) => {
+    const held: (readonly number[])[] = [];
+    const { feed, handled, prefetch } = stage({ order });
+    prefetch.isExceeded = (...now) => {
+      held.push(now);
+      return now[1] >= 100;
+    };
+    let overdue = false;
+    void feed.overdue.then(() => (overdue = true));
+
+    feed.receive(delivery('1', 1, 40));
+    feed.receive(delivery('2', 2, 50));
+    await tick();
+    await handled();
+    feed.receive(delivery('3', 3, 60));
+    await tick();
+    const before = overdue;
+    feed.receive(delivery('4', 4, 60));
+    await tick();
+
+    expect(held).toEqual([
+      [1, 40],
+      [2, 90],
+      [1, 60],
+      [2, 120],
+    ]);
+    expect([before, overdue]).toEqual([false, true]);
+  },
+);
