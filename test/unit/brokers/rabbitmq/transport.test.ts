@@ -225,3 +225,27 @@ test('an exchange that left a message in doubt is paused, longer each time, unti
   expect(after.outcomes).toEqual([acknowledged]);
   expect(anew.hold?.reason).toContain('in doubt 1 times in a row');
 });
+
+test('a missing exchange holds its own messages, and its probe names it until it exists', async () => {
+  const { send, server, transport } = await stage();
+  server.missing.add('orders');
+
+  const [orders, bills] = await overWire(Promise.all([send('orders', 'a'), send('bills', 'b')]));
+
+  expect(orders).toMatchObject({
+    outcomes: [unsent],
+    hold: { scope: 'topic', reason: expect.stringContaining("no exchange 'orders'") },
+  });
+  expect(bills.outcomes).toEqual([acknowledged]);
+  await expect(overWire(transport.probe('orders'))).rejects.toMatchObject({
+    code: 'OUTBOX_ADDRESS_MISSING',
+    message: expect.stringContaining("no exchange 'orders'"),
+    details: { address: 'orders' },
+  });
+  server.missing.clear();
+  await overWire(transport.probe('orders'));
+  expect((await overWire(send('orders', 'a'))).outcomes).toEqual([acknowledged]);
+  expect(server.connections.ever).toBe(1);
+  // Of a probe no channel is left behind.
+  expect(server.times('ChannelClose')).toBe(1);
+});
