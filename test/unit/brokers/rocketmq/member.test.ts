@@ -203,3 +203,24 @@ test('a stream that has ended is opened again, and the member stays', async () =
   expect(proxy.settings[1]).toEqual(proxy.settings[0]);
   expect(told.assigned).toHaveLength(1);
 });
+
+test('a member rejoins when the queues of a topic have changed, but not when no proxy answers', async () => {
+  const { proxy, subscribe, told } = await stage({ lookEveryMs: 20 });
+  await subscribe();
+  const asked = (): number => proxy.calls.filter((name) => name === 'queryRoute').length;
+  proxy.refused.set('queryRoute', ['INTERNAL_ERROR', 'of a broker']);
+  const before = asked();
+  await expect.poll(asked, soon).toBeGreaterThan(before + 1);
+  proxy.refused.clear();
+  const same = asked();
+  await expect.poll(asked, soon).toBeGreaterThan(same + 1);
+  const unmoved = [...told.assigned];
+
+  proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
+  await expect.poll(() => told.assigned.length, soon).toBe(2);
+
+  expect(unmoved).toHaveLength(1);
+  expect(told.assigned[1]).toEqual([{ address: 'orders', partition: 0 }]);
+  expect(proxy.calls.filter((name) => name === 'notifyClientTermination')).toHaveLength(1);
+  expect(told.disconnected).toEqual([]);
+});

@@ -145,3 +145,34 @@ test('a topic that refuses everything for now is not paused', async () => {
   expect(hold).toEqual({ scope: 'topic', reason: 'TOO_MANY_REQUESTS: overloaded' });
   await expect(transport.probe('orders')).resolves.toBeUndefined();
 });
+
+test('a message for a FIFO topic has its key, or else its id, as its group, and everything else as written', async () => {
+  const { proxy, publish, transport } = await stage(({ key }, topic) =>
+    key === null ? undefined : `${topic}-tag`,
+  );
+
+  const { hold, outcomes } = await publish(
+    'orders',
+    { key: 'k', payload: 'é', headers: { ce_type: 'placed' } },
+    { key: null },
+  );
+
+  expect(outcomes).toEqual([acknowledged, acknowledged]);
+  expect(hold).toBeUndefined();
+  const [first, second] = proxy.sent.toSorted((a) => (a.getSystemProperties()?.hasTag() === true ? -1 : 1));
+  expect(first?.getTopic()?.toObject()).toEqual({ name: 'orders', resourceNamespace: 'shop' });
+  expect(first?.getSystemProperties()?.toObject()).toMatchObject({
+    messageId: 'm0',
+    keysList: ['m0'],
+    messageType: 2,
+    bodyEncoding: 1,
+    messageGroup: 'k',
+    tag: 'orders-tag',
+    bornHost: expect.stringMatching(/./),
+    bornTimestamp: { seconds: expect.any(Number), nanos: expect.any(Number) },
+  });
+  expect(Buffer.from(first?.getBody_asU8() ?? []).toString()).toBe('é');
+  expect(first?.getUserPropertiesMap().toObject()).toEqual(expect.arrayContaining([['ce_type', 'placed']]));
+  expect(second?.getSystemProperties()?.toObject()).toMatchObject({ messageGroup: 'm1', tag: '' });
+  expect(transport).toMatchObject({ name: 'rocketmq', endpoint: proxy.endpoint });
+});

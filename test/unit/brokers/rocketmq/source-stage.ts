@@ -5,7 +5,7 @@ import { subscriberOf } from '../subscriber.ts';
 export const soon = { timeout: 20_000, interval: 5 };
 
 /** A source at a scripted proxy, which has the topic `orders` with two brokers. */
-export async function stage({ requestTimeoutMs = 10_000 } = {}) {
+export async function stage({ requestTimeoutMs = 10_000, lookEveryMs = 60_000 } = {}) {
   const proxy = await scriptedRocketmq();
   proxy.topics.set('orders', { brokers: { b: [0], a: [0, 1] }, type: 'FIFO' });
   const source = rocketmqSource(
@@ -19,7 +19,7 @@ export async function stage({ requestTimeoutMs = 10_000 } = {}) {
       requestTimeoutMs,
       invisibleMs: 60_000,
     },
-    60_000,
+    lookEveryMs,
   );
   return { proxy, source, ...subscriberOf(source, { concurrency: 4, batchSize: 10 }) };
 }
