@@ -92,3 +92,15 @@ test('a body that is not read on is ended, whether too long or too late', async 
     expect(refusal).toMatchObject({ kind: 'refused', status });
   }
 });
+
+test.each([
+  ['application/json', '{"n":1}', { n: 1 }],
+  ['application/cloudevents+json; charset=utf-8', '[]', []],
+  ['APPLICATION/JSON', '1', 1],
+  ['text/plain', '{"n":1}', '{"n":1}'],
+  ['application/jsonlines', '1', '1'],
+])('a body of %s is read as such', async (type, body, payload) => {
+  const { answered, got } = stage();
+  expect(await answered(signed(body, { more: { 'content-type': type } }).request())).toEqual([204, '', null]);
+  expect(got[0]).toMatchObject({ payload, topic: null, key: null });
+});
