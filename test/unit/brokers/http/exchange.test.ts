@@ -13,8 +13,10 @@ type Handler = Required<Dispatcher.DispatchHandler>;
 /** A request whose connection does what a test says; an abort ends it, as undici does. */
 function exchange() {
   let handler: Handler | undefined;
+  const sent: unknown[] = [];
   const agent = {
-    dispatch: (_options: unknown, given: Handler) => {
+    dispatch: (options: unknown, given: Handler) => {
+      sent.push(options);
       handler = given;
       return true;
     },
@@ -24,9 +26,11 @@ function exchange() {
     abort: (error: Error) => handler?.onResponseError?.(controller, error),
   } as unknown as Dispatcher.DispatchController;
   return {
+    sent,
     result,
     start: () => handler?.onRequestStart(controller, undefined),
     answer: (status: number, headers = {}) => handler?.onResponseStart(controller, status, headers),
+    data: (chunk: Buffer) => handler?.onResponseData(controller, chunk),
     end: () => handler?.onResponseEnd(controller, {}),
     fail: (error: Error) => handler?.onResponseError(controller, error),
   };
@@ -62,4 +66,27 @@ test('an answer that ends without a status is a failure', async () => {
   end();
   await pass(0);
   expect(result).toMatchObject(failed(true, 'the answer ended without a status'));
+});
+
+test('a response is its status, Retry-After, Location and the first kilobyte of its body', async () => {
+  const { sent, result, start, answer, data, end } = exchange();
+  start();
+  answer(103, { location: 'early' });
+  answer(429, { 'retry-after': ['7', '8'], location: '/there' });
+  data(Buffer.from('a'.repeat(1_000)));
+  data(Buffer.from('b'.repeat(100)));
+  data(Buffer.from('c'));
+  end();
+  await pass(0);
+  expect(sent).toEqual([{ ...request, method: 'POST' }]);
+  expect(result.value).toEqual({
+    kind: 'answer',
+    answer: {
+      status: 429,
+      retryAfter: '7',
+      location: '/there',
+      excerpt: `${'a'.repeat(1_000)}${'b'.repeat(24)}`,
+    },
+  });
+  expect(vi.getTimerCount()).toBe(0);
 });
