@@ -172,3 +172,44 @@ test('a parked message that has expired ends no pause of its address, and the ne
   expect(bench.breaker.isPaused('orders')).toBe(true);
   expect(bench.breaker.enter('orders')).toBe('probe');
 });
+
+test('first failures pause the address, tries of a paused one are returned, and a successful probe ends the pause', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  onTestFinished(() => {
+    vi.useRealTimers();
+    random.mockRestore();
+  });
+  let broken = true;
+  const bench = new DrainBench({
+    breakerKeys: 1,
+    handler: async () => {
+      if (broken) throw new Error('no');
+    },
+  });
+  bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 5 }]);
+
+  await bench.begins([begun(1, { attempts: 3 })]).run();
+  expect(bench.breaker.isPaused('orders'), 'a later failure says nothing new').toBe(false);
+
+  await bench.begins([begun(1, { attempts: 2 })]).run();
+  expect(bench.breaker.isPaused('orders')).toBe(true);
+  expect(givenBack(bench)).toEqual([1_500]);
+
+  await bench.begins([begun(2)]).run();
+  expect(givenBack(bench), 'without a try').toEqual([1_500, 1_500]);
+  expect(bench.tally.failedAttempts).toBe(2);
+
+  vi.advanceTimersByTime(1_001);
+  await bench.begins([begun(2, { attempts: 3 })]).run();
+  expect(givenBack(bench), 'the probe has failed').toEqual([1_500, 1_500, 3_000]);
+  expect(bench.told('address-paused').at(-1)).toMatchObject({ probes: 1 });
+
+  vi.advanceTimersByTime(2_001);
+  await bench.begins([begun(2), begun(3)]).run();
+  vi.advanceTimersByTime(4_001);
+  broken = false;
+  await bench.begins([begun(2)]).run();
+  expect(bench.told('address-resumed')).toHaveLength(1);
+  expect(bench.handled).toEqual([2]);
+});
