@@ -167,3 +167,24 @@ test.each(['MULTI', 'EXEC'])('a transaction whose %s fails is reported', async (
 
   await expect(read()).rejects.toThrow('READONLY');
 });
+
+test('open entries are read first, then new ones, each with the lease and the group', async () => {
+  const { commands, read } = stage({
+    answers: [open('2-0', [entry('1-0'), entry('2-0', 'four')]), open('2-0'), fresh('2-0', [entry('3-0')])],
+  });
+
+  const first = await read(5);
+  const second = await read(3_000);
+
+  expect(first).toMatchObject({ kind: 'mine', bytes: 7 + 1 + 7 + 4, notices: [] });
+  expect([first, second].map(idsOf)).toEqual([['1-0', '2-0'], ['3-0']]);
+  const keys = ['2', 'orders:reader:stock', 'orders'];
+  expect(commands).toEqual([
+    ['OPEN', ...keys, 'stock/1', '6000', 'stock', 'temporal-outbox', '5', '60000'],
+    ['OPEN', ...keys, 'stock/1', '6000', 'stock', 'temporal-outbox', '2000', ''],
+    ['MULTI'],
+    ['PLACE', ...keys, 'stock/1', '6000', 'stock'],
+    ['XREADGROUP', 'GROUP', 'stock', 'temporal-outbox', 'COUNT', '2000', 'STREAMS', 'orders', '>'],
+    ['EXEC'],
+  ]);
+});
