@@ -146,3 +146,14 @@ test('a close ends at once when the connection is lost during it', async () => {
   server.cut();
   await untilOnWire(() => closing.state === 'resolved');
 });
+
+test('if no server can be used, the error has the reason of each, without credentials', async () => {
+  const { open, server } = await stage();
+  server.refuse = ({ name }) =>
+    name === 'ConnectionStartOk' ? { code: 403, text: 'ACCESS_REFUSED', connection: true } : undefined;
+
+  const failure = await overWire(open('amqp://user:secret@127.0.0.1:1', server.url).catch(String));
+
+  expect(failure).toMatch(new RegExp(`127.0.0.1:1\\b.*; 127.0.0.1:${server.port}: .*ACCESS_REFUSED`));
+  expect(failure).not.toContain('secret');
+});

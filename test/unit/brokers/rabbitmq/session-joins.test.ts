@@ -197,3 +197,20 @@ test('a queue declared elsewhere is only looked up and never bound', async () =>
   });
   expect(server.times('QueueBind')).toBe(0);
 });
+
+test('a join at an unreachable server rejects with its address and the reason', async () => {
+  const { subscribe, told } = await stage({ url: 'amqp://127.0.0.1:1/shop' });
+  const joining = soFar(subscribe(undefined, { joinWithinMs: 100 }));
+  await untilOnWire(() => told.disconnected.length === 1);
+
+  await pass(100);
+  await untilOnWire(() => joining.state === 'rejected');
+
+  expect(joining.error).toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringMatching(
+      /^The group "stock" could not be joined at 127.0.0.1:1 shop: .*ECONNREFUSED/,
+    ),
+    details: { group: 'stock', addresses: ['orders'] },
+  });
+});
