@@ -178,3 +178,22 @@ test('the signal ends the wait for the first join with its reason', async () => 
 
   await expect(joined).rejects.toThrow('stopped by the program');
 });
+
+test('a group that cannot read all of its addresses in time fails with the reason and leaves nothing open', async () => {
+  const { bills, server, subscribe, told } = await stage();
+  bills.failure = new Error('LOADING');
+  const addresses = ['orders', 'bills'];
+  const began = performance.now();
+
+  // As long as a busy machine needs to learn the reason.
+  const joining = subscribe(acknowledgeAll, { addresses, joinWithinMs: 2_000 });
+
+  await expect(joining).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringMatching(/^The group "stock" could not be joined at .*LOADING/),
+    details: { group: 'stock', addresses },
+  });
+  expect(performance.now() - began).toBeGreaterThan(1_990);
+  expect(told.disconnected.length).toBeGreaterThan(0);
+  await expect.poll(() => server.connections().open, soon).toBe(0);
+});
