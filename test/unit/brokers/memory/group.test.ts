@@ -181,3 +181,29 @@ test('a group without members is set back to a time, never forward, and one with
   expect(await source.rewindGroup(how)).toEqual([{ partition: 0, before: '0', after: '0' }]);
   expect(await source.rewindGroup({ ...how, group: 'nobody' })).toEqual([]);
 });
+
+test('at most the requested number of partitions is handled at once', async () => {
+  const { append, member } = stage(3, { concurrency: 2, batchSize: 10 });
+  const one = member();
+  append({}, { partition: 1 }, { partition: 2 });
+  await one.subscribe();
+  await tick();
+  const during = offsets(one.batches);
+  await one.end(0);
+
+  expect([during, offsets(one.batches)]).toEqual([
+    ['0: 0', '1: 0'],
+    ['0: 0', '1: 0', '2: 0'],
+  ]);
+});
+
+test('a member gets only partitions of its own addresses', async () => {
+  const { append, member } = stage(1);
+  const [one, two] = [member(), member()];
+  await two.subscribe({ addresses: ['bills'] });
+  await one.subscribe();
+  append({});
+  await tick();
+
+  expect([offsets(one.batches), two.batches]).toEqual([['0: 0'], []]);
+});

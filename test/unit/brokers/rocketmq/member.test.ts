@@ -224,3 +224,24 @@ test('a member rejoins when the queues of a topic have changed, but not when no 
   expect(proxy.calls.filter((name) => name === 'notifyClientTermination')).toHaveLength(1);
   expect(told.disconnected).toEqual([]);
 });
+
+test('at most as many partitions are handled at a time as the concurrency allows', async () => {
+  const { proxy, subscribe } = await stage();
+  let running = 0;
+  let most = 0;
+  await subscribe(
+    async (batch) => {
+      most = Math.max(most, (running += 1));
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      acknowledgeAll(batch);
+    },
+    { concurrency: 1 },
+  );
+
+  proxy.deliver('orders', 'a', { id: 'm1', queue: 0 }, { id: 'm2', queue: 1 });
+  proxy.deliver('orders', 'b', { id: 'm3' });
+  await expect.poll(() => proxy.acknowledged.toSorted(), soon).toEqual(['m1', 'm2', 'm3']);
+
+  expect(most).toBe(1);
+});
