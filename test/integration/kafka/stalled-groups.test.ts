@@ -213,6 +213,12 @@ test.concurrent('calls that are rejected ten times in a row rest for longer and 
 
   const gaps = calledAt.slice(1).map((at, n) => at - (calledAt[n] ?? 0));
   for (const [n, leastMs] of [1_000, 2_000].entries()) expect(gaps[9 + n]).toBeGreaterThan(leastMs - 10);
+  expect([calledAt.length, await on.told()]).toEqual([12, [on.group]]);
+  expect(on.events[0]).toEqual({
+    type: 'error',
+    during: 'stalls',
+    error: new Error('The mail server is away.'),
+  });
 });
 
 // Not beside others: the trap is one for the process.
