@@ -90,7 +90,8 @@ test.each([
 
     expect(source.done).toEqual(done);
     expect(source.rejected).toEqual(again === undefined ? [] : [{ offset: again, afterMs: 1_000 }]);
-    expect(events.map(({ type }) => type)).toEqual(bodies[0] === 'broken' ? ['error'] : []);
+    const failure = { type: 'error', during: 'receipts', error: new Error('the database is away') };
+    expect(events).toEqual(bodies[0] === 'broken' ? [failure] : []);
     await reader.stop();
     expect(source.stopped).toBe(true);
   },

@@ -3,7 +3,7 @@ import type { Call } from '../../../src/api/operation.ts';
 import { Scope } from '../../../src/api/scope.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
-import { withKnownNames } from '../../../src/operations/known-names.ts';
+import { unknownNames, withKnownNames } from '../../../src/operations/known-names.ts';
 
 const at = {
   status: async () => ({
@@ -12,7 +12,7 @@ const at = {
       { name: 'order', transport: 'kafka' },
     ],
     lanes: [{ topic: 'invoice' }, { topic: 'unannounced' }],
-    groups: [],
+    groups: [{ group: 'billing' }, { group: 'search' }],
   }),
 } as unknown as Call['at'];
 
@@ -34,6 +34,24 @@ test('who names a topic or transport that there is not is told which there are',
   expect(await told({ transport: 'kafak' }, transportUnknown)).toBe(
     'No topic uses the transport "kafak" (there are kafka).',
   );
+});
+
+test('a filter that has found nothing is told of a name that there is not, and of no other', async () => {
+  const unknown = async (filter: Parameters<typeof unknownNames>[1]) => {
+    const error = await unknownNames(at, filter);
+    return error && [error.code, error.message];
+  };
+  expect(await unknown({ topic: 'invoic' })).toEqual([
+    'OUTBOX_TOPIC_UNKNOWN',
+    'This database has no topic "invoic" (there are invoice, order, unannounced).',
+  ]);
+  expect(await unknown({ group: 'biling' })).toEqual([
+    'OUTBOX_GROUP_UNKNOWN',
+    'No consumer group "biling" has ever used this database (there are billing, search).',
+  ]);
+  // A consumer may keep messages of a topic that is sent from another database.
+  for (const known of [{ topic: 'unannounced' }, { group: 'billing', topic: 'elsewhere' }, {}])
+    expect(await unknown(known)).toBeUndefined();
 });
 
 test('an error of another kind stays, and that of a topic with messages that no relay delivers', async () => {
