@@ -62,13 +62,44 @@ function ofForms({ waiting }: World): readonly Attack[] {
 
 /** What callers ask without the right to it, beside what the tests of rights ask of every operation. */
 function unallowed({ waiting }: World): readonly Attack[] {
-  const replay = { filter: { topic: 'refunds' }, task: { action: 'replay', to: 'orders' }, reason: 'x' };
-  const changes: readonly (readonly [Attacker, string, object, number])[] = [
-    ['viewer', `/messages/${waiting}/cancel`, { role: 'admin', actor: 'adam' }, 403],
-    ['limited', '/pause', { transport: 'kafka', timeout: 0 }, 403],
-    ['limited', '/bulk', replay, 404],
+  const changes: readonly (readonly [Attacker, string, object])[] = [
+    ['viewer', `/messages/${waiting}/cancel`, { role: 'admin', actor: 'adam' }],
+    ['limited', '/pause', { transport: 'kafka', timeout: 0 }],
   ];
-  return changes.map(([as, path, body, status]) => ({ as, path, body, status, what: 'a missing right' }));
+  return changes.map(([as, path, body]) => ({ as, path, body, status: 403, what: 'a missing right' }));
+}
+
+/** What there is of another topic: 403 would tell that it is there. */
+function hidden({ bulk, failed, group, kept, waiting }: World): readonly Attack[] {
+  const named = `/groups/${group}/kept/${kept}`;
+  const bulkOf = (topic: string) => ({ filter: { topic }, task: { action: 'cancel' }, reason: 'x' });
+  const asked: readonly (readonly [string, object?])[] = [
+    [`/messages/${waiting}`],
+    [`/messages/${waiting}/log`],
+    [`/messages/${waiting}/reveal`, {}],
+    [`/messages/${waiting}/cancel`, {}],
+    [`/messages/${failed}/edit`, { payload: 1 }],
+    ['/messages?topic=orders'],
+    [`/kept?group=${group}&topic=orders`],
+    [named],
+    [`${named}/reveal`, {}],
+    [`${named}/edit`, { payload: 1 }],
+    ['/bulk', bulkOf('orders')],
+    ['/bulk', { ...bulkOf('refunds'), task: { action: 'replay', to: 'orders' } }],
+    [`/bulk/${bulk}`],
+    [`/bulk/${bulk}/abort`, {}],
+    ['/pause', { topic: 'orders', timeout: 0 }],
+    ['/topics/orders/lanes', { lanes: 2 }],
+    ['/schedules/nightly/run', {}],
+    ['/events/messages?topic=orders'],
+  ];
+  return asked.map(([path, body]) => ({
+    as: 'limited',
+    path,
+    ...(body !== undefined && { body }),
+    status: 404,
+    what: 'another topic',
+  }));
 }
 
 /** An id as cursors have it. */
@@ -92,6 +123,7 @@ function malformed({ failed, group, waiting }: World): readonly Attack[] {
     ['/messages?createdFrom=2026-01-01T23:59:60Z', 400],
     ['/messages?limit=0x10', 400],
     ['/messages?limit=1e9', 400],
+    ['/messages?limit=201', 400],
     ['/messages?__proto__=1', 400],
     ['/messages?after=99999999999999999999_a', 400],
     ['/kept?olderThan=999999999y', 400],
@@ -124,6 +156,10 @@ function malformed({ failed, group, waiting }: World): readonly Attack[] {
   return [
     ...reads.map(([path, status]) => ({ as, path, status, what: 'a read' }) as const),
     ...changes.map(([path, body, status]) => ({ as, path, body, status, what: 'a change' }) as const),
+    // A `Request`, as the tests of methods make it, cannot have TRACE.
+    ...['PATCH', 'TRACE'].map(
+      (method) => ({ as, method, path: '/status', status: 405, what: method }) as const,
+    ),
     {
       as,
       path: cancel,
@@ -145,7 +181,13 @@ function malformed({ failed, group, waiting }: World): readonly Attack[] {
 
 /** Every attack on one address, none of which may change or lock anything. */
 export function attacksOn(world: World, secrets: Secrets): readonly Attack[] {
-  return [...unproved(secrets), ...ofForms(world), ...unallowed(world), ...malformed(world)];
+  return [
+    ...unproved(secrets),
+    ...ofForms(world),
+    ...unallowed(world),
+    ...hidden(world),
+    ...malformed(world),
+  ];
 }
 
 /** What is no HTTP, or is two requests in one: it is answered with 400, or not at all. */

@@ -90,6 +90,14 @@ test('tries at the same time, at several processes, are no way around the limit'
   await expect(users().caller(asked('ada', password))).rejects.toMatchObject(limited);
 });
 
+test('a right password is no wrong one more, and takes none back', async () => {
+  const made = users();
+  for (let time = 0; time < 4; time += 1) await made.caller(asked('ada', `wrong ${time}`));
+  expect(await made.caller(asked('ada', password))).toMatchObject({ name: 'ada' });
+  expect(await made.caller(asked('ada', 'wrong'))).toBeUndefined();
+  await expect(made.caller(asked('ada', 'wrong'))).rejects.toMatchObject(limited);
+});
+
 test('right passwords that are asked for at the same time are all right, of one user or of many at one address', {
   tags: ['callers-prove-themselves'],
 }, async () => {
