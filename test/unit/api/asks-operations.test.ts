@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
+import type { StreamCall } from '../../../src/api/live/stream.ts';
+import { streamTable } from '../../../src/api/live/streams.ts';
+import { textOfPlace } from '../../../src/api/live/tail-place.ts';
 import type { AuthoredBody, Call } from '../../../src/api/operation.ts';
 import { Scope } from '../../../src/api/scope.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
+import type { ServedOperations } from '../../../src/app/operations/served-operations.ts';
 
 const id = '6b2f9c1e-7d3a-4f53-9c52-0d5b1a1f0a11';
 const why = { reason: 'a test' };
@@ -186,6 +190,31 @@ test('a verification looks back from where the request says, and an hour where i
   ]);
   const [, usual] = (await askedBy('verify', { body: {} })) as readonly [string, { readonly since: Date }];
   expect(Math.abs(Date.now() - 3_600_000 - usual.since.getTime())).toBeLessThan(60_000);
+});
+
+test('a stream of messages follows those of its filter, from as many as are asked for or from where it was', async () => {
+  const stream = streamTable.find(({ name }) => name === 'followMessages');
+  const place = { since: '2026-11-27T08:09:10.123Z', snapshot: '3:9:5' };
+  const asked: unknown[] = [];
+  const served = {
+    async *follow(...[filter, { signal, ...options }, from, sight]: Parameters<ServedOperations['follow']>) {
+      asked.push([filter, options, from, sight]);
+      yield { messages: [], place };
+      await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+    },
+  };
+  const sight = { payloads: true };
+  const sink = { room: async () => undefined, mark: () => undefined, send: () => undefined };
+  const follow = (query: object, lastId?: string): void => {
+    const begin = stream?.prepare({ query, scope: new Scope({ payloads: true }), lastId });
+    begin?.({ served, sight, sink } as unknown as StreamCall)();
+  };
+  follow({ ...orders, states: 'waiting,canceled', key: 'B', last: '2' });
+  follow({ ref: 'due' }, textOfPlace(place));
+  expect(asked).toEqual([
+    [{ ...orders, states: ['waiting', 'canceled'], key: 'B' }, { last: 2 }, undefined, sight],
+    [{ ref: 'due' }, {}, place, sight],
+  ]);
 });
 
 test('there is a request here for every operation that asks for one', () => {
