@@ -124,6 +124,13 @@ test('what has ended is expunged by an administrator, and then nobody is shown w
     payload: null,
     headers: null,
   });
+
+  const kept = { ids: [own.world.kept] };
+  await own.post('/groups/billing/kept/discard', { body: kept });
+  const gone = await own.post('/groups/billing/kept/expunge', { as: adam, body: kept });
+  expect(gone.body).toMatchObject({ answers: [{ result: 'expunged', state: 'discarded' }] });
+  const revealed = await own.post(`/groups/billing/kept/${own.world.kept}/reveal`);
+  expect(revealed.body).toMatchObject({ payload: null, base64: null, headers: {} });
 });
 
 test('the stored answer of a bulk operation repeats no error', async () => {

@@ -127,3 +127,7 @@ test.each(['mjs', 'ts', 'js', 'cjs'])(
     });
   },
 );
+
+test('a topic without messages is no wrong input, and says so', async () => {
+  expect(await cli('list', '--topic', 'orders')).toMatchObject({ code: 0, stdout: 'No messages.\n' });
+});

@@ -167,3 +167,27 @@ test('refuses a dry run that is neither true nor false, and writes nothing', asy
   expect(await fixture.states('A')).toEqual(['failed']);
   expect(await auditOf(fixture)).toEqual([]);
 });
+
+test('when many operators retry the same messages at once, each message is retried by one', async () => {
+  const labels = [...Array(20).keys()].map((n) => `A${n}`);
+  await failAll(fixture, labels);
+  const { ids } = operator.of(...labels);
+
+  const answers = await Promise.all([
+    operator.retry({ ids }, ada),
+    operator.retry({ ids: ids.toReversed() }, { actor: 'bob' }),
+    operator.retry({ ids }, { actor: 'eve' }),
+  ]);
+
+  for (const id of ids) {
+    const results = answers.flatMap((some) => some.filter((answer) => answer.id === id));
+    // On a slow machine some may have given up waiting for the others after two seconds.
+    expect(results.map(({ result }) => result.replace('busy', 'too-late')).toSorted()).toEqual([
+      'retried',
+      'too-late',
+      'too-late',
+    ]);
+  }
+  await fixture.drain();
+  expect(fixture.broker.log).toHaveLength(labels.length);
+});

@@ -5,6 +5,7 @@ import { type ReceivedRequest, receive } from '../../../src/http.ts';
 import { ownFaultWait } from '../../../src/inbox/http/own-fault.ts';
 import type { ReceiveOptions } from '../../../src/inbox/http/receive-options.ts';
 import { readRequestBody } from '../../../src/inbox/http/request-body.ts';
+import { permanent } from '../../../src/inbox/verdict.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { signed, webhookSecret } from '../../support/fixtures/webhook.ts';
@@ -55,6 +56,21 @@ test('a request that cannot be a message is refused before any work', async () =
   expect(got).toHaveLength(1);
   expect(database.transactions).toHaveLength(1);
   expect(told).toEqual([]);
+});
+
+test.each([
+  ['the work fails', new Error('no'), [500, 'The work failed.', null]],
+  ['the work throws a permanent error', permanent(new Error('no stock')), [422, 'no stock', null]],
+  ['the database becomes unreachable', away, [503, 'The database cannot be used now.', '5']],
+  ['another transaction conflicts', deadlock, [503, 'The database cannot be used now.', '1']],
+] as const)('when %s the sender gets the fitting status', async (_, error, answer) => {
+  const { answered, database, told, world } = stage();
+  world.work = () => Promise.reject(error);
+  const { id, request } = signed('{}');
+
+  expect(await answered(request())).toEqual(answer);
+  expect(told).toEqual([[error, id]]);
+  expect(database.transactions.map(({ committed }) => committed)).toEqual([false]);
 });
 
 test.each([

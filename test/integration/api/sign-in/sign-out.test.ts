@@ -150,6 +150,14 @@ test('a sign-out at any process ends the streams of all soon', {
   await expect.poll(ended).toBe(true);
 });
 
+test('rights that are taken away end the streams that had them', async (context) => {
+  const { browser, ended } = await follower(context);
+  await made.database.query(`update outbox.api_session set grants = '{outbox-orders}'`);
+  heartbeat();
+  await expect.poll(ended).toBe(true);
+  expect(await browser.who()).toMatchObject({ role: 'operator' });
+});
+
 test('a session is in use while one of its streams is open', async (context) => {
   const { browser, ended } = await follower(context);
   const isNoted = async (): Promise<boolean> => {

@@ -9,7 +9,7 @@ import {
   publishChunks,
 } from '../../../../src/brokers/redis/transport/publish-chunks.ts';
 import { withReplicas } from '../../../../src/brokers/redis/transport/with-replicas.ts';
-import type { OutgoingMessage } from '../../../../src/brokers/transport.ts';
+import type { OutgoingMessage, PublishResult } from '../../../../src/brokers/transport.ts';
 
 const stored = { kind: 'acknowledged', partition: null, offset: null } as const;
 const unsent = { kind: 'deferred', onWire: false } as const;
@@ -223,25 +223,35 @@ test.each<[string, Script['during']]>([
 const rejected = { kind: 'rejected', error: 'Nobody.' } as const;
 const sent: ChunkAnswer = { outcomes: [stored, rejected, stored], refusal: 'OOM' };
 
-test('a server that does not wait leaves in doubt what it has stored, and rejects nothing else', async () => {
+test.each<[string, number | Error, PublishResult['outcomes']]>([
+  ['enough replicas', 2, [stored, rejected, stored]],
+  ['more than enough', 3, [stored, rejected, stored]],
+  ['too few', 1, ambiguous('Stored, but 1 of 2 replicas had it after 50 ms.')],
+  [
+    'a server that does not wait',
+    new Error('NOPERM'),
+    ambiguous('Stored, but 0 of 2 replicas had it after 50 ms: Error: NOPERM.'),
+  ],
+])('outcomes of messages stored with %s', async (_what, reached, outcomes) => {
   const asked: unknown[] = [];
   const client = {
     async wait(...given: readonly number[]) {
       asked.push(given);
-      throw new Error('NOPERM');
+      if (reached instanceof Error) throw reached;
+      return reached;
     },
   } as unknown as RedisClient;
-  const error = 'Stored, but 0 of 2 replicas had it after 50 ms: Error: NOPERM.';
 
   const answer = await withReplicas(client, { count: 2, timeoutMs: 50 }, async () => sent);
 
-  expect(answer).toEqual({
-    outcomes: [{ kind: 'ambiguous', error }, rejected, { kind: 'ambiguous', error }],
-    refusal: 'OOM',
-  });
+  expect(answer).toEqual({ outcomes, refusal: 'OOM' });
   expect(asked).toEqual([[2, 50]]);
   expect(await withReplicas(client, undefined, async () => sent)).toBe(sent);
   expect(asked).toHaveLength(1);
   const lost = withReplicas(client, { count: 2, timeoutMs: 50 }, () => Promise.reject(new Error('lost')));
   await expect(lost).rejects.toThrow('lost');
 });
+
+function ambiguous(error: string): PublishResult['outcomes'] {
+  return [{ kind: 'ambiguous', error }, rejected, { kind: 'ambiguous', error }];
+}
