@@ -64,7 +64,7 @@ async function fill(): Promise<{ readonly reads: Calls; readonly changes: Calls 
   await turnLeaf(fixture.database);
   await fixture.send('S');
   await byPg(fixture.database)((tx) => schedule(tx, 'hourly', numbers, { n: 1 }, hourly));
-  const only = (label: string) => ({ ids: [fixture.idOf(label)] });
+  const one = (label: string) => ({ ids: [fixture.idOf(label)] });
   const failed = { topic: fixture.topic, states: ['failed'] } as const;
   const latest = async (at: Operations): Promise<string> => (await at.bulk.list())[0]?.id ?? '';
   return {
@@ -101,23 +101,23 @@ async function fill(): Promise<{ readonly reads: Calls; readonly changes: Calls 
       },
     },
     changes: {
-      retry: { call: (at) => at.retry(only('A'), by), answer: done('retried') },
+      retry: { call: (at) => at.retry(one('A'), by), answer: done('retried') },
       edit: {
         call: (at) => at.edit(fixture.idOf('B'), { ...by, payload: 'new' }),
         answer: expect.objectContaining({ supersedes: fixture.idOf('B') }),
       },
-      discard: { call: (at) => at.discard(only('C'), by), answer: done('discarded') },
-      cancel: { call: (at) => at.cancel(only('W'), by), answer: done('canceled') },
+      discard: { call: (at) => at.discard(one('C'), by), answer: done('discarded') },
+      cancel: { call: (at) => at.cancel(one('W'), by), answer: done('canceled') },
       reschedule: {
-        call: (at) => at.reschedule(only('X'), { ...by, after: '2h' }),
+        call: (at) => at.reschedule(one('X'), { ...by, after: '2h' }),
         answer: done('rescheduled'),
       },
       'withdraw from an earlier leaf': {
-        call: (at) => at.withdraw(only('R'), by),
+        call: (at) => at.withdraw(one('R'), by),
         answer: done('canceled'),
       },
       expunge: {
-        call: (at) => at.expunge({ ids: [...archived, ...only('W').ids, ...only('C').ids] }, by),
+        call: (at) => at.expunge({ ids: [...archived, ...one('W').ids, ...one('C').ids] }, by),
         answer: [...archived, '', ''].flatMap(() => done('expunged')),
       },
       pause: {
@@ -169,7 +169,7 @@ async function fillKept(): Promise<{ readonly reads: Calls; readonly changes: Ca
     await kept.keep('d', { key: 'D', state: 'failed' }),
   ];
   const { group } = kept;
-  const only = (id: string) => ({ group, ids: [id] });
+  const one = (id: string) => ({ group, ids: [id] });
   return {
     reads: {
       'inbox.list': {
@@ -180,13 +180,13 @@ async function fillKept(): Promise<{ readonly reads: Calls; readonly changes: Ca
       'inbox.bulk.list': { call: (at) => at.inbox.bulk.list(), answer: expect.any(Array) },
     },
     changes: {
-      'inbox.retry': { call: (at) => at.inbox.retry(only(a), by), answer: done('retried') },
+      'inbox.retry': { call: (at) => at.inbox.retry(one(a), by), answer: done('retried') },
       'inbox.edit': {
         call: (at) => at.inbox.edit({ group, id: b }, { ...by, payload: 'new' }),
         answer: expect.objectContaining({ supersedes: b }),
       },
-      'inbox.discard': { call: (at) => at.inbox.discard(only(c), by), answer: done('discarded') },
-      'inbox.expunge': { call: (at) => at.inbox.expunge(only(c), by), answer: done('expunged') },
+      'inbox.discard': { call: (at) => at.inbox.discard(one(c), by), answer: done('discarded') },
+      'inbox.expunge': { call: (at) => at.inbox.expunge(one(c), by), answer: done('expunged') },
       'inbox.bulk.start': {
         call: (at) => at.inbox.bulk.start({ group, states: ['failed'] }, { action: 'retry' }, by),
         answer: expect.objectContaining({ count: 1 }),
