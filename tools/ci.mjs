@@ -6,26 +6,27 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { testTimes } from './test-times.mjs';
 
-/** Rows in order; the chains of a row run side by side, the gates of a chain in order. */
-const rows = [
+/** One after the other. A step is a gate, or chains of gates that run side by side. */
+const steps = [
   // The linter is type-aware, so the Prisma client is generated first.
-  [['generate', 'build']],
+  'generate',
+  'build',
   // On a new machine, compiling Temporal takes as long as all the checks that need no server.
   [
     ['servers -- --with redis,rabbitmq,rocketmq -- true'],
     ['format:check', 'lint', 'types', 'deadcode', 'api:check', 'package:check'],
   ],
-  [['test:core']],
-  [['test:transports']],
-  [['test:package']],
-  [['examples']],
-  [['test:scale']],
-  [['bench:check']],
-  [['test:faults']],
+  'test:core',
+  'test:transports',
+  'test:package',
+  'examples',
+  'test:scale',
+  'bench:check',
+  'test:faults',
   // The oldest and the newest Node; `npm run versions` runs the full table.
-  [['versions -- --ci']],
+  'versions -- --ci',
   // Each commit plants a few of the bugs that tests must catch; over several commits all are covered.
-  [['test:mutations -- --rotate 8']],
+  'test:mutations -- --rotate 8',
 ];
 /** Bugs that nobody chose, others in each run. What survives is told and fails nothing: a sample is no gate, and a slow machine leaves it. */
 const sample = 'test:mutations -- --random 6 --unit --minutes 2';
@@ -34,17 +35,18 @@ const sampleWithinMs = 60 * 60_000;
 const givenFolder = process.env.VITEST_RESULT_FOLDER;
 const resultFolder = givenFolder ?? mkdtempSync(path.join(tmpdir(), 'temporal-outbox-results-'));
 
-/** Side by side, the output of each gate is shown when it ends. */
-async function rowPasses(chains) {
-  const outcomes = await Promise.all(chains.map((chain) => chainPasses(chain, chains.length > 1)));
+async function stepPasses(step) {
+  if (typeof step === 'string') return passes(step, false);
+  const outcomes = await Promise.all(step.map(chainPasses));
   return outcomes.every(Boolean);
 }
 
-async function chainPasses(chain, isBeside) {
-  for (const gate of chain) if (!(await passes(gate, isBeside))) return false;
+async function chainPasses(gates) {
+  for (const gate of gates) if (!(await passes(gate, true))) return false;
   return true;
 }
 
+/** Side by side, the output of a gate is shown when it ends. */
 async function passes(gate, isBeside) {
   const startedAtMs = Date.now();
   if (!isBeside) console.log(`\n=== ${gate} ===`);
@@ -71,7 +73,7 @@ async function run(gate, isBeside) {
 
 const begunAtMs = Date.now();
 let isGreen = true;
-for (const row of rows) isGreen &&= await rowPasses(row);
+for (const step of steps) isGreen &&= await stepPasses(step);
 if (isGreen && Date.now() - begunAtMs < sampleWithinMs) isGreen = await passes(sample, false);
 if (!isGreen) process.exitCode = 1;
 // So that growth is seen.
