@@ -14,7 +14,7 @@ export interface MemoryFaults {
   hold(scope?: Hold['scope'], reason?: string): void;
   /** Makes one partition of every address unreachable; partitions count from 0. */
   failPartition(partition: number): void;
-  /** Stores the next batch, and reports its messages as if the answer had been lost. */
+  /** Of the next batch that stores a message, the answer is lost: what it stored is reported as perhaps stored. */
   loseNextAnswer(): void;
   /** Serves the partitions of a batch in reverse, and lets batches that run at the same time overtake each other. */
   reorder(): void;

@@ -124,13 +124,13 @@ interface Indexed {
 
 async function publish(log: MemoryLog, faults: PlannedFaults, batch: OutgoingBatch): Promise<PublishResult> {
   const outcomes: PublishOutcome[] = Array.from(batch.messages, () => unsettled);
-  const lost = batch.messages.length > 0 && faults.takeLostAnswer();
+  const storing: Storing = { log, faults, batch, outcomes, lost: undefined };
   let hold: Hold | undefined;
   const groups = [...byPartition(batch)];
   for (const [partition, messages] of faults.reordered ? groups.toReversed() : groups) {
     // Lets another batch go first, as on a network.
     if (faults.reordered) await Promise.resolve();
-    hold = storePartition({ log, faults, batch, outcomes, lost }, partition, messages) ?? hold;
+    hold = storePartition(storing, partition, messages) ?? hold;
   }
   return hold === undefined ? { outcomes } : { outcomes, hold };
 }
@@ -151,11 +151,12 @@ interface Storing {
   readonly faults: PlannedFaults;
   readonly batch: OutgoingBatch;
   readonly outcomes: PublishOutcome[];
-  readonly lost: boolean;
+  /** Whether the answer is lost, which is asked when the first message is stored: a batch that stores nothing loses no answer. */
+  lost: boolean | undefined;
 }
 
 function storePartition(storing: Storing, partition: number, messages: readonly Indexed[]): Hold | undefined {
-  const { log, faults, batch, outcomes, lost } = storing;
+  const { log, faults, batch, outcomes } = storing;
   const blockedKeys = new Set<string>();
   let began: Hold | undefined;
   for (const { message, index } of messages) {
@@ -171,10 +172,11 @@ function storePartition(storing: Storing, partition: number, messages: readonly 
       if (message.key !== null) blockedKeys.add(message.key);
     } else {
       const offset = log.append(message, partition);
-      outcomes[index] = lost
+      storing.lost ??= faults.takeLostAnswer();
+      outcomes[index] = storing.lost
         ? { kind: 'deferred', onWire: true }
         : { kind: 'acknowledged', offset, partition };
-      if (lost) began = answerLost;
+      if (storing.lost) began = answerLost;
     }
   }
   return began;

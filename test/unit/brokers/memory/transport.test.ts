@@ -56,6 +56,21 @@ test.each([0, 2, 3])(
   },
 );
 
+test('the loss of an answer waits for a batch that stores something', async () => {
+  const { faults, send, stored, transport } = stage();
+  faults.failPartition(partitionOfB);
+  faults.refuse(({ key }) => (key === 'refused' ? 'rejected' : undefined));
+  faults.loseNextAnswer();
+
+  await publishTo(transport, 'orders', drafted(a), { signal: AbortSignal.abort() });
+  await send(c);
+  await send({ key: 'refused' });
+  expect(stored()).toEqual([]);
+
+  expect((await send(a)).outcomes).toEqual([{ kind: 'deferred', onWire: true }]);
+  expect((await send(a)).outcomes).toMatchObject([{ kind: 'acknowledged' }]);
+});
+
 test('partitions may be served in reverse order, so that batches overtake each other', async () => {
   const { faults, send, transport } = stage();
   const keys = (): readonly (string | null)[] => transport.records('orders').map(({ key }) => key);
