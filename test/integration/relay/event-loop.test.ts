@@ -8,25 +8,34 @@ import { builtProgram } from '../../support/processes/built-program.ts';
 /** Of several runs, so that one garbage collection of a large heap or one compilation is no failure. */
 const runs = 3;
 
-test('a relay that is ready delivers without a turn of the event loop that takes 50 ms', {
+/** Of the turn in which a relay loads Temporal's packages: 50 ms where that takes 0.2 s. A slow machine is slow at both. */
+const share = 0.25;
+
+test('no turn of the event loop in which a relay delivers takes a quarter of the one in which it loads', {
   timeout: 300_000,
 }, async ({ onTestFinished }) => {
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   const settings = JSON.stringify({ address: inject('temporalAddress'), url: made.url });
-  let shortestMs = Infinity;
+  let smallest = Infinity;
 
-  for (let run = 0; run < runs && shortestMs >= 50; run += 1) {
+  for (let run = 0; run < runs && smallest >= share; run += 1) {
     const args = [builtProgram('own-relay-main'), settings];
     const { stdout } = await promisify(execFile)(process.execPath, args, {
       timeout: 90_000,
       killSignal: 'SIGKILL',
     });
-    const { runningMs, seenMs } = JSON.parse(stdout) as Record<string, number>;
+    const { runningMs, seenMs, startingMs } = turnsOf(stdout);
     // What is longer is seen.
     expect(seenMs).toBeGreaterThanOrEqual(50);
-    shortestMs = Math.min(shortestMs, runningMs ?? Infinity);
+    smallest = Math.min(smallest, runningMs / startingMs);
   }
 
-  expect(shortestMs).toBeLessThan(50);
+  expect(smallest).toBeLessThan(share);
 });
+
+type Turns = Readonly<Record<'startingMs' | 'runningMs' | 'seenMs', number>>;
+
+function turnsOf(stdout: string): Turns {
+  return JSON.parse(stdout) as Turns;
+}
