@@ -49,8 +49,13 @@ function createReconcileActivities(maintenance: Pick<Maintenance, 'reconcile'>):
   };
 }
 
+/** What the activities of the queue call. */
+export interface CalledMaintenance extends Omit<Maintenance, 'schedules'> {
+  readonly schedules: Pick<Maintenance['schedules'], 'write'>;
+}
+
 /** All activities of the queue. A new task adds its own creator here. */
-export function createMaintenanceActivities(maintenance: Maintenance): MaintenanceActivities {
+export function createMaintenanceActivities(maintenance: CalledMaintenance): MaintenanceActivities {
   return {
     ...createArchiveActivities(maintenance),
     ...createBulkActivities(maintenance.bulk),

@@ -2,9 +2,7 @@ import { Client } from '@temporalio/client';
 import { connectTemporal } from '../../brokers/workflow/client/connection.ts';
 import { quietRuntime } from '../../brokers/workflow/client/runtime.ts';
 import type { TemporalAddress } from '../../brokers/workflow/client/temporal-address.ts';
-import type { Maintenance } from '../../relay/maintenance.ts';
 import type { AskPlace, Repeater, WorkflowCensus, WorkflowStarter } from '../../relay/ports.ts';
-import type { Relay } from '../../relay/relay.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
 import type { Hosted } from '../running-workers.ts';
@@ -12,17 +10,14 @@ import { hasSearchAttributes } from '../search-attributes.ts';
 import { createPlaceAsker } from './place-asker.ts';
 import { createRepeater } from './repeater.ts';
 import { keepSchedules } from './schedule-keeper.ts';
-import { hostWorkers, type WorkerExtras } from './workers.ts';
+import { hostWorkers, type WorkerExtras, type WorkersInput } from './workers.ts';
 import { createWorkflowCensus } from './workflow-census.ts';
 import { createWorkflowStarter } from './workflow-starter.ts';
 
 export type { WorkerExtras };
 
 /** What the workers of a relay call. */
-export interface HostedParts {
-  readonly relay: Relay;
-  readonly maintenance: Maintenance;
-}
+export type HostedParts = Pick<WorkersInput, 'relay' | 'maintenance'>;
 
 /** Temporal, as a relay uses it. */
 export interface Engine {

@@ -5,10 +5,12 @@ import {
   type WorkflowBundleOption,
 } from '@temporalio/worker';
 import { createLaneActivities } from '../../../activities/lane-activities.ts';
-import { createMaintenanceActivities } from '../../../activities/maintenance-activities.ts';
+import {
+  type CalledMaintenance,
+  createMaintenanceActivities,
+} from '../../../activities/maintenance-activities.ts';
 import { createMessageActivities } from '../../../activities/message-activities.ts';
 import { maxLanes } from '../../core/lane.ts';
-import type { Maintenance } from '../../relay/maintenance.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import { type Hosted, keepRunning } from '../running-workers.ts';
@@ -23,8 +25,8 @@ export interface WorkersInput {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly installation: string;
-  readonly relay: Relay;
-  readonly maintenance: Maintenance;
+  readonly relay: Pick<Relay, 'cancel' | 'drain' | 'knows' | 'release'>;
+  readonly maintenance: CalledMaintenance;
   readonly report: RelayReport;
   /** How many topics this relay delivers. */
   readonly topics: number;
