@@ -34,7 +34,11 @@ async function openInbox(context: TestContext) {
 test('two consumers without a relay retry 300 messages at a rate, with a pause in between, and handle each once in order', async (context) => {
   const { inbox, bulk, failed, workflowOf, answered, ended } = await openInbox(context);
   const ids = await keepFailed(inbox, 300, 10);
-  const consumers = [await inbox.consume({ name: 'one' }), await inbox.consume({ name: 'two' })];
+  const temporalAddress = inject('temporalAddress');
+  const consumers = [
+    await inbox.consume({ name: 'one', temporalAddress }),
+    await inbox.consume({ name: 'two', temporalAddress }),
+  ];
   const startedAt = performance.now();
   const { id: started } = await bulk.start(
     failed,

@@ -7,6 +7,7 @@ import { InboxConsumer } from '../../../src/inbox/consumer.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 import type { RunningConsumer } from '../../../src/inbox/consumer-interface.ts';
 import type { ConsumerSettings } from '../../../src/inbox/consumer-options.ts';
+import type { HostedParkedKeys, ParkedKeysPlan } from '../../../src/inbox/consumer-plan.ts';
 import type { Handler, HandlerContext } from '../../../src/inbox/handler.ts';
 import type { HandlerOptions } from '../../../src/inbox/handler-options.ts';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
@@ -37,6 +38,8 @@ export interface FedSettings extends Partial<ConsumerSettings> {
   /** Written with every effect. @defaultValue `one` */
   readonly name?: string;
   readonly temporalAddress?: string;
+  /** Runs the workflows of its parked keys. @defaultValue Temporal at `temporalAddress` */
+  readonly engine?: (plan: ParkedKeysPlan) => HostedParkedKeys;
   /** Runs before the effect is written. */
   readonly before?: (message: InboxMessage<{ n: number }>, context: HandlerContext) => unknown;
   /** Runs after the effect was written, in its transaction. */
@@ -78,6 +81,12 @@ export async function startFed(
   {
     name = 'one',
     temporalAddress = '',
+    engine = (plan) =>
+      startParkedKeys({
+        ...plan,
+        temporal: { address: temporalAddress, namespace: 'default' },
+        visible: () => true,
+      }),
     before,
     after,
     inBatches = false,
@@ -113,12 +122,7 @@ export async function startFed(
           return drains.drain(...given);
         },
       };
-      const hosted = startParkedKeys({
-        ...input,
-        drains: counted,
-        temporal: { address: temporalAddress, namespace: 'default' },
-        visible: () => true,
-      });
+      const hosted = engine({ ...input, drains: counted });
       const { workflows } = hosted;
       return { ...hosted, workflows: impatient ? { ...workflows, hosting: () => false } : workflows };
     },
