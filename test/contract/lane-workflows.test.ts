@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect, type TestContext, test, vi } from 'vitest';
-import type { BulkPageAnswer } from '../../src/bulk/bulk-runner.ts';
 import type { DrainAnswer } from '../../src/relay/drain-input.ts';
 import type { LaneStart, MessageStart } from '../../src/store/lane/starts.ts';
 import type { ReleaseAnswer } from '../../src/store/message/release.ts';
 import { laneEngines } from '../support/engine/lane-engines.ts';
-import { ScriptedCalls, untilEnded } from '../support/engine/scripted-calls.ts';
+import { scriptedBulk } from '../support/engine/scripted-bulk.ts';
+import { away, type ScriptedCall, ScriptedCalls, untilEnded } from '../support/engine/scripted-calls.ts';
 import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-const away = (): never => {
-  throw new Error('the database is away');
-};
 const done: ReleaseAnswer = { kind: 'done', state: 'published', partition: null, offset: null };
 
 for (const [of, open] of Object.entries(laneEngines)) {
@@ -20,17 +17,14 @@ for (const [of, open] of Object.entries(laneEngines)) {
   async function engineOf(context: TestContext) {
     const drains = new ScriptedCalls<DrainAnswer>();
     const releases = new ScriptedCalls<ReleaseAnswer>();
-    const pages = new ScriptedCalls<BulkPageAnswer>();
+    const bulk = scriptedBulk();
     const never = new AbortController().signal;
     const engine = await open(context, {
       relay: {
         drain: ({ topic }, signal) => drains.answer(topic, signal),
         release: (id) => releases.answer(id, never),
       },
-      bulk: {
-        runPage: (id, _progress, signal = never) => pages.answer(id, signal),
-        abort: async () => false,
-      },
+      bulk: bulk.runner,
     });
     const { starter, installation } = engine;
     const startLane = (topic: string, replace = false): Promise<void> => {
@@ -42,7 +36,7 @@ for (const [of, open] of Object.entries(laneEngines)) {
       await starter.startMessage({ ...message, id, dueInMs, workflowId: `${installation}/message/${id}` });
       return id;
     };
-    return { ...engine, drains, releases, pages, startLane, startMessage };
+    return { ...engine, bulk, drains, releases, startLane, startMessage };
   }
   const message: Omit<MessageStart, 'id' | 'dueInMs' | 'workflowId'> = {
     topic: 'orders',
@@ -80,10 +74,10 @@ for (const [of, open] of Object.entries(laneEngines)) {
 
   test(`${of}: a lane that runs is not started again, and its drain is ended by a replacement`, async (context) => {
     const { drains, startLane } = await engineOf(context);
-    const ended: string[] = [];
-    const untilReplaced = async (...[call]: Parameters<typeof untilEnded>): Promise<'quiet'> => {
+    let ended = false;
+    const untilReplaced = async (call: ScriptedCall): Promise<DrainAnswer> => {
       await untilEnded(call);
-      ended.push(call.id);
+      ended = true;
       return 'quiet';
     };
     drains.plan('a', untilReplaced, () => 'quiet');
@@ -98,7 +92,7 @@ for (const [of, open] of Object.entries(laneEngines)) {
 
     await startLane('a', true);
     await drains.untilCalls('a', 2);
-    await until(() => ended.length === 1);
+    await until(() => ended);
   });
 
   test(`${of}: a stop ends what is drained, waits for it, and begins no other drain`, async (context) => {
@@ -139,17 +133,9 @@ for (const [of, open] of Object.entries(laneEngines)) {
   });
 
   test(`${of}: pages of a bulk operation follow one another until it has ended`, async (context) => {
-    const { installation, pages, starter } = await engineOf(context);
-    const id = randomUUID();
-    pages.plan(
-      id,
-      () => ({ kind: 'more', waitMs: 1 }),
-      () => ({ kind: 'resting', state: 'paused' }),
-      away,
-      () => ({ kind: 'ended', state: 'done', counts: {} }),
-    );
-    await starter.startBulk({ id, workflowId: `${installation}/bulk/${id}`, replace: false });
+    const { bulk, installation, starter } = await engineOf(context);
+    await starter.startBulk({ id: bulk.id, workflowId: `${installation}/bulk/${bulk.id}`, replace: false });
 
-    await pages.untilCalls(id, 4);
+    await bulk.untilEnded();
   });
 }

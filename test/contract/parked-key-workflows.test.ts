@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect, type TestContext, test, vi } from 'vitest';
-import type { BulkPageAnswer } from '../../src/bulk/bulk-runner.ts';
 import type { ParkedKeyAnswer, Replacing } from '../../src/inbox/ports.ts';
 import { parkedKeyEngines } from '../support/engine/parked-key-engines.ts';
-import { ScriptedCalls, untilEnded } from '../support/engine/scripted-calls.ts';
+import { scriptedBulk } from '../support/engine/scripted-bulk.ts';
+import { away, ScriptedCalls, untilEnded } from '../support/engine/scripted-calls.ts';
 import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
 const hour = 3_600_000;
 const drained = (): ParkedKeyAnswer => ({ kind: 'drained' });
-const away = (): never => {
-  throw new Error('the database is away');
-};
 
 for (const [of, open] of Object.entries(parkedKeyEngines)) {
   /** An engine for one group, whose drains the test answers. */
@@ -22,15 +19,12 @@ for (const [of, open] of Object.entries(parkedKeyEngines)) {
     const group = `group-${randomUUID()}`;
     return () => {
       const drains = new ScriptedCalls<ParkedKeyAnswer>();
-      const pages = new ScriptedCalls<BulkPageAnswer>();
+      const bulk = scriptedBulk();
       const hosted = addHost({
         installation,
         group,
         drains: { drain: (id, signal) => drains.answer(id, signal) },
-        bulk: {
-          runPage: (id, _progress, signal = new AbortController().signal) => pages.answer(id, signal),
-          abort: async () => false,
-        },
+        bulk: bulk.runner,
         concurrency: 10,
         failed: () => undefined,
       });
@@ -39,7 +33,7 @@ for (const [of, open] of Object.entries(parkedKeyEngines)) {
         const workflowId = `${installation}/parked/${keyId}`;
         return hosted.workflows.start({ keyId, workflowId, topic: 'orders', key: null, dueInMs, replace });
       };
-      return { ...hosted, installation, drains, pages, start };
+      return { ...hosted, installation, bulk, drains, start };
     };
   }
 
@@ -143,18 +137,10 @@ for (const [of, open] of Object.entries(parkedKeyEngines)) {
   });
 
   test(`${of}: pages of a bulk operation follow one another until it has ended`, async (context) => {
-    const { bulks, installation, pages } = groupOf(context)();
-    const id = randomUUID();
-    pages.plan(
-      id,
-      () => ({ kind: 'more', waitMs: 1 }),
-      () => ({ kind: 'resting', state: 'paused' }),
-      away,
-      () => ({ kind: 'ended', state: 'done', counts: {} }),
-    );
+    const { bulk, bulks, installation } = groupOf(context)();
     await bulks.host();
-    await bulks.start({ id, workflowId: `${installation}/bulk/${id}`, replace: false });
+    await bulks.start({ id: bulk.id, workflowId: `${installation}/bulk/${bulk.id}`, replace: false });
 
-    await pages.untilCalls(id, 4);
+    await bulk.untilEnded();
   });
 }

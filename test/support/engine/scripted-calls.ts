@@ -38,6 +38,11 @@ export class ScriptedCalls<Answer> {
   }
 }
 
+/** The answer of an activity that fails. */
+export function away(): never {
+  throw new Error('the database is away');
+}
+
 /** Resolves when the run of the call is ended. */
 export function untilEnded({ signal }: ScriptedCall): Promise<void> {
   if (signal.aborted) return Promise.resolve();
