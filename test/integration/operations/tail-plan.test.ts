@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { lookForTail, type TailPlace } from '../../../src/store/message/tail.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-import { leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
+import { leavesOf, passFirstLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { fullScansOf, pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
 
 turnNoLeaves();
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await database.query(
     `update outbox.lane set cursor = (select max(position) from outbox.message), snapshot = pg_current_snapshot()`,
   );
-  await turnLeaf(database);
+  await passFirstLeaf(database);
 }, 180_000);
 afterAll(() => fixture.drop());
 
