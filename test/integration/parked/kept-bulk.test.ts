@@ -1,4 +1,4 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { expect, inject, type TestContext, test, vi } from 'vitest';
 import { createBulkRunner } from '../../../src/bulk/bulk-runner.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
@@ -8,6 +8,7 @@ import { expectKeptOnce, keepFailed, operatorOf } from '../../support/fixtures/k
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { ada } from '../../support/fixtures/operator.ts';
+import { connectTemporal } from '../../support/fixtures/temporal-connection.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -17,7 +18,7 @@ async function openInbox(context: TestContext) {
   const inbox = await MemoryInbox.create();
   context.onTestFinished(() => inbox.end());
   const { bulk } = operatorOf(inbox, context).inbox;
-  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  const connection = await connectTemporal();
   context.onTestFinished(() => connection.close());
   const installation = await readInstallation(inbox.database);
   const { workflow } = new Client({ connection });

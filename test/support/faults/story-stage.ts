@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import pg from 'pg';
 import { expect, inject, type TestContext } from 'vitest';
 import { z } from 'zod';
@@ -23,6 +23,7 @@ import { testAuthority } from '../fixtures/certificates.ts';
 import { type CliProcess, startCli } from '../fixtures/cli-process.ts';
 import { createTestDatabase } from '../fixtures/database.ts';
 import { startPrometheus } from '../fixtures/prometheus.ts';
+import { connectTemporal } from '../fixtures/temporal-connection.ts';
 import { createTopic, observer, untilServed } from '../kafka/kafka-topic.ts';
 import { AlertStory } from './alert-story.ts';
 import { startFaultProxy } from './fault-proxy.ts';
@@ -107,7 +108,7 @@ export async function storyStage(context: TestContext) {
     jobs: topic('jobs', numbered, options.jobs),
   };
   const hook = await hookServer(context);
-  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  const connection = await connectTemporal();
   onTestFinished(() => connection.close());
   const pool = new pg.Pool({ connectionString: made.url, max: 20 });
   onTestFinished(() => pool.end());

@@ -1,12 +1,13 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { inject, onTestFinished } from 'vitest';
 import type { WorkflowOptions } from '../../../src/brokers/workflow/transport/workflow-options.ts';
 import type { DeliveredMessage } from '../../../src/testing.ts';
 import { workflow } from '../../../src/transports.ts';
+import { connectTemporal } from '../../support/fixtures/temporal-connection.ts';
 
 /** A client of the user's Temporal; the caller closes its connection. */
 export async function ownClient(address = inject('ownTemporal')): Promise<Client> {
-  return new Client({ connection: await Connection.connect({ address }) });
+  return new Client({ connection: await connectTemporal(address) });
 }
 
 /** A transport to the user's Temporal that ends with the test. */
