@@ -35,6 +35,16 @@ function answer(queue: RequestQueue, correlationId: number): void {
   queue.fulfillRequest({ correlationId, payload: null, size: 0 });
 }
 
+/**
+ * Whether there comes a time without a timer: with the fault there is none. What files before this one left in its process may set
+ * one too, but no more after a while.
+ */
+async function isCalmInTime(): Promise<boolean> {
+  for (let seconds = 0; seconds < 10 && vi.getTimerCount() > 0; seconds += 1)
+    await vi.advanceTimersByTimeAsync(1_000);
+  return vi.getTimerCount() === 0;
+}
+
 beforeEach(() => {
   sent.length = 0;
   vi.useFakeTimers();
@@ -45,12 +55,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('kafkajs has the fault: with nothing to send, its queue sets a timer with a negative delay', () => {
+test('kafkajs has the fault: with nothing to send, its queue sets timers with a negative delay on and on', async () => {
   const armed = vi.spyOn(globalThis, 'setTimeout');
   const queue = requestQueue();
   push(queue, 1);
   answer(queue, 1);
   expect(armed.mock.lastCall?.[1]).toBeLessThan(0);
+  expect(await isCalmInTime()).toBe(false);
   queue.destroy();
 });
 
@@ -66,7 +77,7 @@ test('a calm queue sends throttled requests as soon as allowed', async () => {
   expect(sent).toEqual([1, 2]);
   answer(queue, 1);
   answer(queue, 2);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(await isCalmInTime()).toBe(true);
   expect(armed.mock.calls.filter(([, ms = 0]) => ms < 0)).toEqual([]);
 });
 
@@ -86,5 +97,5 @@ test('a calm queue sets no timer after its connection broke with requests waitin
   queue.rejectAll(new Error('The connection broke.'));
   await vi.advanceTimersByTimeAsync(1_000);
   expect(sent).toEqual([]);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(await isCalmInTime()).toBe(true);
 });
