@@ -136,7 +136,7 @@ export default defineConfig({
           ...shared,
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          setupFiles: ['test/support/no-warnings.ts'],
+          setupFiles: ['test/support/shared-process.ts', 'test/support/no-warnings.ts'],
           sequence: { groupOrder: 0 },
         },
       },
