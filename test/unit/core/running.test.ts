@@ -1,8 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Duration } from '../../../src/core/duration.ts';
 import { HealthRecord } from '../../../src/core/health.ts';
 import { Running } from '../../../src/core/running.ts';
+import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+
+beforeEach(fakeTime);
+afterEach(realTime);
 
 /** What runs, and which of its ends were called. */
 function running() {
@@ -23,11 +26,12 @@ function running() {
   return { health, made, ended, add, hang };
 }
 
-/** How long it takes, in milliseconds, but at most five seconds, so that what never ends is reported as too long. */
+/** How long it takes, in milliseconds; infinitely long: more than five seconds. */
 async function timed(work: Promise<unknown>): Promise<number> {
-  const from = performance.now();
-  await Promise.race([work, delay(5_000)]);
-  return performance.now() - from;
+  const told = soFar(work);
+  let tookMs = 0;
+  for (; told.state === 'open' && tookMs < 5_000; tookMs += 1) await pass(1);
+  return told.state === 'open' ? Infinity : tookMs;
 }
 
 test('everything ends in reverse order, also after one that fails, and a second stop ends with the first', async () => {
@@ -42,7 +46,7 @@ test('everything ends in reverse order, also after one that fails, and a second 
   await expect(second).rejects.toThrow('no');
   expect(ended).toEqual(['watcher', 'workers', 'database']);
   expect(made.health.state).toBe('stopped');
-  expect(await timed(made.over)).toBeLessThan(1_000);
+  await byNow(made.over);
 });
 
 test('a part added after the end is ended at once', async () => {
@@ -80,7 +84,7 @@ test('a stop waits for what is in hand, whatever is unreachable', async () => {
   let over = false;
   const stopping = made.stop().then(() => (over = true));
   // Longer than any wait for an unreachable server.
-  await delay(800);
+  await pass(800);
   expect(over).toBe(false);
   inHand = false;
   settle();
