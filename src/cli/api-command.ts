@@ -4,12 +4,19 @@ import { isLoopback, loopbackAuthentication } from '../api/loopback.ts';
 import { serveApi } from '../api/serve.ts';
 import { type Config, requireDatabase } from '../config/config.ts';
 import { OutboxError } from '../core/errors.ts';
-import type { ApiFlags } from './api-commands.ts';
 import { currentHost } from './host.ts';
 import { loadConfig } from './load-config.ts';
 import { exitCodes, type Output } from './output.ts';
 import { explainEnd, processLog } from './process-log.ts';
+import type { CommonFlags } from './register.ts';
 import { systemUser } from './system-user.ts';
+
+/** Flags of the command `api`. */
+export interface ApiFlags extends CommonFlags {
+  readonly port: string;
+  readonly host: string;
+  readonly withoutSignIn?: boolean;
+}
 
 /** What the command is told in other ways than by its flags. */
 interface ApiCommandOptions {

@@ -1,16 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
+import type { ApiFlags } from './api-command.ts';
 import { currentHost } from './host.ts';
 import { configOf } from './operator-flags.ts';
 import { exitCodes, run } from './output.ts';
 import { addCommand, type CommonFlags, stopSignal, withConfig } from './register.ts';
-
-/** Flags of the command `api`. */
-export interface ApiFlags extends CommonFlags {
-  readonly port: string;
-  readonly host: string;
-  readonly withoutSignIn?: boolean;
-}
 
 /** The command that serves the HTTP API. */
 export function registerApiCommands(root: Command): void {

@@ -7,9 +7,11 @@ const files = projectFiles().filter((file) =>
   /^(?:bench|bin|dev|src|workflows|activities)\/.+\.ts$/.test(file),
 );
 
-/** The files of the project that a file imports, types included. */
+/** The files of the project that a file imports, at its start or later, types included. */
 function importsOf(file: string): readonly string[] {
-  const imports = readFileSync(`${projectRoot}/${file}`, 'utf8').matchAll(/ from '(\.[^']+)'/g);
+  const imports = readFileSync(`${projectRoot}/${file}`, 'utf8').matchAll(
+    /(?: from |\bimport\()'(\.[^']+)'/g,
+  );
   return Array.from(imports, ([, path]) => posix.join(posix.dirname(file), path ?? ''));
 }
 
