@@ -46,13 +46,13 @@ export const accepted: readonly Accepted[] = [
     why: 'The greater of two is the same in either order.',
   },
   {
-    path: 'src/relay/drain.ts',
+    path: 'src/relay/lane-delivery.ts',
     before: '#caughtUp = false;',
     after: '#caughtUp = true;',
     why: 'It is read behind a batch only, whose delivery begins by setting it.',
   },
   {
-    path: 'src/relay/drain.ts',
+    path: 'src/relay/lane-delivery.ts',
     before: 'this.#caughtUp = false;',
     after: '{}',
     why: 'Before the first settle it is false, and a delivery that ends early after one has lost the lane.',

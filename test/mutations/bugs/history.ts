@@ -79,9 +79,9 @@ export const historyBugs: Bugs = {
     },
     'test/integration/relay/freed-keys.test.ts': {
       'release-before-every-claim': {
-        file: 'src/relay/drain.ts',
-        find: 'this.#freed = claimed.freed;',
-        replace: 'this.#freed = true;',
+        file: 'src/relay/lane-claims.ts',
+        find: 'this.#turn.freed = freed;',
+        replace: 'this.#turn.freed = true;',
       },
     },
     'test/integration/relay/rate-row.test.ts': {

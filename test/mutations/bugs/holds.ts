@@ -50,8 +50,8 @@ export const holdBugs: Bugs = {
     },
     'test/unit/relay/drain.test.ts': {
       'suspect-mark-unknown-to-claims': {
-        file: 'src/relay/drain.ts',
-        find: 'this.#suspect = suspect;',
+        file: 'src/relay/lane-suspect.ts',
+        find: 'this.#position = position;',
       },
     },
     'test/integration/relay/dead-owner.test.ts': {
@@ -63,8 +63,8 @@ export const holdBugs: Bugs = {
       },
       'lane-freed-after-an-error': {
         file: 'src/relay/drain.ts',
-        find: '(clean ? this.#lease.free(quiet, held) : this.#lease.abandon())',
-        replace: 'this.#lease.free(quiet, held)',
+        find: '(clean ? lease.free(quiet, held) : lease.abandon())',
+        replace: 'lease.free(quiet, held)',
         title: 'a settle that the database refuses until the run ends leaves its batch suspect',
       },
     },
@@ -126,7 +126,7 @@ export const holdBugs: Bugs = {
         replace: 'this.#owner, false, false);',
       },
       'hold-outlasts-a-successful-publish': {
-        file: 'src/relay/drain.ts',
+        file: 'src/relay/lane-delivery.ts',
         find: 'await this.#ownHold.end();',
         replace: 'void this.#ownHold;',
       },

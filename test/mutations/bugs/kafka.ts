@@ -137,9 +137,9 @@ export const kafkaBugs: Bugs = {
   'duplicates-bounded': {
     'test/integration/relay/claim-ahead.test.ts': {
       'claim-ahead-reads-what-is-on-the-wire': {
-        file: 'src/relay/drain.ts',
+        file: 'src/relay/lane-claims.ts',
         find: 'from, claimed: this.#claim(from)',
-        replace: 'from, claimed: this.#claim(this.#at)',
+        replace: 'from, claimed: this.#claim(this.#turn.at)',
         title: 'while a full batch is on the wire the next one is claimed, once',
       },
     },

@@ -221,7 +221,7 @@ export const noLossBugs: Bugs = {
   'thawed-process-does-no-harm': {
     'test/integration/relay/claim-ahead.test.ts': {
       'claim-ahead-of-a-pause': {
-        file: 'src/relay/drain.ts',
+        file: 'src/relay/lane-claims.ts',
         find: 'claimed?.owned === true && !paused ?',
         replace: 'claimed?.owned === true && paused !== undefined ?',
         title: 'a claim made before a pause is not sent after it',
@@ -248,8 +248,8 @@ export const noLossBugs: Bugs = {
         title: 'a lane that is lost during a slow publish stops it',
       },
       'stale-claim-sent-unasked': {
-        file: 'src/relay/drain.ts',
-        find: 'if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;',
+        file: 'src/relay/lane-delivery.ts',
+        find: 'if (lease.staleSince(claimedAt) && !(await lease.renew())) return undefined;',
         title: 'a batch that waited for half a lease is sent only if the lane is still owned',
       },
     },

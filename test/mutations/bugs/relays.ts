@@ -25,16 +25,17 @@ export const relayBugs: Bugs = {
     },
     'test/invariants/isolation.test.ts': {
       'failure-rests-its-lane': {
-        file: 'src/relay/drain.ts',
-        find: 'this.#at = progressOf(settlement);',
-        replace: `this.#at = progressOf(settlement);
-    if (settlement.changes.some((change) => change.to === 'retrying')) await rest(600, this.#stop);`,
+        file: 'src/relay/lane-settling.ts',
+        find: 'this.#turn.at = progressOf(settlement);',
+        replace: `this.#turn.at = progressOf(settlement);
+    if (settlement.changes.some((change) => change.to === 'retrying')) await new Promise((then) => setTimeout(then, 600));`,
       },
     },
     'test/integration/relay/late-many.test.ts': {
       'late-walk-never-ends-behind-a-full-batch': {
         file: 'src/relay/drain.ts',
-        find: 'if (this.#at.late !== undefined) return this.#write(this.#plan(claimed, []));',
+        find: 'this.#turn.at.late === undefined ? more : this.#settling.passLate(claimed)',
+        replace: 'more',
       },
       'late-walk-gives-up-too-soon': {
         file: 'outbox.late_are_dense()',

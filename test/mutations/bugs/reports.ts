@@ -95,9 +95,9 @@ export const reportBugs: Bugs = {
         title: 'failures that a dead relay has settled but not reported are reported although',
       },
       'failures-of-a-dead-relay-not-reported': {
-        file: 'src/relay/drain.ts',
-        find: 'this.#untold = at.untold;',
-        replace: 'this.#untold = at.untold && false;',
+        file: 'src/relay/lane-settling.ts',
+        find: 'this.#untold = untold;',
+        replace: 'this.#untold = untold && false;',
         title: 'failures that a dead relay has settled but not reported are reported once by the next',
       },
       'lane-without-messages-reports-nothing': {

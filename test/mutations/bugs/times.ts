@@ -144,7 +144,7 @@ export const timeBugs: Bugs = {
     'test/integration/relay/rate.test.ts': {
       'expired-waits-for-the-rate': {
         file: 'src/relay/drain.ts',
-        find: 'if (allowed === undefined) await this.#endExpired(claimed);',
+        find: 'if (allowed === undefined) await this.#settling.endExpired(claimed);',
       },
     },
   },
@@ -235,7 +235,7 @@ export const timeBugs: Bugs = {
     },
     'test/integration/relay/claim-ahead.test.ts': {
       'claim-ahead-waits-for-a-ring': {
-        file: 'src/relay/drain.ts',
+        file: 'src/relay/lane-delivery.ts',
         find: 'ahead === undefined &&',
         title: 'a message rung for and claimed behind a partial batch is sent at once, not at the next',
       },
