@@ -1,4 +1,4 @@
-/** Writes what is made of something else: `npm run generated`, or `npm run generated -- states schema` for some of it. */
+/** Writes what is made of something else: `npm run generated`, or `npm run generated -- states errors` for some of it. */
 import { spawnSync } from 'node:child_process';
 
 /** What each is called, and the program with its arguments that writes it. */
@@ -12,14 +12,6 @@ const generators = {
   proofs: ['tools/proofs-page.mjs'],
   runbook: ['tools/runbook-page.mjs'],
   states: ['tools/states-page.mjs'],
-  // Last, because only this one needs a server.
-  schema: [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--project=integration',
-    'test/integration/database/schema-file.test.ts',
-    '--update',
-  ],
 };
 
 const asked = process.argv.slice(2);

@@ -59,7 +59,6 @@ const demo: Suite = { name: 'demo', args: ['dist/bin/temporal-outbox.js', 'demo'
  */
 const sqlFiles = [
   'database/migrate',
-  'database/schema-file',
   'sending/change',
   'sending/races',
   'sending/refusals',

@@ -12,7 +12,7 @@ export interface Executed {
 }
 
 /** These read sources as texts, so that any change is red. */
-const comparesTexts = /^test\/unit\/(?:house|mutations)\/|schema-file|\/migrate\.test/;
+const comparesTexts = /^test\/unit\/(?:house|mutations)\/|\/migrate\.test/;
 
 /** Of the tests that this repository has: other copies of it may have noted theirs in the same folder. */
 export function readExecuted(root: string, folder: string): readonly Executed[] {
