@@ -10,7 +10,7 @@ export interface Measured {
   readonly because?: string;
 }
 
-/** When relays tell something. */
+/** When relays send an alert. */
 export interface AlertRule {
   /** What its threshold is compared with, as the document says it. */
   readonly measures: string;

@@ -32,7 +32,7 @@ export function firingOf(name: AlertRuleName, measured: Measured, threshold: num
   };
 }
 
-/** One entry per subject: relays with different addresses of one server, for example, tell of it once. */
+/** One entry per subject: relays with different addresses of one server, for example, report it once. */
 function worst({ below = false }: AlertRule, measured: readonly Measured[]): readonly Measured[] {
   const bySubject = new Map<string, Measured>();
   for (const one of measured) {

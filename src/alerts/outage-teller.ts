@@ -17,7 +17,7 @@ export interface OutageTellerInput {
   readonly againMs: number;
   /** An outage is over after so many looks without it. */
   readonly calmLooks: number;
-  /** Nobody is to be told now. */
+  /** No alert is to be sent now. */
   readonly silenced: () => boolean;
   /** The installation, in words. */
   readonly from: string;
@@ -35,7 +35,7 @@ interface Outage {
   overAt: Date | null;
   /** When that was noted, as `performance.now()` has it. */
   overMs: number;
-  /** What each destination was told last. */
+  /** What was last sent to each destination. */
   readonly told: Map<string, { readonly atMs: number; readonly over: boolean; readonly news: number }>;
 }
 
@@ -43,7 +43,7 @@ interface Outage {
 const rests = { first: 2_000, most: longestRestMs };
 
 /**
- * Tells of outages of the database, which cannot say who was told: each relay tells by itself what it sees, once when it begins,
+ * Sends alerts about outages of the database, which cannot say who has got one: each relay sends its own, once when one begins,
  * again after a while, and once when it is over.
  */
 export class OutageTeller {

@@ -11,7 +11,7 @@ export const runbook = {
   ...serverRunbook,
 } satisfies Readonly<Record<AlertRuleName, RunbookEntry>>;
 
-/** The same of what relays cannot tell themselves: rules of Prometheus alone, by their names there. */
+/** The same of what relays cannot report themselves: rules of Prometheus alone, by their names there. */
 export const prometheusRunbook = {
   OutboxNoRelay: {
     means:

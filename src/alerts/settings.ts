@@ -31,7 +31,7 @@ export interface AlertEmail {
   readonly to: readonly string[];
 }
 
-/** Where alerts are told. */
+/** Where alerts are sent. */
 export interface AlertDestinations {
   /** A URL that gets them by POST. @defaultValue none */
   readonly webhook?: AlertWebhook;
@@ -40,7 +40,7 @@ export interface AlertDestinations {
 }
 
 /**
- * What relays tell, and where. An alert is told once by one of all relays when a figure is beyond its threshold, again after `again`,
+ * Alerts, and where relays send them. An alert is sent once, by one of all relays, when a figure is beyond its threshold, again after `again`,
  * and when it is over. `false` turns a rule off.
  */
 export interface AlertSettings {
@@ -52,7 +52,7 @@ export interface AlertSettings {
   readonly successRate?: number | false;
   /** How late a delayed message, or the next try of one, is released. @defaultValue `'1m'` */
   readonly lateness?: Duration | false;
-  /** Messages of a topic, or kept by a group, that have failed for good. @defaultValue 0: the first one is told */
+  /** Messages of a topic, or kept by a group, that have failed for good. @defaultValue 0: the first one fires */
   readonly failed?: number | false;
   /** How long a topic has waited for its broker or address. @defaultValue `'1m'` */
   readonly hold?: Duration | false;
@@ -60,7 +60,7 @@ export interface AlertSettings {
   readonly receipts?: Duration | false;
   /** How long a message has been parked by a group whose inbox is in this database. @defaultValue `'15m'` */
   readonly parked?: Duration | false;
-  /** Messages of a topic that a group has not read, where the broker tells that. @defaultValue 10,000 */
+  /** Messages of a topic that a group has not read, where the broker knows that. @defaultValue 10,000 */
   readonly lag?: number | false;
   /** How long no consumer of a group has run while messages wait for it. @defaultValue `'5m'` */
   readonly noConsumer?: Duration | false;
@@ -81,9 +81,9 @@ export interface AlertSettings {
    * valid. Relays look at the addresses of the configuration every 40 intervals. @defaultValue `'14 days'`
    */
   readonly certificate?: Duration | false;
-  /** Where alerts are told. @defaultValue nowhere: `temporal-outbox alerts` lists them */
+  /** Where alerts are sent. @defaultValue nowhere: `temporal-outbox alerts` lists them */
   readonly to?: AlertDestinations;
-  /** What goes on is told again after this time, 1 minute or more. @defaultValue `'4h'` */
+  /** An alert that goes on is sent again after this time, 1 minute or more. @defaultValue `'4h'` */
   readonly again?: Duration;
   /** Between readings of the figures, by one relay for all, 100 ms to 10 minutes. @defaultValue `'15s'` */
   readonly interval?: Duration;

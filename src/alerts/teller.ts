@@ -24,9 +24,9 @@ const leaseMs = 60_000;
 const longestError = 500;
 
 /**
- * Tells each destination what it has not been told, in one message at a time.
+ * Sends each destination the alerts that it has not got yet, in one message at a time.
  *
- * Level-triggered: rows say what a destination knows, so any relay may tell it, and one that fails holds up no other. Only a relay
+ * Level-triggered: rows say what a destination has got, so any relay may send the rest, and one that fails holds up no other. Only a relay
  * that dies between a message and its note causes a second one.
  */
 export class AlertTeller {
@@ -55,7 +55,7 @@ export class AlertTeller {
     );
   }
 
-  /** Gives up the message under way; another relay tells it. Never rejects. */
+  /** Gives up the message under way; another relay sends it. Never rejects. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -75,7 +75,7 @@ export class AlertTeller {
     const { name } = destination;
     if ((await readNews(database, name)).length === 0) return;
     if (!(await takeDestination(database, name, { leaseMs, gapMs }))) return;
-    // Another relay may have told it in between.
+    // Another relay may have sent it in between.
     const news = await readNews(database, name);
     if (news.length === 0) return freeDestination(database, name);
     try {

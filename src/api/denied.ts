@@ -3,7 +3,7 @@ import type { OutboxError } from '../core/errors.ts';
 /** A request that its caller may not make. The audit says why; the answer may not. */
 export class Denied extends Error {
   override readonly name = 'Denied';
-  /** What the caller is told. */
+  /** The error that the caller gets. */
   readonly told: OutboxError;
   readonly topic: string | null;
 

@@ -4,7 +4,7 @@ import type { Call } from './operation.ts';
 
 /**
  * For an answer that has nothing in it, and before something is started: a misspelt name must not look like that. A caller that is
- * limited is told nothing, because what is not of its topics does not exist for it.
+ * limited gets no such error, because what is not of its topics does not exist for it.
  *
  * @throws OutboxError `OUTBOX_GROUP_UNKNOWN`, `OUTBOX_TOPIC_UNKNOWN`
  */

@@ -118,7 +118,7 @@ export function operation<
   };
 }
 
-/** Names what there is: a misspelt name is not told by a schema. @throws OutboxError `OUTBOX_REQUEST_INVALID` */
+/** Names what there is: a schema's error does not quote a misspelt name. @throws OutboxError `OUTBOX_REQUEST_INVALID` */
 function assertKnown(kind: string, schema: z.ZodType, given: unknown): void {
   if (!(schema instanceof z.ZodObject) || typeof given !== 'object' || given === null || Array.isArray(given))
     return;

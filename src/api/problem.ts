@@ -43,7 +43,7 @@ const statuses: Readonly<Partial<Record<OutboxErrorCode, number>>> = {
 /** Media type of every error, RFC 9457. */
 export const problemType = 'application/problem+json';
 
-/** What a failure of the server tells: its cause is in the log, not in the answer, because it names hosts and statements. */
+/** What a failure of the server discloses: its cause is in the log, not in the answer, because it names hosts and statements. */
 function unknownCause(status: number, known: OutboxError | undefined): string | undefined {
   if (status === 500) return 'The request failed.';
   return status === 503 ? `${kindOfServer(known)} does not answer, or is not prepared.` : undefined;

@@ -1,4 +1,4 @@
-/** A request does not tell its address, and a header of the client must not. */
+/** A request does not have its address, and a header of the client must not. */
 const addresses = new WeakMap<Request, string>();
 
 /** Notes from which address a request has come. */

@@ -28,7 +28,7 @@ export class Scope {
 
   /**
    * @param topic `null`: what is of no single topic; `undefined`: there is no such thing, which is not to be in the audit
-   * @param unknown the error for what does not exist, which is told for what is of another topic
+   * @param unknown the error for what does not exist, which is the answer for what is of another topic, too
    * @throws Denied, OutboxError
    */
   require(topic: string | null | undefined, unknown: OutboxError): void {

@@ -37,7 +37,7 @@ export function relayTroubleLines(logger?: Logger | false): RelayReport {
   };
 }
 
-/** False of what fails because PostgreSQL is away, once that was told: each activity of a relay would repeat it. */
+/** False of what fails because PostgreSQL is away, once that was logged: each activity of a relay would repeat it. */
 function outagesOnce(): (event: RelayEvent) => boolean {
   let away = false;
   return (event) => {
@@ -53,7 +53,7 @@ function serverAwayIn(error: unknown): unknown {
   return isAway ? error.details['server'] : undefined;
 }
 
-/** False of a hold that this process has told already: the lane may have another owner every few seconds while it lasts. */
+/** False of a hold that this process has logged already: the lane may have another owner every few seconds while it lasts. */
 function holdsOnce(): (event: RelayEvent) => boolean {
   const told = new Set<string>();
   return (event) => {

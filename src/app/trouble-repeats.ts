@@ -73,7 +73,7 @@ function kindOf({ facts }: Trouble): string {
   return JSON.stringify(named) + JSON.stringify(others).replaceAll(passingParts, '#');
 }
 
-/** Events that are reported again with each try while one thing lasts: that is told at growing distance. */
+/** Events that are reported again with each try while one thing lasts: those are logged at growing intervals. */
 const lasting: ReadonlySet<unknown> = new Set<(RelayEvent | ConsumerEvent)['type']>([
   'alert-untold',
   'bulk-failing',

@@ -90,13 +90,13 @@ export interface Transport extends Capabilities {
   /** Resolves if the address can be reached now, which ends a hold; otherwise rejects with the reason. */
   probe(address: string): Promise<void>;
   /**
-   * Asks for name and version of the server, for example `RabbitMQ 4.1.0`, for display. Absent if servers do not tell.
+   * Asks for name and version of the server, for example `RabbitMQ 4.1.0`, for display. Absent if servers do not say.
    * Rejects where it cannot be asked.
    */
   server?(): Promise<string>;
   /**
-   * The servers that it reaches by TLS to send to these addresses, so that relays can tell when a certificate expires; it connects to
-   * nothing. Absent if it has none, or does not tell.
+   * The servers that it reaches by TLS to send to these addresses, so that relays can report when a certificate expires; it connects to
+   * nothing. Absent if it has none, or does not know.
    */
   secured?(addresses: readonly string[]): readonly SecuredServer[];
   /** The current number of partitions of the address. Absent if the transport has no partitions. */

@@ -18,7 +18,7 @@ export interface ApiFlags extends CommonFlags {
   readonly withoutSignIn?: boolean;
 }
 
-/** What the command is told in other ways than by its flags. */
+/** Options that are no flags. */
 interface ApiCommandOptions {
   /** Writes its log as text, else as lines of JSON. @defaultValue text on a terminal */
   readonly asText?: boolean;

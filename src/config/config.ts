@@ -38,7 +38,7 @@ export interface Config {
   readonly onStalled?: OnStalled;
   /** Which consumer groups count as stalled, and after what time. @defaultValue none are watched, unless `onStalled` or `alerts` is set */
   readonly stalled?: StalledSettings;
-  /** What relays tell when figures are beyond thresholds, and where, see {@link AlertSettings}. @defaultValue nothing is watched */
+  /** Alerts about figures that are beyond thresholds, and where relays send them, see {@link AlertSettings}. @defaultValue nothing is watched */
   readonly alerts?: AlertSettings;
   /** The HTTP API that `temporal-outbox api` serves. @defaultValue it is not served */
   readonly api?: ApiSettings;

@@ -3,8 +3,8 @@ import { listOf, object, type Table } from '../core/options/collections.ts';
 import { duration, optional, text } from '../core/options/values.ts';
 
 /**
- * Consumer groups that relays watch, to tell of those that stand still while messages wait for them. Watched are the groups of
- * this database, those from which topics expect receipts, and `groups`, at brokers that tell how far a group is.
+ * Consumer groups that relays watch, to report those that make no progress while messages wait for them: the groups of
+ * this database, those from which topics expect receipts, and `groups`, at brokers that know how far a group is.
  */
 export interface StalledSettings {
   /**

@@ -4,7 +4,7 @@
  * - `relay:claimed`: a batch was read, nothing was sent.
  * - `relay:acknowledged`: the broker has the batch, the database does not know it.
  * - `relay:settling`: the cursor is moved past it in a transaction that is open, its exceptions are not written.
- * - `relay:settled`: the database knows it; of what has failed nobody was told.
+ * - `relay:settled`: the database knows it; what has failed is not reported yet.
  * - `relay:told`: what has failed is reported, the database does not know that.
  * - `relay:notified`: `onFailed` has been called, its transaction is not committed.
  * - `relay:stall-noted`: `onStalled` has been called, its transaction is not committed.

@@ -10,7 +10,7 @@ export interface PackageLine {
 
 /** What is known of a package that a part of the library needs. */
 export interface PackageLines {
-  /** What `npm install` is told: of a line that runs on every supported Node. */
+  /** What `npm install` takes: of a line that runs on every supported Node. */
   readonly installs: string;
   readonly lines: readonly PackageLine[];
 }
@@ -34,7 +34,7 @@ const exporter: PackageLines = {
 };
 
 /**
- * The supported versions of optional packages. `package.json` cannot tell them: npm holds the range of an optional peer against
+ * The supported versions of optional packages. `package.json` cannot state them: npm holds the range of an optional peer against
  * every project that has the package, also against one that never loads it here. A part checks them when it loads the package.
  */
 export const packageLines = {

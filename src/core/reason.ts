@@ -42,7 +42,7 @@ function namedReason(thrown: unknown): string {
   return `${textOf(thrown.name)}: ${withItsCauses(thrown, said, seen)}`;
 }
 
-/** @param seen errors that have been told: they may wrap each other, or themselves */
+/** @param seen errors that have been named: they may wrap each other, or themselves */
 function reasonWithin(thrown: unknown, seen: Set<unknown>): string {
   return withItsCauses(thrown, ownWithin(thrown, seen), seen);
 }

@@ -12,7 +12,7 @@ export interface Retention {
   readonly archiveAfter?: Duration;
   /**
    * The same for failed messages, which an operator can retry only while they are live. Those of topics with
-   * `exhausted: 'block-key'` always stay: they block their key, and with `onFailed` so does one until it was told.
+   * `exhausted: 'block-key'` always stay: they block their key, and with `onFailed` a failed one stays until it was called.
    * @defaultValue false: they stay
    */
   readonly archiveFailedAfter?: Duration | false;

@@ -53,7 +53,7 @@ export function noteCopy(folder: string): void {
   if (copies.has(folder)) return;
   copies.add(folder);
   if (copies.size === 1) return;
-  // oxlint-disable-next-line no-restricted-globals -- it tells, and reads nothing of the environment
+  // oxlint-disable-next-line no-restricted-globals -- it warns, and reads nothing of the environment
   process.emitWarning(
     `This process has loaded temporal-outbox ${copies.size} times, from ${[...copies].join(' and ')}. Copies of one version work together; \`npm ls temporal-outbox\` shows who brings another.`,
     { code: 'TEMPORAL_OUTBOX_LOADED_TWICE' },

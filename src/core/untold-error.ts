@@ -3,7 +3,7 @@ const classes = [/^(?:[A-Za-z_$][\w$]{0,60})?(?:Error|Exception)(?=:|$)/, /^OUTB
 const httpStatus = /^\S+ (answered \d{3})\b/;
 
 /**
- * What readers without the right to payloads are told of an error. Its text may quote a payload, or what a handler has made of one,
+ * What readers without the right to payloads see of an error. Its text may quote a payload, or what a handler has made of one,
  * so only its class, code or HTTP status is left.
  */
 export function untoldError(text: string): string {

@@ -15,9 +15,9 @@ export interface AlertStatus {
   readonly readMs: number | null;
   /** Those that fire, the oldest first, then those that have ended within a day. */
   readonly alerts: readonly ListedAlert[];
-  /** Rules that tell nobody for a while. */
+  /** Silenced rules. */
   readonly silences: readonly AlertSilence[];
-  /** Where relays have told, or tried to tell, alerts. */
+  /** Where relays have sent alerts, or tried to. */
   readonly destinations: readonly AlertDestination[];
 }
 
@@ -29,7 +29,7 @@ export interface SilenceOptions extends OperationOptions {
 
 /** Result of a silence. */
 export interface Silenced {
-  /** `null`: the rule tells again. */
+  /** `null`: the silence has ended. */
   readonly until: Date | null;
 }
 

@@ -43,7 +43,7 @@ export async function announceTopics(
  *
  * A change that fails holds up no other. Nothing runs any more when this ends.
  *
- * @param failed is told of each failure when all have ended; by default it throws the first one
+ * @param failed is called with each failure when all have ended; by default it throws the first one
  * @returns topics that were not completed in time
  */
 export async function completeChanges(

@@ -96,7 +96,7 @@ function parsePayload(text: string): unknown {
   if (/\p{Surrogate}/u.test(text))
     throw new OutboxError('OUTBOX_PAYLOAD_INVALID', 'The payload is not JSON: it contains a lone surrogate.');
   try {
-    // oxlint-disable-next-line eslint/no-restricted-properties -- the place is told, and only that
+    // oxlint-disable-next-line eslint/no-restricted-properties -- the error has the place, and only that
     return JSON.parse(text);
   } catch (error) {
     throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload is not JSON${placeIn(reasonOf(error))}.`);

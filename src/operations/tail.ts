@@ -36,7 +36,7 @@ const tailOptions = optionTable('tail', {
 
 /** Ready messages that are read again at each look; of more, the newest. */
 const maxFollowed = 500;
-/** Messages whose last version is remembered, so that it is told once. */
+/** Messages whose last version is remembered, so that it is reported once. */
 const maxRemembered = 20_000;
 
 /** Follows the messages that match a filter: see `Operations.tail`. */
@@ -59,7 +59,7 @@ export interface TailStep {
 /**
  * Looks at the messages that match a filter, again and again.
  *
- * @param from of another tail: what changed since is told; a message that was ready then, and was published since, may be left out
+ * @param from of another tail: what changed since is reported; a message that was ready then, and was published since, may be left out
  */
 export async function* lookAgain(
   on: OnDatabase,
@@ -88,7 +88,7 @@ export async function* lookAgain(
   if (found === undefined) return;
   if (from === undefined) {
     news.remember(found.rows);
-    // After the first look: what is stored in between is found twice, and told once.
+    // After the first look: what is stored in between is found twice, and reported once.
     const rows = (await latest()).map((message) => ({ ...message, matches: true }));
     yield { messages: news.of(rows, false, true), place: found };
   } else yield { messages: news.of(found.rows, found.full), place: found };
@@ -112,7 +112,7 @@ class TailNews {
     return [...this.#ready];
   }
 
-  /** Takes these as told. */
+  /** Counts these as reported. */
   remember(rows: readonly ListedMessage[]): void {
     for (const row of rows) this.#isNew(row);
   }

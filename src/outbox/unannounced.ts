@@ -10,7 +10,7 @@ const told = shared('unannounced-topics', () => new Set<string>());
 export function warnOfUnannounced(topic: string): void {
   if (told.has(topic)) return;
   told.add(topic);
-  // oxlint-disable-next-line no-restricted-globals -- it tells, and reads nothing of the environment
+  // oxlint-disable-next-line no-restricted-globals -- it warns, and reads nothing of the environment
   process.emitWarning(
     `No relay has announced the topic "${topic}": its messages wait until one starts with it in the topics of its configuration.`,
     { code: 'OUTBOX_TOPIC_UNKNOWN' },

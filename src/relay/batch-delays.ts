@@ -19,7 +19,7 @@ export const measuredOfBatch = 16;
 /**
  * How long the messages of a batch have taken: of all if they are few, else of some that are evenly spread over the batch.
  *
- * The claim tells the database's time, and what has passed since is counted by this process, so a wrong clock of this host
+ * The claim has the database's time, and what has passed since is counted by this process, so a wrong clock of this host
  * does not matter.
  *
  * @param sinceClaimMs from the claim's answer to the broker's

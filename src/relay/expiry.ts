@@ -38,7 +38,7 @@ export class Expiry {
   }
 }
 
-/** Reports the messages that a settle has ended, as their rows say. Not repeated: a relay that dies before has not told of them. */
+/** Reports the messages that a settle has ended, as their rows say. Not repeated: a relay that dies before does not report them. */
 export async function tellExpired(
   { database, report }: { readonly database: Database; readonly report: RelayReport },
   changes: readonly SettledChange[],

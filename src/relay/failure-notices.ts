@@ -15,7 +15,7 @@ const maxRefused = 1_000;
 
 export interface FailureNoticesInput {
   readonly database: Database;
-  /** Names of the topics whose failures are told. */
+  /** Names of the topics whose failures are reported. */
   readonly topics: readonly string[];
   readonly onFailed: OnFailed;
   readonly report: RelayReport;
@@ -78,7 +78,7 @@ export class FailureNotices {
     return this.#rest.leftMs || Math.min(lookEveryMs, this.#soonestAt - performance.now());
   }
 
-  /** @returns false if nothing is left to tell at the moment */
+  /** @returns false if nothing is left to report at the moment */
   async #next(): Promise<boolean> {
     const { database, onFailed, topics, report } = this.#input;
     let id: string | undefined;

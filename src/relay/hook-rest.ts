@@ -3,11 +3,11 @@ import { pauseAfter } from '../core/pause-after.ts';
 /** Pauses after failures of a hook, in milliseconds. */
 export const hookPauses = { first: 1_000, most: 5 * 60_000 };
 
-/** Calls in a row that may fail before all of them rest: what they are told is hardly the cause then. */
+/** Calls in a row that may fail before all of them rest: their messages are hardly the cause then. */
 const mostInARow = 10;
 
 /**
- * Rests of a hook that rejects whatever it is told, such as one whose mail server is away: twice as long after each further failure.
+ * Rests of a hook that rejects every call, such as one whose mail server is away: twice as long after each further failure.
  *
  * Rests of single calls do not limit how often the hook is called, because there may be any number of them.
  */

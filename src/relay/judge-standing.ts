@@ -10,9 +10,9 @@ export interface SeenGroup {
   readonly everywhere: boolean;
 }
 
-/** What to note, and what is to be told. */
+/** What to note, and what to report. */
 export interface Judged extends GroupNote {
-  /** Set if its stall has to be told now. */
+  /** Set if its stall has to be reported now. */
   readonly stalled: { readonly sinceMs: number; readonly partitions: readonly number[] } | undefined;
 }
 
@@ -42,7 +42,7 @@ export function judgeStanding(
   const stands = standing.map((partition) => places[partition]).filter((place) => place !== undefined);
   const isNew = stands.length > 0 && !stands.some(({ told }) => told);
   const sinceMs = Math.min(...stands.map((place) => place.sinceMs));
-  // What joins a stall that is told belongs to it.
+  // What joins a stall that was reported belongs to it.
   for (const partition of standing) {
     const place = places[partition];
     if (place !== undefined) places[partition] = { ...place, told: true };

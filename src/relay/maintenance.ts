@@ -32,7 +32,7 @@ export interface MaintenanceInput {
   readonly askPlace: AskPlace;
   readonly retention: RetentionRules;
   readonly withdraw: Withdraw;
-  /** Names of the topics whose failures this relay tells. */
+  /** Names of the topics whose failures this relay reports to `onFailed`. */
   readonly tellingOf: readonly string[];
   readonly report: RelayReport;
   /** How long a round of the archive may take. @defaultValue 240,000 */

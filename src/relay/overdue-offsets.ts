@@ -5,7 +5,7 @@ export interface CommittedOffsets {
   /**
    * What the group has passed. All receipts that it sent before it passed that have been applied.
    *
-   * @param unplaced whether `before` is needed, because the broker does not tell where a message lies
+   * @param unplaced whether `before` is needed, because the broker does not report where a message lies
    * @returns `undefined` if that is not certain yet, because receipts are still to be read
    */
   passed(group: string, address: string, unplaced: boolean): Promise<Passed | undefined>;

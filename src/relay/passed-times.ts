@@ -27,7 +27,7 @@ interface Mark {
 }
 
 /**
- * Until when groups have passed everything, at brokers that do not tell where a message lies.
+ * Until when groups have passed everything, at brokers that do not report where a message lies.
  *
  * A mark notes the time and then the ends of an address. When the offsets of the group reach these ends, it has passed all
  * that was published before that time. The mark stays until then, so that a group in constant traffic is judged, too.

@@ -1,6 +1,6 @@
 import { type Lane, laneName } from '../core/lane.ts';
 
-/** Searches after which every lane has been searched anew, whatever looks have told: a minute, at one a second. */
+/** Searches after which every lane has been searched anew, whatever looks have reported: a minute, at one a second. */
 const searchesPerTurn = 60;
 
 /** A search for lanes, while it runs. */
@@ -12,10 +12,10 @@ export interface RunningSearch {
 }
 
 /**
- * The lanes of which this process knows that they have no work: a search has found none, and neither looks nor sweeps have told news
- * of them since. Looks tell every message that is stored as ready, and sweeps those that they release.
+ * The lanes of which this process knows that they have no work: a search has found none, and neither looks nor sweeps have reported
+ * news of them since. Looks report every message that is stored as ready, and sweeps those that they release.
  *
- * A message that a search could not see is told after the search has begun. So news that comes while a search runs counts against
+ * A message that a search could not see is reported after the search has begun. So news that comes while a search runs counts against
  * what that search finds.
  */
 export class QuietLanes {
@@ -44,7 +44,7 @@ export class QuietLanes {
     }
   }
 
-  /** A look or a sweep has told news of these lanes. */
+  /** A look or a sweep has reported news of these lanes. */
   heard(lanes: readonly Lane[]): void {
     for (const lane of lanes) {
       const name = laneName(lane);

@@ -74,7 +74,7 @@ export class RateGate {
     }
   }
 
-  /** Lanes of a process ask one after the other, and none while one of them was just told when the next message may go. */
+  /** Lanes of a process ask one after the other, and none while an answer says when the next message may go. */
   async #ask(wanted: number): Promise<RateAnswer> {
     const { database, lane, timings } = this.#input;
     const turn = turnOf(database, lane.topic);

@@ -36,10 +36,10 @@ export interface AlertFacts {
 
 /** What a relay reports. Nothing depends on a listener. */
 export type RelayEvent =
-  /** A figure is beyond the threshold of its rule: reported by the relay that found it, before anybody is told. */
+  /** A figure is beyond the threshold of its rule: reported by the relay that found it, before any alert is sent. */
   | ({ readonly type: 'alert-began' } & AlertFacts)
   | ({ readonly type: 'alert-ended' } & AlertFacts)
-  /** A destination was not told; it is tried again. */
+  /** An alert could not be sent to a destination; it is tried again. */
   | {
       readonly type: 'alert-untold';
       /** `webhook` or `email` */

@@ -27,7 +27,7 @@ interface LagReader extends OffsetReader {
   ): Promise<readonly { readonly group: string; readonly address: string; readonly messages: number }[]>;
 }
 
-/** A transport that tells how far groups are, and what is watched there. */
+/** A transport that knows how far groups are, and what is watched there. */
 export interface WatchedTransport {
   /** Name in the configuration. */
   readonly name: string;
@@ -58,7 +58,7 @@ interface Behind extends GroupAt {
 const lookEvery = { leastMs: 250, mostMs: 60_000 };
 
 /**
- * Looks whether consumer groups move, and tells of each that does not, once per stall.
+ * Detects consumer groups that make no progress, and reports each stall once.
  *
  * One relay looks at an address for all; which one is decided anew for each look. Where a group stands is noted in a row of the address,
  * so that a stall goes on while no relay runs, and is one stall for relays with different topics. The hook is called in the transaction
@@ -69,7 +69,7 @@ export class StalledGroups {
   readonly #everyMs: number;
   readonly #stopping = new AbortController();
   readonly #writing = new Set<Promise<unknown>>();
-  /** Groups of which the broker has said that it cannot tell how far they are: reported once. */
+  /** Groups whose progress their broker cannot know, as it has said: reported once. */
   readonly #unfit = new Set<string>();
   readonly #rest = new HookRest();
   #running: Promise<unknown> | undefined;

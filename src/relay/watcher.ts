@@ -161,7 +161,7 @@ export class Watcher {
     let count = 0;
     for (let round = 0; round < sweepsPerRound && !this.#stopping.signal.aborted; round += 1) {
       const { released, lanes } = await sweep(database, punctualTopics, sweepLimit, this.#dueEdge);
-      // The search that begins now comes before the look that would tell of them.
+      // The search that begins now comes before the look that would report them.
       this.#input.starter.heard(lanes);
       this.#wakeLanes(lanes);
       count += released;

@@ -61,7 +61,7 @@ function withUnits(collected: ResourceMetrics): ResourceMetrics {
 type Temporality = (instrument: InstrumentType) => AggregationTemporality;
 
 /**
- * Cumulative, but for gauges: of those the SDK would go on to tell the last value of attributes that are observed no longer, such as the
+ * Cumulative, but for gauges: for those the SDK would keep exporting the last value of attributes that are no longer observed, such as the
  * number of failed messages of a topic that has none any more.
  */
 async function temporality(): Promise<Temporality> {

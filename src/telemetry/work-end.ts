@@ -5,7 +5,7 @@ export interface WorkFailure {
 
 /** The end of the transaction that holds the effects of some work. */
 export interface WorkEnd {
-  /** Calls `tell` once: when the effects are committed, or lost. At once if that has happened. */
+  /** Calls `tell` once, when the effects are committed, or lost. At once if that has happened. */
   onEnd(tell: (failure: WorkFailure | undefined) => void): void;
 }
 

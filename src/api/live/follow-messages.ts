@@ -5,14 +5,14 @@ import { problemOf } from '../problem.ts';
 import type { StreamCall } from './stream.ts';
 import { placeOfText, textOfPlace } from './tail-place.ts';
 
-/** Milliseconds. A place that is not told grows old, and what is read after it more. */
+/** Milliseconds. A place that is not sent grows old, and what is read after it more. */
 const times = { betweenPlaces: 10_000, afterTrouble: 2_000 };
 
 /**
  * Tells messages that are new or have changed.
  *
  * @param last with how many of the newest it begins, if it does not continue another stream
- * @param lastId the place that another stream told last; one that is no place counts as none
+ * @param lastId the place that another stream sent last; one that is no place counts as none
  */
 export function followMessages(
   filter: MessageFilter,

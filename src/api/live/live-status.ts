@@ -4,7 +4,7 @@ import type { Status } from '../../operations/status.ts';
 /** Milliseconds from the beginning of one look to the next, however many there are who want to know. */
 const lookEveryMs = 2_000;
 
-/** What a subscriber is told. */
+/** What a subscriber gets. */
 export type StatusNews = { readonly status: Status } | { readonly error: unknown };
 
 /** Looks at the status while somebody wants to know, once for all of them. */

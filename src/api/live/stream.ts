@@ -26,7 +26,7 @@ export interface Stream extends Pick<Described, 'name' | 'path' | 'summary' | 'r
   readonly query: z.ZodObject;
   /** The data of each event, by its name. */
   readonly events: Readonly<Record<string, z.ZodType>>;
-  /** True: a client that sends `Last-Event-ID` is told what changed since. */
+  /** True: a client that sends `Last-Event-ID` gets what changed since. */
   readonly continued?: true;
   /**
    * Checks what a request gives.

@@ -2,7 +2,7 @@ import type { TailPlace } from '../../app/operations/served-operations.ts';
 import { readJson } from '../../core/json.ts';
 import { statedTime } from '../../core/written-time.ts';
 
-/** Characters of a place; with many open transactions one is longer, and is not told. */
+/** Characters of a place; with many open transactions one is longer, and is not sent. */
 const longest = 4_000;
 
 /** A place as the id of an event; nothing if it would be too long for a header. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { component, count, time } from './values.ts';
 
-/** What fires, what is silenced, and whether it was told. */
+/** What fires, what is silenced, and whether it was sent. */
 export const alertStatusAnswer = component(
   'AlertStatus',
   z.object({
@@ -35,7 +35,7 @@ export const alertStatusAnswer = component(
   }),
 );
 
-/** Until when a rule tells nobody. */
+/** Until when a rule is silenced. */
 export const silencedAnswer = component(
   'Silenced',
   z.object({ until: time.nullable().describe('Null: it tells again.') }),

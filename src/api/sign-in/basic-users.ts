@@ -73,7 +73,7 @@ const rememberedMs = 60_000;
 /**
  * Proves people by name and password, which browsers ask for and send with every request (HTTP Basic): for small places, behind TLS
  * only. Five wrong tries a minute of a name from an address end in 429, even with the right password then; the database counts them for
- * all processes, so while it is away nobody new is proved. Neither time nor answer tells whether a name exists.
+ * all processes, so while it is away nobody new is proved. Neither time nor answer discloses whether a name exists.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */

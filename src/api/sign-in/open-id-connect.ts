@@ -149,7 +149,7 @@ class SignIn {
     // While the provider is away, at least this session has ended.
     const there = await this.#provider.signOutUrl().catch(() => undefined);
     if (there === undefined) return new Response(null, { status: 204, headers });
-    // A script could not follow a redirect to another site, so it is told where to lead the browser.
+    // A script could not follow a redirect to another site, so the answer says where to lead the browser.
     if (request.headers.get('sec-fetch-mode') === 'navigate')
       return new Response(null, { status: 303, headers: { ...headers, location: there } });
     return new Response(JSON.stringify({ provider: there }), {

@@ -12,9 +12,9 @@ export { alertRuleNames };
 
 /** Alerts of the relays, which have them if their configuration has the setting `alerts`. */
 export interface AlertOperations {
-  /** What fires, what is silenced, and whether it was told. */
+  /** What fires, what is silenced, and whether it was sent. */
   list(): Promise<AlertStatus>;
-  /** A rule tells nobody for a while; with `for: 0` it tells again. Rejects with `OUTBOX_OPTION_INVALID` for an unknown rule. */
+  /** Silences a rule for a while; `for: 0` ends the silence. Rejects with `OUTBOX_OPTION_INVALID` for an unknown rule. */
   silence(rule: string, options: SilenceOptions): Promise<Silenced>;
 }
 

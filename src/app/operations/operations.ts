@@ -105,7 +105,7 @@ export interface Operations {
   list(filter?: MessageFilter, page?: ListPageOptions): Promise<MessageList>;
   /**
    * Follows the messages that match a filter: each new one, and again when its state or number of tries has changed, in the order
-   * of positions within a look. A look is one query per interval that reads a bounded number of rows; what changes more often is told
+   * of positions within a look. A look is one query per interval that reads a bounded number of rows; what changes more often is reported
    * once. Of ready messages that it has found the newest 500 are followed until their lane has passed them. Rejects with `OUTBOX_SERVER_UNAVAILABLE`
    * when the database is away: call it again.
    */
@@ -140,7 +140,7 @@ export interface Operations {
   readonly inbox: InboxOperations;
   /** Repeating messages. */
   readonly schedules: ScheduleOperations;
-  /** What relays tell when figures are beyond thresholds. */
+  /** Alerts about figures that are beyond thresholds. */
   readonly alerts: AlertOperations;
   /** Stops the delivery of a topic, or of all topics of a transport. The answer says whether relays have stopped. */
   pause(scope: PauseScope, options: PauseOptions): Promise<PauseAnswer>;

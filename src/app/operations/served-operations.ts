@@ -32,7 +32,7 @@ export interface RequestOperations extends Omit<Operations, 'close'> {
  */
 export type RequestWay = 'read' | 'change' | 'wait' | 'long';
 
-/** What a reader may be told. */
+/** What a reader may see. */
 export interface Sight {
   /** True: also texts of errors, which may quote payloads. @defaultValue false: only their class */
   readonly payloads?: boolean;

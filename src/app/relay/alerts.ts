@@ -20,7 +20,7 @@ export interface AlertsInput {
   readonly report: RelayReport;
 }
 
-/** What judges figures and tells alerts. */
+/** Judges figures and sends alerts. */
 export interface Alerts {
   /** How often figures are to be read. */
   readonly everyMs: number;
@@ -37,7 +37,7 @@ export interface Alerts {
 const calmReadings = 4;
 /** Between two messages to a destination, at most: what is critical does not wait for seldom readings. */
 const longestGapMs = 60_000;
-/** Between looks for what is to be told, at most. */
+/** Between looks for alerts to send, at most. */
 const tellEveryMs = 5_000;
 
 /**

@@ -151,7 +151,7 @@ function noticesOf(
   return notices;
 }
 
-/** The topics whose failures this relay tells. */
+/** The topics whose failures this relay reports to `onFailed`. */
 function toldTopics({ config, routes }: Pick<DeliverInput, 'config' | 'routes'>): readonly string[] {
   return config.onFailed === undefined ? [] : routes.map(({ name }) => name);
 }

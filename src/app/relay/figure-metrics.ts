@@ -51,7 +51,7 @@ const endsWithItsSubject: ReadonlySet<string> = new Set<MetricOf<'gauge'>>(['clo
 /** Exports the figures of the database that some relay has noted last. */
 export class FigureMetrics {
   readonly #stops: readonly (() => void)[];
-  /** What was read once, by metric: an application's provider goes on to tell the last value of what is observed no longer. */
+  /** Attribute sets seen so far, by metric: an application's provider keeps exporting the last value of a series that is no longer observed. */
   readonly #once = new Map<string, Map<string, Attributes>>();
   readonly #groups = new Set<string>();
   #noted: NotedFigures | undefined;
@@ -94,7 +94,7 @@ export class FigureMetrics {
     return [...now, ...none.map((attributes) => ({ value: 0, attributes }))];
   }
 
-  /** Whether 0 is true of what was not read: nobody knows the lag of a group whose broker is away, nor what is left of a certificate. */
+  /** Whether a missing series may be exported as 0. Not lags or certificates: those are unknown, not zero. */
   #isNone({ group, state }: Attributes, { groups }: Figures): boolean {
     if (group === undefined) return state !== undefined;
     return this.#groups.has(group) && !groups.some((one) => one.group === group);

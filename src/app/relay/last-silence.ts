@@ -2,7 +2,7 @@ import type { AlertRuleName } from '../../alerts/rules.ts';
 import { silenceLeft } from '../../store/alerts/silences.ts';
 import type { Database } from '../../store/database/database.ts';
 
-/** The silence of a rule, as it was when the database last answered this process; one that has not heard of it tells. */
+/** The silence of a rule, as it was when the database last answered this process; a process that does not know of it sends alerts. */
 export class LastSilence {
   readonly #database: Pick<Database, 'query'>;
   readonly #rule: AlertRuleName;

@@ -6,7 +6,7 @@ import { FigureMetrics } from './figure-metrics.ts';
 import { relayMetrics } from './relay-metrics.ts';
 import type { CheckedServer } from './relay-presence.ts';
 
-/** The metrics of a relay, from all that tells something about it. */
+/** The metrics of a relay, from all its sources. */
 export class RelayMeasures {
   readonly report: RelayReport;
   readonly #figures: FigureMetrics;

@@ -93,7 +93,7 @@ export function relayServers(input: RelayServersInput): RelayServers {
       server: 'Temporal',
       address,
       ask: async () => {
-        // Until it was tried nobody knows: relays that start one after the other would tell of an outage.
+        // Until it was tried nobody knows: relays that start one after the other would report an outage.
         if (connected === undefined && failure === undefined) return null;
         if (connected === undefined) throw failure;
         await connected.ping();

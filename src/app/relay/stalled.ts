@@ -24,7 +24,7 @@ export function stalledGroupsOf(
   });
 }
 
-/** The transports that tell how far groups are, with the addresses that are used there. */
+/** The transports that know how far groups are, with the addresses that are used there. */
 function watchedTransports(config: Config): readonly WatchedTransport[] {
   return Object.entries(config.transports).flatMap(([name, transport]) => {
     const { offsets, topics } = transport;

@@ -88,7 +88,7 @@ function within(option: Option, name: string): Option {
   return { ...option, path: option.path === '' ? name : `${option.path}.${name}` };
 }
 
-/** @throws Misfit with the problems of all, so that they are told at once, after those that are known already */
+/** @throws Misfit with the problems of all, so that one error has them, after those that are known already */
 function eachOf<One, Value>(
   all: readonly One[],
   read: (one: One) => Value,

@@ -27,7 +27,7 @@ export interface Option {
  * Reads the value of an option: checks it, fills in its default, and converts it to what the settings hold.
  *
  * This is no schema of zod: an error for the value of a function, which is read later, needs the option's path, which zod
- * does not tell; every reader knows how to say what it wants; no error may repeat a secret; and loading zod would cost every
+ * does not have; every reader knows how to say what it wants; no error may repeat a secret; and loading zod would cost every
  * sender 40 ms and 15 MB.
  */
 export interface Reader<Value> {

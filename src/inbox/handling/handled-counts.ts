@@ -11,7 +11,7 @@ export interface HandledCount {
 
 /**
  * What this process has handled, summed by attributes: a consumer that has stopped may not have been exported yet, and of several
- * callbacks of one counter that tell equal attributes only the last one counts.
+ * callbacks of one counter that observe equal attributes only the last one counts.
  */
 class HandledCounts {
   readonly #ended = new Map<string, HandledCount>();
@@ -34,7 +34,7 @@ class HandledCounts {
     };
   }
 
-  /** Has the meter told everything, from now on. */
+  /** Has the meter observe everything, from now on. */
   tellTo(meter: Meter): void {
     if (this.#told.has(meter)) return;
     this.#told.add(meter);

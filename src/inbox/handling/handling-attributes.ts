@@ -17,7 +17,7 @@ export function failureAttributes(error: unknown): Attributes {
   return error === undefined ? {} : { 'error.type': errorTypeOf(error) };
 }
 
-/** Seconds from the time that a message tells to now; `undefined`: other senders may tell none. */
+/** Seconds from the time that a message has to now; `undefined`: other senders may give none. */
 export function sinceStoredS(storedAt: string | undefined): number | undefined {
   const at = statedTime(storedAt);
   return at && Math.max(0, Date.now() - at.getTime()) / 1_000;

@@ -16,11 +16,11 @@ export interface ReceiveFailure {
   readonly error: unknown;
   /** Whether the work was called. */
   readonly begun: boolean;
-  /** Whether the sender is told not to try again. */
+  /** Whether the answer asks the sender not to try again. */
   readonly ended: boolean;
 }
 
-/** Topics that are told apart: what a request calls its topic is not bounded. Further ones count without a name. */
+/** Topics that are counted by name: what a request calls its topic is not bounded. Further ones count without a name. */
 const mostTopics = 100;
 
 /**

@@ -106,7 +106,7 @@ async function answerNode<Tx extends Transaction>(
 
 const idHeader = 'webhook-id';
 
-/** The sender is told nothing of what this rejects with, and frameworks may drop it. */
+/** The sender gets nothing of what this rejects with, and frameworks may drop it. */
 async function reported<Tx extends Transaction>(
   { report }: ReceiveSettings<Tx>,
   id: string | readonly string[] | null | undefined,

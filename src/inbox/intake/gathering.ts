@@ -19,7 +19,7 @@ export interface Gathered {
   readonly holdMs?: number;
 }
 
-/** A full batch is noticed within a fraction of the wait, but the messages are not fetched again all the time. */
+/** How often waiting messages are offered again: often enough to notice a full batch, without constant fetching. */
 const looksPerWait = 4;
 const leastLookMs = 100;
 

@@ -97,7 +97,7 @@ const plainSource = /^[\x20-\x7b\x7d\x7e]*$/;
 
 /**
  * What distinguishes a CloudEvent from all others. Only source and id together are unique, and the ids of many systems
- * count from 1. Those that an outbox has made are unique by themselves, and without a source there is nothing to tell apart.
+ * count from 1. Those that an outbox has made are unique by themselves, and without a source there is nothing to distinguish.
  *
  * @param chosen the header {@link chosenIdHeader} says that the sender of an outbox chose the id
  * @returns `<source>|<id>`, or a digest of both where that is too long, or ambiguous; the id alone if an outbox made it

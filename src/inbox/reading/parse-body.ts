@@ -14,7 +14,7 @@ export function parseBody(message: IncomingMessage): unknown {
   // Checked first: the conversion replaces invalid bytes and would let a corrupt text through.
   if (!isUtf8(body)) throw unreadable(message, 'unreadable', 'its body is not UTF-8');
   try {
-    // oxlint-disable-next-line eslint/no-restricted-properties -- the position is told, and only that
+    // oxlint-disable-next-line eslint/no-restricted-properties -- the error has the position, and only that
     return JSON.parse(textOf(body));
   } catch (error) {
     // The parser's message quotes the body, so the error is not kept as the cause either.

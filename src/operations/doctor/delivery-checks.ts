@@ -191,7 +191,7 @@ function nameOf({ topic, lane }: { readonly topic: string; readonly lane: number
   return `${topic}/${lane}`;
 }
 
-/** Without a relay, and of locked lanes, other checks tell why. */
+/** Without a relay, and of locked lanes, other checks say why. */
 function judgeUndelivered({ locks, relays, undelivered }: DoctorDelivery): Diagnosis {
   const unannounced = undelivered.filter(({ lane }) => lane === null);
   const [first] = unannounced;

@@ -115,7 +115,7 @@ function inBatch({ exact, partitions }: ShownDelivery): string {
     : `in a batch in ${ranges.join(', ')}; its own offset is not recorded`;
 }
 
-/** A change by an operator, which the audit has, is not told twice. */
+/** Skips changes that the audit already lists. */
 function ended(message: ShownMessage, audit: readonly ShownAudit[]): readonly TimelineEntry[] {
   const { lastError, state, supersededBy, updatedAt: at } = message;
   switch (state) {

@@ -21,9 +21,9 @@ export interface AlertChange extends Omit<Firing, 'figure' | 'lastsMs' | 'next'>
 
 /** How alerts go on and end. */
 export interface AlertPace {
-  /** What goes on for so long is told again. */
+  /** An alert that goes on for so long is sent again. */
   readonly againMs: number;
-  /** What has not fired in so many readings in a row is over: a figure at its threshold must not tell with every reading. */
+  /** An alert that has not fired in so many readings in a row is over: a figure at its threshold must not send one with every reading. */
   readonly calmReadings: number;
 }
 
@@ -96,18 +96,18 @@ export interface AlertNews extends Omit<Firing, 'figure' | 'lastsMs'> {
   readonly since: Date;
   /** `null`: it goes on. */
   readonly overAt: Date | null;
-  /** The destination was told that it has begun. */
+  /** The destination has got the message that it has begun. */
   readonly known: boolean;
   /** Number of the news. */
   readonly news: string;
 }
 
-/** News in one message; more are told in the next one. */
+/** News in one message; more are in the next one. */
 const mostNews = 50;
 /** What has been over for so long is no news. */
 export const unknownForMs = 3_600_000;
 
-/** What a destination has not been told, of rules that are not silenced. What was over for an hour is no news. */
+/** What a destination has not got yet, of rules that are not silenced. What was over for an hour is no news. */
 export async function readNews(
   sql: Pick<Database, 'query'>,
   destination: string,
@@ -139,7 +139,7 @@ export interface ListedAlert {
   readonly since: Date;
   /** When it ended, within the last day; `null`: it fires. */
   readonly overAt: Date | null;
-  /** When a destination was last told of it; `null`: none was. */
+  /** When it was last sent to a destination; `null`: never. */
   readonly toldAt: Date | null;
 }
 

@@ -6,7 +6,7 @@ import type { AlertNews } from './alerts.ts';
 export interface AlertDestination {
   /** `webhook` or `email` */
   readonly name: string;
-  /** When it was last told something; `null`: never. */
+  /** When the last message was sent to it; `null`: never. */
   readonly toldAt: Date | null;
   /** Failed attempts since then. */
   readonly failures: number;
@@ -18,11 +18,11 @@ export interface AlertDestination {
 export const longestRestMs = 300_000;
 
 /**
- * Takes a destination for one message, unless another relay has it, it rests after a failure, or it was told just now. A relay
- * that dies in between loses it when the lease ends, and the message may be told twice.
+ * Takes a destination for one message, unless another relay has it, it rests after a failure, or it just got one. A relay
+ * that dies in between loses it when the lease ends, and the message may be sent twice.
  *
  * No lease and no rest reaches beyond the longest, so one that reaches twice as far was written before the clock was set back, and
- * counts as over. The message that is on its way under such a lease may be told twice.
+ * counts as over. The message that is on its way under such a lease may be sent twice.
  */
 export async function takeDestination(
   sql: Sql,
@@ -41,7 +41,7 @@ export async function takeDestination(
   return taken.length > 0;
 }
 
-/** Notes what a destination was told, and gives it back. */
+/** Notes what was sent to a destination, and gives it back. */
 export async function noteNewsTold(
   database: Database,
   name: string,
@@ -68,7 +68,7 @@ export async function noteNewsTold(
   });
 }
 
-/** Gives a destination back that had nothing to be told. */
+/** Gives a destination back for which there was no message. */
 export async function freeDestination(sql: Sql, name: string): Promise<void> {
   await sql.query('update outbox.alert_destination set leased_until = clock_timestamp() where name = $1', [
     name,
@@ -94,7 +94,7 @@ export async function noteUntold(
   return row;
 }
 
-/** All destinations that relays have ever told, by name. */
+/** All destinations that relays have ever used, by name. */
 export async function readDestinations(sql: Sql): Promise<readonly AlertDestination[]> {
   return sql.query<AlertDestination>(
     `select name, told_at as "toldAt", failures, error from outbox.alert_destination order by name limit 100`,

@@ -1,7 +1,7 @@
 import { type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
 
-/** A rule that tells nobody for a while. */
+/** A silenced rule. */
 export interface AlertSilence {
   /** Name of the rule. */
   readonly rule: string;
@@ -16,7 +16,7 @@ export interface AlertSilence {
 /**
  * Silences a rule, or ends its silence, with an audit entry.
  *
- * @param forMs 0: it tells again from now on
+ * @param forMs 0: the silence ends now
  * @returns until when; `null`: it is not silenced
  */
 export async function silenceRule(

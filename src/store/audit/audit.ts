@@ -22,7 +22,7 @@ export interface AuditEntry {
   readonly reason?: string | undefined;
   /** The bulk operation that it was part of. */
   readonly bulkId?: string | undefined;
-  /** Counts, times and ids; never a payload, nor its hash, which outlives an expunge and tells which of few values it was. */
+  /** Counts, times and ids; never a payload, nor its hash, which outlives an expunge and discloses which of few values it was. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 

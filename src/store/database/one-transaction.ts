@@ -3,7 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 /** Runs a statement of the transaction. */
 type Ask = (text: string) => PromiseLike<readonly { readonly which?: unknown }[]>;
 
-/** What Prisma's transactions tell of their client; there is no public getter. */
+/** Where Prisma's transactions have their client; there is no public getter. */
 interface Told {
   readonly _clientVersion?: unknown;
   readonly _extensions?: {

@@ -91,7 +91,7 @@ export function openDatabase({
     },
     transaction: (work) => lend(pool, unheard, (lent) => inTransaction(lent, begin, work)),
     // If the session becomes silent, the server is probably unreachable. Answers that never arrive would block callers, also
-    // the next ones of connections that are idle now: those have died as well, and nothing would tell.
+    // the next ones of connections that are idle now: those have died as well, unnoticed.
     openSession: (channel, onNotify) => openSession(address, channel, onNotify, dropAll),
     // The pool reads it on every checkout.
     resize: (most) => void (pool.options.max = most),

@@ -10,7 +10,7 @@ const byPolicy = /row-level security/;
  * The error of a statement of this package that the server has refused for what the database lacks: the schema of the outbox, a
  * part of it, or a right to it.
  *
- * @returns `undefined` for every other error. Not for statements of users: their missing rights are told in the same words
+ * @returns `undefined` for every other error. Not for statements of users: their missing rights have the same texts
  */
 export function statementFailure(error: unknown): OutboxError | undefined {
   return schemaMissing(error) ?? rightMissing(error);

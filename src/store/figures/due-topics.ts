@@ -11,7 +11,7 @@ import type { DueTopic } from './figures.ts';
 /** A lock that is held for less says nothing: relays hold them for milliseconds. */
 const lockedForMs = 5_000;
 
-/** How late each topic is, and why its oldest due message waits, as far as rows tell. */
+/** How late each topic is, and why its oldest due message waits, as far as rows show it. */
 export async function readDueTopics(sql: Sql, lanes: readonly LaneStatus[]): Promise<readonly DueTopic[]> {
   const late = lanes.some(({ oldestDueMs }) => (oldestDueMs ?? 0) > lockedForMs);
   const locks = late ? await readLocks(sql) : [];

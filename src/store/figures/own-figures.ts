@@ -26,8 +26,8 @@ export async function readTries(sql: Sql, limit: number): Promise<Figures['tries
 }
 
 /**
- * A group that no relay has seen behind for so long is not watched any more, its broker knows it no longer, or does not answer, of
- * which other alerts tell.
+ * If no relay has seen a group lag for this long, it is no longer watched, was deleted, or its broker is down: other alerts cover
+ * that.
  */
 const unwatchedMs = 10 * 60_000;
 

@@ -96,7 +96,7 @@ export interface DueKeys {
  * A locked key is being worked on, and is left out.
  *
  * `idle`: those that have no try in hand, in the order of their due times. If a process has one in hand that is overdue, its
- * lock tells whether it still works.
+ * lock shows whether it still works.
  *
  * @param after the cursor of the walk; `null`: from the beginning
  * @returns `next`: where to continue, `null` at the end. Walking in pages keeps a look short, and every key has its turn,

@@ -6,7 +6,7 @@ export interface Standing {
   readonly at: string | null;
   /** Since when, in milliseconds of the database's clock. */
   readonly sinceMs: number;
-  /** Its stall was told, or is part of one that was. */
+  /** Its stall was reported, or is part of one that was. */
   readonly told: boolean;
 }
 
@@ -77,7 +77,7 @@ export async function forgetMovedGroups(
   );
 }
 
-/** Notes that a look has seen a group for which messages wait, whatever becomes of what is noted of it. */
+/** Notes that a look saw the group lagging, even if its position is not written. */
 export async function noteBehind(sql: Sql, { transport, address }: GroupLook, group: string): Promise<void> {
   await sql.query(
     `insert into outbox.group_place (transport, address, consumer_group) values ($1, $2, $3)
@@ -106,7 +106,7 @@ export async function lockGroupNote(
   return note;
 }
 
-/** Notes where a group stands, and which stalls are told. */
+/** Notes where a group stands, and which stalls are reported. */
 export async function writeGroupNote(
   sql: Sql,
   { transport, address, number }: GroupLook,

@@ -125,8 +125,8 @@ export async function endLanesChange(database: Database, change: TopicChange, by
 }
 
 /**
- * Which failures nobody was told of is noted by lane, as a range that has those of other lanes, too. Their messages may have moved, so every
- * lane gets the whole range: what was told of is told once more.
+ * Which failures are not reported yet is noted by lane, as a range that has those of other lanes, too. Their messages may have moved, so every
+ * lane gets the whole range: what was reported is reported once more.
  */
 async function shareUntold(sql: Sql, { topic, wanted }: TopicChange): Promise<void> {
   await sql.query(

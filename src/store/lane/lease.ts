@@ -30,7 +30,7 @@ export interface AcquiredLane {
   readonly suspect: string | null;
   /** True if the previous owner has not freed the lane, or a failover may have lost the record of an owner. */
   readonly lapsed: boolean;
-  /** True if failures were settled that nobody has told yet. */
+  /** True if failures were settled that are not reported yet. */
   readonly untold: boolean;
   /** The hold of an earlier owner, which this one continues; `null`: none. */
   readonly hold: Pick<LaneHold, 'scope' | 'reason'> | null;

@@ -1,7 +1,7 @@
 import { type Lane, laneName } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
 
-/** The channel on which producers tell relays that something was committed. */
+/** The channel on which producers notify relays that something was committed. */
 export const nudgeChannel = 'outbox';
 
 /** A notification can carry less than 8,000 bytes. */

@@ -146,7 +146,7 @@ const mine = `mine as materialized (
  * Every change is a compare-and-set on what was claimed: a row that has another state meanwhile keeps it. So does one that has
  * become ready again, which this settle has changed before if it is repeated: each way back renews the xid, and the snapshot of
  * the claim does not see it. A message whose receipt was faster stays confirmed, and gets its partition and offset. Which
- * failures are to be told is noted in the lane's row.
+ * failures are to be reported is noted in the lane's row.
  *
  * @returns the ids of the messages that were changed
  */

@@ -33,7 +33,7 @@ export interface LaneSearch {
  * Work is a row that a claim would return, a blocked row whose key may be free, or a message that is due soon, so that its lane runs
  * by then. Paused topics have none.
  *
- * @param quiet lanes that an earlier search found quiet, and of which no look has told news since: they are not searched again
+ * @param quiet lanes that an earlier search found quiet, and of which no look has reported news since: they are not searched again
  */
 export async function searchLanes(
   sql: Sql,

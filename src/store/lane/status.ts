@@ -27,7 +27,7 @@ export interface LaneStatus {
   readonly paused: boolean;
   /** True while a relay drains the lane. */
   readonly owned: boolean;
-  /** True if a relay could do something here now: send, release what is due, or tell what has failed. */
+  /** True if a relay could do something here now: send, release what is due, or report what has failed. */
   readonly hasWork: boolean;
   /** The Temporal workflow `deliverLane` of the lane; `null` like `lane`. */
   readonly workflowId: string | null;

@@ -1,7 +1,7 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
 
-/** A failed try that nobody was told of. */
+/** A failed try that is not reported yet. */
 export interface UntoldTry {
   readonly id: string;
   readonly key: string | null;
@@ -12,7 +12,7 @@ export interface UntoldTry {
   readonly retryInMs: number | null;
 }
 
-/** The tries of a lane that nobody was told of, as its row notes them. */
+/** The tries of a lane that are not reported yet, as its row notes them. */
 export interface UntoldRange {
   /** Ids of the first and the last one in `outbox.attempt`. Tries of other lanes lie between them. */
   readonly first: string;
@@ -20,7 +20,7 @@ export interface UntoldRange {
 }
 
 /**
- * @returns `undefined` if everything was told, the lane has another owner, or its topic is being changed: then its messages may be in
+ * @returns `undefined` if everything was reported, the lane has another owner, or its topic is being changed: then its messages may be in
  * another lane
  */
 export async function untoldRange(
@@ -57,7 +57,7 @@ export function readUntold(
   );
 }
 
-/** Notes that all of the range was told. Waits for no disk: what a crash forgets is told once more. */
+/** Notes that all of the range was reported. Waits for no disk: what a crash forgets is reported once more. */
 export async function noteTold(
   sql: Sql,
   { topic, lane }: Lane,

@@ -153,7 +153,7 @@ async function listNamed(
 /**
  * Walks every source (a lane's ready rows, a topic's rows of another state) downwards from the page's beginning. Of a source
  * that was not read to its end, the lower rows are unknown. So the page ends with the last row of the highest such source
- * (`floor`), after which the next page begins. Edits of a message share its position, so a row is told by its id, too.
+ * (`floor`), after which the next page begins. Edits of a message share its position, so a row is identified by its id, too.
  */
 const liveSql = `
   with recursive lanes (topic, lane) as (

@@ -9,9 +9,9 @@ export interface ApiSessionKey {
 
 /** Who has signed in. */
 export interface SignedIn {
-  /** As the provider tells it. */
+  /** As the provider has it. */
   readonly name: string;
-  /** What the provider tells about the person; the configuration says which rights that gives. */
+  /** What the provider says about the person; the configuration says which rights that gives. */
   readonly grants: readonly string[];
 }
 

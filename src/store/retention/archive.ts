@@ -137,7 +137,7 @@ export const firstFinished: FinishedCursor = {
 
 /**
  * Moves a page of messages whose rows say that they are finished, the longest unchanged first. Published ones that await a
- * receipt stay until they are confirmed; failed ones that block their key stay, and those of `tellingOf` of which nobody was told.
+ * receipt stay until they are confirmed; failed ones that block their key stay, and those of `tellingOf` that are not reported yet.
  */
 export async function archiveFinished(
   sql: Sql,

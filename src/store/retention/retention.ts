@@ -46,7 +46,7 @@ export interface RetentionInput {
   readonly withinMs?: number;
   /** How long a leaf of the log is the current one. @defaultValue a quarter of `archiveAfter`, or more */
   readonly leafMs?: number;
-  /** Names of topics whose failures are told: one stays until it was. @defaultValue none */
+  /** Names of topics whose failures `onFailed` gets: a message stays until then. @defaultValue none */
   readonly tellingOf?: readonly string[];
   /** Of the rounds before; this one goes on there. @defaultValue at the beginning */
   readonly from?: Progress;

@@ -58,7 +58,7 @@ export async function readSchedulesToCompare(
   );
 }
 
-/** Notes that Temporal has followed this version, and the next times that it tells. */
+/** Notes that Temporal has followed this version, and the next times that it lists. */
 export async function noteFollowed(
   sql: Sql,
   { name, version, readAt }: ScheduleRow,

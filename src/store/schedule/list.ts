@@ -32,7 +32,7 @@ export interface ListedSchedule {
   readonly lastMessageId: string | null;
   /** Why the database refused its last message; `null`: it did not. */
   readonly lastError: string | null;
-  /** The next times, at most three. Those of `cron` as Temporal has told them: none before it has the schedule. */
+  /** The next times, at most three. Those of `cron` as Temporal lists them: none before it has the schedule. */
   readonly nextAt: readonly Date[];
 }
 

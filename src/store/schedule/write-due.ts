@@ -61,7 +61,7 @@ export async function writeDue(database: Database, name: string, at: Date): Prom
 }
 
 /**
- * Temporal may still have a former rule. A time that it has told since it has this one is always right: its time zones may be of
+ * Temporal may still have a former rule. A time that it has listed since it has this one is always right: its time zones may be of
  * another year than those of this process.
  */
 function isOfRule({ cron, everyMs, timeZone, told }: DueRow, at: Date): boolean {

@@ -50,7 +50,7 @@ export function classifyAnswer(
   const pausing = pausingStatuses[status];
   const pauseMs = pausing === undefined ? undefined : pauseOf(answer.retryAfter);
   if (pausing !== undefined && pauseMs !== undefined) {
-    // Of the address, and told to readers without the right to payloads, which a body may quote.
+    // Of the address, and shown to readers without the right to payloads, which a body may quote.
     const reason = `${server} answered ${status} (nothing is sent for ${Math.ceil(pauseMs / 1_000)} s, as it asks)`;
     return { outcome: { kind: 'hold', hold: { scope: 'topic', reason }, onWire: pausing.onWire }, pauseMs };
   }

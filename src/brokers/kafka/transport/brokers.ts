@@ -49,7 +49,7 @@ export class Brokers {
     return this.#first((address) => this.to(address));
   }
 
-  /** Runs `work` over a connection of its own, so that it tells what is true now. */
+  /** Runs `work` over a connection of its own, so that the answer is current. */
   async afresh<Result>(work: (connection: BrokerConnection) => Promise<Result>): Promise<Result> {
     const connection = await this.#first((address) =>
       BrokerConnection.open(address, this.#settings, { reach: this.#reach, idle: () => undefined }),

@@ -94,7 +94,7 @@ function numberIn(text: string | undefined): number | undefined {
   return Number.isInteger(number) && number > 0 ? number : undefined;
 }
 
-/** Kafka's protocol does not tell its version to clients, and only a broker itself its settings. */
+/** Kafka's protocol does not disclose its version to clients, and only a broker itself has its settings. */
 async function readVersion(
   brokers: Brokers,
   broker: Metadata['brokers'][number] | undefined,

@@ -5,7 +5,7 @@ import type { Unanswered } from './unanswered.ts';
 /**
  * What a failed produce request means.
  *
- * - `hold`: the topic or the transport cannot take messages now; `stored` tells whether this request may have been.
+ * - `hold`: the topic or the transport cannot take messages now; `stored` says whether this request may have been.
  * - `split`: one message may be the reason, so the batch is halved. `single` is the outcome of one that is refused
  *   alone: `ambiguous` where the answer does not say that nothing was stored.
  */
@@ -87,7 +87,7 @@ export function lossFailure({ message, written }: Unanswered, connected: boolean
   return { kind: 'hold', scope: connected ? 'topic' : 'transport', stored: written, reason: message };
 }
 
-/** No message is to blame for the time at which it is sent, and brokers do not tell their own. */
+/** No message is to blame for the time at which it is sent, and brokers do not disclose their own. */
 function wordOnTheClock(): string {
   return (
     ` (this relay's clock says ${new Date().toISOString()}: set it right,` +

@@ -118,7 +118,7 @@ async function publish(
     async send(partition: number, some: readonly number[]) {
       const result = await producer.send({ address, partition, messages, indexes: some, sizes, gzip });
       if (result.kind === 'hold' && result.stored) doubts.add(address, partition, result.reason);
-      // A hold of which nothing was sent says nothing about the partition: what was doubtful still is.
+      // If nothing was sent before the hold, the partition's doubts remain.
       else if (result.kind !== 'hold') doubts.clear(address, partition);
       return result;
     },

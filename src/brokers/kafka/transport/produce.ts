@@ -76,7 +76,7 @@ export class BatchProducer {
     return leader === undefined ? undefined : this.#brokers.to(leader);
   }
 
-  /** The batch holds until the next call; a connection copies it when it is told to send it. */
+  /** The batch holds until the next call; a connection copies it when it sends it. */
   #encode({ messages, indexes, sizes }: ProduceRequest): Buffer {
     this.#writer ??= new RecordBatchWriter(platformaticKafka().crc32c);
     return this.#writer.write(messages, indexes, sizes, Date.now());

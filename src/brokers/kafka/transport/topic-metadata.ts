@@ -97,7 +97,7 @@ export async function probeTopic(brokers: Brokers, address: string): Promise<voi
 /**
  * How many partitions the topic has now.
  *
- * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no broker tells, or none knows the topic.
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no broker answers, or none knows the topic.
  */
 export async function countPartitions(brokers: Brokers, address: string): Promise<number> {
   return (await describeNow(brokers, address)).partitions.length;

@@ -76,7 +76,7 @@ async function createQueue(link: Link, { address, group, rules }: WantedQueue): 
 /**
  * Whether a queue is still there after a restart of the server; `undefined`: it is missing, or this user may not ask.
  *
- * AMQP tells the properties of a queue only to those who declare it otherwise. A quorum queue that is not durable cannot be
+ * AMQP discloses the properties of a queue only to those who declare it with others. A quorum queue that is not durable cannot be
  * declared, so nothing is created, whatever exists.
  */
 async function isDurable(link: Link, queue: string): Promise<boolean | undefined> {

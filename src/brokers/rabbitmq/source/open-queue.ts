@@ -159,7 +159,7 @@ async function canceled(channel: Channel, link: Link, queue: string): Promise<un
   }
 }
 
-/** What to tell of a queue that is {@link OpenQueue.limited}. */
+/** The warning about a queue that is {@link OpenQueue.limited}. */
 export function deliveriesLimited(queue: string): OutboxError {
   return new OutboxError(
     'OUTBOX_DELIVERIES_LIMITED',

@@ -5,7 +5,7 @@ const mostMessages = 65_535;
 
 /**
  * How many messages of a queue a consumer prefetches. The server limits their number only, so what was held when they became
- * too large tells how many fit.
+ * too large shows how many fit.
  */
 export class Prefetch {
   readonly #wanted: number;

@@ -163,7 +163,7 @@ export class QueueSession {
     }
   }
 
-  /** An exchange that is missing is told by those who send to it; meanwhile what is in the queue is received. */
+  /** A missing exchange is reported by those who send to it; meanwhile what is in the queue is received. */
   async #keepBound(link: Link): Promise<void> {
     const over = AbortSignal.any([this.#stopping.signal, this.#overOf(link)]);
     const { group } = this.#subscription;

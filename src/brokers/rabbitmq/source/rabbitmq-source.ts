@@ -5,7 +5,7 @@ import type { QueueRules } from './queue-rules.ts';
 import { QueueSession, type SessionRules } from './queue-session.ts';
 
 const usual = {
-  /** An exchange that is deleted and made again has lost its bindings, of which nobody is told. */
+  /** An exchange that is deleted and made again has lost its bindings, without any notice. */
   bindEveryMs: 60_000,
   /**
    * Before the server's own limit of 30 minutes: from RabbitMQ 4.3 on it takes the oldest messages back alone, so that

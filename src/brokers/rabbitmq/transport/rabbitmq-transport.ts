@@ -54,7 +54,7 @@ export function rabbitmq(options: RabbitmqOptions): ReceivingTransport {
       create: (address) => createExchange(publisher, address, settings.typeOf(address)),
     },
     groups: groupQueues(publisher, settings.queues),
-    // Only what waits in a queue is told, and what a consumer holds looks as if it were acknowledged.
+    // Only what waits in a queue is counted, and what a consumer holds looks as if it were acknowledged.
     withoutOffsets: 'it does not tell what consumers of a queue hold, so a backlog would be sent twice',
     close: () => publisher.close(),
   };

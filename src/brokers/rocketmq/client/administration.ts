@@ -21,7 +21,7 @@ export const questions = {
 
 const success = 0;
 const busy = 2;
-/** Also for a wrong user or secret: only {@link ofUser} tells. */
+/** Also for a wrong user or secret: only {@link ofUser} distinguishes them. */
 const noPermission = 16;
 /** The words for a user who is unknown, disabled or not named, and for a wrong secret. */
 const ofUser = /^user(?:name\b|:.* is not found|:.* not found|:.* is disabled)|signature/i;
@@ -34,14 +34,14 @@ const againMs = 100;
 export interface Master {
   /** Name of the broker. */
   readonly name: string;
-  /** `host:port`, as the name server tells it. */
+  /** `host:port`, as the name server reports it. */
   readonly address: string;
   /** @throws OutboxError as {@link serverFailure} */
   ask(question: RemotingQuestion): Promise<RemotingAnswer>;
 }
 
 /**
- * Asks every master that the name servers know, one after the other. Proxies create nothing and tell no settings.
+ * Asks every master that the name servers know, one after the other. Proxies create nothing and disclose no settings.
  *
  * @param what it is asked for, for errors, such as `create the topic orders`
  * @throws OutboxError `OUTBOX_CONFIG_MISSING` without the option `nameServers`; as {@link serverFailure}
@@ -132,8 +132,8 @@ export function notOfRocketmq(who: string): Error {
 
 /**
  * The addresses of each master by its name, from all name servers that answer. One that has just started, or was left out in the settings
- * of a broker, knows only some brokers, and what is at the others would look as if it did not exist. One that has not heard of a move
- * yet tells a former address: first comes what most of them tell.
+ * of a broker, knows only some brokers, and what is at the others would look as if it did not exist. A name
+ * server may still report an old address, so the majority's answer comes first.
  */
 async function mastersOf(
   connection: RocketmqConnection,

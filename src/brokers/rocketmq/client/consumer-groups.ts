@@ -15,7 +15,7 @@ export const leastAttempts = 1_000;
 
 const named = (group: string): string => `the consumer group ${group}`;
 
-/** The settings of a group, as a broker tells them. */
+/** The settings of a group, as a broker reports them. */
 interface GroupFound {
   readonly consumeMessageOrderly: boolean;
   readonly retryMaxTimes: number;

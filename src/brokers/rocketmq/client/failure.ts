@@ -43,7 +43,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof RefusedRequest && /^(?:TOPIC_)?NOT_FOUND$/.test(error.status);
 }
 
-/** True if RocketMQ knows the user, who may not do this. It has the same status for a wrong user or secret: only its words tell. */
+/** True if RocketMQ knows the user, who may not do this. It has the same status for a wrong user or secret: only the text differs. */
 export function lacksPrivilege({ message, status }: RefusedRequest): boolean {
   return status === 'FORBIDDEN' || (status === 'UNAUTHORIZED' && /no permission/.test(message));
 }

@@ -4,7 +4,7 @@ import type { RocketmqConnection } from './connection.ts';
 import { serverFailure } from './unavailable.ts';
 
 /**
- * What each master keeps of acknowledged messages. Nothing without the option `nameServers`, because proxies do not tell it.
+ * What each master keeps of acknowledged messages. Nothing without the option `nameServers`, because proxies do not disclose it.
  *
  * @throws OutboxError as {@link serverFailure}
  */

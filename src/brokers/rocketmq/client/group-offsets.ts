@@ -21,7 +21,7 @@ const queuesPerBroker = 65_536;
 /** A queue and its numbers. These answers are not JSON: their keys are objects. */
 const entry = /\{([^{}]*"queueId"[^{}]*)\}:(\{[^{}]*\})/g;
 
-/** What a master tells of a queue. */
+/** What a master reports of a queue. */
 interface QueueNumbers {
   readonly partition: number;
   readonly numbers: Readonly<Record<string, number>>;
@@ -29,7 +29,7 @@ interface QueueNumbers {
 
 /**
  * How far consumer groups are, as the masters know it: at the first message that is not acknowledged. For a group without order
- * they count what its consumers hold as done, so how far it is cannot be told (`OUTBOX_GROUP_UNFIT`).
+ * they count what its consumers hold as done, so how far it is cannot be known (`OUTBOX_GROUP_UNFIT`).
  */
 export function groupOffsets(connection: RocketmqConnection): BrokerOffsets {
   const ask = async (code: number, address: string, fields: Readonly<Record<string, string>>) => {

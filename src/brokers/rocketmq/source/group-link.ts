@@ -15,7 +15,7 @@ const againMs = 1_000;
 export interface GroupSettings {
   /** Whether the broker delivers each queue in order to the group. */
   readonly ordered: boolean;
-  /** After so many deliveries without an acknowledgement a message goes to the group's dead letters; 0 if not told. */
+  /** After so many deliveries without an acknowledgement a message goes to the group's dead letters; 0 if unknown. */
   readonly maxAttempts: number;
 }
 

@@ -84,7 +84,7 @@ export class LeasedPartition {
     try {
       await handle(batch);
     } finally {
-      // A renewal may have found one lost that has not told yet.
+      // A renewal may have found one lost that has not reported it yet.
       this.dropLost();
       this.#inHand = [];
       this.#lost = undefined;
