@@ -49,6 +49,29 @@ export function loadOptional(name: string): unknown {
   return createRequire(__filename)(name);
 }
 
+/**
+ * What a part of the library uses of its packages, loaded on first use and then kept.
+ *
+ * @returns throws what {@link requirePackages} throws
+ */
+export function loadedOnce<Loaded>(part: Part, load: () => Loaded): () => Loaded {
+  let kept: { readonly loaded: Loaded } | undefined;
+  return () => {
+    if (kept === undefined) {
+      requirePackages(part);
+      kept = { loaded: load() };
+    }
+    return kept.loaded;
+  };
+}
+
+/** {@link loadedOnce} for one package. `Exports` is the type of what it exports. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the type, by the name of the package
+export function optionalPackage<Exports>(part: Part, name: OptionalPackage): () => Exports {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a package exports is known only by its name
+  return loadedOnce(part, () => loadOptional(name) as Exports);
+}
+
 function installing(names: readonly OptionalPackage[]): string {
   return `npm install ${names.map(installArgument).join(' ')}`;
 }

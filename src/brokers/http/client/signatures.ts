@@ -1,6 +1,6 @@
 import type * as Standardwebhooks from 'standardwebhooks';
 import { misfit, type Reader } from '../../../core/options/reader.ts';
-import { loadOptional, requirePackages } from '../../../core/packages.ts';
+import { optionalPackage } from '../../../core/packages.ts';
 import { reasonOf } from '../../../core/reason.ts';
 
 /** One secret, or several during a rotation: `whsec_` and 24 bytes or more in base64, as in Standard Webhooks. */
@@ -18,21 +18,8 @@ export interface SignedHeaders {
 /** The lower limit of Standard Webhooks. */
 const minSecretBytes = 24;
 
-let loaded: typeof Standardwebhooks | undefined;
-
-/**
- * The package standardwebhooks, loaded on first use.
- *
- * @throws OutboxError `OUTBOX_PACKAGE_MISSING`
- */
-function standardWebhooks(): typeof Standardwebhooks {
-  if (loaded === undefined) {
-    requirePackages('webhooks');
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a package exports is known only by its name
-    loaded = loadOptional('standardwebhooks') as typeof Standardwebhooks;
-  }
-  return loaded;
-}
+/** The package standardwebhooks. @throws OutboxError `OUTBOX_PACKAGE_MISSING` */
+const standardWebhooks = optionalPackage<typeof Standardwebhooks>('webhooks', 'standardwebhooks');
 
 /** Signs and verifies with the given secrets. */
 export class Webhooks {

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import type * as PlatformaticKafka from '@platformatic/kafka';
-import { loadOptional, requirePackages, resolveOptional } from '../../../core/packages.ts';
+import { loadedOnce, loadOptional, resolveOptional } from '../../../core/packages.ts';
 
 type Used =
   | 'ConfigResourceTypes'
@@ -21,21 +21,13 @@ type Used =
 /** Connections and the codec for requests. */
 type Client = Pick<typeof PlatformaticKafka, Used>;
 
-let loaded: Client | undefined;
-
 /**
- * @platformatic/kafka, loaded on first use. Only its connections and its codec for requests are used: kafkajs has no public
+ * @platformatic/kafka. Only its connections and its codec for requests are used: kafkajs has no public
  * way to send a batch that is already encoded, and encodes ten times slower.
  *
  * @throws OutboxError `OUTBOX_PACKAGE_MISSING`
  */
-export function platformaticKafka(): Client {
-  if (loaded === undefined) {
-    requirePackages('kafka');
-    loaded = loadParts() ?? load('@platformatic/kafka');
-  }
-  return loaded;
-}
+export const platformaticKafka = loadedOnce('kafka', () => loadParts() ?? load('@platformatic/kafka'));
 
 /**
  * Its clients compile JSON schemas while they are loaded, which is more than half of the half second that the package takes, and
