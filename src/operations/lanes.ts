@@ -1,3 +1,4 @@
+import { atMost } from '../core/at-most.ts';
 import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { type Lane, maxLanes } from '../core/lane.ts';
@@ -146,6 +147,9 @@ async function outlive(
   return [];
 }
 
+/** Of the five connections that operations have: who waits for one for five seconds counts the server as away. */
+const lanesAtOnce = 3;
+
 /** Waits until no relay has messages of the topic in hand, and returns the lanes where one still does. */
 export async function emptyLanes(
   database: Database,
@@ -155,9 +159,10 @@ export async function emptyLanes(
   const stillDraining = await untilHandsAreEmpty(database, { topic }, patience.leftMs());
   let busy: readonly Lane[] = stillDraining.length > 0 ? stillDraining : await readLanes(database, [topic]);
   while (stillDraining.length === 0) {
-    const answers = await Promise.all(
-      busy.map(async (lane) => ({ lane, empty: await emptyHands(database, lane) })),
-    );
+    const answers = await atMost(lanesAtOnce, busy, async (lane) => ({
+      lane,
+      empty: await emptyHands(database, lane),
+    }));
     busy = answers.filter(({ empty }) => !empty).map(({ lane }) => lane);
     if (busy.length === 0 || !(await patience.again())) break;
   }
