@@ -62,8 +62,6 @@ function transportProjects(): TestProjectInlineConfiguration[] {
         name: `transports-${name}${suffix}`,
         include: [`${folder}/*.test.ts`],
         globalSetup: setup,
-        // Relays and consumers there are processes of their own, which a busy machine starts slowly.
-        testTimeout: suffix === '' ? 60_000 : 180_000,
         sequence: { groupOrder: 3 },
       },
     });
@@ -103,10 +101,10 @@ export default defineConfig({
     pool: 'forks',
     // Tests wait for servers more than they compute: with as many as this two processors have work.
     maxWorkers: 4,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    // What is polled comes late on a busy machine; a second, as is usual, would make that a failure.
-    expect: { poll: { timeout: 30_000, interval: 20 } },
+    // What takes seconds takes ten times that on a busy machine. These end only what hangs; waits have limits of their own.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
     tags: [
       {
         name: 'apart',
@@ -195,7 +193,6 @@ export default defineConfig({
           name: 'examples',
           include: ['test/examples/*.test.ts'],
           globalSetup: [...globalSetup, 'test/examples/installed.ts'],
-          hookTimeout: 600_000,
           sequence: { groupOrder: 2 },
         },
       },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, type TestContext, test, vi } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import type { DrainAnswer } from '../../src/relay/drain-input.ts';
 import type { LaneStart, MessageStart } from '../../src/store/lane/starts.ts';
 import type { ReleaseAnswer } from '../../src/store/message/release.ts';
@@ -7,8 +7,6 @@ import { laneEngines } from '../support/engine/lane-engines.ts';
 import { scriptedBulk } from '../support/engine/scripted-bulk.ts';
 import { away, type ScriptedCall, ScriptedCalls, untilEnded } from '../support/engine/scripted-calls.ts';
 import { until } from '../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const done: ReleaseAnswer = { kind: 'done', state: 'published', partition: null, offset: null };
 

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { expect, type TestContext, test, vi } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import type { ParkedKeyAnswer, Replacing } from '../../src/inbox/ports.ts';
 import { parkedKeyEngines } from '../support/engine/parked-key-engines.ts';
 import { scriptedBulk } from '../support/engine/scripted-bulk.ts';
 import { away, ScriptedCalls, untilEnded } from '../support/engine/scripted-calls.ts';
 import { until } from '../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const hour = 3_600_000;
 const drained = (): ParkedKeyAnswer => ({ kind: 'drained' });

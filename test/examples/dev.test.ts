@@ -38,9 +38,7 @@ process.once('SIGTERM', () => void running.stop().then(() => process.exit()));
 `;
 const greeting = (word: string) => `export const greeting = (name: string): string => '${word} ' + name;\n`;
 
-test('dev runs a consumer in TypeScript by tsx, and again when a file that it imports changes', {
-  timeout: 180_000,
-}, async (context) => {
+test('dev runs a consumer in TypeScript by tsx, and again when a file that it imports changes', {}, async (context) => {
   const made = await createEmptyDatabase();
   context.onTestFinished(() => made.drop());
   // Next to the packages of the examples, of which tsx is one.

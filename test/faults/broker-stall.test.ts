@@ -6,9 +6,7 @@ import { until } from '../support/fixtures/until.ts';
 
 const orders = numbered('orders');
 
-test('I11 F13: a broker that blocks for 18 s occupies one drain, which sends its batch once', {
-  timeout: 180_000,
-}, async (context) => {
+test('I11 F13: a broker that blocks for 18 s occupies one drain, which sends its batch once', {}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const stallMs = 18_000;
   let calls = 0;

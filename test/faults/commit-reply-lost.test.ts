@@ -69,7 +69,6 @@ test.for([
 
 test('I5 F08: a cancel whose commit was not answered holds, and repeating it says so', {
   tags: ['cancel-holds'],
-  timeout: 120_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   await stage.relay();

@@ -50,7 +50,6 @@ test.for([
 
 test('a parked message that kills its consumers is failed after three deaths, and no key in hand with it loses a try', {
   tags: ['killing-message-fails'],
-  timeout: 300_000,
 }, async ({ onTestFinished }) => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());

@@ -1,4 +1,4 @@
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { type RunningRelay, startRelay } from '../../src/app/relay/start-relay.ts';
 import { adopt } from '../../src/operations/adopt.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
@@ -13,8 +13,6 @@ import { ownPostgres } from '../support/fixtures/own-postgres.ts';
 import { numbered, quietTemporal } from '../support/fixtures/stage.ts';
 import { startStandby } from '../support/fixtures/standby-postgres.ts';
 import { until } from '../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const orders = numbered('orders');
 

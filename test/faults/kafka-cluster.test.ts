@@ -94,9 +94,9 @@ async function sendAlone(
   }
 }
 
-test('I1 I3 F12: leaders that move under load lose nothing and reorder no key, where kafkajs alone loses messages', {
-  timeout: 240_000,
-}, async ({ onTestFinished }) => {
+test('I1 I3 F12: leaders that move under load lose nothing and reorder no key, where kafkajs alone loses messages', {}, async ({
+  onTestFinished,
+}) => {
   const client = observer(kafka.brokers.join(','));
   const replicaAssignment = assignment(partitions);
   const [ours, theirs] = [

@@ -10,7 +10,6 @@ const orders = numbered('orders');
 
 test('I1 I2 I3 I5: relays behind a pooler that gives each transaction another connection keep every promise', {
   tags: ['pooler-costs-speed-only'],
-  timeout: 120_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   // Fewer than one relay opens: in another mode than that of transactions none would work.

@@ -14,7 +14,6 @@ const openMs = 5_000;
 
 test('I1 I3 I11 F05: a transaction that stays open with a lower position, with another one idle elsewhere, delays no other key', {
   tags: ['order-per-key'],
-  timeout: 240_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   await stage.relay();

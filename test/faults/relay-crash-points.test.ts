@@ -49,7 +49,6 @@ test.concurrent.for([...repeats])(
 
 test.concurrent('I5 F02: messages that a relay may have published before it died can no longer be canceled, even if they are refused afterwards', {
   tags: ['cancel-holds'],
-  timeout: 400_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const victim = await stage.relayProcess({

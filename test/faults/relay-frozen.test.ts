@@ -8,7 +8,6 @@ const orders = numbered('orders');
 
 test('I1 I3 I9 I11: a relay frozen past its lease writes nothing when it resumes', {
   tags: ['thawed-process-does-no-harm'],
-  timeout: 400_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const frozen = await stage.relayProcess({

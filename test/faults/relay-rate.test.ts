@@ -9,7 +9,6 @@ const orders = numbered('orders', { rate: { messages: 10, per: '2s' } });
 
 test('I1 I3 F02: what the rate has let go of a relay that dies before it sends is sent by the next one and counts twice', {
   tags: ['rate-kept'],
-  timeout: 400_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const committed = new Map<string, number[]>();

@@ -45,7 +45,6 @@ test('I1 I3: a relay that loses its session while it sends only repeats messages
 
 test('I1 I3 I13: a relay whose connections die silently continues over new ones', {
   tags: ['no-lane-stops'],
-  timeout: 200_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const { proxy, url } = await proxiedDatabase(context, stage.url, 1);
@@ -75,7 +74,6 @@ test('I1 I3 I13: a relay whose connections die silently continues over new ones'
 
 test('I1 I3 I13: a relay frozen during a settle keeps its lane no longer than its lease', {
   tags: ['no-lane-stops'],
-  timeout: 200_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const frozen = await stage.relayProcess({

@@ -11,9 +11,7 @@ const messages = 400;
 /** Stored compressed, so that the backlog is large for the relay alone. */
 const text = 'x'.repeat(800_000);
 
-test('I1 I3 I13 F27: a relay whose heap is smaller than its backlog delivers all of it in order over a slow connection', {
-  timeout: 240_000,
-}, async (context) => {
+test('I1 I3 I13 F27: a relay whose heap is smaller than its backlog delivers all of it in order over a slow connection', {}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const { proxy, url } = await proxiedDatabase(context, stage.url, 27);
   const relay = await startRelayProcess({

@@ -1,4 +1,4 @@
-import { expect, inject, test, vi } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { consumer } from '../../src/app/consumer/consumer.ts';
 import { operations } from '../../src/app/operations/operations.ts';
 import { send } from '../../src/index.ts';
@@ -7,8 +7,6 @@ import { openPrisma } from '../support/fixtures/prisma.ts';
 import { numbered, openStage } from '../support/fixtures/stage.ts';
 import { until } from '../support/fixtures/until.ts';
 import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const count = 600;
 const keys = 6;

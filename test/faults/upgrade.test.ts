@@ -60,7 +60,6 @@ function keepWaiting(stage: Stage, id: string): () => Promise<ReadonlySet<string
 
 test('I1 I3 I11 F24 F26: relays of two builds deliver concurrently after a compatible migration, and the new one completes what the old one began', {
   tags: ['order-per-key'],
-  timeout: 300_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders, reminders] });
   const own = await readMigrations();

@@ -72,7 +72,6 @@ test('I1 I5 F20: when the answers to starts of workflows are lost, each message 
 
 test('I1 F21: a message whose relay died between the commit and the start of its workflow gets it from another within a minute', {
   tags: ['no-loss'],
-  timeout: 240_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   const proxy = await startFaultProxy(inject('temporalAddress'), 21);
@@ -116,7 +115,6 @@ test('I1 F21: a message whose relay died between the commit and the start of its
 
 test('I2 F21: a workflow for a message that is unknown or rolled back ends silently', {
   tags: ['no-ghost'],
-  timeout: 120_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   await stage.relay();

@@ -21,7 +21,6 @@ async function dueTimes(stage: Stage): Promise<ReadonlyMap<string, bigint>> {
 
 test.concurrent('I14 F01 a shift of 900 due times continues when relays are killed and moves each exactly once', {
   tags: ['actions-audited'],
-  timeout: 300_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);

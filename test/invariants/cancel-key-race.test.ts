@@ -13,7 +13,6 @@ const least = 30;
 
 test('I5 of messages canceled by key while they become due and retry, each is either canceled and counted or published', {
   tags: ['cancel-holds'],
-  timeout: 120_000,
 }, async () => {
   const fixture = await laneFixture({ timer: 'lane', retry: ['40ms', '40ms', '40ms', '40ms'] });
   const business = openDatabase({ url: fixture.url, connections: 8 });

@@ -41,7 +41,6 @@ async function race(fixture: LaneFixture, business: Database, aim: Aim) {
 
 test('I5 of 500 messages canceled at their due times, each is either canceled or published', {
   tags: ['cancel-holds'],
-  timeout: 180_000,
 }, async () => {
   const fixture = await laneFixture({ timer: 'workflow' });
   const business = openDatabase({ url: fixture.url, connections });

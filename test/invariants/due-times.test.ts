@@ -66,7 +66,6 @@ test.for([
 
 test('I6 I7 where lanes wait, no message is published before its due time by the clock of the database, half of them are less than 100 ms late, and none by a second', {
   tags: ['never-early', 'on-time'],
-  timeout: 180_000,
 }, async () => {
   // What else a machine does makes single tries later, but a relay that looks too seldom is late in all of them.
   const tries: { readonly half: number; readonly last: number }[] = [];

@@ -15,7 +15,6 @@ function ordersOf(labels: readonly string[]): readonly (readonly number[])[] {
 
 test('I5 of messages that expire while they are claimed, refused and canceled, each ends once, and the others go in order', {
   tags: ['expired-not-sent'],
-  timeout: 120_000,
 }, async () => {
   const fixture = await laneFixture({ timer: 'lane', retry: ['30ms', '60ms', '90ms', '200ms', '1s'] });
   const business = openDatabase({ url: fixture.url, connections: 4 });

@@ -145,7 +145,6 @@ test('I3 messages that operators retry under load are handled once, in order, be
 
 test('I3 a key that a failed message blocks waits as a whole and is handled in its full order after a retry, while others continue', {
   tags: ['order-survives-parking'],
-  timeout: 400_000,
 }, async () => {
   const handler = new Handler();
   await consumeTwice(handler, 'block-key');

@@ -156,7 +156,6 @@ function isKept({ quiet, disturbed }: Compared): boolean {
 
 test('I13 a hold ends within 2 s of the recovery of its broker, and waiting messages are sent at once', {
   tags: ['recovers-by-itself'],
-  timeout: 120_000,
 }, async (context) => {
   const { stage, broker, relay } = await setScene(context);
   const target = broker.at(away.name);

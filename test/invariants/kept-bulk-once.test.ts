@@ -9,7 +9,6 @@ import { startProgram } from '../support/processes/program.ts';
 
 test('I14 F01 a bulk operation on 900 kept messages continues when its consumers are killed and changes each exactly once', {
   tags: ['actions-audited'],
-  timeout: 400_000,
 }, async (context) => {
   const inbox = await MemoryInbox.create();
   context.onTestFinished(() => inbox.end());

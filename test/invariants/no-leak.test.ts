@@ -61,9 +61,7 @@ async function quietly(stage: Stage, relay: RelayProcess, upTo: number) {
   return { ...now, ...(await relay.resources()) };
 }
 
-test('I16: after a load has ended a relay keeps no memory, connection, lock, timer or workflow of it', {
-  timeout: 400_000,
-}, async (context) => {
+test('I16: after a load has ended a relay keeps no memory, connection, lock, timer or workflow of it', {}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const relay = await stage.relayProcess({ settings: { laneIdleTimeout: '200ms' } });
   await sendRound(stage, 0);

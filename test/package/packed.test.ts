@@ -13,9 +13,7 @@ mkdirSync('dist/src', { recursive: true });
 writeFileSync('dist/src/index.js', '');
 `;
 
-test('what npm packs in a clone has been built before, and has nothing that building an example leaves behind', {
-  timeout: 60_000,
-}, async () => {
+test('what npm packs in a clone has been built before, and has nothing that building an example leaves behind', {}, async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'outbox-packed-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await copyFile(path.resolve(import.meta.dirname, '../../package.json'), path.join(folder, 'package.json'));

@@ -1,4 +1,4 @@
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import type { AlertSettings } from '../../../src/alerts/settings.ts';
 import { alertsOf } from '../../../src/app/relay/alerts.ts';
 import { watchDatabase } from '../../../src/app/relay/database-watch.ts';
@@ -12,9 +12,6 @@ import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { type HookServer, hookServer } from '../../support/fixtures/alert-receivers.ts';
 import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
-
-// A relay looks at its database every five seconds.
-vi.setConfig({ testTimeout: 240_000 });
 
 interface Away {
   readonly lanes: LaneFixture;

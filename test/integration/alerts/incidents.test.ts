@@ -1,11 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { beginHour, everySeconds, gapSeconds, play, secondOf, type Told } from './hour/hour.ts';
 import type { Incident, Sign, ToTell } from './hour/incident.ts';
 import { incidents } from './hour/incidents.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 /** From the end of a fact until the readings without it make sure of that. */
 const calmSeconds = 4 * everySeconds;

@@ -1,4 +1,4 @@
-import { expect, inject, test, vi } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { send } from '../../../src/outbox/send.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
@@ -7,9 +7,6 @@ import { hookServer } from '../../support/fixtures/alert-receivers.ts';
 import { journalTransport } from '../../support/fixtures/journal.ts';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// A relay looks at its servers every five seconds.
-vi.setConfig({ testTimeout: 240_000 });
 
 test('an outage of Temporal is told once by two relays, which deliver meanwhile, and told when it is over', {
   tags: ['alerts-told-once'],

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';
 
-test('nothing of a relay that tells alerts keeps its process alive once it is stopped', {
-  timeout: 240_000,
-}, async (context) => {
+test('nothing of a relay that tells alerts keeps its process alive once it is stopped', {}, async (context) => {
   const stage = await openStage(context, { topics: [numbered('orders')] });
   const relay = await stage.relayProcess({ alertsTo: 'http://127.0.0.1:9/' });
   const judged = async () =>

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { expect, type TestContext, test, vi } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import type { AlertSettings } from '../../../src/alerts/settings.ts';
 import { alertsOf } from '../../../src/app/relay/alerts.ts';
 import { defineConfig } from '../../../src/config/config.ts';
@@ -16,8 +16,6 @@ import { webhookSecret } from '../../support/fixtures/webhook.ts';
 
 /** Short enough for a test; everything else follows from it. */
 const intervalMs = 100;
-
-vi.setConfig({ testTimeout: 120_000 });
 
 interface Watch {
   readonly alerts: AlertSettings;

@@ -119,7 +119,6 @@ const tables = () =>
 
 test('no request makes the server fail, whatever its path, query, head and body', {
   tags: ['api-shows-nothing-without-right'],
-  timeout: 240_000,
 }, async () => {
   const samples = samplesOf(await fill(bench));
   const before = await tables();

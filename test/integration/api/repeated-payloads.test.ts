@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { apiHandler } from '../../../src/api/handler.ts';
 import { streamTable } from '../../../src/api/live/streams.ts';
@@ -16,8 +16,6 @@ import { ownDatabase } from '../../support/fixtures/database.ts';
 import { scriptedRedis } from '../../support/fixtures/scripted-redis.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { byHeader, vera } from './api-bench.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const planted = 'CANARY-OF-A-PAYLOAD';
 

@@ -1,15 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { noteAlerts } from '../../../src/store/alerts/alerts.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 import { runCli, runCliProcess } from '../../support/fixtures/cli.ts';
 import { ownLane } from '../../support/fixtures/lane-fixture.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const firing = {
   rule: 'failed',

@@ -1,14 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { bearerTokens } from '../../../src/config/bearer-tokens.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { configFile, startCli } from '../../support/fixtures/cli-process.ts';
 import { ownDatabase } from '../../support/fixtures/database.ts';
 import { logLinesOf } from '../../support/fixtures/log-lines.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 120_000 });
 
 const nowhere = 'postgresql://someone:not-to-be-seen@127.0.0.1:1/nowhere';
 

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startCli, startProcess } from '../../support/fixtures/cli-process.ts';
 import { ownDatabase } from '../../support/fixtures/database.ts';
 import { logLinesOf } from '../../support/fixtures/log-lines.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { documentedConfigs, installedConfig } from './documented-configs.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 120_000 });
 
 const configs = await documentedConfigs();
 

@@ -5,16 +5,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/cli/load-config.ts';
 import { explain } from '../../../src/cli/output.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { ownLane } from '../../support/fixtures/lane-fixture.ts';
 import { auditOf, failAll } from '../../support/fixtures/operator.ts';
 import { written } from '../../support/fixtures/written.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 const main = fileURLToPath(new URL('../../../dist/bin/temporal-outbox.js', import.meta.url));
 

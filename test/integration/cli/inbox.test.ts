@@ -1,12 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createBulkRunner } from '../../../src/bulk/bulk-runner.ts';
 import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
 import { startCli } from '../../support/fixtures/cli-process.ts';
 import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 interface Stage {
   readonly fixture: KeptFixture;

@@ -4,9 +4,7 @@ import { createEmptyDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { ReadmeProject, type Started } from '../../support/processes/readme-project.ts';
 
-test('the program of README runs in an empty folder by the lines of README, and shows the delayed message', {
-  timeout: 300_000,
-}, async () => {
+test('the program of README runs in an empty folder by the lines of README, and shows the delayed message', {}, async () => {
   const empty = await createEmptyDatabase();
   onTestFinished(() => empty.drop());
   const project = await ReadmeProject.create();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, inject, type TestContext, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, type TestContext, test } from 'vitest';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
@@ -10,9 +10,6 @@ import { type CliProcess, configFile, startCli } from '../../support/fixtures/cl
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { logLinesIn, logLinesOf } from '../../support/fixtures/log-lines.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 let made: TestDatabase;
 beforeAll(async () => {

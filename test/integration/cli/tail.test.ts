@@ -1,16 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { startCli } from '../../support/fixtures/cli-process.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { failAll } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 let fixture: LaneFixture;
 beforeAll(async () => {

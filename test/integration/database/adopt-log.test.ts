@@ -1,5 +1,5 @@
 // @module-tag apart
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { adopt } from '../../../src/operations/adopt.ts';
 import { operations } from '../../../src/operations.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
@@ -7,8 +7,6 @@ import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { leafOf, leavesOf, turnLeaf, turnNoLeaves } from '../../support/fixtures/leaves.ts';
 import { anotherCluster, movedFixture } from '../../support/fixtures/moved-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 turnNoLeaves();
 

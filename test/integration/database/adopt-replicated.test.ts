@@ -1,5 +1,5 @@
 // @module-tag apart
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { adopt } from '../../../src/operations/adopt.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
@@ -8,8 +8,6 @@ import { verifyStructure } from '../../../src/store/verify/structure.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { leafOf, leavesOf } from '../../support/fixtures/leaves.ts';
 import { anotherCluster, burnAhead, movedFixture } from '../../support/fixtures/moved-fixture.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const elsewhere = anotherCluster();
 const { ends } = elsewhere;

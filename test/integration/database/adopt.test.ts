@@ -1,6 +1,6 @@
 // @module-tag apart
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Adoption, adopt } from '../../../src/operations/adopt.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
@@ -13,8 +13,6 @@ import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixtu
 import { anotherCluster, burn, burnAhead, movedFixture } from '../../support/fixtures/moved-fixture.ts';
 import { startTestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const elsewhere = anotherCluster();
 const { ends } = elsewhere;

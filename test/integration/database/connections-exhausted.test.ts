@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { apiHandler } from '../../../src/api/handler.ts';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { operations } from '../../../src/app/operations/operations.ts';
@@ -13,8 +13,6 @@ import { examined } from '../../support/fixtures/doctor.ts';
 import { numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { byHeader, olga } from '../api/api-bench.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const role = `crowded_${randomBytes(4).toString('hex')}`;
 const code = 'OUTBOX_CONNECTIONS_EXHAUSTED';

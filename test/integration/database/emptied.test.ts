@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { clientOf, consumer } from '../../../src/consumer.ts';
 import { send, topic, transaction } from '../../../src/index.ts';
@@ -11,8 +11,6 @@ import { createTestDatabase, type TestDatabase } from '../../support/fixtures/da
 import { examined } from '../../support/fixtures/doctor.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const placed = topic('order-placed', z.object({ n: z.number() }));
 const refusal = {

@@ -1,13 +1,11 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { send } from '../../../src/index.ts';
 import { operations } from '../../../src/operations.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { parkingOnce } from '../../support/fixtures/parking-once.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 type Parser = (text: string) => unknown;
 const { getTypeParser, setTypeParser } = pg.types as {

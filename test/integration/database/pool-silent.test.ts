@@ -7,7 +7,6 @@ import { until } from '../../support/fixtures/until.ts';
 
 test('when the session becomes silent, neither busy nor idle connections block anything', {
   tags: ['no-lane-stops'],
-  timeout: 120_000,
 }, async (context) => {
   const made = await createTestDatabase();
   context.onTestFinished(() => made.drop());

@@ -3,14 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, inject, test, vi } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { type CliProcess, startCli } from '../../support/fixtures/cli-process.ts';
 import { createEmptyDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { observer } from '../../support/kafka/kafka-topic.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const servers = {

@@ -208,9 +208,7 @@ test.each([
   },
 );
 
-test('the JavaScript files of init handle a message, and commands find them without flags', {
-  timeout: 120_000,
-}, async () => {
+test('the JavaScript files of init handle a message, and commands find them without flags', {}, async () => {
   const database = await createEmptyDatabase();
   onTestFinished(() => database.drop());
   const { url } = database;

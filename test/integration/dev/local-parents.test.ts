@@ -4,14 +4,9 @@ import { startPostgres } from '../../../dev/servers/index.ts';
 import { startedAtOf } from '../../../dev/servers/process/process-identity.ts';
 import { leftIn, ownCache, startParent } from '../../support/fixtures/local-cache.ts';
 
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
-
 const running = (pids: readonly number[]) => pids.filter((pid) => startedAtOf(pid) !== undefined);
 
-test('servers outlive a parent killed with -9, and the next start ends them and removes their data', {
-  timeout: 180_000,
-}, async () => {
+test('servers outlive a parent killed with -9, and the next start ends them and removes their data', {}, async () => {
   const { cache, env } = await ownCache();
   const parent = await startParent(env, 'all');
   expect(parent.pids).toHaveLength(3);

@@ -16,9 +16,6 @@ import { leftIn, ownCache } from '../../support/fixtures/local-cache.ts';
 import { startTimeSkipping } from '../../support/fixtures/time-skipping.ts';
 import { until } from '../../support/fixtures/until.ts';
 
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
-
 test.concurrent('PostgreSQL from the registry answers, keeps its data over kill -9 and a restart, and leaves nothing behind', async ({
   onTestFinished,
 }) => {

@@ -5,15 +5,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../../dev/servers/process/free-port.ts';
 import { readRunRecords } from '../../../dev/servers/process/run-record.ts';
 import { type CliProcess, startCli } from '../../support/fixtures/cli-process.ts';
 import { ownCache } from '../../support/fixtures/local-cache.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Servers start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 240_000 });
 
 type Env = Readonly<Record<string, string>>;
 

@@ -1,13 +1,10 @@
 // @module-tag apart
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { Connection } from '@temporalio/client';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startTemporal } from '../../../dev/servers/index.ts';
 import { errorOf } from '../../../dev/servers/temporal/temporal.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// A server starts in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 240_000 });
 
 test('a Temporal that answers with errors is restarted, and one that is stopped or frozen is left alone', {
   tags: ['own-servers-per-project'],

@@ -24,8 +24,6 @@ import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
 import { numbered, quietTemporal } from '../../support/fixtures/stage.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
-
 test('healthy servers and a relay have no problem, in a table of 80 columns', async (context) => {
   quietTemporal();
   const { url } = await ownPostgres(context);

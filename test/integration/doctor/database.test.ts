@@ -1,12 +1,10 @@
 // @module-tag apart
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { checksWith, examined } from '../../support/fixtures/doctor.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { ownPostgres } from '../../support/fixtures/own-postgres.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const careless = [
   'fsync=off',

@@ -1,4 +1,4 @@
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { apiHandler } from '../../../src/api/handler.ts';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { operations } from '../../../src/app/operations/operations.ts';
@@ -15,8 +15,6 @@ import { type Numbered, numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { byHeader, olga } from '../api/api-bench.ts';
 import { examine, Told, tellHealth } from './told.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** What a relay that cannot send says, everywhere. */
 async function tellRelay(

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { apiHandler } from '../../../src/api/handler.ts';
 import { openIdConnect } from '../../../src/api/sign-in/open-id-connect.ts';
 import { testAlerts } from '../../../src/app/operations/test-alerts.ts';
@@ -19,8 +19,6 @@ import { until } from '../../support/fixtures/until.ts';
 import { Browser } from '../api/sign-in/browser.ts';
 import { optionsOf } from '../api/sign-in/sign-in-bench.ts';
 import { examine, Told, tellHealth } from './told.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const basic = { topics: [numbered('orders')], transports: { print: print() } };
 

@@ -1,5 +1,5 @@
 // @module-tag apart
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type LocalKafka, startKafka } from '../../../dev/servers/index.ts';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import type { Health } from '../../../src/core/health.ts';
@@ -8,9 +8,6 @@ import { configOf, InboxStage } from '../../support/fixtures/inbox-stage.ts';
 import { failing, untilProgress, untilWell } from '../../support/fixtures/told-health.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { freeze } from '../../support/processes/frozen-process.ts';
-
-// The broker is frozen, and what the consumer's client waits for takes its time.
-vi.setConfig({ testTimeout: 120_000 });
 
 /** A second for what the product does besides. */
 const promisedMs = 3_000 + 1_000;

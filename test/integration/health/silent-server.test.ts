@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
@@ -13,9 +13,6 @@ import { type CliProcess, startCli } from '../../support/fixtures/cli-process.ts
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 120_000 });
 
 /** Six seconds of silence, and what the questions take. */
 const goneWithinMs = 15_000;

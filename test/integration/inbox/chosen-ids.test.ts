@@ -15,7 +15,6 @@ async function sendWithId(stage: ConfirmStage, id: string, n: number): Promise<b
 
 test('messages of two installations have their effects in one group although their senders chose the same id', {
   tags: ['effect-once'],
-  timeout: 240_000,
 }, async () => {
   const receiptTimeout = '1h';
   const orders = await confirmStage({ onTestFinished }, { receiptTimeout });

@@ -1,12 +1,10 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { permanent } from '../../../src/inbox/verdict.ts';
 import { verifyEffects } from '../../../src/store/verify/effects.ts';
 import { operatorOf } from '../../support/fixtures/kept-bulk.ts';
 import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const openInbox = memoryInboxes();
 let inbox: MemoryInbox;

@@ -88,7 +88,6 @@ async function maxStuck({ database, running, source }: Stage, messages: number):
 
 test('a locked row takes few connections of a consumer, and other topics continue', {
   tags: ['locked-rows-cost-one-connection'],
-  timeout: 90_000,
 }, async () => {
   const stage = await consume((tx) => tx.$executeRaw`update account set id = id`);
   // Open for as long as it takes; a transaction of the library's pool may not be silent for so long.
@@ -105,7 +104,6 @@ test('a locked row takes few connections of a consumer, and other topics continu
 
 test('a statement that exceeds the limit of its transaction is ended by the server', {
   tags: ['locked-rows-cost-one-connection'],
-  timeout: 90_000,
 }, async () => {
   const stage = await consume((tx) => tx.$queryRaw`select pg_sleep(600)::text`);
 

@@ -10,7 +10,6 @@ afterAll(() => inbox.end());
 
 test('a parked message uses up no try of consumers that do not handle its topic, and one that does handles it', {
   tags: ['try-without-handler-does-not-count'],
-  timeout: 120_000,
 }, async () => {
   const failing = await inbox.consume({
     quickRetries: [],

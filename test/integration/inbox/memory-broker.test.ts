@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import type { ConsumerEvent } from '../../../src/consumer.ts';
 import { clientOf, consumer } from '../../../src/consumer.ts';
@@ -9,9 +9,6 @@ import { memoryBroker, skipTime } from '../../../src/testing.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const numbered = z.object({ n: z.number() });
 /** Each has a workflow of its own while it waits. */

@@ -7,9 +7,7 @@ import { until } from '../../support/fixtures/until.ts';
 import { readTopic } from '../../support/kafka/kafka-reader.ts';
 import { observer } from '../../support/kafka/kafka-topic.ts';
 
-test('an inbox in a database other than the outbox parks, retries and confirms as one in the same', {
-  timeout: 240_000,
-}, async () => {
+test('an inbox in a database other than the outbox parks, retries and confirms as one in the same', {}, async () => {
   const stage = await confirmStage({ onTestFinished }, { receiptTimeout: '1h' });
   const other = await createTestDatabase();
   onTestFinished(() => other.drop());

@@ -18,9 +18,7 @@ afterAll(async () => {
   await servers.stop();
 });
 
-test('a consumer waits out the loss of its broker and continues by itself', {
-  timeout: 240_000,
-}, async () => {
+test('a consumer waits out the loss of its broker and continues by itself', {}, async () => {
   const running = await stage.consume('one');
   await stage.publish(range(1, 10).map((n) => ({ n, partition: n % 2 })));
   await until(() => running.counts().handled === 10);

@@ -1,9 +1,7 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { range } from '../../support/fixtures/inbox-stage.ts';
 import { MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const openInbox = memoryInboxes();
 let inbox: MemoryInbox;
@@ -243,7 +241,6 @@ test('messages that cannot be read are failed with their reasons, once each, and
 
 test('of 1,000 keys one is parked for the whole run, and the others continue', {
   tags: ['waiting-key-blocks-no-other'],
-  timeout: 180_000,
 }, async ({ onTestFinished }) => {
   inbox = await MemoryInbox.create({ partitions: 4 });
   onTestFinished(() => inbox.end());

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type {
   ConsumerEvent,
@@ -14,8 +14,6 @@ import { createTestDatabase, type TestDatabase } from '../../support/fixtures/da
 import { range } from '../../support/fixtures/inbox-stage.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 interface Numbered {
   readonly n: number;

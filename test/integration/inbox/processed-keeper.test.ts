@@ -124,7 +124,6 @@ test('a transaction of Prisma notes, reads and forgets ids, with and without top
 
 test('keepers of many consumers end an epoch together, although handlers are always at work for a second', {
   tags: ['slow-handlers-hold-no-epochs'],
-  timeout: 120_000,
 }, async () => {
   await fixture.mark(['a']);
   await fixture.pass(2.1 * dayMs);

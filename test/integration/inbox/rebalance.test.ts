@@ -1,8 +1,6 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { InboxStage, range } from '../../support/fixtures/inbox-stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 let stage: InboxStage;
 afterEach(() => stage.end());

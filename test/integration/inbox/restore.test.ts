@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
@@ -14,9 +14,6 @@ import { runCli } from '../../support/fixtures/cli.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { KafkaFixture } from '../../support/kafka/kafka-fixture.ts';
-
-// A group of Kafka takes seconds to join and to leave, and more on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
 
 let world: KafkaFixture;
 let prisma: PrismaClient;

@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { HandlerContext } from '../../../src/inbox/handler.ts';
 import { awake } from '../../support/fixtures/awake.ts';
 import { testGate } from '../../support/fixtures/gate.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let inbox: MemoryInbox;
 afterEach(() => inbox.end());

@@ -1,10 +1,8 @@
 import { SpanStatusCode } from '@opentelemetry/api';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { recordSpans } from '../../support/fixtures/recorded-spans.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const { named } = recordSpans();
 const lock = 4711;

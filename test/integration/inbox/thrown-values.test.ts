@@ -35,7 +35,6 @@ test.for(withoutText)(
 
 test('a message whose error the database refuses to store is kept without it', {
   tags: ['handler-may-throw-anything'],
-  timeout: 120_000,
 }, async ({ onTestFinished }) => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());

@@ -1,11 +1,8 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { once } from '../../../src/consumer.ts';
 import { cancel, reschedule, schedule, send, sendBatch, unschedule } from '../../../src/index.ts';
 import { parkingOnce } from '../../support/fixtures/parking-once.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 test('through a client that leaves every value as text, messages are sent, changed, handled once, parked and tried again', async (context) => {
   const types = { getTypeParser: () => (text: unknown) => text };

@@ -1,10 +1,8 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { permanent, retryAfter } from '../../../src/inbox/verdict.ts';
 import { range } from '../../support/fixtures/inbox-stage.ts';
 import { type MemoryInbox, memoryInboxes } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const openInbox = memoryInboxes();
 let inbox: MemoryInbox;

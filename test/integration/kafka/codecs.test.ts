@@ -38,7 +38,6 @@ async function filledTopic(codec: string): Promise<string> {
 
 test('a consumer and the verification of the log read topics in gzip, Snappy, LZ4, zstd and plain', {
   tags: ['every-codec-read'],
-  timeout: 60_000,
 }, async () => {
   const topics = await Promise.all(codecs.map(filledTopic));
   const arrived = new Map<string, string[]>(topics.map((topic) => [topic, []]));

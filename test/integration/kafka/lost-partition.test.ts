@@ -1,10 +1,8 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { InboxStage, writeEffect } from '../../support/fixtures/inbox-stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { kickMember } from '../../support/kafka/kick-member.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let stage: InboxStage;
 beforeEach(async () => {

@@ -60,7 +60,6 @@ const topicOf = (): Promise<string> => createTopic(kafka, { numPartitions: 3 });
 
 test('consumers with different handlers share one group: members that handle a topic read it, whoever leads', {
   tags: ['different-handlers-share-a-group'],
-  timeout: 90_000,
 }, async () => {
   const [a, b, both] = [await topicOf(), await topicOf(), await topicOf()];
   const group = `group-${randomUUID()}`;
@@ -86,7 +85,6 @@ test('consumers with different handlers share one group: members that handle a t
 
 test('a consumer assigned topics that it does not handle, by a leader of another kind, names the topics that nothing reads', {
   tags: ['different-handlers-share-a-group'],
-  timeout: 90_000,
 }, async () => {
   const [a, b] = [await topicOf(), await topicOf()];
   const group = `group-${randomUUID()}`;

@@ -1,5 +1,5 @@
 // @module-tag apart
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type LocalKafka, startKafka } from '../../../dev/servers/index.ts';
 import { kafkaConnection } from '../../../src/brokers/kafka/transport/kafka-options.ts';
 import { kafkaOver } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
@@ -10,9 +10,6 @@ import { until } from '../../support/fixtures/until.ts';
 import { readTopic } from '../../support/kafka/kafka-reader.ts';
 import { createTopic, observer, untilServed } from '../../support/kafka/kafka-topic.ts';
 import { freeze } from '../../support/processes/frozen-process.ts';
-
-// The broker is stopped, started and frozen, and what is lost is waited for.
-vi.setConfig({ testTimeout: 120_000 });
 
 let servers: LocalKafka;
 let wire: FaultWire;

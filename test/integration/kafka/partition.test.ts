@@ -1,5 +1,5 @@
 // @module-tag apart
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LocalKafka, startKafka } from '../../../dev/servers/index.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { partitionOf } from '../../../src/brokers/partitioning.ts';
@@ -10,9 +10,6 @@ import { until } from '../../support/fixtures/until.ts';
 import { readTopic } from '../../support/kafka/kafka-reader.ts';
 import { createTopic, observer, untilServed } from '../../support/kafka/kafka-topic.ts';
 import { freeze } from '../../support/processes/frozen-process.ts';
-
-// A broker is killed and started in each test, and the cluster takes its time to notice.
-vi.setConfig({ testTimeout: 180_000 });
 
 /** Partition 0 lives on broker 1, partition 1 on broker 2, and nowhere else. */
 const replicaAssignment = [

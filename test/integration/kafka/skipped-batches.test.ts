@@ -85,7 +85,6 @@ test.each([true, false])(
 
 test('no message is lost behind what was skipped, although members leave, join and lose their partitions with batches in hand', {
   tags: ['no-loss'],
-  timeout: 180_000,
 }, async () => {
   const numPartitions = 3;
   const topic = await createTopic(kafka, { numPartitions });

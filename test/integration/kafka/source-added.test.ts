@@ -43,9 +43,7 @@ async function join(
   return { subscribed, stop };
 }
 
-test('messages in a topic before it is added to a group are not handled by a later member, whatever the first one commits of others', {
-  timeout: 120_000,
-}, async () => {
+test('messages in a topic before it is added to a group are not handled by a later member, whatever the first one commits of others', {}, async () => {
   const [known, added] = [await createTopic(kafka), await createTopic(kafka)];
   const group = `group-${randomUUID()}`;
   const texts: string[] = [];

@@ -64,9 +64,7 @@ async function receive(
   return { texts, told, subscribed };
 }
 
-test.concurrent('a deleted topic is reported and skipped, the others continue, and it is received again once it exists', {
-  timeout: 180_000,
-}, async (context) => {
+test.concurrent('a deleted topic is reported and skipped, the others continue, and it is received again once it exists', {}, async (context) => {
   const healthy = await createTopic(kafka);
   const deleted = await createTopic(kafka);
   const { texts, told } = await receive(context, [healthy, deleted], true);

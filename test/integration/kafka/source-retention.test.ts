@@ -66,9 +66,7 @@ async function join(
   return { texts, notices, subscribed };
 }
 
-test('a group that began at the newest messages and returns after its offset was deleted continues with the oldest message', {
-  timeout: 120_000,
-}, async () => {
+test('a group that began at the newest messages and returns after its offset was deleted continues with the oldest message', {}, async () => {
   const topic = await createTopic(kafka);
   const group = `group-${randomUUID()}`;
   const first = await join(topic, group, () => undefined);
@@ -106,7 +104,6 @@ test('a group that began at the newest messages and returns after its offset was
 
 test('a group that began at the newest messages and falls behind the retention continues with the oldest message', {
   tags: ['missing-topic-named'],
-  timeout: 120_000,
 }, async () => {
   const topic = await createTopic(kafka);
   await publish(topic, 'before');

@@ -1,6 +1,6 @@
 // @module-tag on-stalled-called-once
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, inject, test, vi } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { setTrap } from '../../../src/core/crash-point.ts';
@@ -18,8 +18,6 @@ import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 import { afterMs, noteTold, stalledStage, toldDatabase } from './stalled-stage.ts';
 
 const brokers = inject('kafkaBrokers');
-
-vi.setConfig({ testTimeout: 120_000 });
 
 test.concurrent('a group that stands while messages wait is told once, and again only after it has moved and stalled anew', async (context) => {
   const on = await stalledStage(context);

@@ -8,9 +8,7 @@ import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);
 
-test('the lag of a group has what waits in partitions where it has committed nothing, and none at an address it never read', {
-  timeout: 60_000,
-}, async () => {
+test('the lag of a group has what waits in partitions where it has committed nothing, and none at an address it never read', {}, async () => {
   const [read, never] = [
     await createTopic(client, { numPartitions: 2 }),
     await createTopic(client, { numPartitions: 2 }),
@@ -40,9 +38,7 @@ test('the lag of a group has what waits in partitions where it has committed not
   await expect.poll(lags, { timeout: 30_000 }).toEqual([{ group, address: read, messages: 1 + 1 }]);
 });
 
-test('the lag of a stopped group has what came to a topic of its consumers of which none ever handled a message', {
-  timeout: 60_000,
-}, async () => {
+test('the lag of a stopped group has what came to a topic of its consumers of which none ever handled a message', {}, async () => {
   const topic = await createTopic(client, { numPartitions: 3 });
   const producer = client.producer();
   await producer.connect();

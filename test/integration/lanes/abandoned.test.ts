@@ -1,12 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { changeLanes } from '../../../src/operations/lanes.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers and servers start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 /** A relay takes up what an operator has left after five seconds, and looks every five. */
 const takenUpWithinMs = 40_000;

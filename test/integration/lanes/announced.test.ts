@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
@@ -13,9 +13,6 @@ import { LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers and servers start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 120_000 });
 
 const orders = topic('orders', z.unknown(), { lanes: 4 });
 const policies = [policyOf(orders, 'scripted')];

@@ -1,5 +1,5 @@
 // @module-tag apart
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
@@ -10,8 +10,6 @@ import { upsertTopics } from '../../../src/store/lane/topics.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { ownPostgres } from '../../support/fixtures/own-postgres.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const by = { actor: 'test' };
 

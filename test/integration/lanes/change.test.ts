@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { changeLanes } from '../../../src/operations/lanes.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { switchLanes } from '../../../src/store/lane/lanes-switch.ts';
@@ -9,9 +9,6 @@ import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.
 import { seededRandom } from '../../support/fixtures/random.ts';
 import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 let fixture: LaneFixture;
 let relay: TestRelay | undefined;

@@ -1,5 +1,5 @@
 // @module-tag apart
-import { expect, type TestContext, test, vi } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
@@ -12,8 +12,6 @@ import { leavesOf, turnLeaf } from '../../support/fixtures/leaves.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { ownPostgres } from '../../support/fixtures/own-postgres.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** A lane on a server of its own that can prepare transactions. */
 async function preparingFixture(

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   bulkWorkflow,
   expectAuditedOnce,
@@ -13,8 +13,6 @@ import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const orders = numbered('orders');
 const failed = { topic: 'orders', states: ['failed'] } as const;

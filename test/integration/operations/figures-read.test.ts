@@ -18,7 +18,6 @@ beforeEach(async () => {
 
 test('figures say of each topic how late it is and why, and of one without a relay that nobody delivers it', {
   tags: ['alerts-told-once'],
-  timeout: 120_000,
 }, async () => {
   await lanes.send('late');
   await database.query(

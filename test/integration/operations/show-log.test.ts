@@ -8,9 +8,6 @@ import { kafka } from '../../../src/transports.ts';
 import { KafkaFixture } from '../../support/kafka/kafka-fixture.ts';
 import { byHeader, rita, vera } from '../api/api-bench.ts';
 
-// Joining a group takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 120_000 });
-
 const shape = z.object({ timeline: z.array(z.object({ what: z.string(), detail: z.string() })) });
 
 function logReaderOf({ transports }: OperationsConfig): LogReader {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, inject, test, vi } from 'vitest';
+import { afterEach, expect, inject, test } from 'vitest';
 import { statusCommand } from '../../../src/cli/status-command.ts';
 import { type Status, statusOf } from '../../../src/operations/status.ts';
 import { writeBreakers } from '../../../src/store/inbox/breakers.ts';
@@ -9,8 +9,6 @@ import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { written } from '../../support/fixtures/written.ts';
 import { startProgram } from '../../support/processes/program.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 let inbox: MemoryInbox;
 afterEach(() => inbox.end());

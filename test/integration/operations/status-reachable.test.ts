@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, inject, test, vi } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { showCommand } from '../../../src/cli/show-command.ts';
@@ -11,9 +11,6 @@ import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.t
 import { numbered, quietTemporal } from '../../support/fixtures/stage.ts';
 import { written } from '../../support/fixtures/written.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
-
-// Workers start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 240_000 });
 
 /** A relay's row, as it would write it. */
 async function say(fixture: LaneFixture, id: string, error: string | null, clockOffsetMs = 0): Promise<void> {

@@ -2,15 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { kafkaLog } from '../../../src/brokers/kafka/client/log.ts';
 import { kafkaTransport } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import type { LogRecord } from '../../../src/core/delivery-log.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { KafkaFixture } from '../../support/kafka/kafka-fixture.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 let world: KafkaFixture;
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, inject, test, vi } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { keepPresence } from '../../../src/app/relay/relay-presence.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { type MessageDetails, operations } from '../../../src/operations.ts';
@@ -10,9 +10,6 @@ import { verifyEffects } from '../../../src/store/verify/effects.ts';
 import { type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { KafkaFixture } from '../../support/kafka/kafka-fixture.ts';
-
-// A relay records what waits for groups every 5 s, and a server may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 /** A group that its database knows. */
 async function knownGroup(end: Parameters<typeof keptFixture>[0]): Promise<KeptFixture> {

@@ -1,5 +1,5 @@
 import { Client } from '@temporalio/client';
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { createBulkRunner } from '../../../src/bulk/bulk-runner.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
@@ -10,8 +10,6 @@ import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { ada } from '../../support/fixtures/operator.ts';
 import { connectTemporal } from '../../support/fixtures/temporal-connection.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 /** An inbox in a database without a relay, its operator, and the workflow of an operation. */
 async function openInbox(context: TestContext) {

@@ -1,15 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, type TestContext, test, vi } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { awake } from '../../support/fixtures/awake.ts';
 import { range } from '../../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { untilFailing } from '../../support/fixtures/told-health.ts';
 import { until } from '../../support/fixtures/until.ts';
 import type { FedConsumer } from '../../support/processes/fed-consumer.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const closed = new Error('the bank is closed');
 const manyTimes = Array.from({ length: 60 }, () => '500ms' as const);

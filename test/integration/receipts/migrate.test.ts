@@ -1,5 +1,5 @@
 // @module-tag apart
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { type LocalKafka, startKafka } from '../../../dev/servers/index.ts';
 import { type RunningRelay, startRelay } from '../../../src/app/relay/start-relay.ts';
 import { migrateCommand } from '../../../src/cli/migrate-command.ts';
@@ -16,8 +16,6 @@ import {
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { deleteTopic, observer } from '../../support/kafka/kafka-topic.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 // A broker of its own: the others need the topic of receipts that is missing here.
 let servers: LocalKafka;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ConfirmStage, confirmStage, type Stub } from '../../support/fixtures/confirm-stage.ts';
 import type { ReceiptFate } from '../../support/fixtures/receipt-fate.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -8,8 +8,6 @@ import { until } from '../../support/fixtures/until.ts';
 // unconfirmed, sent less often than allowed, due, passed by the consumer, and absent from the log: one test per rule, but for
 // the number of sends and for what the consumer has passed, which `receipts-contract.ts` shows over every broker.
 // A message that must not be resent always comes with one that must, so that every test sees a round of the relay.
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const ends: (() => Promise<unknown>)[] = [];
 let stage: ConfirmStage;

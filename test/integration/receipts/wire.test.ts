@@ -1,4 +1,4 @@
-import { expect, inject, test, vi } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { memoryTransport } from '../../../src/brokers/memory/memory-transport.ts';
 import { receiptsAddress } from '../../../src/core/receipt.ts';
@@ -6,9 +6,6 @@ import { confirmStage } from '../../support/fixtures/confirm-stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { readTopic } from '../../support/kafka/kafka-reader.ts';
 import { observer } from '../../support/kafka/kafka-topic.ts';
-
-// Each test starts relays and joins groups of the broker, some of them twice.
-vi.setConfig({ testTimeout: 180_000 });
 
 test('processed messages become confirmed, and their receipts name group, installation and ids', async (context) => {
   const stage = await confirmStage(context, { receiptTimeout: '1h' });

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type TlsOptions } from 'node:tls';
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import { CertificateLooks } from '../../../src/app/relay/certificate-looks.ts';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
@@ -16,8 +16,6 @@ import { ownPostgres, useTls } from '../../support/fixtures/own-postgres.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { temporalGate } from '../../support/fixtures/temporal-gate.ts';
 import { webhookSecret } from '../../support/fixtures/webhook.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const authority = testAuthority('right');
 const dayMs = 24 * 60 * 60_000;

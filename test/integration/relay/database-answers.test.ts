@@ -5,9 +5,7 @@ import type { RelayEvent } from '../../../src/relay/report.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { ownPostgres } from '../../support/fixtures/own-postgres.ts';
 
-test('a relay says whether the database answers it, while it does not and when it is back', {
-  timeout: 180_000,
-}, async (context) => {
+test('a relay says whether the database answers it, while it does not and when it is back', {}, async (context) => {
   const server = await ownPostgres(context);
   const database = openDatabase({ url: server.url, connections: 2 });
   context.onTestFinished(() => database.close());

@@ -11,9 +11,9 @@ const runs = 3;
 /** Of the turn in which a relay loads Temporal's packages: 50 ms where that takes 0.2 s. A slow machine is slow at both. */
 const share = 0.25;
 
-test('no turn of the event loop in which a relay delivers takes a quarter of the one in which it loads', {
-  timeout: 300_000,
-}, async ({ onTestFinished }) => {
+test('no turn of the event loop in which a relay delivers takes a quarter of the one in which it loads', {}, async ({
+  onTestFinished,
+}) => {
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   const settings = JSON.stringify({ address: inject('temporalAddress'), url: made.url });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { markTold, untoldMessages } from '../../../src/store/lane/starts.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
@@ -8,8 +8,6 @@ import {
   pagesOf,
   stopAutovacuum,
 } from '../../support/fixtures/query-plan.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const beyond = 50_000;
 const within = 10_000;

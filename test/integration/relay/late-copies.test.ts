@@ -1,12 +1,10 @@
 // @module-tag apart
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { adopt } from '../../../src/operations/adopt.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { amidTheFirst, each, expectTheRest } from '../../support/fixtures/late-stage.ts';
 import { anotherCluster, movedFixture } from '../../support/fixtures/moved-fixture.ts';
 import { VerifyFixture } from '../../support/fixtures/verify-fixture.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const elsewhere = anotherCluster();
 const { ends } = elsewhere;

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, inject, type TestContext, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, type TestContext, test } from 'vitest';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
@@ -8,9 +8,6 @@ import { createTestDatabase, type TestDatabase } from '../../support/fixtures/da
 import { until } from '../../support/fixtures/until.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 import { builtProgram } from '../../support/processes/built-program.ts';
-
-// Each is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 let made: TestDatabase;
 let address: string;

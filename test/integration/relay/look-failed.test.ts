@@ -34,9 +34,7 @@ class TooMuchNews {
   }
 }
 
-test('a relay with one look that takes too long still sends, releases and starts', {
-  timeout: 90_000,
-}, async (context) => {
+test('a relay with one look that takes too long still sends, releases and starts', {}, async (context) => {
   const fixture = await laneFixture();
   context.onTestFinished(() => fixture.drop());
   const news = new TooMuchNews();

@@ -60,7 +60,6 @@ async function searchesUntilFound(before: number): Promise<number> {
 
 test('a message of which no look tells any news is delivered within the searches of one turn', {
   tags: ['recovers-by-itself'],
-  timeout: 90_000,
 }, async () => {
   await idleRelay(50);
   deaf = true;
@@ -73,7 +72,6 @@ test('a message of which no look tells any news is delivered within the searches
 
 test('after a restart of the server, which may assign transaction ids again, lanes wait for no turn', {
   tags: ['failover-costs-repeats-only'],
-  timeout: 90_000,
 }, async () => {
   await idleRelay(250);
 

@@ -116,9 +116,7 @@ test('while the row of a lane is locked, its slow publish keeps one connection w
   expect(fixture.events.map(({ type }) => type)).not.toContain('lane-lost');
 });
 
-test('locked messages are neither waited for nor forgotten after their workflows were started', {
-  timeout: 60_000,
-}, async () => {
+test('locked messages are neither waited for nor forgotten after their workflows were started', {}, async () => {
   for (const label of ['locked', 'free']) await fixture.send(label, { afterMs: 3_600_000 });
   const stranger = await fixture.begin();
   await fixture.cancel('locked', stranger);
@@ -143,9 +141,7 @@ test('locked messages are neither waited for nor forgotten after their workflows
   expect(await untold()).toEqual([]);
 });
 
-test('workflows of waiting messages are started although a business transaction has locked more of them than are read at once', {
-  timeout: 150_000,
-}, async () => {
+test('workflows of waiting messages are started although a business transaction has locked more of them than are read at once', {}, async () => {
   for (let n = 0; n < 250; n += 1) await fixture.send(`locked ${n}`, { afterMs: 3_600_000 });
   await fixture.send('free', { afterMs: 7_200_000 });
   const stranger = await fixture.begin();

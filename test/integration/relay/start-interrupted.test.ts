@@ -1,16 +1,6 @@
 // @module-tag apart
 import pg from 'pg';
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  inject,
-  type TestContext,
-  test,
-  vi,
-} from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import { operations } from '../../../src/app/operations/operations.ts';
 import { migrateTopics } from '../../../src/app/relay/migrate-topics.ts';
@@ -26,8 +16,6 @@ import { anotherDatabase, type OwnPostgres, ownPostgres } from '../../support/fi
 import { seededRandom } from '../../support/fixtures/random.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 240_000 });
 
 type TestEnd = Pick<TestContext, 'onTestFinished'>;
 

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
@@ -16,9 +16,6 @@ import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 import { builtProgram } from '../../support/processes/built-program.ts';
-
-// Each command is a process of its own, which a busy machine starts slowly.
-vi.setConfig({ testTimeout: 240_000 });
 
 let made: TestDatabase;
 beforeAll(async () => {

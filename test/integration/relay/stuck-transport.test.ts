@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type TestContext, test, vi } from 'vitest';
+import { type TestContext, test } from 'vitest';
 import { LaneDrains } from '../../../src/relay/lane-drains.ts';
 import { defaultTimings } from '../../../src/relay/timings.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const timings = { ...defaultTimings, laneIdleTimeoutMs: 0, probeIntervalMs: 20, stuckAfterMs: 300 };
 const never = (): Promise<never> => new Promise(() => undefined);

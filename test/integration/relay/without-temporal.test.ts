@@ -1,12 +1,10 @@
 import { createServer } from 'node:net';
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { type Stored, send } from '../../../src/outbox/send.ts';
 import { refusingServer } from '../../support/faults/refusing-server.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { untilFailing, untilWell } from '../../support/fixtures/told-health.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const orders = numbered('orders');
 const reminders = numbered('reminders');

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { listenAddressOfFlag } from '../../../src/cli/flag-values.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { prometheusName } from '../../../src/telemetry/metric.ts';
@@ -10,8 +10,6 @@ import { metrics } from '../../../src/telemetry/metrics.ts';
 import { type CliProcess, configFile, startCli } from '../../support/fixtures/cli-process.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 /** A relay by the command, with its page of metrics. */
 async function relayWith(context: TestContext, env: Readonly<Record<string, string>> = {}) {

@@ -6,7 +6,7 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, type TestContext, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { clientOf, consumer, permanent } from '../../../src/consumer.ts';
@@ -16,8 +16,6 @@ import { memoryBroker } from '../../../src/testing.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const orders = topic('metered-orders', z.object({ n: z.number() }), { timer: 'lane' });
 const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);

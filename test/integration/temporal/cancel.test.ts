@@ -1,6 +1,6 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { reschedule } from '../../../src/outbox/change.ts';
 import { send } from '../../../src/outbox/send.ts';
 import { endOfFile } from '../../support/fixtures/end-of-file.ts';
@@ -8,9 +8,6 @@ import { flawless, judgeJournal } from '../../support/fixtures/journal-check.ts'
 import { startLoad } from '../../support/fixtures/load.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const orders = numbered('orders');
 const reminders = numbered('reminders');

@@ -1,11 +1,8 @@
 // @module-tag apart
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { cronTimes, readCron } from '../../../src/core/cron.ts';
 import { createRepeater } from '../../../src/temporal/relay/repeater.ts';
 import { openStage } from '../../support/fixtures/stage.ts';
-
-// Servers start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const nothing = { missedFrom: new Date('2999-01-01'), readAt: new Date(0) };
 const minuteMs = 60_000;

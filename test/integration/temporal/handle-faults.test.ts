@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { WorkflowHandle } from '@temporalio/client';
-import { expect, inject, test, vi } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { connectTemporal } from '../../../src/brokers/workflow/client/connection.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 import {
@@ -12,9 +12,6 @@ import {
 } from '../../support/fixtures/parked-stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { type Crash, type Program, startProgram } from '../../support/processes/program.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];

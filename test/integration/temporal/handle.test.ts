@@ -1,4 +1,4 @@
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { KeyDrains } from '../../../src/inbox/ports.ts';
 import { endOfFile } from '../../support/fixtures/end-of-file.ts';
 import {
@@ -8,9 +8,6 @@ import {
   type ParkedStage,
 } from '../../support/fixtures/parked-stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 async function attributesOf(
   stage: ParkedStage,

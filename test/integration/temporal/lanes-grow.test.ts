@@ -1,12 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { changeLanes } from '../../../src/operations/lanes.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { numbered, openStage, type Stage, type StageRelay } from '../../support/fixtures/stage.ts';
 import { slowness, until } from '../../support/fixtures/until.ts';
-
-// Workers, servers and lanes start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 300_000 });
 
 const orders = numbered('orders');
 /** After so long without one lane more none will come; a lane takes milliseconds. */

@@ -1,15 +1,12 @@
 // @module-tag apart
 import { randomUUID } from 'node:crypto';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { reschedule } from '../../../src/outbox/change.ts';
 import { send } from '../../../src/outbox/send.ts';
 import { deleteNamespace, registerNamespace } from '../../support/fixtures/namespaces.ts';
 import { openParkedStage } from '../../support/fixtures/parked-stage.ts';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Parts of the server learn of a namespace one by one, and relays and consumers wait ten seconds for the last of them.
-vi.setConfig({ testTimeout: 400_000 });
 
 const reminders = numbered('reminders');
 

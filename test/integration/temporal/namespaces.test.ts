@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { workflowMetadataQuery } from '@temporalio/workflow';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { showMessage } from '../../../src/operations/show.ts';
 import { type Stored, send } from '../../../src/outbox/send.ts';
 import { writeSettings } from '../../../src/store/installation/settings.ts';
 import { registerNamespace } from '../../support/fixtures/namespaces.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const orders = numbered('orders');
 const hidden = numbered('hidden', { visible: false });

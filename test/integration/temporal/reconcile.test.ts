@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { cancel } from '../../../src/outbox/change.ts';
 import { send } from '../../../src/outbox/send.ts';
 import { reconcileWorkflows } from '../../../src/relay/reconcile.ts';
@@ -6,9 +6,6 @@ import { readReconciliation } from '../../../src/store/verify/reconciliation.ts'
 import { createWorkflowCensus } from '../../../src/temporal/relay/workflow-census.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const reminders = numbered('reminders');
 const often = { reconcileInterval: '1s', archiveInterval: '1s', scheduleCheckInterval: 200 } as const;

@@ -1,5 +1,5 @@
 // @module-tag apart
-import { expect, type TestContext, test, vi } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { startTemporal } from '../../../dev/servers/index.ts';
 import { operations } from '../../../src/app/operations/operations.ts';
 import { adopt } from '../../../src/operations/adopt.ts';
@@ -9,9 +9,6 @@ import { createEmptyDatabase } from '../../support/fixtures/database.ts';
 import { dumpOutbox } from '../../support/fixtures/dump.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Servers start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 240_000 });
 
 const ticks = numbered('ticks');
 

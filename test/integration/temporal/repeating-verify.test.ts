@@ -1,12 +1,10 @@
-import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { operations } from '../../../src/app/operations/operations.ts';
 import type { InvariantResult } from '../../../src/operations/verify/report.ts';
 import { schedule, unschedule } from '../../../src/outbox/schedule.ts';
 import { messageScheduleId } from '../../../src/temporal/relay/repeater.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const ticks = numbered('ticks');
 

@@ -1,14 +1,11 @@
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { operations } from '../../../src/app/operations/operations.ts';
 import { readCron } from '../../../src/core/cron.ts';
 import { schedule, unschedule } from '../../../src/outbox/schedule.ts';
 import { createRepeater, messageScheduleId } from '../../../src/temporal/relay/repeater.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const ticks = numbered('ticks');
 

@@ -1,10 +1,7 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { scheduleIds } from '../../../src/temporal/relay/schedules.ts';
 import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const reminders = numbered('reminders');
 

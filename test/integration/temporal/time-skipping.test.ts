@@ -1,15 +1,12 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
-import { expect, type TestContext, test, vi } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { cancel } from '../../../src/outbox/change.ts';
 import { send } from '../../../src/outbox/send.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { numbered, openStage, quietTemporal, type Stage } from '../../support/fixtures/stage.ts';
 import { startTimeSkipping } from '../../support/fixtures/time-skipping.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const orderTimeout = numbered('order-timeout', { horizon: '31 days' });
 

@@ -47,9 +47,7 @@ async function read(topic: string): Promise<readonly string[]> {
   return words;
 }
 
-test('a group moves past emptied batches after compaction, also before a batch that does not fit into one fetch', {
-  timeout: 180_000,
-}, async () => {
+test('a group moves past emptied batches after compaction, also before a batch that does not fit into one fetch', {}, async () => {
   const topic = await createTopic(kafka, {
     configEntries: [
       { name: 'cleanup.policy', value: 'compact' },

@@ -27,9 +27,7 @@ async function limited(bytesPerSecond: number): Promise<string> {
   return clientId;
 }
 
-test('a quota that delays the answers of a broker leaves no doubt and no copy', {
-  timeout: 180_000,
-}, async () => {
+test('a quota that delays the answers of a broker leaves no doubt and no copy', {}, async () => {
   const transport = kafka({ servers: brokers, clientId: await limited(100_000), requestTimeout: '2s' });
   onTestFinished(() => transport.close());
   const addresses = await Promise.all([createTopic(client), createTopic(client), createTopic(client)]);

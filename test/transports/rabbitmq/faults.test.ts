@@ -192,7 +192,6 @@ test('a wrong password holds the transport, and no text contains it', async () =
 
 test('a server that was killed and restarted has all confirmed messages, and delivery continues', {
   tags: ['rabbitmq-unstored-is-unpublished'],
-  timeout: 180_000,
 }, async () => {
   const { address, publish, transport } = await stage();
   const { bodies, troubles } = await consumed(address);

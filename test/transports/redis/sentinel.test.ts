@@ -69,7 +69,6 @@ async function ownSentinel(primary: string) {
 
 test('a failover by Sentinel is followed by a url that is a function: sender and consumer go on, and with replicas nothing acknowledged is lost', {
   tags: ['redis-keeps-what-it-acknowledged'],
-  timeout: 300_000,
 }, async () => {
   const first = await ownRedis();
   // Two, so that the new primary has one as soon as it is one.

@@ -107,7 +107,6 @@ test('a consumer reports a frozen server, and all its queues again when it recei
 
 test('a killed server loses no message, and each key keeps its order at the consumer', {
   tags: ['rocketmq-unacknowledged-is-unpublished'],
-  timeout: 300_000,
 }, async () => {
   const { address, transport } = await stage();
   const messages = Array.from({ length: 600 }, (_, n) => ({

@@ -1,7 +1,7 @@
 // @module-tag rocketmq-order-and-effects
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { rocketmqSource } from '../../../src/brokers/rocketmq/source/rocketmq-source.ts';
 import { rocketmqConnection } from '../../../src/brokers/rocketmq/transport/rocketmq-options.ts';
 import { rocketmqOver } from '../../../src/brokers/rocketmq/transport/rocketmq-transport.ts';
@@ -15,8 +15,6 @@ import { batchOf, idsOf, receiving, stored } from './traffic.ts';
 /** With renewals that a busy server may answer seconds late. */
 const invisibleMs = 8_000;
 const kinds = ['FIFO', 'NORMAL'] as const;
-vi.setConfig({ testTimeout: 180_000 });
-
 /** Whose messages are others' after that much silence. */
 function transportOf(through?: string) {
   const transport = rocketmqOver({

@@ -247,9 +247,7 @@ test('a provider that was away at first is asked again', async (context) => {
   expect((await late.go('/sign-in')).status).toBe(303);
 });
 
-test('while the database is away, that is said, and nobody is let in', {
-  timeout: 60_000,
-}, async (context) => {
+test('while the database is away, that is said, and nobody is let in', {}, async (context) => {
   const away = browser(context, { database: { url: 'postgresql://nobody:hidden@127.0.0.1:9/outbox' } });
   away.cookies.set('__Host-outbox', 'AAAAAAAAAAAAAAAAAAAAAA');
   await expect(away.who()).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });

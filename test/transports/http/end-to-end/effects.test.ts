@@ -1,15 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { clientOf, receiveNode } from '../../../../src/http.ts';
 import { send } from '../../../../src/outbox/send.ts';
 import { numbered, openStage } from '../../../support/fixtures/stage.ts';
 import { until } from '../../../support/fixtures/until.ts';
 import { secret } from '../http-endpoint.ts';
-
-// Relays start in seconds on a quiet machine, and in ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const messages = 200;
 const keys = 5;

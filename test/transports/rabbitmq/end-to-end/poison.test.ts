@@ -11,7 +11,6 @@ const deadly = 20;
 
 test('F28 with a message that kills each of two consumers of a queue, three die and every other message is handled', {
   tags: ['killing-message-fails'],
-  timeout: 180_000,
 }, async () => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());

@@ -4,7 +4,6 @@ import { admin, newTopic, options } from '../rocketmq-stage.ts';
 
 test('F17: over RocketMQ each effect occurs once and in order, although a consumer dies before it acknowledges', {
   tags: ['rocketmq-order-and-effects'],
-  timeout: 90_000,
 }, async () => {
   const address = await newTopic('FIFO', 2);
   await admin.createGroup(group, true);

@@ -10,7 +10,6 @@ const ordersPerRelay = 250;
 
 test('1,000 orders start one workflow each, while relays are killed', {
   tags: ['workflow-started-once'],
-  timeout: 120_000,
 }, async () => {
   const type = `order-${process.pid}`;
   const placed = numbered('orders', { lanes: 2 });
