@@ -1,3 +1,4 @@
+import { atMost } from '../core/at-most.ts';
 import type { Database } from '../store/database/database.ts';
 import { forgetTold } from '../store/lane/starts.ts';
 import {
@@ -141,7 +142,8 @@ class Comparison {
     const ids = page.map(({ id }) => id);
     const indexed = await census.findRunning(ids);
     const missing: string[] = [];
-    await sideBySide(
+    await atMost(
+      concurrently,
       ids.filter((id) => !indexed.has(id)),
       async (id) => {
         if (!(await census.isRunning(id))) missing.push(id);
@@ -174,19 +176,11 @@ class Comparison {
 
   async #endSuperfluous(ids: readonly string[]): Promise<void> {
     const { database, census, progress } = this.#input;
-    await sideBySide(await readSuperfluous(database, ids), async ({ id, state }) => {
+    await atMost(concurrently, await readSuperfluous(database, ids), async ({ id, state }) => {
       const why = state === null ? 'the message no longer exists' : `the message is ${state}`;
       if (await census.end(id, `temporal-outbox: ${why}`)) this.ended += 1;
     });
     this.checkedWorkflows += ids.length;
     progress();
   }
-}
-
-async function sideBySide<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of queue) await work(item);
-  };
-  await Promise.all(Array.from({ length: concurrently }, worker));
 }
