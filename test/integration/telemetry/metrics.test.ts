@@ -99,7 +99,8 @@ test('a relay and a consumer count what they deliver, how long it takes, and wha
   expect(await valueOf('publishDelay', place)).toBe(3);
   expect(await valueOf('lateness', place)).toBe(1);
   expect(await valueOf('operationDuration', place)).toBeGreaterThan(0);
-  expect(await valueOf('lanesOwned')).toBe(1);
+  // A stand-in may just be handing the lane over to its workflow.
+  await expect.poll(() => valueOf('lanesOwned')).toBe(1);
   expect(await valueOf('consumed', { ...place, ...group, outcome: 'handled' })).toBe(3);
   await expect.poll(() => valueOf('consumed', { ...group, outcome: 'failed' })).toBe(1);
   expect(await valueOf('effectDelay', { ...place, ...group })).toBe(3);
