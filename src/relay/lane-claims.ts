@@ -32,7 +32,7 @@ export class LaneClaims {
     this.#suspect = new LaneSuspect(turn, acquired);
   }
 
-  /** False: what is claimed must not be sent, because the lane's row does not record the suspect, and has another owner. */
+  /** False: what is claimed must not be sent, because the lane has another owner and does not record what is suspect. */
   get areSafe(): boolean {
     return this.#suspect.isMarked;
   }
@@ -124,7 +124,7 @@ export class LaneClaims {
       limit: this.#rate.claimLimit,
       bytes: limits.bytes,
       failedBlocks: this.#failedBlocks,
-      suspect: this.#suspect.position,
+      suspect: this.#suspect.snapshot,
     });
   }
 

@@ -51,7 +51,7 @@ export const holdBugs: Bugs = {
     'test/unit/relay/drain.test.ts': {
       'suspect-mark-unknown-to-claims': {
         file: 'src/relay/lane-suspect.ts',
-        find: 'this.#position = position;',
+        find: 'this.#snapshot = snapshot;',
       },
     },
     'test/integration/relay/dead-owner.test.ts': {
