@@ -190,6 +190,8 @@ export function archiveBehind({ database, installation, workflows }: StoryStage)
     prometheus: ['OutboxArchiveBehind'],
     async begin() {
       await schedule.pause();
+      // A round that had begun would move what is set back below.
+      await expect.poll(async () => (await schedule.describe()).info.runningActions).toEqual([]);
       const [leaf] = await database.query<{ n: string }>('select n from outbox.leaf where closed_at is null');
       await database.query('select outbox.create_leaf($1::bigint + 1)', [leaf?.n]);
       await database.query('select outbox.next_leaf($1)', [leaf?.n]);
