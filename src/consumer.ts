@@ -1,4 +1,3 @@
-export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
 export { type ConsumerOptions, consumer } from './app/consumer/consumer.ts';
 export { type HealthServer, type HealthServerOptions, healthServer } from './app/health-server.ts';
 export type { SeenFilter } from './brokers/seen-filter.ts';
@@ -56,3 +55,4 @@ export type { Prisma8, Prisma8Queryable } from './store/database/prisma8-parts.t
 export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
 export type { FailedMessage } from './store/message/unnotified.ts';
+export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './watch/settings.ts';

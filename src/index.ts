@@ -1,4 +1,3 @@
-export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
 export { type BearerToken, bearerTokens } from './config/bearer-tokens.ts';
 export { type ApiSettings, type Config, defineConfig, type RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
@@ -56,3 +55,4 @@ export { type Prisma8Client, prisma8 } from './store/database/prisma8.ts';
 export type { Prisma8, Prisma8Queryable } from './store/database/prisma8-parts.ts';
 export { fromQuery, type Transaction } from './store/database/transaction.ts';
 export type { FailedMessage } from './store/message/unnotified.ts';
+export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './watch/settings.ts';

@@ -1,4 +1,3 @@
-export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './alerts/settings.ts';
 export { type HealthServer, type HealthServerOptions, healthServer } from './app/health-server.ts';
 export { type RelayOptions, type RunningRelay, startRelay } from './app/relay/start-relay.ts';
 export type { Hold } from './brokers/transport.ts';
@@ -26,3 +25,4 @@ export type { AlertFacts, FailedSend, RelayEvent, RelayReport } from './relay/re
 export type { Transaction } from './store/database/transaction.ts';
 export type { FailedMessage } from './store/message/unnotified.ts';
 export type { WorkerExtras } from './temporal/relay/workers.ts';
+export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './watch/settings.ts';

@@ -1,4 +1,4 @@
-/** Generates docs/metrics.md from src/telemetry/metrics.ts. */
+/** Generates docs/metrics.md from src/watch/metrics.ts. */
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
@@ -15,7 +15,7 @@ export function metricsPage(metrics, prometheusName) {
   };
   return `# Metrics
 
-Generated from \`src/telemetry/metrics.ts\` by \`npm run generated\`; do not edit.
+Generated from \`src/watch/metrics.ts\` by \`npm run generated\`; do not edit.
 
 \`temporal-outbox relay --metrics 9464\` serves them at \`/metrics\`, beside those of Temporal's SDK, and sends them by OTLP if
 \`OTEL_EXPORTER_OTLP_ENDPOINT\` is set; it needs \`npm install @opentelemetry/api@1
@@ -34,6 +34,6 @@ ${Object.values(metrics).map(row).join('\n')}
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { prometheusName } = await import('../dist/src/telemetry/metric.js');
-  const { metrics } = await import('../dist/src/telemetry/metrics.js');
+  const { metrics } = await import('../dist/src/watch/metrics.js');
   writeFileSync(new URL('../docs/metrics.md', import.meta.url), metricsPage(metrics, prometheusName));
 }

@@ -1,6 +1,6 @@
-import type { AlertRule } from '../src/alerts/alert-rule.ts';
-import type { RunbookEntry } from '../src/alerts/runbook-entry.ts';
-import type { inUnit } from '../src/alerts/units.ts';
+import type { AlertRule } from '../src/watch/alert-rule.ts';
+import type { RunbookEntry } from '../src/watch/runbook-entry.ts';
+import type { inUnit } from '../src/watch/units.ts';
 
 /** A rule of Prometheus, as far as the page needs it. */
 export interface PrometheusRule {

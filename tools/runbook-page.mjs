@@ -1,4 +1,4 @@
-/** Generates docs/runbook.md from src/alerts and deploy/prometheus/rules.yaml. */
+/** Generates docs/runbook.md from src/watch and deploy/prometheus/rules.yaml. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
@@ -63,7 +63,7 @@ export function runbookPage({ alertRules, inUnit, prometheusRunbook, prometheusR
   const row = ({ name, others }) => `| [${name}](#${name.toLowerCase()}) | ${others.join(', ')} |`;
   return `# Runbook
 
-Generated from \`src/alerts\` and \`deploy/prometheus/rules.yaml\` by \`npm run generated\`; do not edit. Find the alert, run its
+Generated from \`src/watch\` and \`deploy/prometheus/rules.yaml\` by \`npm run generated\`; do not edit. Find the alert, run its
 command, and do what stands beside what it shows. What services have stored is kept through all of this, and no row has to be
 changed by hand.
 
@@ -75,10 +75,10 @@ ${sections.map(section).join('\n')}`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { alertRules } = await import('../dist/src/alerts/rules.js');
-  const { prometheusRunbook, runbook } = await import('../dist/src/alerts/runbook.js');
-  const { runbookOf } = await import('../dist/src/alerts/runbook-entry.js');
-  const { inUnit } = await import('../dist/src/alerts/units.js');
+  const { alertRules } = await import('../dist/src/watch/rules.js');
+  const { prometheusRunbook, runbook } = await import('../dist/src/watch/runbook.js');
+  const { runbookOf } = await import('../dist/src/watch/runbook-entry.js');
+  const { inUnit } = await import('../dist/src/watch/units.js');
   const text = readFileSync(new URL('../deploy/prometheus/rules.yaml', import.meta.url), 'utf8');
   const prometheusRules = prometheusRulesOf(text);
   const page = runbookPage({ alertRules, inUnit, prometheusRunbook, prometheusRules, runbook, runbookOf });

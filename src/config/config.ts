@@ -1,4 +1,3 @@
-import { type AlertSettings, alertOptions } from '../alerts/settings.ts';
 import type { Transport } from '../brokers/transport.ts';
 import type { Authentication } from '../core/authentication.ts';
 import { OutboxError } from '../core/errors.ts';
@@ -8,6 +7,7 @@ import { type Retention, retentionOptions } from '../core/retention.ts';
 import { isTopic, type Topic } from '../core/topic.ts';
 import type { OnFailed } from '../relay/on-failed.ts';
 import type { OnStalled } from '../relay/on-stalled.ts';
+import { type AlertSettings, alertOptions } from '../watch/settings.ts';
 import { type DatabaseConfig, databaseOptions } from './database-config.ts';
 import { type GroupConfig, groupsOptions } from './groups-config.ts';
 import { readConfig } from './read-config.ts';

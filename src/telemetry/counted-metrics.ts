@@ -138,6 +138,14 @@ export const countedMetrics = {
     meaning: 'Connections to PostgreSQL that this relay uses at the moment.',
     attributes: [],
   },
+  serverUp: {
+    name: 'outbox.server.up',
+    kind: 'gauge',
+    unit: '1',
+    meaning: '1 if the server answers this relay, else 0.',
+    attributes: ['server'],
+    watch: { when: '0 for 1 minute', todo: '`temporal-outbox doctor` names the server and the reason.' },
+  },
   consumed: {
     name: 'messaging.client.consumed.messages',
     kind: 'counter',
@@ -192,3 +200,8 @@ export const countedMetrics = {
     attributes: handling,
   },
 } as const satisfies Readonly<Record<string, Metric>>;
+
+/** Names of the counted metrics of one kind. */
+export type MetricOf<Kind extends Metric['kind']> = {
+  [Name in keyof typeof countedMetrics]: (typeof countedMetrics)[Name]['kind'] extends Kind ? Name : never;
+}[keyof typeof countedMetrics];

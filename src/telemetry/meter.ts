@@ -1,6 +1,7 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
 import { type Api, loadApi } from './api.ts';
-import { type MetricName, type MetricOf, metrics } from './metrics.ts';
+import { countedMetrics, type MetricOf } from './counted-metrics.ts';
+import type { Metric } from './metric.ts';
 
 /** Values of a metric's attributes, by name. */
 export type Attributes = Readonly<Record<string, string>>;
@@ -16,7 +17,7 @@ export interface Meter {
   add(metric: MetricOf<'counter' | 'level'>, value: number, attributes: Attributes): void;
   record(metric: MetricOf<'histogram'>, value: number, attributes: Attributes): void;
   /** Calls `observe` at each collection, until the returned function is called: for a counter it answers what was counted so far. */
-  watch(metric: MetricOf<'gauge' | 'counter'>, observe: () => readonly Observation[]): () => void;
+  watch(metric: Metric, observe: () => readonly Observation[]): () => void;
 }
 
 /** Bounds of buckets in seconds: those of the conventions, and up to an hour for what waits. */
@@ -38,27 +39,22 @@ export function meterFrom(api: Api): Meter | undefined {
 }
 
 function meterOf(own: OpenTelemetry.Meter): Meter {
-  const counter = madeOnce((metric: MetricOf<'counter' | 'level'>) => {
-    const { kind, name } = metrics[metric];
-    return kind === 'counter'
-      ? own.createCounter(name, aboutOf(metric))
-      : own.createUpDownCounter(name, aboutOf(metric));
-  });
-  const histogram = madeOnce((metric: MetricOf<'histogram'>) =>
-    own.createHistogram(metrics[metric].name, {
-      ...aboutOf(metric),
-      advice: { explicitBucketBoundaries: buckets },
-    }),
+  const counter = madeOnce((metric: Metric) =>
+    metric.kind === 'counter'
+      ? own.createCounter(metric.name, aboutOf(metric))
+      : own.createUpDownCounter(metric.name, aboutOf(metric)),
   );
-  const observed = madeOnce((metric: MetricOf<'gauge' | 'counter'>) => {
-    const { kind, name } = metrics[metric];
-    return kind === 'counter'
-      ? own.createObservableCounter(name, aboutOf(metric))
-      : own.createObservableGauge(name, aboutOf(metric));
-  });
+  const histogram = madeOnce((metric: Metric) =>
+    own.createHistogram(metric.name, { ...aboutOf(metric), advice: { explicitBucketBoundaries: buckets } }),
+  );
+  const observed = madeOnce((metric: Metric) =>
+    metric.kind === 'counter'
+      ? own.createObservableCounter(metric.name, aboutOf(metric))
+      : own.createObservableGauge(metric.name, aboutOf(metric)),
+  );
   return {
-    add: (metric, value, attributes) => counter(metric).add(value, attributes),
-    record: (metric, value, attributes) => histogram(metric).record(value, attributes),
+    add: (metric, value, attributes) => counter(countedMetrics[metric]).add(value, attributes),
+    record: (metric, value, attributes) => histogram(countedMetrics[metric]).record(value, attributes),
     watch: (metric, observe) => {
       const callback = (result: OpenTelemetry.ObservableResult): void => {
         for (const { attributes, value } of observe()) result.observe(value, attributes);
@@ -69,17 +65,16 @@ function meterOf(own: OpenTelemetry.Meter): Meter {
   };
 }
 
-function madeOnce<Name, Instrument>(make: (name: Name) => Instrument): (name: Name) => Instrument {
-  const made = new Map<Name, Instrument>();
-  return (name) => {
-    const instrument = made.get(name) ?? make(name);
-    made.set(name, instrument);
+function madeOnce<Instrument>(make: (metric: Metric) => Instrument): (metric: Metric) => Instrument {
+  const made = new Map<Metric, Instrument>();
+  return (metric) => {
+    const instrument = made.get(metric) ?? make(metric);
+    made.set(metric, instrument);
     return instrument;
   };
 }
 
-function aboutOf(metric: MetricName): OpenTelemetry.MetricOptions {
-  const { meaning, unit } = metrics[metric];
+function aboutOf({ meaning, unit }: Metric): OpenTelemetry.MetricOptions {
   return { description: meaning, unit };
 }
 

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { alertRuleNames } from '../../src/alerts/rules.ts';
 import { send, transaction } from '../../src/index.ts';
+import { alertRuleNames } from '../../src/watch/rules.ts';
 import { faultTimeoutMs } from '../support/faults/fault-scale.ts';
 import {
   archiveBehind,

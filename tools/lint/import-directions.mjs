@@ -73,7 +73,7 @@ const packages = {
   },
   nodemailer: {
     regex: '^nodemailer(?:/|$)',
-    message: 'nodemailer stays in src/alerts, so that only those who are told by e-mail must install it.',
+    message: 'nodemailer stays in src/watch, so that only those who are told by e-mail must install it.',
   },
   temporal: {
     regex: '^@temporalio/',

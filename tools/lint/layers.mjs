@@ -92,12 +92,12 @@ export const layers = [
     reason: 'src/operations may import src/store and src/core only: rows decide what an operator may do.',
   },
   {
-    folder: 'src/alerts',
-    imports: ['core/', 'store/', 'brokers/http/client/signatures.ts'],
+    folder: 'src/watch',
+    imports: ['core/', 'store/', 'telemetry/', 'brokers/http/client/signatures.ts'],
     types: ['relay/report.ts'],
     uses: ['nodemailer', 'io'],
     reason:
-      'src/alerts may import src/store, src/core, src/brokers/http/client/signatures.ts and the types of src/relay/report.ts: it judges figures and tells of them, and delivers nothing.',
+      'src/watch may import src/store, src/telemetry, src/core, src/brokers/http/client/signatures.ts and the types of src/relay/report.ts: it reads, judges and reports figures, and delivers nothing.',
   },
   {
     folder: 'src/temporal',
@@ -112,7 +112,7 @@ export const layers = [
     folder: 'src/config',
     imports: [
       'core/',
-      'alerts/settings.ts',
+      'watch/settings.ts',
       'store/database/database-address.ts',
       'relay/timings.ts',
       'brokers/workflow/client/temporal-address.ts',
@@ -135,7 +135,7 @@ export const layers = [
       'outbox/',
       'relay/',
       'inbox/',
-      'alerts/',
+      'watch/',
       'brokers/',
       'operations/',
       'temporal/',

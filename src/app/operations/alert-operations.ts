@@ -1,4 +1,3 @@
-import { alertRuleNames } from '../../alerts/rules.ts';
 import {
   type AlertStatus,
   alertStatus,
@@ -7,6 +6,7 @@ import {
   silenceAlerts,
 } from '../../operations/alerts.ts';
 import type { OnDatabase } from '../../operations/operation-options.ts';
+import { alertRuleNames } from '../../watch/rules.ts';
 
 export { alertRuleNames };
 

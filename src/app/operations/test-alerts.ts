@@ -1,9 +1,9 @@
-import { destinationsOf } from '../../alerts/destinations.ts';
-import { testMessage } from '../../alerts/message.ts';
-import { alertOptions } from '../../alerts/settings.ts';
 import type { RelayConfig } from '../../config/config.ts';
 import { readConfig } from '../../config/read-config.ts';
 import { reasonOf } from '../../core/reason.ts';
+import { destinationsOf } from '../../watch/destinations.ts';
+import { testMessage } from '../../watch/message.ts';
+import { alertOptions } from '../../watch/settings.ts';
 import { installationInWords } from '../installation-in-words.ts';
 
 /** What became of a test alert. */

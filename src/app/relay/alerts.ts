@@ -1,9 +1,4 @@
 import { hostname } from 'node:os';
-import { destinationsOf } from '../../alerts/destinations.ts';
-import { firingRules } from '../../alerts/firing-rules.ts';
-import { OutageTeller } from '../../alerts/outage-teller.ts';
-import { alertOptions, thresholdsOf } from '../../alerts/settings.ts';
-import { AlertTeller } from '../../alerts/teller.ts';
 import type { RelayConfig } from '../../config/config.ts';
 import { databaseOf } from '../../config/database-config.ts';
 import { readConfig } from '../../config/read-config.ts';
@@ -12,6 +7,11 @@ import type { RelayReport } from '../../relay/report.ts';
 import { noteAlerts } from '../../store/alerts/alerts.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { NotedFigures } from '../../store/figures/figures.ts';
+import { destinationsOf } from '../../watch/destinations.ts';
+import { firingRules } from '../../watch/firing-rules.ts';
+import { OutageTeller } from '../../watch/outage-teller.ts';
+import { alertOptions, thresholdsOf } from '../../watch/settings.ts';
+import { AlertTeller } from '../../watch/teller.ts';
 import { installationInWords } from '../installation-in-words.ts';
 import { LastSilence } from './last-silence.ts';
 

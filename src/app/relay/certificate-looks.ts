@@ -1,4 +1,3 @@
-import { alertOptions } from '../../alerts/settings.ts';
 import type { SecuredServer } from '../../brokers/secured-server.ts';
 import type { Transport } from '../../brokers/transport.ts';
 import { securedTemporal } from '../../brokers/workflow/client/secured-temporal.ts';
@@ -9,6 +8,7 @@ import type { CertificateEnd } from '../../core/certificate-end.ts';
 import { keepLooking } from '../../core/keep-looking.ts';
 import type { DatabaseAddress } from '../../store/database/database-address.ts';
 import { securedDatabase } from '../../store/database/secured-database.ts';
+import { alertOptions } from '../../watch/settings.ts';
 import { type AskedCertificate, clientCertificateEnd, readCertificate } from './read-certificate.ts';
 
 export interface CertificateLooksInput {

@@ -1,8 +1,9 @@
 import type { RelayReport } from '../../relay/report.ts';
 import type { ResizableDatabase } from '../../store/database/pool.ts';
 import type { NotedFigures } from '../../store/figures/figures.ts';
+import { countedMetrics } from '../../telemetry/counted-metrics.ts';
 import { type Meter, openMeter } from '../../telemetry/meter.ts';
-import { FigureMetrics } from './figure-metrics.ts';
+import { FigureMetrics } from '../../watch/figure-metrics.ts';
 import { relayMetrics } from './relay-metrics.ts';
 import type { CheckedServer } from './relay-presence.ts';
 
@@ -24,8 +25,8 @@ export class RelayMeasures {
     this.#figures = new FigureMetrics(meter);
     this.#stops = [
       () => this.#figures.stop(),
-      meter.watch('poolInUse', () => [{ value: database.inUse() }]),
-      meter.watch('serverUp', () =>
+      meter.watch(countedMetrics.poolInUse, () => [{ value: database.inUse() }]),
+      meter.watch(countedMetrics.serverUp, () =>
         [...this.#servers].map(([server, up]) => ({ value: up ? 1 : 0, attributes: { server } })),
       ),
     ];

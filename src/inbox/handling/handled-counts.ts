@@ -1,3 +1,4 @@
+import { countedMetrics } from '../../telemetry/counted-metrics.ts';
 import type { Attributes, Meter } from '../../telemetry/meter.ts';
 
 const counters = ['consumed', 'duplicates', 'parked'] as const;
@@ -39,7 +40,7 @@ class HandledCounts {
     if (this.#told.has(meter)) return;
     this.#told.add(meter);
     for (const counter of counters)
-      meter.watch(counter, () => this.#all().filter((count) => count.of === counter));
+      meter.watch(countedMetrics[counter], () => this.#all().filter((count) => count.of === counter));
   }
 
   #all(): readonly HandledCount[] {

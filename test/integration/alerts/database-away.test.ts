@@ -1,5 +1,4 @@
 import { expect, inject, type TestContext, test } from 'vitest';
-import type { AlertSettings } from '../../../src/alerts/settings.ts';
 import { alertsOf } from '../../../src/app/relay/alerts.ts';
 import { watchDatabase } from '../../../src/app/relay/database-watch.ts';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
@@ -7,6 +6,7 @@ import type { RelayConfig } from '../../../src/config/config.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { silenceRule } from '../../../src/store/alerts/silences.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
+import type { AlertSettings } from '../../../src/watch/settings.ts';
 import type { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { type HookServer, hookServer } from '../../support/fixtures/alert-receivers.ts';

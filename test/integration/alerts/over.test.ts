@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { messageOfNews } from '../../../src/alerts/message.ts';
 import { type Firing, noteAlerts, readAlerts, readNews } from '../../../src/store/alerts/alerts.ts';
 import { noteNewsTold, noteUntold, takeDestination } from '../../../src/store/alerts/destinations.ts';
 import { readSilences, silenceRule } from '../../../src/store/alerts/silences.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { beginFiguresLook, noteFigures } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
+import { messageOfNews } from '../../../src/watch/message.ts';
 import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 

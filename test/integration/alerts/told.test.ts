@@ -1,12 +1,12 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, type TestContext, test } from 'vitest';
-import type { AlertSettings } from '../../../src/alerts/settings.ts';
 import { alertsOf } from '../../../src/app/relay/alerts.ts';
 import { defineConfig } from '../../../src/config/config.ts';
-import { FigureLooks } from '../../../src/relay/figure-looks.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { silenceRule } from '../../../src/store/alerts/silences.ts';
 import type { Database } from '../../../src/store/database/database.ts';
+import { FigureLooks } from '../../../src/watch/figure-looks.ts';
+import type { AlertSettings } from '../../../src/watch/settings.ts';
 import { hookServer, mailServer } from '../../support/fixtures/alert-receivers.ts';
 import { judged } from '../../support/fixtures/judged.ts';
 import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { CertificateEnd } from '../../../src/core/certificate-end.ts';
-import { FigureLooks } from '../../../src/relay/figure-looks.ts';
 import type { NotedFigures } from '../../../src/store/figures/figures.ts';
 import { beginFiguresLook, noteFigures, readFiguresNote } from '../../../src/store/figures/figures-look.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { readGroupNames, writeRelay } from '../../../src/store/installation/relays.ts';
 import { writeReconciliation } from '../../../src/store/verify/reconciliation.ts';
+import { FigureLooks } from '../../../src/watch/figure-looks.ts';
 import { archiveOf } from '../../support/fixtures/archive-fixture.ts';
 import { confirmFixture } from '../../support/fixtures/confirm-fixture.ts';
 import { keptFixture } from '../../support/fixtures/kept-fixture.ts';

@@ -6,7 +6,7 @@ import { expect, inject, type TestContext, test } from 'vitest';
 import { listenAddressOfFlag } from '../../../src/cli/flag-values.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { prometheusName } from '../../../src/telemetry/metric.ts';
-import { metrics } from '../../../src/telemetry/metrics.ts';
+import { metrics } from '../../../src/watch/metrics.ts';
 import { type CliProcess, configFile, startCli } from '../../support/fixtures/cli-process.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';

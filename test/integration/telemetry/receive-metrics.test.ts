@@ -7,7 +7,7 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { permanent, receiver } from '../../../src/http.ts';
-import type { metrics } from '../../../src/telemetry/metrics.ts';
+import type { metrics } from '../../../src/watch/metrics.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { signed, webhookSecret } from '../../support/fixtures/webhook.ts';

@@ -70,18 +70,18 @@ export const alertBugs: Bugs = {
         replace: 'alerts?.databaseLooked(null);',
       },
     },
-    'test/unit/alerts/rules.test.ts': {
+    'test/unit/watch/rules.test.ts': {
       'old-comparison-is-told-for-ever': {
-        file: 'src/alerts/rules.ts',
+        file: 'src/watch/rules.ts',
         find: '|| drift.agoMs > recent',
       },
       'alert-fires-at-its-threshold': {
-        file: 'src/alerts/firing-rules.ts',
+        file: 'src/watch/firing-rules.ts',
         find: 'figure < threshold : figure > threshold',
         replace: 'figure < threshold : figure >= threshold',
       },
       'late-topic-swallows-the-alert-of-another': {
-        file: 'src/alerts/rules.ts',
+        file: 'src/watch/rules.ts',
         find: `.filter(({ announced }) => announced)
         .map(({ oldestDueMs, reason, topic }) => ({
           subject: about('topic', topic),`,
@@ -180,14 +180,14 @@ export const alertBugs: Bugs = {
         replace: 'rejectUnauthorized: true',
       },
     },
-    'test/unit/app/figure-metrics.test.ts': {
+    'test/unit/watch/figure-metrics.test.ts': {
       'metric-has-the-certificate-that-expires-last': {
-        file: 'src/app/relay/figure-metrics.ts',
+        file: 'src/watch/figure-metrics.ts',
         find: 'certificates.toReversed().map',
         replace: 'certificates.map',
       },
       'messages-that-are-gone-are-counted': {
-        file: 'src/app/relay/figure-metrics.ts',
+        file: 'src/watch/figure-metrics.ts',
         find: 'return state !== undefined;',
         replace: 'return false;',
       },
@@ -213,14 +213,14 @@ export const alertBugs: Bugs = {
     },
     'test/unit/house/architecture.test.ts': {
       'alert-leads-to-no-section': {
-        file: 'src/alerts/runbook-entry.ts',
+        file: 'src/watch/runbook-entry.ts',
         find: 'alert.toLowerCase()',
         replace: 'alert',
       },
     },
-    'test/unit/alerts/outage-teller.test.ts': {
+    'test/unit/watch/outage-teller.test.ts': {
       'end-of-an-outage-swallowed-by-a-long-silence': {
-        file: 'src/alerts/outage-teller.ts',
+        file: 'src/watch/outage-teller.ts',
         find: 'return last === undefined ? performance.now() - overMs <= unknownForMs : !last.over;',
         replace: 'return performance.now() - overMs <= unknownForMs && last?.over !== true;',
       },

@@ -101,14 +101,14 @@ export const metricBugs: Bugs = {
         replace: 'value: Math.max(value, sums.get(key)?.value ?? 0)',
       },
     },
-    'test/unit/app/figure-metrics.test.ts': {
+    'test/unit/watch/figure-metrics.test.ts': {
       'figures-of-a-gone-group-stay': {
-        file: 'src/app/relay/figure-metrics.ts',
+        file: 'src/watch/figure-metrics.ts',
         find: 'return this.#groups.has(group) && !groups',
         replace: 'return !this.#groups.has(group) && !groups',
       },
       'unknown-lag-is-none': {
-        file: 'src/app/relay/figure-metrics.ts',
+        file: 'src/watch/figure-metrics.ts',
         find: 'return this.#groups.has(group) && !groups',
         replace: 'return this.#groups.has(group) || !groups',
       },

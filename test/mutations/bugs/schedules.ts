@@ -126,7 +126,7 @@ export const scheduleBugs: Bugs = {
     },
   },
   'set-back-clock-silences-nothing': {
-    'test/unit/alerts/outage-teller.test.ts': {
+    'test/unit/watch/outage-teller.test.ts': {
       'silence-by-the-clock-of-the-host': {
         file: 'src/app/relay/last-silence.ts',
         find: `this.#untilMs = askedAt + leftMs;

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { type Metric, prometheusName } from '../../../src/telemetry/metric.ts';
-import { metrics } from '../../../src/telemetry/metrics.ts';
+import { metrics } from '../../../src/watch/metrics.ts';
 import { deployText } from './deploy-files.ts';
 
 const grid = z.object({ h: z.number(), w: z.number(), x: z.number(), y: z.number() });

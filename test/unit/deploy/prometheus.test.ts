@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { AlertRule } from '../../../src/alerts/alert-rule.ts';
-import { alertRules } from '../../../src/alerts/rules.ts';
-import { runbookOf } from '../../../src/alerts/runbook-entry.ts';
 import { prometheusName } from '../../../src/telemetry/metric.ts';
-import { metrics } from '../../../src/telemetry/metrics.ts';
+import type { AlertRule } from '../../../src/watch/alert-rule.ts';
+import { metrics } from '../../../src/watch/metrics.ts';
+import { alertRules } from '../../../src/watch/rules.ts';
+import { runbookOf } from '../../../src/watch/runbook-entry.ts';
 import { deployPath, deployText, yamlOf } from './deploy-files.ts';
 
 /** What relays, consumers and senders export, without the suffixes of histograms. */

@@ -15,7 +15,7 @@ function importsOf(path: string): readonly string[] {
 
 /** What may import from a broker's folder besides its export: files whose work is about this broker. */
 const importers: Readonly<Record<string, readonly string[]>> = {
-  http: ['src/http.ts', 'src/inbox/http/', 'src/alerts/'],
+  http: ['src/http.ts', 'src/inbox/http/', 'src/watch/'],
   memory: ['src/testing.ts', 'src/testing/'],
   redis: ['src/redis.ts'],
   workflow: ['src/app/', 'src/config/', 'src/temporal/'],

@@ -76,11 +76,11 @@ const cases: readonly Case[] = [
   refuse('src/outbox', value('@opentelemetry/api'), 'Only src/telemetry knows OpenTelemetry'),
   ...allow('src/telemetry', type('@opentelemetry/api'), value('../core/headers.ts')),
 
-  refuse('src/alerts', value('../relay/relay.ts'), 'src/alerts may import'),
-  refuse('src/alerts', value('../brokers/http/transport/http-transport.ts'), 'src/alerts may import'),
-  refuse('src/app', value('nodemailer'), 'nodemailer stays in src/alerts'),
+  refuse('src/watch', value('../relay/relay.ts'), 'src/watch may import'),
+  refuse('src/watch', value('../brokers/http/transport/http-transport.ts'), 'src/watch may import'),
+  refuse('src/app', value('nodemailer'), 'nodemailer stays in src/watch'),
   ...allow(
-    'src/alerts',
+    'src/watch',
     type('nodemailer'),
     type('../relay/report.ts'),
     value('../store/alerts/alerts.ts'),

@@ -3,7 +3,7 @@ import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { afterEach, expect, test } from 'vitest';
 import { meterFrom } from '../../../src/telemetry/meter.ts';
 import { prometheusName } from '../../../src/telemetry/metric.ts';
-import { metrics } from '../../../src/telemetry/metrics.ts';
+import { metrics } from '../../../src/watch/metrics.ts';
 
 class ManualReader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
@@ -22,7 +22,7 @@ test('a gauge is read at each collection until its reading is stopped', async ()
   const reader = new ManualReader();
   api.metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
   let read = 0;
-  const stop = meterFrom(api)?.watch('relays', () => {
+  const stop = meterFrom(api)?.watch(metrics.relays, () => {
     read += 1;
     return [{ value: read, attributes: { a: 'b' } }];
   });

@@ -1,4 +1,3 @@
-import { messageOfNews } from '../../../../src/alerts/message.ts';
 import { alertsOf } from '../../../../src/app/relay/alerts.ts';
 import { defineConfig } from '../../../../src/config/config.ts';
 import { readNews } from '../../../../src/store/alerts/alerts.ts';
@@ -6,6 +5,7 @@ import { noteNewsTold } from '../../../../src/store/alerts/destinations.ts';
 import type { Database } from '../../../../src/store/database/database.ts';
 import type { Figures } from '../../../../src/store/figures/figures.ts';
 import { beginFiguresLook, noteFigures } from '../../../../src/store/figures/figures-look.ts';
+import { messageOfNews } from '../../../../src/watch/message.ts';
 import type { LaneFixture } from '../../../support/fixtures/lane-fixture.ts';
 import { quietFigures } from '../../../support/fixtures/quiet-figures.ts';
 import { numbered } from '../../../support/fixtures/stage.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { AlertMessage } from '../../../src/alerts/message.ts';
-import { OutageTeller } from '../../../src/alerts/outage-teller.ts';
 import { LastSilence } from '../../../src/app/relay/last-silence.ts';
+import type { AlertMessage } from '../../../src/watch/message.ts';
+import { OutageTeller } from '../../../src/watch/outage-teller.ts';
 import { fakeTime, pass, realTime } from '../../support/fixtures/fake-time.ts';
 import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
 

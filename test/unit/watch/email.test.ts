@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { emailDestination } from '../../../src/alerts/email.ts';
+import { emailDestination } from '../../../src/watch/email.ts';
 import { mailServer } from '../../support/fixtures/alert-receivers.ts';
 import { soFar } from '../../support/fixtures/fake-time.ts';
 import { until } from '../../support/fixtures/until.ts';

@@ -1,9 +1,11 @@
 import * as api from '@opentelemetry/api';
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { FigureMetrics } from '../../../src/app/relay/figure-metrics.ts';
 import type { Figures } from '../../../src/store/figures/figures.ts';
 import { type Meter, meterFrom, type Observation } from '../../../src/telemetry/meter.ts';
+import type { Metric } from '../../../src/telemetry/metric.ts';
+import { figureGauges } from '../../../src/watch/figure-gauges.ts';
+import { FigureMetrics } from '../../../src/watch/figure-metrics.ts';
 import { quietFigures } from '../../support/fixtures/quiet-figures.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
@@ -66,14 +68,17 @@ const figures: Figures = {
   ],
 };
 
+const nameOf = (metric: Metric): string =>
+  Object.entries(figureGauges).find(([, gauge]) => gauge === metric)?.[0] ?? metric.name;
+
 function metered() {
   const watched = new Map<string, () => readonly Observation[]>();
   const meter: Meter = {
     add: () => undefined,
     record: () => undefined,
     watch(metric, observe) {
-      watched.set(metric, observe);
-      return () => void watched.delete(metric);
+      watched.set(nameOf(metric), observe);
+      return () => void watched.delete(nameOf(metric));
     },
   };
   const read = () => Object.fromEntries([...watched].map(([metric, observe]) => [metric, observe()]));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { alertRules } from '../../../src/alerts/rules.ts';
+import { alertRules } from '../../../src/watch/rules.ts';
 
 test.each(Object.entries(alertRules))(
   'the command that the rule %s suggests has a foreign name as one word',

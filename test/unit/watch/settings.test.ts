@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type AlertSettings, alertOptions, thresholdsOf } from '../../../src/alerts/settings.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
+import { type AlertSettings, alertOptions, thresholdsOf } from '../../../src/watch/settings.ts';
 import { webhookSecret } from '../../support/fixtures/webhook.ts';
 
 const read = (given: AlertSettings) => readConfig(alertOptions, given, 'alerts');

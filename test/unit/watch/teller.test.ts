@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AlertTeller } from '../../../src/alerts/teller.ts';
+import { AlertTeller } from '../../../src/watch/teller.ts';
 import { soFar } from '../../support/fixtures/fake-time.ts';
 import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
 import { until } from '../../support/fixtures/until.ts';

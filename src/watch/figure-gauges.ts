@@ -1,4 +1,4 @@
-import type { Metric } from './metric.ts';
+import type { Metric } from '../telemetry/metric.ts';
 
 const group = ['group'] as const;
 
@@ -148,13 +148,5 @@ export const figureGauges = {
     meaning: 'Relays that run.',
     attributes: [],
     watch: { when: '0', todo: 'Start a relay: nothing is delivered.' },
-  },
-  serverUp: {
-    name: 'outbox.server.up',
-    kind: 'gauge',
-    unit: '1',
-    meaning: '1 if the server answers this relay, else 0.',
-    attributes: ['server'],
-    watch: { when: '0 for 1 minute', todo: '`temporal-outbox doctor` names the server and the reason.' },
   },
 } as const satisfies Readonly<Record<string, Metric>>;

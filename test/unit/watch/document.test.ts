@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { AlertRule } from '../../../src/alerts/alert-rule.ts';
-import { alertRules } from '../../../src/alerts/rules.ts';
-import { inUnit } from '../../../src/alerts/units.ts';
+import type { AlertRule } from '../../../src/watch/alert-rule.ts';
+import { alertRules } from '../../../src/watch/rules.ts';
+import { inUnit } from '../../../src/watch/units.ts';
 
 test('the document has every rule with its default', () => {
   const text = readFileSync(new URL('../../../docs/alerts.md', import.meta.url), 'utf8');

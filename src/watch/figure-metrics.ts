@@ -1,6 +1,6 @@
-import type { Figures, NotedFigures } from '../../store/figures/figures.ts';
-import type { Attributes, Meter, Observation } from '../../telemetry/meter.ts';
-import type { MetricOf } from '../../telemetry/metrics.ts';
+import type { Figures, NotedFigures } from '../store/figures/figures.ts';
+import type { Attributes, Meter, Observation } from '../telemetry/meter.ts';
+import { figureGauges } from './figure-gauges.ts';
 
 /** What was noted longer ago says nothing about now: no relay has read since. */
 const staleAfterMs = 60_000;
@@ -9,7 +9,7 @@ type Reading = (figures: Figures) => readonly Observation[];
 
 const seconds = (ms: number | null): number => (ms ?? 0) / 1_000;
 
-const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
+const readings: Readonly<Record<keyof typeof figureGauges, Reading>> = {
   oldestDue: ({ due }) =>
     due.map(({ oldestDueMs, topic }) => ({ value: seconds(oldestDueMs), attributes: { topic } })),
   unreleased: ({ unreleasedMs }) => [{ value: seconds(unreleasedMs) }],
@@ -46,7 +46,10 @@ const readings: Partial<Record<MetricOf<'gauge'>, Reading>> = {
 };
 
 /** A topic that is not read any more has no messages, and the clock of a host without a relay does not count. */
-const endsWithItsSubject: ReadonlySet<string> = new Set<MetricOf<'gauge'>>(['clockOffset', 'oldestDue']);
+const endsWithItsSubject: ReadonlySet<string> = new Set<keyof typeof figureGauges>([
+  'clockOffset',
+  'oldestDue',
+]);
 
 /** Exports the figures of the database that some relay has noted last. */
 export class FigureMetrics {
@@ -60,7 +63,7 @@ export class FigureMetrics {
   constructor(meter: Meter) {
     this.#stops = Object.entries(readings).map(([metric, read]) =>
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names of the table are those of gauges
-      meter.watch(metric as MetricOf<'gauge'>, () => this.#read(metric, read)),
+      meter.watch(figureGauges[metric as keyof typeof figureGauges], () => this.#read(metric, read)),
     );
   }
 

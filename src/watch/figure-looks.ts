@@ -1,9 +1,9 @@
 import { keepLooking } from '../core/keep-looking.ts';
+import type { RelayReport } from '../relay/report.ts';
 import type { Database } from '../store/database/database.ts';
 import type { NotedFigures } from '../store/figures/figures.ts';
 import { beginFiguresLook, noteFigures, readFiguresNote } from '../store/figures/figures-look.ts';
 import { type FigureRules, readFigures } from '../store/figures/read-figures.ts';
-import type { RelayReport } from './report.ts';
 
 /** How often the figures of the database are read, by one relay for all. */
 export const figuresEveryMs = 15_000;
