@@ -1,4 +1,4 @@
-import type { AlertRule } from '../src/watch/alert-rule.ts';
+import type { AlertRule } from '../src/watch/figure.ts';
 import type { RunbookEntry } from '../src/watch/runbook-entry.ts';
 import type { inUnit } from '../src/watch/units.ts';
 
@@ -14,9 +14,9 @@ export function prometheusRulesOf(text: string): readonly PrometheusRule[];
 /** The text of docs/runbook.md. */
 export function runbookPage(from: {
   readonly alertRules: Readonly<Record<string, AlertRule>>;
+  readonly commandsOf: (rule: AlertRule) => readonly string[];
   readonly inUnit: typeof inUnit;
   readonly prometheusRunbook: Readonly<Record<string, RunbookEntry>>;
   readonly prometheusRules: readonly PrometheusRule[];
-  readonly runbook: Readonly<Record<string, RunbookEntry>>;
   readonly runbookOf: (alert: string) => string;
 }): string;

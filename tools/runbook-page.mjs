@@ -30,23 +30,28 @@ ${causes.map(({ seen, todo }) => `| ${escaped(seen)} | ${escaped(todo)} |`).join
 }
 
 /** The page: a section for each alert of relays, then those that only Prometheus has. */
-export function runbookPage({ alertRules, inUnit, prometheusRunbook, prometheusRules, runbook, runbookOf }) {
+export function runbookPage({
+  alertRules,
+  commandsOf,
+  inUnit,
+  prometheusRunbook,
+  prometheusRules,
+  runbookOf,
+}) {
   const heardAs = (name) =>
     prometheusRules
       .filter(({ annotations }) => annotations.runbook_url === runbookOf(name))
       .map(({ alert }) => `\`${alert}\``);
-  const own = Object.entries(alertRules).map(([name, { below, measures, next, normal, unit }]) => {
+  const own = Object.entries(alertRules).map(([name, rule]) => {
     const others = heardAs(name);
-    const threshold = `${below === true ? 'below' : 'above'} ${inUnit(unit, normal)}`;
+    const threshold = `${rule.below === true ? 'below' : 'above'} ${inUnit(rule.unit, rule.threshold)}`;
     const also = others.length === 0 ? '' : ` In Prometheus: ${others.join(', ')}.`;
     return {
       name,
-      entry: runbook[name],
+      entry: rule.runbook,
       others,
-      told: `Fires ${threshold}: ${measures.replace(/; below it$/, '')}.${also}`,
-      commands: [
-        ...new Set(['topic NAME', 'group NAME'].map((subject) => next(subject).replace('NAME', '<name>'))),
-      ],
+      told: `Fires ${threshold}: ${rule.meaning}.${also}`,
+      commands: commandsOf(rule),
     };
   });
   const foreign = Object.entries(prometheusRunbook).map(([name, entry]) => {
@@ -75,12 +80,13 @@ ${sections.map(section).join('\n')}`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { alertRules } = await import('../dist/src/watch/rules.js');
-  const { prometheusRunbook, runbook } = await import('../dist/src/watch/runbook.js');
+  const { commandsOf } = await import('../dist/src/watch/commands.js');
+  const { alertRules } = await import('../dist/src/watch/figures.js');
+  const { prometheusRunbook } = await import('../dist/src/watch/runbook.js');
   const { runbookOf } = await import('../dist/src/watch/runbook-entry.js');
   const { inUnit } = await import('../dist/src/watch/units.js');
   const text = readFileSync(new URL('../deploy/prometheus/rules.yaml', import.meta.url), 'utf8');
   const prometheusRules = prometheusRulesOf(text);
-  const page = runbookPage({ alertRules, inUnit, prometheusRunbook, prometheusRules, runbook, runbookOf });
+  const page = runbookPage({ alertRules, commandsOf, inUnit, prometheusRunbook, prometheusRules, runbookOf });
   writeFileSync(new URL('../docs/runbook.md', import.meta.url), page);
 }

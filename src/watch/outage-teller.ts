@@ -4,11 +4,12 @@ import { type AlertNews, type Firing, unknownForMs } from '../store/alerts/alert
 import { longestRestMs } from '../store/alerts/destinations.ts';
 import type { Destination } from './destination.ts';
 import { firingOf } from './firing-rules.ts';
+import type { Labels } from './labels.ts';
 import { messageOfNews } from './message.ts';
 
 export interface OutageTellerInput {
-  /** What may be away. */
-  readonly subject: string;
+  /** The server that may be away. */
+  readonly server: Labels;
   /** Who asks it, in words. */
   readonly asker: string;
   readonly destinations: readonly Destination[];
@@ -75,7 +76,7 @@ export class OutageTeller {
   }
 
   #silent(error: string, thresholdMs: number): void {
-    const { asker, subject } = this.#input;
+    const { asker, server } = this.#input;
     let outage = this.#current();
     if (outage === undefined) {
       const sinceMs = performance.now();
@@ -97,7 +98,7 @@ export class OutageTeller {
     const began = outage.firing === undefined;
     outage.firing = firingOf(
       'serverAway',
-      { subject, figure, because: `${asker} gets: ${error}` },
+      { of: server, figure, because: `${asker} gets: ${error}` },
       thresholdMs,
     );
     if (began) this.#report('alert-began', outage.firing);

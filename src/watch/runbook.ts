@@ -1,17 +1,6 @@
-import { deliveryRunbook } from './delivery-runbook.ts';
-import { groupRunbook } from './group-runbook.ts';
-import type { AlertRuleName } from './rules.ts';
 import type { RunbookEntry } from './runbook-entry.ts';
-import { serverRunbook } from './server-runbook.ts';
 
-/** What to do about each rule. */
-export const runbook = {
-  ...deliveryRunbook,
-  ...groupRunbook,
-  ...serverRunbook,
-} satisfies Readonly<Record<AlertRuleName, RunbookEntry>>;
-
-/** The same of what relays cannot report themselves: rules of Prometheus alone, by their names there. */
+/** What to do about what relays cannot report themselves: rules of Prometheus alone, by their names there. */
 export const prometheusRunbook = {
   OutboxNoRelay: {
     means:

@@ -5,7 +5,8 @@ import { type Lazy, lazy } from '../core/options/lazy.ts';
 import { misfit, type Reader } from '../core/options/reader.ts';
 import { defaulted, duration, either, optional, text, value, whole } from '../core/options/values.ts';
 import { secret, secretIn } from '../core/secrets.ts';
-import { type AlertRuleName, type AlertThresholds, alertRules } from './rules.ts';
+import type { AlertRule } from './figure.ts';
+import { type AlertRuleName, type AlertThresholds, alertRuleNames, alertRules } from './figures.ts';
 
 /** A URL that gets alerts by POST. */
 export interface AlertWebhook {
@@ -132,33 +133,21 @@ const share: Reader<number> = value('a number from 0 to 1', (given) =>
 );
 
 /** A threshold in the unit of its rule; not given: its default. */
-function threshold(name: AlertRuleName): Reader<number | false> {
-  const { normal, unit } = alertRules[name];
+function threshold({ threshold: normal, unit }: AlertRule): Reader<number | false> {
   if (unit === 'time') return either(off, duration(0, undefined, normal));
   if (unit !== 'share') return either(off, whole(0, undefined, normal));
   const given = either(off, share);
   return { wanted: given.wanted, read: (set, option) => given.read(set ?? normal, option) };
 }
 
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a reader for each of the names
+const thresholds = Object.fromEntries(
+  alertRuleNames.map((name) => [name, threshold(alertRules[name])]),
+) as Readonly<Record<AlertRuleName, Reader<number | false>>>;
+
 /** The setting `alerts`. */
 export const alertOptions = object({
-  oldestDue: threshold('oldestDue'),
-  unannounced: threshold('unannounced'),
-  successRate: threshold('successRate'),
-  lateness: threshold('lateness'),
-  failed: threshold('failed'),
-  hold: threshold('hold'),
-  receipts: threshold('receipts'),
-  parked: threshold('parked'),
-  lag: threshold('lag'),
-  noConsumer: threshold('noConsumer'),
-  pausedAddress: threshold('pausedAddress'),
-  stalledGroup: threshold('stalledGroup'),
-  drift: threshold('drift'),
-  archive: threshold('archive'),
-  clock: threshold('clock'),
-  serverAway: threshold('serverAway'),
-  certificate: threshold('certificate'),
+  ...thresholds,
   to: defaulted(destinationOptions),
   again: duration('1 min', undefined, '4h'),
   interval: duration('100ms', '10 min', '15s'),
@@ -171,6 +160,6 @@ export type SettledDestinations = ReadTable<{ to: typeof destinationOptions }>['
 
 /** The thresholds among the settings. */
 export function thresholdsOf(settings: SettledAlerts): AlertThresholds {
-  const { again: _again, interval: _interval, to: _to, ...thresholds } = settings;
-  return thresholds;
+  const { again: _again, interval: _interval, to: _to, ...given } = settings;
+  return given;
 }

@@ -1,5 +1,8 @@
 import { timeInWords } from '../core/time-in-words.ts';
 
+/** A minute, in milliseconds. */
+export const minute = 60_000;
+
 /** In what the figures of a rule are counted: milliseconds, a share from 0 to 1, or things. */
 export type Unit = 'time' | 'share' | 'messages' | 'workflows';
 

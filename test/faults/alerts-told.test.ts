@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { send, transaction } from '../../src/index.ts';
-import { alertRuleNames } from '../../src/watch/rules.ts';
+import { alertRuleNames } from '../../src/watch/figures.ts';
 import { faultTimeoutMs } from '../support/faults/fault-scale.ts';
 import {
   archiveBehind,

@@ -93,6 +93,7 @@ export const layers = [
   },
   {
     folder: 'src/watch',
+    depth: 2,
     imports: ['core/', 'store/', 'telemetry/', 'brokers/http/client/signatures.ts'],
     types: ['relay/report.ts'],
     uses: ['nodemailer', 'io'],

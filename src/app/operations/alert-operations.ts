@@ -6,7 +6,7 @@ import {
   silenceAlerts,
 } from '../../operations/alerts.ts';
 import type { OnDatabase } from '../../operations/operation-options.ts';
-import { alertRuleNames } from '../../watch/rules.ts';
+import { alertRuleNames } from '../../watch/figures.ts';
 
 export { alertRuleNames };
 

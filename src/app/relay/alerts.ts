@@ -62,7 +62,7 @@ export function alertsOf(config: RelayConfig, { database, report }: AlertsInput)
   });
   const silence = new LastSilence(database, 'serverAway');
   const outages = new OutageTeller({
-    subject: `PostgreSQL ${addressOfDatabase(databaseOf(config.database).url).address}`,
+    server: { server: 'PostgreSQL', address: addressOfDatabase(databaseOf(config.database).url).address },
     asker: `the relay on ${hostname()}`,
     destinations,
     thresholdMs: thresholds.serverAway,

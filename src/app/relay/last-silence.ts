@@ -1,6 +1,6 @@
 import { silenceLeft } from '../../store/alerts/silences.ts';
 import type { Database } from '../../store/database/database.ts';
-import type { AlertRuleName } from '../../watch/rules.ts';
+import type { AlertRuleName } from '../../watch/figures.ts';
 
 /** The silence of a rule, as it was when the database last answered this process; a process that does not know of it sends alerts. */
 export class LastSilence {

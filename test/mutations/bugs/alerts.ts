@@ -72,8 +72,8 @@ export const alertBugs: Bugs = {
     },
     'test/unit/watch/rules.test.ts': {
       'old-comparison-is-told-for-ever': {
-        file: 'src/watch/rules.ts',
-        find: '|| drift.agoMs > recent',
+        file: 'src/watch/figures/drift.ts',
+        find: '|| last.agoMs > recentMs',
       },
       'alert-fires-at-its-threshold': {
         file: 'src/watch/firing-rules.ts',
@@ -81,13 +81,13 @@ export const alertBugs: Bugs = {
         replace: 'figure < threshold : figure >= threshold',
       },
       'late-topic-swallows-the-alert-of-another': {
-        file: 'src/watch/rules.ts',
+        file: 'src/watch/figures/oldest-due.ts',
         find: `.filter(({ announced }) => announced)
-        .map(({ oldestDueMs, reason, topic }) => ({
-          subject: about('topic', topic),`,
+      .map(({ oldestDueMs, reason, topic }) => ({
+        of: { topic },`,
         replace: `.filter(({ topic }) => topic !== '')
-        .map(({ oldestDueMs, reason, topic }) => ({
-          subject: topic.slice(0, 0),`,
+      .map(({ oldestDueMs, reason, topic }) => ({
+        of: { topic: topic.slice(0, 0) },`,
         title: 'a late topic mutes no other, and one that no relay delivers is told by a rule of its own',
       },
     },

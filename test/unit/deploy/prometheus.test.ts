@@ -6,9 +6,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { prometheusName } from '../../../src/telemetry/metric.ts';
-import type { AlertRule } from '../../../src/watch/alert-rule.ts';
+import { commandsOf } from '../../../src/watch/commands.ts';
+import type { AlertRule } from '../../../src/watch/figure.ts';
+import { alertRules } from '../../../src/watch/figures.ts';
 import { metrics } from '../../../src/watch/metrics.ts';
-import { alertRules } from '../../../src/watch/rules.ts';
 import { runbookOf } from '../../../src/watch/runbook-entry.ts';
 import { deployPath, deployText, yamlOf } from './deploy-files.ts';
 
@@ -78,9 +79,9 @@ test('each Prometheus rule is of one installation, whatever others report to the
 });
 
 test('each Prometheus rule has people run what the same alert of relays does', () => {
-  const withoutNames = (command: string): string => command.replaceAll(/ --(?:topic|group) \w+| #.*/g, '');
-  const told = Object.entries<AlertRule>(alertRules).flatMap(([name, { next }]) => {
-    const commands = ['topic a', 'group a'].map((subject) => withoutNames(next(subject)));
+  const withoutNames = (command: string): string => command.replaceAll(/ --(?:topic|group) \S+| #.*/g, '');
+  const told = Object.entries<AlertRule>(alertRules).flatMap(([name, rule]) => {
+    const commands = commandsOf(rule).map(withoutNames);
     return rules
       .filter(({ annotations }) => annotations.runbook_url === runbookOf(name))
       .map(({ alert, annotations: { run } }) => ({ alert, run, commands }));

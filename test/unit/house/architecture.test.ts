@@ -5,9 +5,10 @@ import { keptStates, keptTransitions } from '../../../src/core/parked-states.ts'
 import { states, transitions } from '../../../src/core/transitions.ts';
 import { prometheusName } from '../../../src/telemetry/metric.ts';
 import * as transports from '../../../src/transports.ts';
+import { commandsOf } from '../../../src/watch/commands.ts';
+import { alertRules } from '../../../src/watch/figures.ts';
 import { metrics } from '../../../src/watch/metrics.ts';
-import { alertRules } from '../../../src/watch/rules.ts';
-import { prometheusRunbook, runbook } from '../../../src/watch/runbook.ts';
+import { prometheusRunbook } from '../../../src/watch/runbook.ts';
 import { runbookOf } from '../../../src/watch/runbook-entry.ts';
 import { inUnit } from '../../../src/watch/units.ts';
 import { withCapabilities } from '../../../tools/capabilities-table.mjs';
@@ -55,7 +56,7 @@ test('docs/runbook.md has a section for every alert, of relays and of Prometheus
   const written = readFileSync(new URL('../../../docs/runbook.md', import.meta.url), 'utf8');
   const rules = readFileSync(new URL('../../../deploy/prometheus/rules.yaml', import.meta.url), 'utf8');
   const prometheusRules = prometheusRulesOf(rules);
-  const tables = { alertRules, prometheusRunbook, prometheusRules, runbook };
+  const tables = { alertRules, commandsOf, prometheusRunbook, prometheusRules };
   expect(written).toBe(runbookPage({ ...tables, inUnit, runbookOf }));
 
   const headings = written.match(/(?<=^## ).+$/gm) ?? [];

@@ -17,7 +17,7 @@ function telling() {
   const told: string[] = [];
   const now = { silenced: false, broken: new Set<string>() };
   const teller = new OutageTeller({
-    subject: 'PostgreSQL db:5432',
+    server: { server: 'PostgreSQL', address: 'db:5432' },
     asker: 'the relay on a',
     destinations: (['webhook', 'email'] as const).map((name) => ({
       name,

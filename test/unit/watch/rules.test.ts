@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/read-config.ts';
 import type { Figures } from '../../../src/store/figures/figures.ts';
 import type { GroupStatus } from '../../../src/store/inbox/status.ts';
+import { type AlertRuleName, alertRules } from '../../../src/watch/figures.ts';
 import { firingRules } from '../../../src/watch/firing-rules.ts';
-import { type AlertRuleName, alertRules } from '../../../src/watch/rules.ts';
 import { alertOptions, thresholdsOf } from '../../../src/watch/settings.ts';
 import { quietFigures, quietGroup } from '../../support/fixtures/quiet-figures.ts';
 

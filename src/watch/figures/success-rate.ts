@@ -1,0 +1,39 @@
+import type { AlertRule } from '../figure.ts';
+
+/** With fewer tries, one failure is a large share. */
+const fewTries = 20;
+
+/** Of all topics together. */
+export const successRate: AlertRule = {
+  meaning: `share of the tries of the last five minutes that published, of at least ${fewTries}`,
+  unit: 'share',
+  of: [[]],
+  measure({ tries: { failed, published } }) {
+    const tries = failed + published;
+    if (tries < fewTries) return [];
+    return [{ of: {}, figure: published / tries, because: `${failed} of ${tries} tries failed` }];
+  },
+  threshold: 0.99,
+  below: true,
+  says: (figure) => `${figure} of the tries of the last five minutes succeeded`,
+  next: () => 'temporal-outbox list --state retrying,failed',
+  runbook: {
+    means:
+      'Many tries to publish fail. Each message is tried again as often as its topic says, and fails for good after that.',
+    causes: [
+      {
+        seen: 'one topic, one error',
+        todo: 'Its receiver or broker refuses: fix what the error names, before the messages have used up their tries.',
+      },
+      {
+        seen: 'after a deployment',
+        todo: 'Roll back the sender or the receiver, whichever was deployed.',
+      },
+      {
+        seen: 'the cause takes longer',
+        todo: '`temporal-outbox pause <topic>`: what is paused spends no try.',
+      },
+    ],
+    avoid: 'retry while the cause is there: that spends tries.',
+  },
+};
