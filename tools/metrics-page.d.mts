@@ -1,7 +1,4 @@
 import type { Metric } from '../src/telemetry/metric.ts';
 
 /** The text of docs/metrics.md. */
-export function metricsPage(
-  metrics: Readonly<Record<string, Metric>>,
-  prometheusName: (metric: Metric) => string,
-): string;
+export function metricsPage(metrics: readonly Metric[], prometheusName: (metric: Metric) => string): string;

@@ -1,4 +1,4 @@
-/** Generates docs/metrics.md from src/watch/metrics.ts. */
+/** Generates docs/metrics.md from src/watch and src/telemetry. */
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
@@ -15,7 +15,7 @@ export function metricsPage(metrics, prometheusName) {
   };
   return `# Metrics
 
-Generated from \`src/watch/metrics.ts\` by \`npm run generated\`; do not edit.
+Generated from \`src/watch\` and \`src/telemetry\` by \`npm run generated\`; do not edit.
 
 \`temporal-outbox relay --metrics 9464\` serves them at \`/metrics\`, beside those of Temporal's SDK, and sends them by OTLP if
 \`OTEL_EXPORTER_OTLP_ENDPOINT\` is set; it needs \`npm install @opentelemetry/api@1
@@ -28,7 +28,7 @@ Prometheus writes with underscores. No attribute has a key, a ref or an id. Of l
 
 | metric | means | look when | then |
 | --- | --- | --- | --- |
-${Object.values(metrics).map(row).join('\n')}
+${metrics.map(row).join('\n')}
 `;
 }
 

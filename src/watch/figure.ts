@@ -12,6 +12,21 @@ export interface Measured {
   readonly because?: string;
 }
 
+/** How a figure is exported. */
+export interface FigureMetric {
+  /** As OpenTelemetry names it. */
+  readonly name: string;
+  /** Fewer labels than the figure has: of several values the one nearest to the threshold, or beyond it, counts. @defaultValue all */
+  readonly by?: readonly Label[];
+  /** Where the metric is not the figure itself. */
+  readonly meaning?: string;
+  readonly read?: (figures: Figures) => readonly Measured[];
+  /** True: 0 where a value is missing that there was before. @defaultValue false: only of groups that are gone */
+  readonly ends?: boolean;
+  /** When somebody should look, and what to do then. @defaultValue what the rule says */
+  readonly watch?: { readonly when: string; readonly todo: string };
+}
+
 /** Something of an installation that is read at intervals, by one relay for all. */
 export interface Figure {
   /** Begins and ends within a sentence. */
@@ -22,6 +37,12 @@ export interface Figure {
   readonly measure: (figures: Figures) => readonly Measured[];
   /** The least value is the worst. @defaultValue false: the greatest */
   readonly below?: boolean;
+  readonly metric?: FigureMetric;
+}
+
+/** A figure that is exported. */
+export interface ExportedFigure extends Figure {
+  readonly metric: FigureMetric;
 }
 
 /** A figure that somebody is told of when it is beyond a threshold. */

@@ -1,7 +1,8 @@
-import type { AlertRule } from './figure.ts';
+import type { AlertRule, ExportedFigure, Figure } from './figure.ts';
 import { archiveBehind } from './figures/archive.ts';
 import { certificate } from './figures/certificate.ts';
 import { clock } from './figures/clock.ts';
+import * as counts from './figures/counts.ts';
 import { drift } from './figures/drift.ts';
 import { failed } from './figures/failed.ts';
 import { hold } from './figures/hold.ts';
@@ -17,7 +18,7 @@ import { stalledGroup } from './figures/stalled-group.ts';
 import { successRate } from './figures/success-rate.ts';
 import { unannounced } from './figures/unannounced.ts';
 
-/** Every figure that somebody is told of, by the name of its setting. Settings, alerts and pages are made of it. */
+/** Every figure that somebody is told of, by the name of its setting. Settings, alerts, metrics and pages are made of it. */
 export const alertRules = {
   oldestDue,
   unannounced,
@@ -47,3 +48,10 @@ export const alertRuleNames = Object.keys(alertRules) as readonly AlertRuleName[
 
 /** The threshold of each rule, in its unit; `false`: it is off. */
 export type AlertThresholds = Readonly<Record<AlertRuleName, number | false>>;
+
+const figures: Readonly<Record<string, Figure>> = { ...alertRules, ...counts };
+
+/** Those that are exported, judged or not, by name. */
+export const exportedFigures: Readonly<Record<string, ExportedFigure>> = Object.fromEntries(
+  Object.entries(figures).filter((entry): entry is [string, ExportedFigure] => entry[1].metric !== undefined),
+);

@@ -10,6 +10,7 @@ export const archiveBehind: AlertRule = {
   measure: ({ archive: { behindMs, leaves } }) => [
     { of: {}, figure: behindMs, because: `${leaves} leaves wait` },
   ],
+  metric: { name: 'outbox.archive.behind' },
   threshold: 24 * 60 * minute,
   lasts: true,
   says: (figure) => `the archive is ${figure} behind`,

@@ -13,6 +13,7 @@ export const certificate: AlertRule = {
       figure: leftMs,
       because: whose === 'client' ? 'it is that of the relays' : 'it is that of the server',
     })),
+  metric: { name: 'outbox.certificate.left', by: ['server'] },
   threshold: 14 * 24 * 60 * minute,
   below: true,
   says: (figure, subject) =>

@@ -12,6 +12,13 @@ export const clock: AlertRule = {
       figure: Math.abs(aheadMs),
       because: aheadMs > 0 ? 'it is ahead' : 'it is behind',
     })),
+  metric: {
+    name: 'outbox.clock.offset',
+    meaning: "how far the clock of a host with relays is ahead of the database's",
+    read: ({ clocks }) => clocks.map(({ aheadMs, host }) => ({ of: { host }, figure: aheadMs })),
+    // That of a host without a relay does not count.
+    ends: true,
+  },
   threshold: 2_000,
   says: (figure, subject) =>
     `the clock of ${subject}, where a relay runs, is off the database's by ${figure}`,

@@ -8,6 +8,7 @@ export const lag: AlertRule = {
   of: [['group', 'topic']],
   measure: ({ lags }) =>
     lags.map(({ group, messages, topic }) => ({ of: { group, topic }, figure: messages })),
+  metric: { name: 'outbox.group.lag.messages' },
   threshold: 10_000,
   says: (figure, subject) => `${subject} is ${figure} behind`,
   next: () => commandLine.status,

@@ -8,6 +8,7 @@ export const lateness: AlertRule = {
   unit: 'time',
   of: [[]],
   measure: ({ unreleasedMs }) => [{ of: {}, figure: unreleasedMs ?? 0 }],
+  metric: { name: 'outbox.unreleased.age' },
   threshold: minute,
   lasts: true,
   says: (figure) => `a delayed message is ${figure} late`,

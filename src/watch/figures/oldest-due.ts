@@ -16,6 +16,7 @@ export const oldestDue: AlertRule = {
         figure: oldestDueMs ?? 0,
         ...(reason !== null && { because: reason }),
       })),
+  metric: { name: 'outbox.oldest_due.age', ends: true },
   threshold: minute,
   lasts: true,
   says: (figure, subject) => `the oldest due message of ${subject} has waited for ${figure}`,

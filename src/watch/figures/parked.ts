@@ -13,6 +13,7 @@ export const parked: AlertRule = {
       figure: oldestParkedMs ?? 0,
       because: `${messages} are parked, and ${blockedKeys} keys wait for a person`,
     })),
+  metric: { name: 'outbox.parked.oldest.age' },
   threshold: 15 * minute,
   lasts: true,
   says: (figure, subject) => `a message of ${subject} has been parked for ${figure}`,

@@ -15,6 +15,7 @@ export const pausedAddress: AlertRule = {
     })),
     ...attended.map(({ group }) => ({ of: { group }, figure: 0 })),
   ],
+  metric: { name: 'outbox.group.paused.age', by: ['group'] },
   threshold: 2 * minute,
   lasts: true,
   says: (figure, subject) => `${subject} has been paused for ${figure}: a dependency of its handlers fails`,

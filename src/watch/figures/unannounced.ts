@@ -15,6 +15,7 @@ export const unannounced: AlertRule = {
         figure: oldestDueMs ?? 0,
         because: 'add it to `topics`, or withdraw its messages',
       })),
+  metric: { name: 'outbox.unannounced.age', ends: true },
   threshold: minute,
   lasts: true,
   says: (figure, subject) => `no relay delivers ${subject}, of which a message has been due for ${figure}`,

@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { expect, inject, type TestContext, test } from 'vitest';
 import { listenAddressOfFlag } from '../../../src/cli/flag-values.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
+import { countedMetrics } from '../../../src/telemetry/counted-metrics.ts';
 import { prometheusName } from '../../../src/telemetry/metric.ts';
-import { metrics } from '../../../src/watch/metrics.ts';
 import { type CliProcess, configFile, startCli } from '../../support/fixtures/cli-process.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -54,10 +54,10 @@ test('a relay serves its metrics and those of Temporal on one page, and nothing 
   });
   await storeMessages(made.database, 'orders', [{ payload: '{}' }]);
 
-  const sent = `${prometheusName(metrics.sent)}{messaging_system="print",messaging_destination_name="orders",messaging_operation_name="publish"`;
+  const sent = `${prometheusName(countedMetrics.sent)}{messaging_system="print",messaging_destination_name="orders",messaging_operation_name="publish"`;
   await until(async () => (await read(page)).includes(sent));
   const text = await read(page);
-  expect(text).toMatch(new RegExp(`^# HELP ${prometheusName(metrics.publishDelay)} `, 'm'));
+  expect(text).toMatch(new RegExp(`^# HELP ${prometheusName(countedMetrics.publishDelay)} `, 'm'));
   expect(text).toMatch(/^temporal_num_pollers\{/m);
   expect((await fetch(new URL('/', page))).status).toBe(404);
   expect((await fetch(page, { method: 'POST' })).status).toBe(404);
@@ -73,7 +73,7 @@ test('a relay serves its metrics and those of Temporal on one page, and nothing 
   expect((await fetch(page)).status).toBe(200);
   expect(await ended(relay)).toBe(0);
   await expect(fetch(page)).rejects.toThrow('fetch failed');
-  expect(Buffer.concat(bodies).toString('latin1')).toContain(metrics.sent.name);
+  expect(Buffer.concat(bodies).toString('latin1')).toContain(countedMetrics.sent.name);
 });
 
 test('a port that is taken ends the relay with an error that names it', async (context) => {

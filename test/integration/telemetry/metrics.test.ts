@@ -11,8 +11,8 @@ import { z } from 'zod';
 import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { clientOf, consumer, permanent } from '../../../src/consumer.ts';
 import { send, topic, transaction } from '../../../src/index.ts';
+import { countedMetrics } from '../../../src/telemetry/counted-metrics.ts';
 import { memoryBroker } from '../../../src/testing.ts';
-import { metrics } from '../../../src/watch/metrics.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -42,6 +42,8 @@ async function exported() {
     .flatMap((scope) => scope.metrics);
   return new Map(all.map(({ dataPoints, descriptor }) => [descriptor.name, dataPoints]));
 }
+
+const metrics = { ...countedMetrics, clock: { name: 'outbox.clock.offset' } };
 
 /** The values of a metric whose attributes have these values, summed; of a histogram the count. */
 async function valueOf(
@@ -110,8 +112,8 @@ test('a relay and a consumer count what they deliver, how long it takes, and wha
   expect(await valueOf('handlerFailures', { ...group, 'error.type': 'PermanentError' })).toBe(1);
 
   // Figures of the database are read at the start, once per 15 s by one relay of all.
-  await expect.poll(async () => (await exported()).has(metrics.clockOffset.name)).toBe(true);
-  expect(Math.abs(await valueOf('clockOffset'))).toBeLessThan(60);
+  await expect.poll(async () => (await exported()).has(metrics.clock.name)).toBe(true);
+  expect(Math.abs(await valueOf('clock'))).toBeLessThan(60);
   await expect.poll(() => valueOf('serverUp', { server: 'Temporal' })).toBe(1);
   await expect.poll(() => valueOf('serverUp', { server: 'PostgreSQL' })).toBe(1);
 

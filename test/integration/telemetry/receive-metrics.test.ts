@@ -7,7 +7,7 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { permanent, receiver } from '../../../src/http.ts';
-import type { metrics } from '../../../src/watch/metrics.ts';
+import type { countedMetrics } from '../../../src/telemetry/counted-metrics.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { signed, webhookSecret } from '../../support/fixtures/webhook.ts';
@@ -34,7 +34,7 @@ interface Point {
 }
 
 /** Every point of a metric for the group: its attributes, and its value, or of a histogram the count. Other files share the process. */
-async function pointsOf(name: (typeof metrics)[keyof typeof metrics]['name']) {
+async function pointsOf(name: (typeof countedMetrics)[keyof typeof countedMetrics]['name']) {
   exporter.reset();
   await provider.forceFlush();
   const measured = exporter

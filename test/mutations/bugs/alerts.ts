@@ -182,14 +182,15 @@ export const alertBugs: Bugs = {
     },
     'test/unit/watch/figure-metrics.test.ts': {
       'metric-has-the-certificate-that-expires-last': {
-        file: 'src/watch/figure-metrics.ts',
-        find: 'certificates.toReversed().map',
-        replace: 'certificates.map',
+        file: 'src/watch/figures/certificate.ts',
+        find: 'below: true,',
+        replace: 'below: false,',
       },
       'messages-that-are-gone-are-counted': {
-        file: 'src/watch/figure-metrics.ts',
-        find: 'return state !== undefined;',
-        replace: 'return false;',
+        file: 'src/watch/figures/counts.ts',
+        find: `// A topic that is not read any more has none.
+    ends: true,`,
+        replace: '',
       },
     },
     'test/unit/store/clock-offset.test.ts': {

@@ -104,13 +104,13 @@ export const metricBugs: Bugs = {
     'test/unit/watch/figure-metrics.test.ts': {
       'figures-of-a-gone-group-stay': {
         file: 'src/watch/figure-metrics.ts',
-        find: 'return this.#groups.has(group) && !groups',
-        replace: 'return !this.#groups.has(group) && !groups',
+        find: '&& this.#groups.has(group) &&',
+        replace: '&& !this.#groups.has(group) &&',
       },
       'unknown-lag-is-none': {
         file: 'src/watch/figure-metrics.ts',
-        find: 'return this.#groups.has(group) && !groups',
-        replace: 'return this.#groups.has(group) || !groups',
+        find: 'this.#groups.has(group) && !groups',
+        replace: 'this.#groups.has(group) || !groups',
       },
     },
     'test/integration/telemetry/metrics.test.ts': {

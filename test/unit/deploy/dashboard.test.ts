@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { type Metric, prometheusName } from '../../../src/telemetry/metric.ts';
+import { prometheusName } from '../../../src/telemetry/metric.ts';
 import { metrics } from '../../../src/watch/metrics.ts';
 import { deployText } from './deploy-files.ts';
 
@@ -26,7 +26,6 @@ const { panels, templating } = z
   })
   .parse(JSON.parse(deployText('grafana/dashboard.json')));
 
-const all: readonly Metric[] = Object.values(metrics);
 const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 const stats = panels.filter(({ type }) => type === 'stat');
 
@@ -36,7 +35,7 @@ const shows = (expr: string, name: string): boolean =>
 
 test('each panel of the dashboard says what its metrics mean, and what to do when they are too high', () => {
   for (const { description, targets, title } of panels) {
-    const shown = all.filter((metric) => targets.some(({ expr }) => shows(expr, prometheusName(metric))));
+    const shown = metrics.filter((metric) => targets.some(({ expr }) => shows(expr, prometheusName(metric))));
     expect(shown, title).not.toEqual([]);
     for (const { meaning, watch } of shown) {
       expect(description, title).toContain(meaning);
@@ -53,7 +52,7 @@ test('the dashboard begins with what is wrong now, and tells why attempts, handl
     expect(stats.filter(({ targets }) => targets.some(({ expr }) => shows(expr, name)))).toHaveLength(1);
 
   const reasons = expressions.filter((expr) => /by \([^)]*\berror_type\b/.test(expr));
-  for (const metric of all) {
+  for (const metric of metrics) {
     const name = prometheusName(metric);
     if (metric.kind !== 'counter' || !metric.attributes.includes('error.type')) continue;
     expect(

@@ -14,7 +14,7 @@ import { runbookOf } from '../../../src/watch/runbook-entry.ts';
 import { deployPath, deployText, yamlOf } from './deploy-files.ts';
 
 /** What relays, consumers and senders export, without the suffixes of histograms. */
-const exported = new Set(Object.values(metrics).map(prometheusName));
+const exported = new Set(metrics.map(prometheusName));
 
 const ruleFile = z.object({
   groups: z.array(
@@ -103,11 +103,7 @@ test('rules and dashboard use only metrics that are exported, and the dashboard 
 test('the dashboard adds up what each relay counts of its own', {
   tags: ['metrics-say-what-happened'],
 }, () => {
-  const own = new Set(
-    Object.values(metrics)
-      .filter(({ kind }) => kind === 'level')
-      .map(prometheusName),
-  );
+  const own = new Set(metrics.filter(({ kind }) => kind === 'level').map(prometheusName));
   const shown = dashboard
     .parse(JSON.parse(deployText('grafana/dashboard.json')))
     .panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))

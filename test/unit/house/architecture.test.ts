@@ -47,7 +47,7 @@ test('docs/metrics.md shows every metric, and what to do about those that are to
   const written = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
 
   expect(written).toBe(metricsPage(metrics, prometheusName));
-  expect(written.match(/^\| `(?:outbox|messaging)_/gm)).toHaveLength(Object.keys(metrics).length);
+  expect(written.match(/^\| `(?:outbox|messaging)_/gm)).toHaveLength(metrics.length);
 });
 
 test('docs/runbook.md has a section for every alert, of relays and of Prometheus, and each alert leads to its own', {

@@ -2,7 +2,8 @@ import * as api from '@opentelemetry/api';
 import { expect, test } from 'vitest';
 import { openExporter } from '../../../src/telemetry/exporter.ts';
 import { meterFrom, type Observation } from '../../../src/telemetry/meter.ts';
-import { metrics } from '../../../src/watch/metrics.ts';
+import { messages } from '../../../src/watch/figures/counts.ts';
+import { metricOf } from '../../../src/watch/metrics.ts';
 
 test('what a gauge no longer observes is no longer exported, and a counter goes on', async ({
   onTestFinished,
@@ -14,7 +15,7 @@ test('what a gauge no longer observes is no longer exported, and a counter goes 
     { value: 7, attributes: { topic: 'orders', state: 'failed' } },
     { value: 8, attributes: { topic: 'bills', state: 'failed' } },
   ];
-  meter?.watch(metrics.messages, () => observed);
+  meter?.watch(metricOf('messages', messages), () => observed);
   meter?.add('expired', 5, { 'messaging.destination.name': 'orders' });
   const values = async (): Promise<readonly string[]> =>
     (await exporter.text())

@@ -1,6 +1,7 @@
 import * as api from '@opentelemetry/api';
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { afterEach, expect, test } from 'vitest';
+import { countedMetrics } from '../../../src/telemetry/counted-metrics.ts';
 import { meterFrom } from '../../../src/telemetry/meter.ts';
 import { prometheusName } from '../../../src/telemetry/metric.ts';
 import { metrics } from '../../../src/watch/metrics.ts';
@@ -22,14 +23,18 @@ test('a gauge is read at each collection until its reading is stopped', async ()
   const reader = new ManualReader();
   api.metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
   let read = 0;
-  const stop = meterFrom(api)?.watch(metrics.relays, () => {
+  const stop = meterFrom(api)?.watch(countedMetrics.poolInUse, () => {
     read += 1;
     return [{ value: read, attributes: { a: 'b' } }];
   });
   const { resourceMetrics } = await reader.collect();
   expect(resourceMetrics.scopeMetrics[0]?.metrics).toMatchObject([
     {
-      descriptor: { name: 'outbox.relays', unit: '{relay}', description: metrics.relays.meaning },
+      descriptor: {
+        name: 'outbox.pool.connections.in_use',
+        unit: '{connection}',
+        description: countedMetrics.poolInUse.meaning,
+      },
       dataPoints: [{ value: 1, attributes: { a: 'b' } }],
     },
   ]);
@@ -63,7 +68,7 @@ test('counters, levels and histograms keep their kind, and an instrument is made
 test('no metric has an attribute whose values are not bounded', {
   tags: ['metrics-say-what-happened'],
 }, () => {
-  const named = new Set(Object.values(metrics).flatMap<string>(({ attributes }) => attributes));
+  const named = new Set(metrics.flatMap<string>(({ attributes }) => attributes));
   expect([...named].filter((name) => /key|ref$|\bid\b/.test(name))).toEqual([]);
-  expect(new Set(Object.values(metrics).map(prometheusName)).size).toBe(Object.keys(metrics).length);
+  expect(new Set(metrics.map(prometheusName)).size).toBe(metrics.length);
 });

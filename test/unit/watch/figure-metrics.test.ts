@@ -3,8 +3,6 @@ import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Figures } from '../../../src/store/figures/figures.ts';
 import { type Meter, meterFrom, type Observation } from '../../../src/telemetry/meter.ts';
-import type { Metric } from '../../../src/telemetry/metric.ts';
-import { figureGauges } from '../../../src/watch/figure-gauges.ts';
 import { FigureMetrics } from '../../../src/watch/figure-metrics.ts';
 import { quietFigures } from '../../support/fixtures/quiet-figures.ts';
 
@@ -38,6 +36,7 @@ const figures: Figures = {
   due: [
     { topic: 'orders', announced: true, oldestDueMs: 61_000, reason: null },
     { topic: 'bills', announced: true, oldestDueMs: null, reason: null },
+    { topic: 'unknown', announced: false, oldestDueMs: 5_000, reason: null },
   ],
   messages: [{ topic: 'orders', state: 'failed', messages: 7 }],
   groups: [group],
@@ -68,17 +67,14 @@ const figures: Figures = {
   ],
 };
 
-const nameOf = (metric: Metric): string =>
-  Object.entries(figureGauges).find(([, gauge]) => gauge === metric)?.[0] ?? metric.name;
-
 function metered() {
   const watched = new Map<string, () => readonly Observation[]>();
   const meter: Meter = {
     add: () => undefined,
     record: () => undefined,
     watch(metric, observe) {
-      watched.set(nameOf(metric), observe);
-      return () => void watched.delete(nameOf(metric));
+      watched.set(metric.name, observe);
+      return () => void watched.delete(metric.name);
     },
   };
   const read = () => Object.fromEntries([...watched].map(([metric, observe]) => [metric, observe()]));
@@ -90,37 +86,41 @@ test('every figure of the database is exported in its unit, by group, topic and 
   exported.seen({ figures, agoMs: 0, number: '1' });
   const billing = { group: 'billing' };
   expect(read()).toEqual({
-    oldestDue: [
+    'outbox.oldest_due.age': [
       { value: 61, attributes: { topic: 'orders' } },
       { value: 0, attributes: { topic: 'bills' } },
     ],
-    unreleased: [{ value: 2 }],
-    messages: [{ value: 7, attributes: { topic: 'orders', state: 'failed' } }],
-    parkedMessages: [{ value: 3, attributes: billing }],
-    parkedKeys: [{ value: 2, attributes: billing }],
-    parkedFailed: [{ value: 4, attributes: billing }],
-    parkedOldest: [{ value: 90, attributes: billing }],
-    lag: [{ value: 12, attributes: { ...billing, topic: 'orders' } }],
-    consumers: [
+    'outbox.unannounced.age': [{ value: 5, attributes: { topic: 'unknown' } }],
+    'outbox.unreleased.age': [{ value: 2, attributes: {} }],
+    'outbox.messages': [{ value: 7, attributes: { topic: 'orders', state: 'failed' } }],
+    'outbox.parked.messages': [{ value: 3, attributes: billing }],
+    'outbox.parked.keys': [{ value: 2, attributes: billing }],
+    'outbox.parked.failed': [{ value: 4, attributes: billing }],
+    'outbox.parked.oldest.age': [{ value: 90, attributes: billing }],
+    'outbox.group.lag.messages': [{ value: 12, attributes: { ...billing, topic: 'orders' } }],
+    'outbox.group.consumers': [
       { value: 3, attributes: billing },
       { value: 2, attributes: { group: 'mail' } },
     ],
-    addressPaused: [
+    'outbox.group.paused.age': [
       { value: 130, attributes: billing },
       { value: 0, attributes: { group: 'mail' } },
     ],
-    receiptsOverdue: [{ value: 5 }],
-    archiveBehind: [{ value: 3_600 }],
-    clockOffset: [
+    'outbox.receipts.overdue': [
+      { value: 2, attributes: { topic: 'orders' } },
+      { value: 3, attributes: { topic: 'bills' } },
+    ],
+    'outbox.archive.behind': [{ value: 3_600, attributes: {} }],
+    'outbox.clock.offset': [
       // The database's clock is ahead of that of this host.
       { value: -1.5, attributes: { host: 'web-1' } },
       { value: 1, attributes: { host: 'web-2' } },
     ],
-    certificate: [
+    'outbox.certificate.left': [
       { value: -2, attributes: { server: 'kafka' } },
       { value: 5, attributes: { server: 'Temporal' } },
     ],
-    relays: [{ value: 2 }],
+    'outbox.relays': [{ value: 2, attributes: {} }],
   });
 });
 
@@ -130,7 +130,7 @@ test('figures that no relay has read for a minute are not exported, and none aft
   expect(read()).toEqual(silent);
   exported.seen({ figures, agoMs: 10_000, number: '1' });
   vi.advanceTimersByTime(50_000);
-  expect(read()['relays']).toEqual([{ value: 2 }]);
+  expect(read()['outbox.relays']).toEqual([{ value: 2, attributes: {} }]);
   vi.advanceTimersByTime(1);
   expect(read()).toEqual(silent);
   exported.stop();
@@ -141,14 +141,14 @@ test('messages of which there are none any more are counted as 0', () => {
   const { exported, read } = metered();
   exported.seen({ figures, agoMs: 0, number: '1' });
   exported.seen({ figures: { ...figures, messages: [] }, agoMs: 0, number: '2' });
-  expect(read()['messages']).toEqual([{ value: 0, attributes: { topic: 'orders', state: 'failed' } }]);
+  expect(read()['outbox.messages']).toEqual([{ value: 0, attributes: { topic: 'orders', state: 'failed' } }]);
 });
 
 test('the clock of a host that has no relay any more is not off', () => {
   const { exported, read } = metered();
   exported.seen({ figures, agoMs: 0, number: '1' });
   exported.seen({ figures: { ...figures, clocks: figures.clocks.slice(1) }, agoMs: 0, number: '2' });
-  expect(read()['clockOffset']).toEqual([
+  expect(read()['outbox.clock.offset']).toEqual([
     { value: 1, attributes: { host: 'web-2' } },
     { value: 0, attributes: { host: 'web-1' } },
   ]);
@@ -188,7 +188,11 @@ test('of a group that is gone a cumulative provider tells 0, not the last values
     'outbox.group.paused.age': 130,
   };
   expect(await told()).toEqual(before);
-  exported.seen({ figures: { ...figures, groups: [], lags: [], attended: [] }, agoMs: 0, number: '2' });
+  exported.seen({
+    figures: { ...figures, groups: [], lags: [], attended: [], pausedAddresses: [] },
+    agoMs: 0,
+    number: '2',
+  });
   expect(await told()).toEqual(Object.fromEntries(Object.keys(before).map((name) => [name, 0])));
   exported.seen({ figures, agoMs: 0, number: '3' });
   expect(await told()).toEqual(before);
@@ -202,5 +206,9 @@ test('a lag that no relay knows at the moment, and a certificate that is gone, a
   exported.seen({ figures: { ...figures, lags: [...figures.lags, elsewhere] }, agoMs: 0, number: '1' });
   // Its broker does not answer, or the relay has just started.
   exported.seen({ figures: { ...figures, lags: [], certificates: [] }, agoMs: 0, number: '2' });
-  expect(read()).toMatchObject({ lag: [], certificate: [], parkedMessages: [{ value: 3 }] });
+  expect(read()).toMatchObject({
+    'outbox.group.lag.messages': [],
+    'outbox.certificate.left': [],
+    'outbox.parked.messages': [{ value: 3 }],
+  });
 });
