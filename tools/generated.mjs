@@ -3,12 +3,14 @@ import { spawnSync } from 'node:child_process';
 
 /** What each is called, and the program with its arguments that writes it. */
 const generators = {
+  alerts: ['tools/alerts-table.mjs'],
   api: ['tools/api-report.mjs', '--write'],
   capabilities: ['tools/capabilities-table.mjs'],
   errors: ['tools/errors-page.mjs'],
   'http-api': ['tools/http-api-page.mjs'],
   imports: ['tools/import-table.mjs'],
   metrics: ['tools/metrics-page.mjs'],
+  'prometheus-rules': ['tools/prometheus-rules.mjs'],
   proofs: ['tools/proofs-page.mjs'],
   runbook: ['tools/runbook-page.mjs'],
   states: ['tools/states-page.mjs'],

@@ -8,7 +8,7 @@ export const commandLine = { status: 'temporal-outbox status', doctor: 'temporal
 const placeholder = 'NAME';
 
 /** The command of a rule for a thing with these labels, with `<name>` for its name. */
-function commandOf({ next }: Pick<AlertRule, 'next'>, labels: readonly Label[]): string {
+export function commandOf({ next }: Pick<AlertRule, 'next'>, labels: readonly Label[]): string {
   return next(labelled(labels, () => placeholder)).replaceAll(placeholder, '<name>');
 }
 

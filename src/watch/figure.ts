@@ -1,5 +1,6 @@
 import type { Figures } from '../store/figures/figures.ts';
 import type { Label, Labels } from './labels.ts';
+import type { PrometheusCondition } from './prometheus-condition.ts';
 import type { RunbookEntry } from './runbook-entry.ts';
 import type { Unit } from './units.ts';
 
@@ -55,5 +56,6 @@ export interface AlertRule extends Figure {
   readonly says: (figure: string, subject: string) => string;
   /** The command to run. */
   readonly next: (of: Labels) => string;
+  readonly prometheus: PrometheusCondition;
   readonly runbook: RunbookEntry;
 }

@@ -18,7 +18,7 @@ import { stalledGroup } from './figures/stalled-group.ts';
 import { successRate } from './figures/success-rate.ts';
 import { unannounced } from './figures/unannounced.ts';
 
-/** Every figure that somebody is told of, by the name of its setting. Settings, alerts, metrics and pages are made of it. */
+/** Every figure that somebody is told of, by the name of its setting. Rules, metrics, Prometheus rules and pages are made of it. */
 export const alertRules = {
   oldestDue,
   unannounced,

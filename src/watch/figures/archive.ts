@@ -15,6 +15,7 @@ export const archiveBehind: AlertRule = {
   lasts: true,
   says: (figure) => `the archive is ${figure} behind`,
   next: () => commandLine.doctor,
+  prometheus: { severity: 'warning', for: '30m' },
   runbook: {
     means:
       'Finished messages do not move to the history. Nothing is late, but the tables grow until the disk is full.',

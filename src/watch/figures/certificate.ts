@@ -21,6 +21,7 @@ export const certificate: AlertRule = {
       ? `a certificate for ${subject} has expired, ${figure.slice(1)} ago`
       : `a certificate for ${subject} expires in ${figure}`,
   next: () => commandLine.doctor,
+  prometheus: { severity: 'warning', for: '15m' },
   runbook: {
     means:
       'A certificate ends soon or has ended. Open connections may live on; new ones are refused from then on, so everything stands after the next restart.',

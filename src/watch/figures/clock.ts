@@ -23,6 +23,11 @@ export const clock: AlertRule = {
   says: (figure, subject) =>
     `the clock of ${subject}, where a relay runs, is off the database's by ${figure}`,
   next: ({ host = '' }) => `temporal-outbox doctor # on ${shellWord(host)}`,
+  prometheus: {
+    severity: 'warning',
+    for: '5m',
+    compared: 'max by (job, host) (abs(outbox_clock_offset_seconds))',
+  },
   runbook: {
     means:
       'The clock of a host differs from that of the database. Due times count by the database, but brokers may refuse records of the future.',

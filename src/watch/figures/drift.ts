@@ -1,5 +1,6 @@
 import { commandLine } from '../commands.ts';
 import type { AlertRule } from '../figure.ts';
+import { grownBeyond } from '../prometheus-condition.ts';
 import { minute } from '../units.ts';
 
 /** Temporal may be away since the last comparison, and one of hours ago is no news. */
@@ -23,6 +24,13 @@ export const drift: AlertRule = {
   threshold: 10,
   says: (figure) => `the last comparison with Temporal repaired ${figure}`,
   next: () => commandLine.doctor,
+  prometheus: {
+    severity: 'warning',
+    for: '0m',
+    expr: (threshold) => grownBeyond('outbox_reconciled_total', threshold),
+    summary:
+      '{{ $value | humanize }} workflows were missing, or were not wanted, within 15 minutes, and were repaired: Temporal was away, or lost them.',
+  },
   runbook: {
     means:
       'Rows and workflows differed, and relays have repaired that: nothing is lost or to be repaired by hand. What matters is why.',

@@ -18,6 +18,12 @@ export const failed: AlertRule = {
     group === undefined
       ? `temporal-outbox list --topic ${shellWord(topic)} --state failed`
       : `temporal-outbox inbox list --group ${shellWord(group)} --state failed`,
+  prometheus: {
+    severity: 'warning',
+    for: '0m',
+    expr: (threshold) =>
+      `max by (job, topic) (outbox_messages{state="failed"}) > ${threshold} or max by (job, group) (outbox_parked_failed) > ${threshold}`,
+  },
   runbook: {
     means:
       'Messages have used up their tries, or can never succeed. Nothing happens to them until a person decides; they may block later ones of their keys.',

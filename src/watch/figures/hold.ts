@@ -13,6 +13,11 @@ export const hold: AlertRule = {
   lasts: true,
   says: (figure, subject) => `${subject} has been on hold for ${figure}`,
   next: () => commandLine.status,
+  prometheus: {
+    severity: 'critical',
+    lasting:
+      'sum by (job, topic) (label_replace(outbox_holds, "topic", "$1", "messaging_destination_name", "(.*)")) > 0',
+  },
   runbook: {
     means:
       'A broker, an address or a topic there cannot be used, so its lanes wait. No try is spent; they continue a second after it is back.',

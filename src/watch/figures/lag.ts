@@ -12,6 +12,7 @@ export const lag: AlertRule = {
   threshold: 10_000,
   says: (figure, subject) => `${subject} is ${figure} behind`,
   next: () => commandLine.status,
+  prometheus: { severity: 'warning', for: '10m' },
   runbook: {
     means:
       'The group has not read so many published messages. They are late; none is lost within the retention of the broker.',

@@ -13,6 +13,7 @@ export const lateness: AlertRule = {
   lasts: true,
   says: (figure) => `a delayed message is ${figure} late`,
   next: () => commandLine.doctor,
+  prometheus: { severity: 'warning', for: '1m' },
   runbook: {
     means:
       'A delayed message, or the next try of one, has come due, and nobody has released it. It is late, not lost.',

@@ -19,6 +19,11 @@ export const noConsumer: AlertRule = {
   lasts: true,
   says: (figure, subject) => `no consumer of ${subject} has run for ${figure}`,
   next: () => commandLine.status,
+  prometheus: {
+    severity: 'critical',
+    lasting:
+      'max by (job, group) (outbox_group_consumers) == 0 and sum by (job, group) (max by (job, group, topic) (outbox_group_lag_messages)) > 0',
+  },
   runbook: {
     means: 'No consumer of the group runs, and messages wait for it: none of them has an effect.',
     causes: [

@@ -21,6 +21,7 @@ export const oldestDue: AlertRule = {
   lasts: true,
   says: (figure, subject) => `the oldest due message of ${subject} has waited for ${figure}`,
   next: () => commandLine.status,
+  prometheus: { severity: 'critical', for: '1m' },
   runbook: {
     means:
       'Messages of the topic are due and not published. They are kept, and go out in their order once the cause is gone.',

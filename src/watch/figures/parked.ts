@@ -18,6 +18,7 @@ export const parked: AlertRule = {
   lasts: true,
   says: (figure, subject) => `a message of ${subject} has been parked for ${figure}`,
   next: ({ group = '' }) => `temporal-outbox inbox list --group ${shellWord(group)} --head`,
+  prometheus: { severity: 'warning', for: '5m' },
   runbook: {
     means:
       'A message has failed in its handler, and is tried again since then. All later ones of its key wait behind it; other keys go on.',

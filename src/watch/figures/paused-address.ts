@@ -20,6 +20,12 @@ export const pausedAddress: AlertRule = {
   lasts: true,
   says: (figure, subject) => `${subject} has been paused for ${figure}: a dependency of its handlers fails`,
   next: () => commandLine.status,
+  prometheus: {
+    severity: 'warning',
+    for: '1m',
+    summary:
+      'A consumer of group {{ $labels.group }} has paused an address for {{ $value | humanizeDuration }}: a dependency of its handlers fails.',
+  },
   runbook: {
     means:
       'Most keys of the address fail, so a consumer has stopped reading it. No try is spent. It probes with single messages, and goes on at the first success.',

@@ -17,6 +17,7 @@ export const receipts: AlertRule = {
   lasts: true,
   says: (figure, subject) => `a receipt of ${subject} has been overdue for ${figure}`,
   next: () => commandLine.status,
+  prometheus: { severity: 'warning', lasting: 'max by (job, topic) (outbox_receipts_overdue) > 0' },
   runbook: {
     means:
       'Messages are published, and the receipt of their group is late. They are sent again up to `maxSends` times, then they fail.',

@@ -17,6 +17,12 @@ export const serverAway: AlertRule = {
   lasts: true,
   says: (figure, subject) => `${subject} has been away for ${figure}`,
   next: () => commandLine.doctor,
+  // By the relays themselves: without PostgreSQL nobody reads figures.
+  prometheus: {
+    severity: 'critical',
+    labels: ['server'],
+    lasting: 'min by (job, server) (outbox_server_up) == 0',
+  },
   runbook: {
     means:
       'A relay gets no answer from this server. Without PostgreSQL services cannot send, and nothing is delivered or handled, which each relay tells by itself; without a broker its topics are on hold; without Temporal relays deliver themselves, and bulk operations, archive and repairs wait.',

@@ -2,6 +2,8 @@ import { commandLine } from '../commands.ts';
 import type { AlertRule } from '../figure.ts';
 import { minute } from '../units.ts';
 
+const lagging = 'max by (job, group, topic) (outbox_group_lag_messages)';
+
 /** Of every group that is watched, whosever program it is. */
 export const stalledGroup: AlertRule = {
   meaning: 'how long a group has stood at one message of a partition while others wait',
@@ -13,6 +15,10 @@ export const stalledGroup: AlertRule = {
   lasts: true,
   says: (figure, subject) => `${subject} has not moved for ${figure}, and messages wait for it`,
   next: () => commandLine.status,
+  prometheus: {
+    severity: 'critical',
+    lasting: `${lagging} > 0 and ${lagging} >= max by (job, group, topic) (max_over_time(outbox_group_lag_messages[15m]))`,
+  },
   runbook: {
     means: 'The group stands at one message of a partition, and others wait behind it.',
     causes: [

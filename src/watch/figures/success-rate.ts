@@ -2,6 +2,9 @@ import type { AlertRule } from '../figure.ts';
 
 /** With fewer tries, one failure is a large share. */
 const fewTries = 20;
+const failures = 'sum by (job) (rate(outbox_attempts_failed_total[10m]))';
+// A relay that has never published anything has no such counter.
+const sent = `(sum by (job) (rate(messaging_client_sent_messages_total[10m])) or 0 * ${failures})`;
 
 /** Of all topics together. */
 export const successRate: AlertRule = {
@@ -17,6 +20,11 @@ export const successRate: AlertRule = {
   below: true,
   says: (figure) => `${figure} of the tries of the last five minutes succeeded`,
   next: () => 'temporal-outbox list --state retrying,failed',
+  prometheus: {
+    severity: 'warning',
+    for: '5m',
+    compared: `${sent} / (${sent} + ${failures})`,
+  },
   runbook: {
     means:
       'Many tries to publish fail. Each message is tried again as often as its topic says, and fails for good after that.',

@@ -20,6 +20,7 @@ export const unannounced: AlertRule = {
   lasts: true,
   says: (figure, subject) => `no relay delivers ${subject}, of which a message has been due for ${figure}`,
   next: ({ topic = '' }) => `temporal-outbox list --topic ${shellWord(topic)}`,
+  prometheus: { severity: 'critical', for: '1m' },
   runbook: {
     means:
       'Messages are due of a topic that no running relay has in its configuration. They wait until one has.',

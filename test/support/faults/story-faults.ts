@@ -16,7 +16,7 @@ export function certificateExpires({ https }: StoryStage): StoryFault {
   return {
     name: 'a certificate expires soon',
     tells: [`certificate http ${https.address}`],
-    prometheus: ['OutboxCertificateExpires'],
+    prometheus: ['OutboxCertificate'],
     begin: async () => https.certify(7),
     end: async () => https.certify(365),
   };
@@ -28,7 +28,7 @@ export function stuckConsumer({ client, topics: { orders } }: StoryStage, billin
   return {
     name: 'a consumer is stuck',
     tells: ['lag group billing of orders', 'stalledGroup group billing of orders'],
-    prometheus: ['OutboxGroupLags', 'OutboxGroupStalled'],
+    prometheus: ['OutboxLag', 'OutboxStalledGroup'],
     async begin() {
       open = close(billing);
       const many = Array.from({ length: flood }, (_, n) => ({ payload: { n } }));
@@ -63,7 +63,7 @@ export function poisonForTheGroup(
   return {
     name: 'poison for the group',
     tells: ['failed group billing', 'parked group billing'],
-    prometheus: ['OutboxParkedMessageFailed', 'OutboxParkedTooLong'],
+    prometheus: ['OutboxFailed', 'OutboxParked'],
     async begin() {
       await transaction(client, async (tx) => {
         await send(tx, orders, { n: -1 });
@@ -87,7 +87,7 @@ export function messagesLate({ client, operator, pool, story, topics: { orders }
   return {
     name: 'messages are late',
     tells: ['lateness', 'oldestDue topic orders'],
-    prometheus: ['OutboxDelayedMessagesLate'],
+    prometheus: ['OutboxLateness'],
     async begin(again) {
       const { id } = await transaction(client, (tx) => send(tx, orders, { n: 1 }, { after: 1_000 }));
       unlock = await locked(pool, id);
@@ -128,7 +128,7 @@ export function brokerAway(
       'receipts topic invoices',
       stalled,
     ],
-    prometheus: ['OutboxHold', 'OutboxServerAway', 'OutboxMessagesLate', 'OutboxReceiptsOverdue'],
+    prometheus: ['OutboxHold', 'OutboxServerAway', 'OutboxOldestDue', 'OutboxReceipts'],
     async begin() {
       open = close(billing);
       await transaction(client, (tx) => send(tx, invoices, { n: 1 }));
@@ -161,7 +161,7 @@ export function drift({ client, topics: { invoices }, workflows }: StoryStage): 
   return {
     name: 'a workflow is terminated',
     tells: ['drift'],
-    prometheus: ['OutboxDriftRepaired'],
+    prometheus: ['OutboxDrift'],
     async begin(again) {
       const sent = Array.from({ length: 12 }, () => ({ payload: { n: 1 }, after: '1h' as const }));
       const stored = await transaction(client, (tx) => sendBatch(tx, invoices, sent));
@@ -187,7 +187,7 @@ export function archiveBehind({ database, installation, workflows }: StoryStage)
   return {
     name: 'the archive is paused',
     tells: ['archive'],
-    prometheus: ['OutboxArchiveBehind'],
+    prometheus: ['OutboxArchive'],
     async begin() {
       await schedule.pause();
       // A round that had begun would move what is set back below.
@@ -211,7 +211,7 @@ export function clockOff(relays: readonly StoryRelay[]): StoryFault {
   return {
     name: 'the clock is off',
     tells: [`clock host ${hostname()}`],
-    prometheus: ['OutboxClockOff'],
+    prometheus: ['OutboxClock'],
     begin: turn,
     end: turn,
   };

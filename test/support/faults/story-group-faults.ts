@@ -45,7 +45,7 @@ export function addressPaused({ database, topics: { orders } }: StoryStage): Sto
   return {
     name: 'a dependency of handlers is away',
     tells: [`pausedAddress group billing at ${orders.rules.address}`],
-    prometheus: ['OutboxAddressPaused'],
+    prometheus: ['OutboxPausedAddress'],
     async begin(again) {
       while (again()) {
         await writeBreakers(database, owner, [{ ...paused, pausedMs: 180_000 }]);

@@ -30,7 +30,7 @@ export function poisonForTheBroker({
     name: 'poison for the broker',
     tells: ['failed topic invoices', 'successRate'],
     outlasting: ['successRate'],
-    prometheus: ['OutboxMessagesFailed', 'OutboxAttemptsFail', 'OutboxMessagesExpired'],
+    prometheus: ['OutboxFailed', 'OutboxSuccessRate', 'OutboxMessagesExpired'],
     async begin(again) {
       await transaction(client, (tx) =>
         send(tx, invoices, { n: 0 }, { expires: { at: new Date(Date.now() - 60_000) } }),
@@ -55,9 +55,13 @@ export function unannounced({ client, database }: StoryStage): StoryFault {
   return {
     name: 'a topic is not announced',
     tells: ['unannounced topic unknown'],
-    prometheus: [],
+    prometheus: ['OutboxUnannounced'],
     async begin() {
-      await transaction(client, (tx) => send(tx, unknown, { n: 1 }));
+      const { id } = await transaction(client, (tx) => send(tx, unknown, { n: 1 }));
+      await database.query(
+        `update outbox.message set created_at = created_at - interval '2 minutes' where id = $1`,
+        [id],
+      );
     },
     async end() {
       // A withdrawal takes its lane, whose message then is late for another reason.
