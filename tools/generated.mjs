@@ -6,6 +6,7 @@ const generators = {
   alerts: ['tools/alerts-table.mjs'],
   api: ['tools/api-report.mjs', '--write'],
   capabilities: ['tools/capabilities-table.mjs'],
+  dashboard: ['tools/dashboard.mjs'],
   errors: ['tools/errors-page.mjs'],
   'http-api': ['tools/http-api-page.mjs'],
   imports: ['tools/import-table.mjs'],

@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { prometheusName } from '../../../src/telemetry/metric.ts';
+import { type Metric, prometheusName } from '../../../src/telemetry/metric.ts';
+import { alertRules } from '../../../src/watch/figures.ts';
 import { metrics } from '../../../src/watch/metrics.ts';
+import { inMetric } from '../../../src/watch/units.ts';
+import { dashboardOf } from '../../../tools/dashboard.mjs';
 import { deployText } from './deploy-files.ts';
 
 const grid = z.object({ h: z.number(), w: z.number(), x: z.number(), y: z.number() });
@@ -32,6 +35,27 @@ const stats = panels.filter(({ type }) => type === 'stat');
 /** Of a name and the suffixes of histograms, and of no other name that begins with it. */
 const shows = (expr: string, name: string): boolean =>
   new RegExp(String.raw`\b${name}(?:_bucket|_sum|_count)?\b(?!_)`).test(expr);
+
+const thresholdOf = (name: string): number => {
+  const rule = Object.entries(alertRules).find(([one]) => one === name)?.[1];
+  return rule === undefined ? Number.NaN : inMetric(rule.unit, rule.threshold);
+};
+
+test('the dashboard is made of metrics and rules, and a metric without a panel gets one', () => {
+  const written = deployText('grafana/dashboard.json');
+  expect(written).toBe(`${JSON.stringify(dashboardOf({ metrics, prometheusName, thresholdOf }), null, 2)}\n`);
+  const added: Metric = {
+    name: 'outbox.added',
+    kind: 'counter',
+    unit: '{thing}',
+    meaning: 'What was added.',
+    attributes: ['topic'],
+  };
+  const more = dashboardOf({ metrics: [...metrics, added], prometheusName, thresholdOf });
+  expect(JSON.stringify(more)).toContain(
+    JSON.stringify('sum by (topic) (rate(outbox_added_total{job=~"$job"}[$__rate_interval]))'),
+  );
+});
 
 test('each panel of the dashboard says what its metrics mean, and what to do when they are too high', () => {
   for (const { description, targets, title } of panels) {
