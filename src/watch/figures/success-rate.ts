@@ -24,6 +24,7 @@ export const successRate: AlertRule = {
     severity: 'warning',
     for: '5m',
     compared: `${sent} / (${sent} + ${failures})`,
+    summary: '{{ $value | humanizePercentage }} of the tries of the last ten minutes succeeded.',
   },
   runbook: {
     means:

@@ -90,6 +90,10 @@ test('the rules of Prometheus are made of those of relays, and have their thresh
         'The oldest due message of topic {{ $labels.topic }} has waited for {{ $value | humanizeDuration }}.',
     },
   });
+  // Over as long as its sentence says.
+  const { annotations, expr } = rules.find(({ alert }) => alert === 'OutboxSuccessRate') ?? {};
+  expect(annotations?.summary).toContain('of the last ten minutes');
+  expect(new Set(expr?.match(/\[\w+\]/g))).toEqual(new Set(['[10m]']));
   expect(rules.find(({ alert }) => alert === 'OutboxFailed')?.annotations).toMatchObject({
     summary:
       '{{ $value }} messages of {{ if $labels.group }}group {{ $labels.group }}{{ else }}topic {{ $labels.topic }}{{ end }} failed and wait for a person.',
