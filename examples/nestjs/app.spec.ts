@@ -10,7 +10,7 @@ import { memoryBroker } from 'temporal-outbox/testing';
 import { AppModule } from './app.module.ts';
 import outbox from './outbox.config.ts';
 import { PrismaService } from './prisma.service.ts';
-import { bookingCanceled, bookingMade } from './topics.ts';
+import { bookingChanged } from './topics.ts';
 
 // PostgreSQL and Temporal are real. The broker is in memory, so the test decides what arrives, and how often.
 describe('the application', () => {
@@ -39,7 +39,7 @@ describe('the application', () => {
     const { confirmation } = app.get(PrismaService, { strict: false });
     while ((await confirmation.count({ where: { bookingId: id } })) === 0) await delay(20);
 
-    broker.rewind('bookings', bookingMade.name);
+    broker.rewind('bookings', bookingChanged.name);
 
     while (!events.some(({ type }) => type === 'duplicate')) await delay(20);
     expect(await confirmation.findMany({ where: { bookingId: id } })).toEqual([
@@ -49,12 +49,12 @@ describe('the application', () => {
 
   it('keeps a message for a person where no try can help', async () => {
     const bookingId = randomUUID();
-    const body = JSON.stringify({ bookingId, seat: 'spec-3' });
+    const body = JSON.stringify({ bookingId, seat: 'spec-3', change: 'canceled' });
 
-    broker.append(bookingCanceled.name, { body, headers: { ce_id: randomUUID() } });
+    broker.append(bookingChanged.name, { body, headers: { ce_id: randomUUID() } });
 
     const failed = () => events.find(({ type }) => type === 'failed');
     while (failed() === undefined) await delay(20);
-    expect(failed()).toMatchObject({ topic: bookingCanceled.name, reason: 'permanent' });
+    expect(failed()).toMatchObject({ topic: bookingChanged.name, reason: 'permanent' });
   });
 });

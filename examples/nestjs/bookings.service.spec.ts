@@ -4,7 +4,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { sentIn } from 'temporal-outbox/testing';
 import { BookingsService } from './bookings.service.ts';
 import { PrismaService } from './prisma.service.ts';
-import { bookingMade } from './topics.ts';
+import { bookingChanged } from './topics.ts';
 
 // Neither a relay nor a broker runs here: a transaction that is rolled back tells what it has sent.
 describe('BookingsService', () => {
@@ -25,9 +25,9 @@ describe('BookingsService', () => {
       const id = await bookings.bookIn(tx, 'spec-1');
       expect(await sentIn(tx)).toEqual([
         expect.objectContaining({
-          topic: bookingMade.name,
+          topic: bookingChanged.name,
           key: id,
-          payload: { bookingId: id, seat: 'spec-1' },
+          payload: { bookingId: id, seat: 'spec-1', change: 'made' },
         }),
       ]);
       throw rollback;

@@ -2,7 +2,7 @@ import { ConflictException, Inject, Injectable, NotFoundException } from '@nestj
 import { send, transaction, wake } from 'temporal-outbox';
 import { Prisma } from './generated/client.ts';
 import { PrismaService, type Tx } from './prisma.service.ts';
-import { bookingCanceled, bookingMade } from './topics.ts';
+import { bookingChanged } from './topics.ts';
 
 @Injectable()
 export class BookingsService {
@@ -27,7 +27,7 @@ export class BookingsService {
   /** For callers that are in a transaction already, and for tests that roll theirs back. */
   async bookIn(tx: Tx, seat: string): Promise<string> {
     const { id } = await tx.booking.create({ data: { seat } });
-    await send(tx, bookingMade, { bookingId: id, seat }, { key: id });
+    await send(tx, bookingChanged, { bookingId: id, seat, change: 'made' }, { key: id });
     return id;
   }
 
@@ -37,8 +37,8 @@ export class BookingsService {
       const [booking] = await tx.booking.findMany({ where: { id } });
       if (booking === undefined) throw new NotFoundException();
       await tx.booking.delete({ where: { id } });
-      // The same key as before: this one arrives after `bookingMade`.
-      await send(tx, bookingCanceled, { bookingId: id, seat: booking.seat }, { key: id });
+      // The same topic and key as before: this message arrives after that of the booking.
+      await send(tx, bookingChanged, { bookingId: id, seat: booking.seat, change: 'canceled' }, { key: id });
     });
     wake(this.#prisma);
   }

@@ -1,10 +1,13 @@
 import { topic } from 'temporal-outbox';
 import { z } from 'zod';
 
-const booking = z.object({ bookingId: z.uuid(), seat: z.string() });
+const change = z.object({
+  bookingId: z.uuid(),
+  seat: z.string(),
+  change: z.enum(['made', 'canceled']),
+});
 
-/** What both messages carry. */
-export type BookingPayload = z.infer<typeof booking>;
+export type BookingChange = z.infer<typeof change>;
 
-export const bookingMade = topic('booking-made', booking);
-export const bookingCanceled = topic('booking-canceled', booking);
+/** One topic for all that happens to a booking: the messages of a key keep their order within a topic, not across topics. */
+export const bookingChanged = topic('booking-changed', change);
