@@ -81,7 +81,8 @@ test('a silent transaction is ended with its locks, whatever happened to its pro
 test('while the row of a lane is locked, its slow publish keeps one connection waiting at a time', {
   tags: ['no-lane-stops'],
 }, async (context) => {
-  const pool = openDatabase({ url: fixture.url, limits: { ...relayLimits, lockMs: 100 } });
+  // Longer than between two looks at the lease, so that renewals would overlap.
+  const pool = openDatabase({ url: fixture.url, limits: { ...relayLimits, lockMs: 500 } });
   context.onTestFinished(() => pool.close());
   let running = 0;
   let most = 0;
