@@ -1,4 +1,13 @@
-import { Misfit, misfit, type Option, type Problem, type Read, type Reader } from './reader.ts';
+import { OutboxError } from '../errors.ts';
+import {
+  type JsonSchema,
+  Misfit,
+  misfit,
+  type Option,
+  type Problem,
+  type Read,
+  type Reader,
+} from './reader.ts';
 
 /** A reader for every option of an object. `satisfies Table<Options>` makes the compiler demand that none is missing. */
 export type Table<Options> = Readonly<Record<keyof Options, Reader<unknown>>>;
@@ -23,6 +32,9 @@ export function object<Of extends Readonly<Record<string, Reader<unknown>>>>(
   const names = Object.keys(table);
   return {
     wanted,
+    get schema() {
+      return objectSchema(table);
+    },
     read(given, option) {
       if (!isObject(given) || Array.isArray(given)) throw misfit(option, `must be ${wanted}`);
       const read = eachOf(
@@ -34,6 +46,33 @@ export function object<Of extends Readonly<Record<string, Reader<unknown>>>>(
       return Object.fromEntries(read) as ReadTable<Of>;
     },
   };
+}
+
+function objectSchema(table: Readonly<Record<string, Reader<unknown>>>): JsonSchema {
+  const entries = Object.entries(table);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries.map(([name, { schema = {} }]) => [name, schema])),
+    required: entries.filter(([, reader]) => isRequired(reader)).map(([name]) => name),
+    additionalProperties: false,
+  };
+}
+
+/** Nothing is read late while no value is given. */
+const nowhere: Option = {
+  path: '',
+  refuse: ([problem]) => new OutboxError('OUTBOX_OPTION_INVALID', problem?.what ?? ''),
+};
+
+/** True if nothing is read of an option that is not given. */
+export function isRequired(reader: Reader<unknown>): boolean {
+  try {
+    reader.read(undefined, nowhere);
+    return false;
+  } catch (error) {
+    if (error instanceof Misfit) return true;
+    throw error;
+  }
 }
 
 /** The options of `given` that are not known. */
@@ -54,6 +93,7 @@ export function recordOf<Value>(
 ): Reader<Readonly<Record<string, Value>>> {
   return {
     wanted,
+    schema: { type: 'object', additionalProperties: reader.schema ?? {} },
     read(given, option) {
       if (!isObject(given) || Array.isArray(given)) throw misfit(option, `must be ${wanted}`);
       return Object.fromEntries(
@@ -74,6 +114,12 @@ export function listOf<Value>(
 ): Reader<readonly Value[]> {
   return {
     wanted,
+    schema: {
+      type: 'array',
+      items: reader.schema ?? {},
+      ...(least > 0 && { minItems: least }),
+      ...(most < Infinity && { maxItems: most }),
+    },
     read(given, option) {
       if (!isList(given) || given.length < least || given.length > most)
         throw misfit(option, `must be ${wanted}`);

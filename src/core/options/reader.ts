@@ -23,6 +23,9 @@ export interface Option {
   readonly refuse: Refuse;
 }
 
+/** A schema of JSON Schema. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
 /**
  * Reads the value of an option: checks it, fills in its default, and converts it to what the settings hold.
  *
@@ -35,6 +38,10 @@ export interface Reader<Value> {
   readonly wanted: string;
   /** @throws Misfit */
   readonly read: (given: unknown, option: Option) => Value;
+  /** What JSON Schema can say of the values that it reads; missing: nothing, so that a document allows any. */
+  readonly schema?: JsonSchema | undefined;
+  /** Where only texts can be given, as in a query: the value that a text stands for. @defaultValue the text itself */
+  readonly ofText?: ((text: string) => unknown) | undefined;
 }
 
 /** What a reader returns. */

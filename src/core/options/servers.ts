@@ -17,9 +17,10 @@ export function servers({ ipv6 = false } = {}): Reader<readonly string[]> {
 
 /** At least one of what `reader` reads, as a list or in one text. */
 export function several<Value>(reader: Reader<Value>, separator: RegExp): Reader<readonly Value[]> {
-  const { wanted } = reader;
+  const { schema, wanted } = reader;
   return {
     wanted,
+    schema: schema && { type: 'array', items: schema, minItems: 1 },
     read(given, option) {
       const texts: unknown = typeof given === 'string' ? given.split(separator) : given;
       const list = (Array.isArray(texts) ? texts : [texts])

@@ -1,21 +1,28 @@
 import ms from 'ms';
 import { type Duration, durationMs, longestDurationMs } from '../duration.ts';
 import { secret } from '../secrets.ts';
-import { Misfit, misfit, type Reader } from './reader.ts';
+import { type JsonSchema, Misfit, misfit, type Reader } from './reader.ts';
+
+/** How a reader describes itself. */
+type Description = Pick<Reader<unknown>, 'ofText' | 'schema'>;
 
 /**
  * A reader of single values.
  *
  * @param convert returns `undefined` for a value that will not do
  * @param normal what is read if the option is not given; without it the option is required
+ * @param description as of {@link Reader}; the schema without the default
  */
 export function value<Value>(
   wanted: string,
   convert: (given: unknown) => Value | undefined,
   normal?: Value,
+  { ofText, schema }: Description = {},
 ): Reader<Value> {
   return {
     wanted,
+    ofText,
+    schema: schema && (normal === undefined ? schema : { ...schema, default: normal }),
     read(given, option) {
       const converted = given === undefined ? normal : convert(given);
       if (converted === undefined) throw misfit(option, `must be ${wanted}`, given);
@@ -25,19 +32,22 @@ export function value<Value>(
 }
 
 /** `undefined`, or what the reader reads. */
-export function optional<Value>({ wanted, read }: Reader<Value>): Reader<Value | undefined> {
-  return { wanted, read: (given, option) => (given === undefined ? undefined : read(given, option)) };
+export function optional<Value>(reader: Reader<Value>): Reader<Value | undefined> {
+  return {
+    ...reader,
+    read: (given, option) => (given === undefined ? undefined : reader.read(given, option)),
+  };
 }
 
 /** What the reader reads, of an empty object if none is given: all defaults of its table. */
-export function defaulted<Value>({ wanted, read }: Reader<Value>): Reader<Value> {
-  return { wanted, read: (given, option) => read(given === undefined ? {} : given, option) };
+export function defaulted<Value>(reader: Reader<Value>): Reader<Value> {
+  return { ...reader, read: (given, option) => reader.read(given === undefined ? {} : given, option) };
 }
 
 /** The value as it was given, once the reader has read it: for what another package takes. */
 export function asGiven<Given>(reader: Reader<unknown>): Reader<Given> {
   return {
-    wanted: reader.wanted,
+    ...reader,
     read(given, option) {
       reader.read(given, option);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the reader has checked it
@@ -53,7 +63,7 @@ export function where<Value>(
   test: (value: Value) => boolean,
 ): Reader<Value> {
   return {
-    wanted: reader.wanted,
+    ...reader,
     read(given, option) {
       const read = reader.read(given, option);
       if (!test(read)) throw misfit(option, rule, given);
@@ -71,6 +81,8 @@ export function either<const Word extends string | boolean, Value>(
   const wanted = `${words.map(quoted).join(', ')} or ${reader.wanted}`;
   return {
     wanted,
+    ofText: reader.ofText,
+    schema: reader.schema && { anyOf: [{ enum: words }, reader.schema] },
     read(given, option) {
       const word = words.find((one) => one === (given ?? normal));
       if (word !== undefined) return word;
@@ -91,7 +103,9 @@ export const unchecked: Reader<unknown> = { wanted: 'anything', read: (given) =>
 
 /** A text that is not empty. */
 export const text = (normal?: string): Reader<string> =>
-  value('a text that is not empty', (given) => (isText(given) ? given : undefined), normal);
+  value('a text that is not empty', (given) => (isText(given) ? given : undefined), normal, {
+    schema: { type: 'string', minLength: 1 },
+  });
 
 /** A password or a key: no text of an error repeats it. */
 export const secretText = (): Reader<string> => ({
@@ -101,15 +115,22 @@ export const secretText = (): Reader<string> => ({
 
 /** A text of this form. */
 export const matching = (pattern: RegExp, wanted: string, normal?: string): Reader<string> =>
-  value(wanted, (given) => (typeof given === 'string' && pattern.test(given) ? given : undefined), normal);
+  value(wanted, (given) => (typeof given === 'string' && pattern.test(given) ? given : undefined), normal, {
+    schema: { type: 'string', pattern: pattern.source },
+  });
 
 /** One of these words. */
 export const oneOf = <const Word extends string>(words: readonly Word[], normal?: Word): Reader<Word> =>
-  value(words.map(quoted).join(' or '), (given) => words.find((word) => word === given), normal);
+  value(words.map(quoted).join(' or '), (given) => words.find((word) => word === given), normal, {
+    schema: { type: 'string', enum: words },
+  });
 
 /** `true` or `false`. */
 export const flag = (normal?: boolean): Reader<boolean> =>
-  value('true or false', (given) => (typeof given === 'boolean' ? given : undefined), normal);
+  value('true or false', (given) => (typeof given === 'boolean' ? given : undefined), normal, {
+    schema: { type: 'boolean' },
+    ofText: (written) => (['true', 'false'].includes(written) ? written === 'true' : written),
+  });
 
 /** A whole number in this range, both ends included. */
 export function whole(from: number, to: number | undefined, normal?: number): Reader<number> {
@@ -119,8 +140,15 @@ export function whole(from: number, to: number | undefined, normal?: number): Re
     `a whole number ${range}`,
     (given) => (isWhole(given) && given >= from && given <= (to ?? Infinity) ? given : undefined),
     normal,
+    {
+      schema: { type: 'integer', minimum: from, ...(to !== undefined && { maximum: to }) },
+      // `0x10` and `1e2` are numbers for JavaScript, too.
+      ofText: (written) => (/^\d+$/.test(written) ? Number(written) : written),
+    },
   );
 }
+
+const durationSchema: JsonSchema = { anyOf: [{ type: 'string' }, { type: 'number' }] };
 
 /**
  * A duration in this range, both ends included, as milliseconds; fractions of one are rounded up.
@@ -140,6 +168,7 @@ export function duration(
       return read >= least && read <= most ? read : undefined;
     },
     normal === undefined ? undefined : msOf(normal),
+    { schema: durationSchema },
   );
 }
 
