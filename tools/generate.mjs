@@ -1,5 +1,6 @@
 /**
- * Generates the Prisma clients of the demo and the tests: of the shop, and of the tables of the outbox.
+ * Generates the Prisma clients of the demo and the tests, of the shop and of the tables of the outbox, and the schemas of the answers
+ * of the HTTP API.
  *
  * Prisma first looks for its schema engine and downloads it if missing, though generating does not use it. Naming any
  * program as that engine avoids the download, so a build needs no server except the package registry.
@@ -7,6 +8,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { writeAnswerSchemas } from './answer-schemas.mjs';
 
 const env = {
   PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
@@ -23,4 +25,5 @@ async function generate(schema) {
   process.exitCode = 1;
 }
 
+writeAnswerSchemas();
 await Promise.all(['prisma/shop.prisma', 'prisma/outbox.prisma'].map(generate));

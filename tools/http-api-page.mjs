@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 const intro = `# HTTP API
 
 Generated from \`src/api/table\` by \`npm run generated\`; do not edit. What an operator may do, over HTTP: \`temporal-outbox api\` serves it,
-and a server of yours can [mount](#mounting) it. It needs \`npm install hono@4 @hono/node-server@2 zod@4\`. \`GET /openapi.json\` is its
+and a server of yours can [mount](#mounting) it. It needs \`npm install hono@4 @hono/node-server@2\`. \`GET /openapi.json\` is its
 OpenAPI 3.1 document.
 
 \`\`\`sh

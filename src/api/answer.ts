@@ -48,7 +48,7 @@ export function assertRights(
  * Carries out an operation. Refusals that its caller can do something about are answers, too, so that what the audit says of them
  * is committed.
  *
- * @throws Denied, Refused, OutboxError, ZodError
+ * @throws Denied, Refused, OutboxError
  */
 export async function answerOf(
   served: ServedOperations,

@@ -1,10 +1,12 @@
-import { z } from 'zod';
 import { errorRules } from '../core/errors.ts';
+import { isRequired, object } from '../core/options/collections.ts';
+import type { AnswerName } from './answers.ts';
+import { answerSchemas } from './generated/answer-schemas.ts';
+import type { Inputs } from './inputs/values.ts';
 import type { Stream } from './live/stream.ts';
 import type { Operation } from './operation.ts';
 import { problemType } from './problem.ts';
 import { neededRights, rightsInWords, security, securitySchemes } from './proofs-described.ts';
-import { components } from './schemas/values.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -13,60 +15,54 @@ const about =
 
 /** The OpenAPI 3.1 document of the operations and streams. */
 export function openApiOf(table: readonly Operation[], streams: readonly Stream[], version: string): Json {
-  const schemas: Record<string, unknown> = { Problem: problemSchema };
-  const refer = (schema: z.ZodType, io: 'input' | 'output'): unknown => jsonSchema(schema, io, schemas);
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of table) {
     const path = (paths[operation.path] ??= {});
-    path[operation.method.toLowerCase()] = describe(operation, refer);
+    path[operation.method.toLowerCase()] = describe(operation);
   }
-  for (const stream of streams) paths[stream.path] = { get: describeStream(stream, refer) };
+  for (const stream of streams) paths[stream.path] = { get: describeStream(stream) };
   return {
     openapi: '3.1.0',
     info: { title: 'temporal-outbox', version, description: `${about} ${rightsInWords}` },
     security,
     paths,
-    components: { schemas, securitySchemes },
+    components: { schemas: { Problem: problemSchema, ...answerSchemas.shared }, securitySchemes },
   };
 }
 
-type Refer = (schema: z.ZodType, io: 'input' | 'output') => unknown;
-
-function describe(operation: Operation, refer: Refer): Json {
+function describe(operation: Operation): Json {
   const { answer, body, conditional, name, once, params, query, summary, versioned } = operation;
   return {
     operationId: name,
     summary,
     ...neededRights(operation),
     parameters: [
-      ...parametersOf(params, 'path', refer),
-      ...parametersOf(query, 'query', refer),
+      ...parametersOf(params, 'path'),
+      ...parametersOf(query, 'query'),
       ...(once === true ? [idempotencyKey] : []),
       ...(conditional === true ? [ifMatch] : []),
     ],
     ...(body !== undefined && {
-      requestBody: { required: true, content: { 'application/json': { schema: refer(body, 'input') } } },
+      requestBody: { required: true, content: { 'application/json': { schema: object(body).schema } } },
     }),
     responses: {
       200: {
         description: 'Done.',
         ...(versioned === true && { headers: { ETag: etag } }),
-        content: { 'application/json': { schema: refer(answer, 'output') } },
+        content: { 'application/json': { schema: schemaOf(answer) } },
       },
       default: notDone,
     },
   };
 }
 
-function describeStream({ continued, events, name, query, role, summary }: Stream, refer: Refer): Json {
+function describeStream({ continued, events, name, query, role, summary }: Stream): Json {
   return {
     operationId: name,
     summary,
     ...neededRights({ role }),
-    'x-events': Object.fromEntries(
-      Object.entries(events).map(([event, data]) => [event, refer(data, 'output')]),
-    ),
-    parameters: [...parametersOf(query, 'query', refer), ...(continued === true ? [lastEventId] : [])],
+    'x-events': Object.fromEntries(Object.entries(events).map(([event, data]) => [event, schemaOf(data)])),
+    parameters: [...parametersOf(query, 'query'), ...(continued === true ? [lastEventId] : [])],
     responses: { 200: { description: 'Goes on.', content: { 'text/event-stream': {} } }, default: notDone },
   };
 }
@@ -103,52 +99,23 @@ const ifMatch = {
 
 const etag = { description: 'Its `version` in quotes, for `If-Match`.', schema: { type: 'string' } };
 
-function parametersOf(object: z.ZodObject, place: 'path' | 'query', refer: Refer): readonly Json[] {
-  return Object.entries(object.shape).map(([name, schema]) => {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- zod types a shape by its core's types
-    const { description, ...described } = refer(schema as z.ZodType, 'input') as Json;
+function parametersOf(inputs: Inputs, place: 'path' | 'query'): readonly Json[] {
+  return Object.entries(inputs).map(([name, reader]) => {
+    const { description, ...schema } = reader.schema ?? {};
     return {
       name,
       in: place,
-      required: place === 'path',
+      required: isRequired(reader),
       ...(description !== undefined && { description }),
-      schema: described,
+      // A list is written with commas.
+      ...(schema['type'] === 'array' && { style: 'form', explode: false }),
+      schema,
     };
   });
 }
 
-/** The schema; those with a name of their own become components, to which it refers. */
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, unknown>): unknown {
-  const id = components.get(schema)?.id;
-  const made = z.toJSONSchema(schema, {
-    metadata: components,
-    io,
-    unrepresentable: 'any',
-    // The names are in a registry of their own, descriptions in that of zod.
-    override({ jsonSchema: json, zodSchema }) {
-      const { description, format } = z.globalRegistry.get(zodSchema) ?? {};
-      if (description !== undefined) json.description = description;
-      if (typeof format === 'string') json.format = format;
-    },
-  });
-  const { $defs = {}, $schema: _dialect, id: _id, ...own } = referred(made);
-  for (const [name, { id: _name, ...definition }] of Object.entries($defs)) schemas[name] = definition;
-  if (id === undefined) return own;
-  // Where the schema itself is among the definitions, what is left of it is a reference to that.
-  if (!Object.hasOwn($defs, id)) schemas[id] = own;
-  return { $ref: `#/components/schemas/${id}` };
-}
-
-interface Made {
-  readonly $defs?: Readonly<Record<string, { readonly id?: string }>>;
-  readonly $schema?: string;
-  readonly id?: string;
-}
-
-function referred(made: object): Made {
-  const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
-  // oxlint-disable-next-line eslint/no-restricted-properties, typescript/no-unsafe-type-assertion -- it is our own, and a JSON Schema has no other types there
-  return JSON.parse(text) as Made;
+function schemaOf(name: AnswerName): unknown {
+  return answerSchemas.answers[name];
 }
 
 const problemSchema = {

@@ -1,8 +1,10 @@
-import { z } from 'zod';
 import type { RequestOperations, RequestWay } from '../app/operations/served-operations.ts';
-import { OutboxError } from '../core/errors.ts';
+import type { SparseTable } from '../core/options/collections.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
+import type { AnswerName, Answers } from './answers.ts';
 import type { Caller, Role } from './authentication.ts';
+import { noInputs, ofTexts, readInputs } from './inputs/read.ts';
+import type { Inputs } from './inputs/values.ts';
 import type { Scope } from './scope.ts';
 
 /** What an operation may use. */
@@ -59,75 +61,55 @@ export interface Described {
 
 /** One operation of the API: everything else is made of these. */
 export interface Operation extends Described {
-  readonly params: z.ZodObject;
-  readonly query: z.ZodObject;
-  readonly body: z.ZodType | undefined;
-  readonly answer: z.ZodType;
+  readonly params: Inputs;
+  readonly query: Inputs;
+  readonly body: Inputs | undefined;
+  /** What it answers, as JSON. */
+  readonly answer: AnswerName;
   /**
    * Checks what a request gives.
    *
    * @returns carries it out
-   * @throws ZodError for what does not fit the schemas
+   * @throws OutboxError `OUTBOX_REQUEST_INVALID`
    */
   prepare(given: RequestParts): (call: Call) => Promise<object>;
 }
 
-interface Typed<Params extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>
+interface Typed<Params extends Inputs, Query extends Inputs, Body extends Inputs, Name extends AnswerName>
   extends Described {
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
-  readonly answer: z.ZodType;
+  readonly answer: Name;
   readonly run: (
     call: Call,
     given: {
-      readonly path: z.output<Params>;
-      readonly query: z.output<Query>;
-      readonly body: z.output<Body>;
+      readonly path: SparseTable<Params>;
+      readonly query: SparseTable<Query>;
+      readonly body: SparseTable<Body>;
     },
-  ) => Promise<object>;
+  ) => Promise<Answers[Name]>;
 }
-
-const nothing = z.strictObject({});
 
 /** An operation of the table, with its types checked. */
 export function operation<
-  Params extends z.ZodObject = typeof nothing,
-  Query extends z.ZodObject = typeof nothing,
-  Body extends z.ZodType = z.ZodUndefined,
->({ run, ...typed }: Typed<Params, Query, Body>): Operation {
-  const { body, params = nothing, query = nothing } = typed;
+  Name extends AnswerName,
+  Params extends Inputs = typeof noInputs,
+  Query extends Inputs = typeof noInputs,
+  Body extends Inputs = typeof noInputs,
+>({ body, params, query, run, ...described }: Typed<Params, Query, Body, Name>): Operation {
   return {
-    ...typed,
-    params,
-    query,
+    ...described,
+    params: params ?? noInputs,
+    query: query ?? noInputs,
     body,
     prepare(given) {
-      assertKnown('query parameter', query, given.query);
-      if (body !== undefined) assertKnown('field', body, given.body);
       const checked = {
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of these very types has parsed it
-        path: params.parse(given.path) as z.output<Params>,
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
-        query: query.parse(given.query) as z.output<Query>,
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
-        body: (body ?? z.undefined()).parse(given.body) as z.output<Body>,
+        path: readInputs('parameter', params, given.path),
+        query: readInputs('query parameter', query && ofTexts(query), given.query),
+        body: readInputs('field', body, body === undefined ? {} : given.body),
       };
       return (call) => run(call, checked);
     },
   };
-}
-
-/** Names what there is: a schema's error does not quote a misspelt name. @throws OutboxError `OUTBOX_REQUEST_INVALID` */
-function assertKnown(kind: string, schema: z.ZodType, given: unknown): void {
-  if (!(schema instanceof z.ZodObject) || typeof given !== 'object' || given === null || Array.isArray(given))
-    return;
-  const known = Object.keys(schema.shape);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const among = known.length === 0 ? 'there is none' : `there are ${known.join(', ')}`;
-  throw new OutboxError(
-    'OUTBOX_REQUEST_INVALID',
-    `There is no ${kind} ${JSON.stringify(unknown.slice(0, 100))}: ${among}.`,
-  );
 }

@@ -1,4 +1,3 @@
-import type { ZodError } from 'zod';
 import type { StoredAnswer } from '../app/operations/served-operations.ts';
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
 
@@ -67,7 +66,7 @@ export interface ProblemAnswer extends StoredAnswer {
  * @param status another one than that of the code
  */
 export function problemOf(error: unknown, requestId: string, status?: number): ProblemAnswer {
-  const known = knownError(error);
+  const known = error instanceof OutboxError ? error : undefined;
   const at = status ?? (known && statuses[known.code]) ?? 500;
   const code = known === undefined || at === 500 ? 'OUTBOX_REQUEST_FAILED' : known.code;
   const { next } = at === 500 || known === undefined ? failed : known;
@@ -106,27 +105,3 @@ const titles: Readonly<Record<number, string>> = {
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 };
-
-function knownError(error: unknown): OutboxError | undefined {
-  if (error instanceof OutboxError) return error;
-  return isZodError(error) ? invalidRequest(error) : undefined;
-}
-
-/** By its shape, because a program may have loaded zod twice. */
-function isZodError(error: unknown): error is ZodError {
-  return error instanceof Error && error.name === 'ZodError' && 'issues' in error;
-}
-
-/** The values are not repeated: they may be secret. */
-function invalidRequest(error: ZodError): OutboxError {
-  const issues = error.issues
-    .slice(0, 20)
-    .map(({ message, path }) => ({ where: path.map(String).join('.'), problem: message }));
-  const [first] = issues;
-  const where = first === undefined || first.where === '' ? '' : ` "${first.where}"`;
-  return new OutboxError(
-    'OUTBOX_REQUEST_INVALID',
-    `The request is not as described:${where} ${first?.problem ?? ''}`,
-    { details: { issues } },
-  );
-}

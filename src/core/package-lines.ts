@@ -90,7 +90,7 @@ export const partPackages = {
     packages: ['@opentelemetry/exporter-metrics-otlp-proto'],
   },
   email: { for: 'Alerts by e-mail', packages: ['nodemailer'] },
-  api: { for: 'The HTTP API', packages: ['@hono/node-server', 'hono', 'zod'] },
+  api: { for: 'The HTTP API', packages: ['@hono/node-server', 'hono'] },
   signIn: { for: 'Signing in by OpenID Connect', packages: ['openid-client'] },
   demo: {
     for: 'The demo, a shop with Prisma models,',

@@ -16,6 +16,8 @@ import { assertId, authorOf, type OperationOptions, pageSizeOf } from './operati
 /** A bulk operation and its progress. */
 export type BulkOperation = BulkRow & BulkProgress;
 
+export type { BulkStepAnswer };
+
 /** How far a bulk operation has come. */
 export interface BulkProgress {
   /** Messages with a result so far, including refused ones. */

@@ -105,13 +105,17 @@ export function assertId(id: string): string {
 
 /** A text that the database can store. */
 export const storable = (longest: number): Reader<string> =>
-  value(`a text of 1 to ${longest} characters without NUL`, (given) =>
-    typeof given === 'string' &&
-    given.trim() !== '' &&
-    given.length <= longest &&
-    !/\0|\p{Surrogate}/u.test(given)
-      ? given
-      : undefined,
+  value(
+    `a text of 1 to ${longest} characters without NUL`,
+    (given) =>
+      typeof given === 'string' &&
+      given.trim() !== '' &&
+      given.length <= longest &&
+      !/\0|\p{Surrogate}/u.test(given)
+        ? given
+        : undefined,
+    undefined,
+    { schema: { type: 'string', minLength: 1, maxLength: longest } },
   );
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */

@@ -21,7 +21,7 @@ export interface Scratch {
 }
 
 /** What is not in git but needed by tests, besides the built program. */
-const made = ['dev/generated'];
+const made = ['dev/generated', 'src/api/generated'];
 
 /** Folders of packages, by names, that a copy has instead of those of the original. */
 export type Replaced = Readonly<Record<string, string>>;

@@ -69,7 +69,7 @@ const packages = {
   },
   zod: {
     regex: '^zod(?:/|$)',
-    message: 'zod stays in src/api and the demo: the library accepts the schemas of any package.',
+    message: 'zod stays in the demo: the library accepts the schemas of any package.',
   },
   nodemailer: {
     regex: '^nodemailer(?:/|$)',

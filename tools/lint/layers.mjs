@@ -151,7 +151,7 @@ export const layers = [
     folder: 'src/api',
     depth: 2,
     imports: ['core/', 'config/', 'app/', 'operations/'],
-    uses: ['hono', 'zod', 'io'],
+    uses: ['hono', 'io'],
     reason:
       'src/api may import src/app, src/config, src/operations and src/core: it is a face over HTTP, which proves callers and shows what operations answer.',
   },

@@ -1,5 +1,6 @@
-import type { z } from 'zod';
 import type { ServedOperations, Sight } from '../../app/operations/served-operations.ts';
+import type { AnswerName } from '../answers.ts';
+import type { Inputs } from '../inputs/values.ts';
 import type { Described } from '../operation.ts';
 import type { Scope } from '../scope.ts';
 import type { EventSink } from './event-stream.ts';
@@ -23,16 +24,16 @@ export interface StreamRequest {
 
 /** An operation whose answer goes on, as server-sent events. */
 export interface Stream extends Pick<Described, 'name' | 'path' | 'summary' | 'role' | 'payloads'> {
-  readonly query: z.ZodObject;
+  readonly query: Inputs;
   /** The data of each event, by its name. */
-  readonly events: Readonly<Record<string, z.ZodType>>;
+  readonly events: Readonly<Record<string, AnswerName>>;
   /** True: a client that sends `Last-Event-ID` gets what changed since. */
   readonly continued?: true;
   /**
    * Checks what a request gives.
    *
    * @returns begins to send, and returns what ends that
-   * @throws ZodError, Denied, OutboxError `OUTBOX_REQUEST_INVALID`
+   * @throws Denied, OutboxError `OUTBOX_REQUEST_INVALID`
    */
   prepare(given: StreamRequest): (call: StreamCall) => () => void;
 }

@@ -1,8 +1,6 @@
-import { z } from 'zod';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
+import { authored, meaning, shortName, span, spanForm } from '../inputs/values.ts';
 import { type Operation, operation } from '../operation.ts';
-import { alertStatusAnswer, silencedAnswer } from '../schemas/alerts.ts';
-import { authored, meaning, shortName, span, spanForm } from '../schemas/values.ts';
 
 /** `orders` of `topic orders`. */
 function topicIn(subject: string): string | undefined {
@@ -18,7 +16,7 @@ export const alertRoutes: readonly Operation[] = [
     summary: `${asSentence(operationTexts['alerts list'])} For a caller that is limited, only what fires of its topics.`,
     role: 'viewer',
     way: 'read',
-    answer: alertStatusAnswer,
+    answer: 'Alerts',
     async run({ at, scope }) {
       const status = await at.alerts.list();
       if (!scope.limited) return status;
@@ -35,12 +33,9 @@ export const alertRoutes: readonly Operation[] = [
     allTopics: true,
     way: 'change',
     once: true,
-    params: z.strictObject({ rule: shortName.describe('Its name, as in the setting `alerts`.') }),
-    body: z.strictObject({
-      ...authored,
-      for: meaning(span, optionTexts.silenceFor, spanForm),
-    }),
-    answer: silencedAnswer,
+    params: { rule: meaning(shortName, 'its name, as in the setting `alerts`') },
+    body: { ...authored, for: meaning(span, optionTexts.silenceFor, spanForm) },
+    answer: 'Silenced',
     run({ at, author }, { body, path: { rule } }) {
       return at.alerts.silence(rule, { ...author(body), for: body.for });
     },

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-import type { BulkTask } from '../../app/operations/bulk-operations.ts';
 import type { RequestOperations } from '../../app/operations/served-operations.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { BulkOperation } from '../../operations/bulk.ts';
@@ -7,13 +5,13 @@ import type { BulkOptions } from '../../operations/bulk-filter.ts';
 import type { BulkAnswer } from '../../operations/bulk-start.ts';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
+import { bulkStart, keptBulkStart } from '../inputs/bulk.ts';
+import { authored, messageId, page } from '../inputs/values.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
-import { bulkAnswer, bulkList, bulkStart, bulkStep, keptBulkStart, shownBulk } from '../schemas/bulk.ts';
-import { authored, messageId, page } from '../schemas/values.ts';
 import { topicUnknown } from '../scope.ts';
 
-const byId = z.strictObject({ id: messageId });
+const byId = { id: messageId };
 
 /** Changes to all messages that match a filter. */
 export const bulkRoutes: readonly Operation[] = [
@@ -27,13 +25,13 @@ export const bulkRoutes: readonly Operation[] = [
     way: 'change',
     once: true,
     body: bulkStart,
-    answer: bulkAnswer,
+    answer: 'BulkStart',
     async run({ at, author, scope }, { body: { filter, task, ...options } }) {
       const seen = scope.filter(filter);
       if (task.action === 'replay' && task.to !== undefined) scope.require(task.to, topicUnknown(task.to));
       // Before: an operation that was started stays, whatever is answered.
       await assertNamesKnown({ at, scope }, filter);
-      return withoutErrors(await at.bulk.start(seen, taskOf(task), bulkOptions(author(options), options)));
+      return withoutErrors(await at.bulk.start(seen, task, bulkOptions(author(options), options)));
     },
   }),
   operation({
@@ -46,7 +44,7 @@ export const bulkRoutes: readonly Operation[] = [
     way: 'change',
     once: true,
     body: keptBulkStart,
-    answer: bulkAnswer,
+    answer: 'BulkStart',
     async run({ at, author, scope }, { body: { filter, task, ...options } }) {
       const seen = scope.filter(filter);
       await assertNamesKnown({ at, scope }, filter);
@@ -63,7 +61,7 @@ export const bulkRoutes: readonly Operation[] = [
     role: 'viewer',
     way: 'read',
     params: byId,
-    answer: shownBulk,
+    answer: 'Bulk',
     run: (call, { path: { id } }) => seenBulk(call, id),
   }),
   ...(['pause', 'resume', 'abort'] as const).map((step) =>
@@ -76,8 +74,8 @@ export const bulkRoutes: readonly Operation[] = [
       way: 'change',
       once: true,
       params: byId,
-      body: z.strictObject(authored),
-      answer: bulkStep,
+      body: authored,
+      answer: 'BulkStep',
       async run(call, { body, path: { id } }) {
         if (call.scope.limited) await seenBulk(call, id);
         return call.at.bulk[step](id, call.author(body));
@@ -100,8 +98,8 @@ function listed(
       summary: `${asSentence(operationTexts['bulk list'])} ${which}`,
       role: 'viewer',
       way: 'read',
-      query: z.strictObject({ limit: page.limit }),
-      answer: bulkList,
+      query: { limit: page.limit },
+      answer: 'BulkList',
       run: async ({ at, scope }, { query: { limit } }) => ({
         bulks: await of(at).list(limit, scope.topics),
       }),
@@ -138,10 +136,6 @@ function bulkOptions(
     ...(ratePerSecond !== undefined && { ratePerSecond }),
     ...(expect !== undefined && { expect }),
   };
-}
-
-function taskOf(task: z.output<typeof bulkStart>['task']): BulkTask {
-  return task;
 }
 
 /** The answer of a start is stored for repeats, and an error may repeat contents that are expunged later. */

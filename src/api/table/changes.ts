@@ -1,18 +1,18 @@
-import { z } from 'zod';
 import type { RequestOperations, RequestWay } from '../../app/operations/served-operations.ts';
 import { OutboxError } from '../../core/errors.ts';
+import type { SparseTable } from '../../core/options/collections.ts';
 import { type MessageAnswer, refusals, type Target } from '../../operations/change.ts';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
 import { whatRemains } from '../../operations/what-remains.ts';
 import type { Role } from '../authentication.ts';
+import { namedMessages } from '../inputs/messages.ts';
+import { authored, type Inputs, messageId } from '../inputs/values.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type AuthoredBody, type Call, type Operation, operation } from '../operation.ts';
-import { messageAnswer, messageAnswers, namedMessages } from '../schemas/messages.ts';
-import { authored, messageId } from '../schemas/values.ts';
 
 /** A change that is made to several messages, or to one. */
-interface SpokenChange<More extends z.ZodRawShape> {
+interface SpokenChange<More extends Inputs> {
   readonly verb: 'cancel' | 'discard' | 'expunge' | 'reschedule' | 'retry' | 'withdraw';
   /** What the help does not say. */
   readonly particular?: string;
@@ -25,12 +25,12 @@ interface SpokenChange<More extends z.ZodRawShape> {
     at: RequestOperations,
     target: Target,
     options: OperationOptions,
-    more: z.output<z.ZodObject<More>>,
+    more: SparseTable<More>,
   ) => Promise<readonly MessageAnswer<string>[]>;
 }
 
 /** The operation on several messages, and that on one, which answers a refusal with an error. */
-export function changes<More extends z.ZodRawShape>({
+export function changes<More extends Inputs>({
   verb,
   particular,
   role = 'operator',
@@ -44,9 +44,9 @@ export function changes<More extends z.ZodRawShape>({
   const shared = { method: 'POST', role, way, once: true } as const;
   const made = (call: Call, target: Target, body: AuthoredBody) =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both bodies have these options
-    change(call.at, target, call.author(body), body as z.output<z.ZodObject<More>>);
-  const several = z.strictObject({ ...authored, ...namedMessages, ...more });
-  const one = z.strictObject({ ...authored, ...more });
+    change(call.at, target, call.author(body), body as SparseTable<More>);
+  const several = { ...authored, ...namedMessages, ...more };
+  const one = { ...authored, ...more };
   return [
     operation({
       ...shared,
@@ -54,11 +54,10 @@ export function changes<More extends z.ZodRawShape>({
       path: `/messages/${verb}`,
       summary: `${does} By ids, or the one of a topic and ref.`,
       body: several,
-      answer: messageAnswers,
+      answer: 'MessageAnswers',
       unfinished: onlyBusy,
       run: async (call, { body }) => ({
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has been parsed by `several`
-        answers: await changeSeen(call, body as Named, (target) => made(call, target, body as AuthoredBody)),
+        answers: await changeSeen(call, body, (target) => made(call, target, body)),
       }),
     }),
     operation({
@@ -66,13 +65,12 @@ export function changes<More extends z.ZodRawShape>({
       name: `${verb}Message`,
       path: `/messages/{id}/${verb}`,
       summary: `${does} One message.`,
-      params: z.strictObject({ id: messageId }),
+      params: { id: messageId },
       body: one,
-      answer: messageAnswer,
+      answer: 'MessageAnswer',
       async run(call, { body, path: { id } }) {
         await requireSeen(call, id);
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has been parsed by `one`
-        const [answer] = await made(call, { ids: [id] }, body as AuthoredBody);
+        const [answer] = await made(call, { ids: [id] }, body);
         if (answer === undefined || answer.result === 'unknown') throw messageUnknown(id);
         if (refusals.has(answer.result)) throw refused(verb, id, answer);
         return answer;
@@ -90,7 +88,7 @@ export function onlyBusy(given: object): boolean {
   );
 }
 
-type Named = z.output<z.ZodObject<typeof namedMessages>>;
+type Named = SparseTable<typeof namedMessages>;
 
 /** Changes the messages that the caller sees. The others do not exist for it, and the audit has that it named them. */
 async function changeSeen(

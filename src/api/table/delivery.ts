@@ -1,27 +1,38 @@
-import { z } from 'zod';
 import { OutboxError } from '../../core/errors.ts';
+import { listOf } from '../../core/options/collections.ts';
+import { flag, optional, value, whole } from '../../core/options/values.ts';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
 import type { PauseScope } from '../../operations/pause.ts';
-import { naming } from '../known.ts';
-import { statusSeenBy } from '../live/seen-status.ts';
-import { type Call, type Operation, operation } from '../operation.ts';
-import { adopted, paused, scopeBody, status, topicChange, verified } from '../schemas/delivery.ts';
 import {
   authored,
-  changed,
   givenTime,
   keptText,
   meaning,
   patience,
   patienceForm,
+  shortName,
   span,
   spanForm,
   timeForm,
   topicName,
-} from '../schemas/values.ts';
+} from '../inputs/values.ts';
+import { naming } from '../known.ts';
+import { statusSeenBy } from '../live/seen-status.ts';
+import { type Call, type Operation, operation } from '../operation.ts';
 import { topicUnknown } from '../scope.ts';
 
-const byTopic = z.strictObject({ topic: topicName });
+const byTopic = { topic: topicName };
+/** What a pause or resume is of. */
+const scopeInputs = {
+  topic: meaning(optional(topicName), optionTexts.topic),
+  transport: meaning(optional(shortName), optionTexts.transport),
+};
+const share = value(
+  'a number from 0 to 1',
+  (given) => (typeof given === 'number' && given >= 0 && given <= 1 ? given : undefined),
+  undefined,
+  { schema: { type: 'number', minimum: 0, maximum: 1 } },
+);
 /** How far a verification may look back: it reads all of that from the brokers. */
 const longestVerifiedMs = 7 * 24 * 60 * 60 * 1_000;
 const usuallyVerifiedMs = 60 * 60 * 1_000;
@@ -39,7 +50,7 @@ export const deliveryRoutes: readonly Operation[] = [
     summary: `${asSentence(operationTexts.status)} For a caller that is limited, only its topics.`,
     role: 'viewer',
     way: 'read',
-    answer: status,
+    answer: 'Status',
     run: async ({ at, scope }) => statusSeenBy(scope, await at.status()),
   }),
   operation({
@@ -50,12 +61,12 @@ export const deliveryRoutes: readonly Operation[] = [
     role: 'operator',
     way: 'wait',
     once: true,
-    body: z.strictObject({
+    body: {
       ...authored,
-      ...scopeBody,
+      ...scopeInputs,
       timeout: meaning(patience, optionTexts.waitForRelays, patienceForm),
-    }),
-    answer: paused,
+    },
+    answer: 'Paused',
     unfinished: (answer) => 'complete' in answer && answer.complete === false,
     run(call, { body }) {
       const scope = scopeOf(call.scope, body);
@@ -70,8 +81,8 @@ export const deliveryRoutes: readonly Operation[] = [
     role: 'operator',
     way: 'change',
     once: true,
-    body: z.strictObject({ ...authored, ...scopeBody }),
-    answer: changed,
+    body: { ...authored, ...scopeInputs },
+    answer: 'Changed',
     run(call, { body }) {
       const scope = scopeOf(call.scope, body);
       return naming(call, scope, () => call.at.resume(scope, call.author(body)));
@@ -86,12 +97,12 @@ export const deliveryRoutes: readonly Operation[] = [
     way: 'wait',
     once: true,
     params: byTopic,
-    body: z.strictObject({
+    body: {
       reason: authored.reason,
-      lanes: z.number().int().min(1).max(1_024).describe('How many there shall be.'),
+      lanes: meaning(whole(1, 1_024), 'how many there shall be'),
       timeout: meaning(patience, optionTexts.waitForLanes, patienceForm),
-    }),
-    answer: topicChange,
+    },
+    answer: 'TopicChange',
     unfinished: notDone,
     run(call, { body: { lanes, timeout, ...body }, path: { topic } }) {
       call.scope.require(topic, topicUnknown(topic));
@@ -109,15 +120,18 @@ export const deliveryRoutes: readonly Operation[] = [
     way: 'wait',
     once: true,
     params: byTopic,
-    body: z.strictObject({
+    body: {
       reason: authored.reason,
-      partitions: z.number().int().min(1).max(100_000).describe('How many the topic has in its broker.'),
-      groups: meaning(z.array(keptText).max(100).default([]), optionTexts.partitionGroups),
+      partitions: meaning(whole(1, 100_000), 'how many the topic has in its broker'),
+      groups: meaning(
+        optional(listOf(keptText, 'a list of at most 100 names', { most: 100 })),
+        optionTexts.partitionGroups,
+      ),
       timeout: meaning(patience, optionTexts.waitForPartitions, patienceForm),
-    }),
-    answer: topicChange,
+    },
+    answer: 'TopicChange',
     unfinished: notDone,
-    run(call, { body: { groups, partitions, timeout, ...body }, path: { topic } }) {
+    run(call, { body: { groups = [], partitions, timeout, ...body }, path: { topic } }) {
       call.scope.require(topic, topicUnknown(topic));
       return naming(call, { topic }, () =>
         call.at.changePartitions(topic, partitions, { ...call.author(body), groups, timeout }),
@@ -132,14 +146,14 @@ export const deliveryRoutes: readonly Operation[] = [
     role: 'admin',
     allTopics: true,
     way: 'long',
-    body: z.strictObject({
-      since: meaning(z.exactOptional(givenTime), optionTexts.since, timeForm),
-      grace: meaning(z.exactOptional(span), optionTexts.grace, spanForm),
-      tolerance: meaning(z.exactOptional(span), optionTexts.tolerance, spanForm),
-      maxTransaction: meaning(z.exactOptional(span), optionTexts.maxTransaction, spanForm),
-      maxDuplicates: meaning(z.exactOptional(z.number().min(0).max(1)), optionTexts.maxDuplicates),
-    }),
-    answer: verified,
+    body: {
+      since: meaning(optional(givenTime), optionTexts.since, timeForm),
+      grace: meaning(optional(span), optionTexts.grace, spanForm),
+      tolerance: meaning(optional(span), optionTexts.tolerance, spanForm),
+      maxTransaction: meaning(optional(span), optionTexts.maxTransaction, spanForm),
+      maxDuplicates: meaning(optional(share), optionTexts.maxDuplicates),
+    },
+    answer: 'Verified',
     run({ at }, { body }) {
       const since = body.since ?? new Date(Date.now() - usuallyVerifiedMs);
       if (since.getTime() < Date.now() - longestVerifiedMs)
@@ -159,10 +173,10 @@ export const deliveryRoutes: readonly Operation[] = [
     allTopics: true,
     way: 'long',
     once: true,
-    body: z.strictObject({
-      newInstallation: meaning(z.exactOptional(z.boolean()), optionTexts.newInstallation),
-    }),
-    answer: adopted,
+    body: {
+      newInstallation: meaning(optional(flag()), optionTexts.newInstallation),
+    },
+    answer: 'Adoption',
     run({ at, author }, { body }) {
       const { actor } = author({});
       return at.adopt({ actor, ...body });

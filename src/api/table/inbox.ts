@@ -1,22 +1,26 @@
-import { z } from 'zod';
 import { OutboxError } from '../../core/errors.ts';
+import { listOf } from '../../core/options/collections.ts';
 import type { KeptAnswer } from '../../operations/change.ts';
-import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
+import { asSentence, operationTexts } from '../../operations/descriptions.ts';
+import type { KeptAnswers } from '../answers.ts';
 import type { Role } from '../authentication.ts';
+import { keptListFilter } from '../inputs/kept.ts';
+import { edit } from '../inputs/messages.ts';
+import { authored, keptText, meaning, page } from '../inputs/values.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
-import { keptAnswers, keptDetails, keptList, keptListQuery } from '../schemas/inbox.ts';
-import { edit, edited, revealed } from '../schemas/messages.ts';
-import { authored, keptText, meaning, page } from '../schemas/values.ts';
 import { onlyBusy } from './changes.ts';
 
-const byName = z.strictObject({ group: keptText, id: keptText });
-const byGroup = z.strictObject({ group: keptText });
+const byName = { group: keptText, id: keptText };
+const byGroup = { group: keptText };
 const editBytes = 2 * 1_024 * 1_024;
-const named = z.strictObject({
+const named = {
   ...authored,
-  ids: z.array(keptText).min(1).max(200).describe('Ids of the messages within the group.'),
-});
+  ids: meaning(
+    listOf(keptText, 'a list of 1 to 200 ids', { least: 1, most: 200 }),
+    'ids of the messages within the group',
+  ),
+};
 
 /** Operations on messages that consumers keep. */
 export const inboxRoutes: readonly Operation[] = [
@@ -27,12 +31,8 @@ export const inboxRoutes: readonly Operation[] = [
     summary: asSentence(operationTexts['inbox list']),
     role: 'viewer',
     way: 'read',
-    query: z.strictObject({
-      group: meaning(z.exactOptional(keptText), optionTexts.group),
-      ...keptListQuery,
-      ...page,
-    }),
-    answer: keptList,
+    query: { ...keptListFilter, ...page },
+    answer: 'KeptPage',
     async run(call, { query: { after, limit, ...filter } }) {
       const found = await call.at.inbox.list(call.scope.filter(filter), {
         ...(after !== undefined && { after }),
@@ -51,7 +51,7 @@ export const inboxRoutes: readonly Operation[] = [
     role: 'viewer',
     way: 'read',
     params: byName,
-    answer: keptDetails,
+    answer: 'Kept',
     async run({ at, scope }, { path }) {
       const found = await at.inbox.show(path);
       scope.require(found.message?.topic, keptUnknown(path));
@@ -72,8 +72,8 @@ export const inboxRoutes: readonly Operation[] = [
     payloads: true,
     way: 'change',
     params: byName,
-    body: z.strictObject({}),
-    answer: revealed,
+    body: {},
+    answer: 'Revealed',
     async run({ at, author, scope }, { path }) {
       const { message } = await at.inbox.show(path);
       scope.require(message?.topic, keptUnknown(path));
@@ -108,7 +108,7 @@ export const inboxRoutes: readonly Operation[] = [
     bodyBytes: editBytes,
     params: byName,
     body: edit,
-    answer: edited,
+    answer: 'Copy',
     async run({ at, author, scope, ...call }, { body, path }) {
       const version = call.version();
       if (scope.limited)
@@ -135,22 +135,20 @@ function keptChange(verb: 'discard' | 'expunge' | 'retry', role: Role): Operatio
     once: true,
     params: byGroup,
     body: named,
-    answer: keptAnswers,
+    answer: 'KeptAnswers',
     unfinished: onlyBusy,
     run: (call, { body, path: { group } }) =>
-      changeSeenKept<KeptAnswer<string>>(call, group, body.ids, (ids) =>
-        call.at.inbox[verb]({ group, ids }, call.author(body)),
-      ),
+      changeSeenKept(call, group, body.ids, (ids) => call.at.inbox[verb]({ group, ids }, call.author(body))),
   });
 }
 
 /** As for messages of the outbox: those of other topics do not exist. */
-async function changeSeenKept<Answer extends { readonly id: string }>(
+async function changeSeenKept(
   { at, author, scope }: Call,
   group: string,
   ids: readonly string[],
-  change: (ids: readonly string[]) => Promise<readonly Answer[]>,
-): Promise<object> {
+  change: (ids: readonly string[]) => Promise<readonly KeptAnswer<string>[]>,
+): Promise<KeptAnswers> {
   if (!scope.limited) return { answers: await change(ids) };
   const topics = await at.keptTopicsOf(group, ids);
   const seen = ids.filter((id) => scope.sees(topics.get(id)));

@@ -1,9 +1,8 @@
-import { z } from 'zod';
+import { optional } from '../../core/options/values.ts';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
 import type { ShowOptions } from '../../operations/show.ts';
-import { assertNamesKnown } from '../known.ts';
-import { type Call, type Operation, operation } from '../operation.ts';
-import { edit, edited, messageDetails, messageList, messageQuery, revealed } from '../schemas/messages.ts';
+import type { DetailsWithoutContents } from '../answers.ts';
+import { edit, messageFilter } from '../inputs/messages.ts';
 import {
   givenTime,
   meaning,
@@ -14,16 +13,18 @@ import {
   span,
   spanForm,
   timeForm,
-} from '../schemas/values.ts';
+} from '../inputs/values.ts';
+import { assertNamesKnown } from '../known.ts';
+import { type Call, type Operation, operation } from '../operation.ts';
 import { changes, messageUnknown, requireSeen } from './changes.ts';
 
-const byId = z.strictObject({ id: messageId });
+const byId = { id: messageId };
 /** As large as the greatest payload of a topic, in JSON. */
 const editBytes = 2 * 1_024 * 1_024;
 
 const due = {
-  after: meaning(z.exactOptional(span), optionTexts.dueAfter, spanForm),
-  at: meaning(z.exactOptional(givenTime), optionTexts.dueAt, timeForm),
+  after: meaning(optional(span), optionTexts.dueAfter, spanForm),
+  at: meaning(optional(givenTime), optionTexts.dueAt, timeForm),
 };
 
 /** Operations on messages of the outbox. */
@@ -35,8 +36,8 @@ export const messageRoutes: readonly Operation[] = [
     summary: `${asSentence(operationTexts.list)} By topic and ref archived ones, too.`,
     role: 'viewer',
     way: 'read',
-    query: z.strictObject({ ...messageQuery, ...page }),
-    answer: messageList,
+    query: { ...messageFilter, ...page },
+    answer: 'MessagePage',
     async run(call, { query: { after, limit, ...filter } }) {
       const found = await call.at.list(call.scope.filter(filter), {
         ...(after !== undefined && { after }),
@@ -55,7 +56,7 @@ export const messageRoutes: readonly Operation[] = [
     role: 'viewer',
     way: 'read',
     params: byId,
-    answer: messageDetails,
+    answer: 'Message',
     run: (call, { path: { id } }) => shown(call, id, { log: false }),
   }),
   operation({
@@ -67,7 +68,7 @@ export const messageRoutes: readonly Operation[] = [
     // No transaction may wait for a broker.
     way: 'wait',
     params: byId,
-    answer: messageDetails,
+    answer: 'Message',
     async run(call, { path: { id } }) {
       await requireSeen(call, id);
       return shown(call, id, { log: true });
@@ -82,8 +83,8 @@ export const messageRoutes: readonly Operation[] = [
     payloads: true,
     way: 'change',
     params: byId,
-    body: z.strictObject({}),
-    answer: revealed,
+    body: {},
+    answer: 'Revealed',
     async run({ at, author, scope }, { path: { id } }) {
       const found = await at.show(id);
       scope.require(found?.message?.topic, messageUnknown(id));
@@ -145,7 +146,7 @@ export const messageRoutes: readonly Operation[] = [
     bodyBytes: editBytes,
     params: byId,
     body: edit,
-    answer: edited,
+    answer: 'Copy',
     async run(call, { body, path: { id } }) {
       await requireSeen(call, id);
       const { at, author } = call;
@@ -160,7 +161,7 @@ export const messageRoutes: readonly Operation[] = [
   }),
 ];
 
-async function shown({ at, scope }: Call, id: string, options: ShowOptions): Promise<object> {
+async function shown({ at, scope }: Call, id: string, options: ShowOptions): Promise<DetailsWithoutContents> {
   const found = await at.show(id, options);
   scope.require(found?.message?.topic, messageUnknown(id));
   if (found === undefined) throw messageUnknown(id);

@@ -1,12 +1,10 @@
-import { z } from 'zod';
 import { OutboxError } from '../../core/errors.ts';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
+import { authored, shortName } from '../inputs/values.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
-import { scheduleRun, schedules } from '../schemas/delivery.ts';
-import { authored, changed, shortName } from '../schemas/values.ts';
 
-const byName = z.strictObject({ name: shortName });
+const byName = { name: shortName };
 
 /** Operations on repeating messages. */
 export const scheduleRoutes: readonly Operation[] = [
@@ -17,17 +15,17 @@ export const scheduleRoutes: readonly Operation[] = [
     summary: asSentence(operationTexts['schedules list']),
     role: 'viewer',
     way: 'read',
-    answer: schedules,
+    answer: 'Schedules',
     run: async ({ at, scope }) => ({
       schedules: (await at.schedules.list()).filter(({ topic }) => scope.sees(topic)),
     }),
   }),
   ...(
     [
-      ['pause', '', changed],
-      ['resume', '', changed],
-      ['run', '', scheduleRun],
-      ['remove', ' A service that schedules it again brings it back.', changed],
+      ['pause', '', 'Changed'],
+      ['resume', '', 'Changed'],
+      ['run', '', 'ScheduleRun'],
+      ['remove', ' A service that schedules it again brings it back.', 'Changed'],
     ] as const
   ).map(([step, particular, answer]) =>
     operation({
@@ -39,9 +37,9 @@ export const scheduleRoutes: readonly Operation[] = [
       way: 'change',
       once: true,
       params: byName,
-      body: z.strictObject(authored),
+      body: authored,
       answer,
-      async run(call, { body, path: { name } }): Promise<object> {
+      async run(call, { body, path: { name } }) {
         await requireSeenSchedule(call, name);
         const options: OperationOptions = call.author(body);
         return call.at.schedules[step](name, options);

@@ -1,6 +1,5 @@
 import { mayAct } from '../caller.ts';
 import { type Operation, operation } from '../operation.ts';
-import { me } from '../schemas/delivery.ts';
 import { alertRoutes } from './alerts.ts';
 import { bulkRoutes } from './bulk.ts';
 import { deliveryRoutes } from './delivery.ts';
@@ -15,7 +14,7 @@ const showMe = operation({
   summary: 'Who you are, and what you may do.',
   role: 'viewer',
   way: 'read',
-  answer: me,
+  answer: 'Me',
   run: async ({ caller: { name, payloads, role, topics } }) => ({
     name,
     role,

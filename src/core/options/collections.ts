@@ -20,6 +20,16 @@ export type ReadTable<Of extends Readonly<Record<string, Reader<unknown>>>> = {
 /** True for anything that has keys. */
 export const isObject = (given: unknown): given is object => typeof given === 'object' && given !== null;
 
+/** What a table reads without the options that are not given. */
+export type SparseTable<Of extends Readonly<Record<string, Reader<unknown>>>> = {
+  readonly [Name in keyof Of as undefined extends Read<Of[Name]> ? never : Name]: Read<Of[Name]>;
+} & {
+  readonly [Name in keyof Of as undefined extends Read<Of[Name]> ? Name : never]?: Exclude<
+    Read<Of[Name]>,
+    undefined
+  >;
+};
+
 /**
  * An object with the options of a table; any other is refused, because a misspelt one would have no effect.
  *
@@ -44,6 +54,22 @@ export function object<Of extends Readonly<Record<string, Reader<unknown>>>>(
       );
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a value of every reader, by its name
       return Object.fromEntries(read) as ReadTable<Of>;
+    },
+  };
+}
+
+/** The same without the options that are not given, for what tells an option that is missing from one that is not. */
+export function sparse<Of extends Readonly<Record<string, Reader<unknown>>>>(
+  table: Of,
+  wanted?: string,
+): Reader<SparseTable<Of>> {
+  const reader = object(table, wanted);
+  return {
+    ...reader,
+    read(given, option) {
+      const read = Object.entries(reader.read(given, option)).filter(([, value]) => value !== undefined);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the values that the table has read, but for missing ones
+      return Object.fromEntries(read) as SparseTable<Of>;
     },
   };
 }

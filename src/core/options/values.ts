@@ -98,6 +98,23 @@ export function either<const Word extends string | boolean, Value>(
   };
 }
 
+/** What the first of these readers reads that fits. */
+export function firstFit<Value>(readers: readonly Reader<Value>[], wanted: string): Reader<Value> {
+  return {
+    wanted,
+    schema: { anyOf: readers.map(({ schema = {} }) => schema) },
+    read(given, option) {
+      for (const reader of readers)
+        try {
+          return reader.read(given, option);
+        } catch (error) {
+          if (!(error instanceof Misfit)) throw error;
+        }
+      throw misfit(option, `must be ${wanted}`, given);
+    },
+  };
+}
+
 /** Anything: it is checked elsewhere, or by whoever uses it. */
 export const unchecked: Reader<unknown> = { wanted: 'anything', read: (given) => given };
 

@@ -75,21 +75,16 @@ type Asked = Pick<Operation, 'method' | 'name' | 'path'> & {
 const asked: readonly Asked[] = [
   ...operationTable.map((operation) => ({
     ...operation,
-    queryNames: Object.keys(operation.query.shape),
-    fields: namesIn(operation.body),
+    queryNames: Object.keys(operation.query),
+    fields: Object.keys(operation.body ?? {}),
   })),
   ...streamTable.map((stream) => ({
     ...stream,
     method: 'GET' as const,
-    queryNames: Object.keys(stream.query.shape),
+    queryNames: Object.keys(stream.query),
     fields: [],
   })),
 ];
-
-function namesIn(body: Operation['body']): readonly string[] {
-  const shape: unknown = body === undefined ? undefined : Reflect.get(body, 'shape');
-  return typeof shape === 'object' && shape !== null ? Object.keys(shape) : [];
-}
 
 /** Requests to every operation and stream, in each of which some parts are hostile. @param bait a host and its port */
 export function hostileRequests(

@@ -90,7 +90,7 @@ test('every GET of the table answers for every message, and neither writes nor l
   expect(paths.length).toBeGreaterThan(operationTable.filter(({ method }) => method === 'GET').length);
 });
 
-test.each(streamTable.map(({ path, query }) => path + ('last' in query.shape ? '?last=100' : '')))(
+test.each(streamTable.map(({ path, query }) => path + ('last' in query ? '?last=100' : '')))(
   'the stream %s tells all of it, and locks no row',
   async (path) => {
     const before = await versions();
@@ -127,7 +127,7 @@ async function told(as: Caller): Promise<ReadonlyMap<string, string>> {
   for (const path of await everyRead(bench.lane.database))
     answers.set(path, (await bench.get(path, { as })).text);
   for (const { path, query } of streamTable) {
-    const asked = path + ('last' in query.shape ? '?last=100' : '');
+    const asked = path + ('last' in query ? '?last=100' : '');
     answers.set(asked, await firstEvents(bench, asked, as));
   }
   const filter = { topic: 'orders', states: ['failed'] };

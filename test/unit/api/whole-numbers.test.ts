@@ -1,14 +1,19 @@
 import { expect, test } from 'vitest';
-import { page, wholeFrom } from '../../../src/api/schemas/values.ts';
+import { ofTexts, readInputs } from '../../../src/api/inputs/read.ts';
+import { entries, page } from '../../../src/api/inputs/values.ts';
+
+const inputs = ofTexts({ limit: page.limit, last: entries(0) });
+const read = (given: object) => readInputs('query parameter', inputs, given);
 
 test.for(['0x10', '1e2', ' 5', '5 ', '+5', '-1', '1.0', '', '0b1', 'Infinity', '0', '201'])(
   'the limit "%s" of a page is refused',
   (text) => {
-    expect(page.limit.safeParse(text).success).toBe(false);
+    expect(() => read({ limit: text })).toThrow('"limit" must be a whole number from 1 to 200');
   },
 );
 
 test('digits are a limit, and none is where it may be', () => {
-  expect(page.limit.parse('200')).toBe(200);
-  expect(wholeFrom(0).parse('0')).toBe(0);
+  expect(read({ limit: '200' })).toEqual({ limit: 200 });
+  expect(read({ last: '0' })).toEqual({ last: 0 });
+  expect(read({})).toEqual({});
 });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { registerDevelopmentCommands } from '../../../dev/commands/development-commands.ts';
+import type { Inputs } from '../../../src/api/inputs/values.ts';
 import { streamTable } from '../../../src/api/live/streams.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { commandTree } from '../../../src/cli/run-program.ts';
@@ -60,7 +60,7 @@ const byFilter: Readonly<Record<string, string>> = {
 };
 
 const root = commandTree([registerDevelopmentCommands]);
-const described = [...operationTable, ...streamTable];
+const requests = [...operationTable, ...streamTable];
 
 function commandsOf(parent: Command, path = ''): readonly (readonly [string, Command])[] {
   const visible = parent.createHelp().visibleCommands(parent);
@@ -77,20 +77,25 @@ const commands = new Map(commandsOf(root));
 
 /** What a request gives, by its place. The fields of a bulk operation are those of its filter, its task and its own. */
 function fieldsOf(name: string): Readonly<Record<'asked' | 'filter', Fields>> {
-  const found = described.find((one) => one.name === name);
-  const body = shapeOf(found !== undefined && 'body' in found ? found.body : undefined);
+  const found = requests.find((one) => one.name === name);
+  const body = described(found !== undefined && 'body' in found ? found.body : undefined);
   const { filter, task } = body;
-  const tasks = task instanceof z.ZodUnion ? task.options.map(shapeOf) : [shapeOf(task)];
+  const tasks = [task, ...(task?.anyOf ?? [])].map((one) => one?.properties ?? {});
   return {
-    filter: { ...found?.query.shape, ...shapeOf(filter) },
+    filter: { ...described(found?.query), ...filter?.properties },
     asked: Object.assign({}, ...tasks, body) as Fields,
   };
 }
 
-type Fields = Readonly<Record<string, z.core.$ZodType>>;
+interface Field {
+  readonly description?: string;
+  readonly anyOf?: readonly Field[];
+  readonly properties?: Fields;
+}
+type Fields = Readonly<Record<string, Field>>;
 
-function shapeOf(schema: unknown): Fields {
-  return schema instanceof z.ZodObject ? schema.shape : {};
+function described(inputs: Inputs = {}): Fields {
+  return Object.fromEntries(Object.entries(inputs).map(([name, { schema = {} }]) => [name, schema]));
 }
 
 /** The first sentence of a description, as the help would begin it. */
@@ -106,7 +111,7 @@ test('every command has its operations of the HTTP API, or is one that an API do
     [...Object.keys(counterparts), ...withoutOperation].toSorted(),
   );
   const named = [...Object.values(counterparts).flat(), ...Object.keys(withoutCommand)];
-  expect(described.map(({ name }) => name).toSorted()).toEqual(named.toSorted());
+  expect(requests.map(({ name }) => name).toSorted()).toEqual(named.toSorted());
 });
 
 test('a command and its operations say the same of what they do', {
@@ -114,7 +119,7 @@ test('a command and its operations say the same of what they do', {
 }, () => {
   for (const [path, names] of Object.entries(counterparts))
     for (const name of names) {
-      const summary = described.find((one) => one.name === name)?.summary;
+      const summary = requests.find((one) => one.name === name)?.summary;
       expect([name, commands.get(path)?.description()]).toEqual([
         name,
         expect.stringMatching(new RegExp(`^${escaped(spoken(summary))}`)),
@@ -169,9 +174,9 @@ test('an option and the field of its name say the same of what they mean', {
   const different = pairs
     .map(({ field, name, option, path }) => ({
       help: `${path} --${option.name()}: ${asSentence(option.description)}`,
-      api: `${name}: ${z.globalRegistry.get(field)?.description}`,
+      api: `${name}: ${field.description}`,
       begins: asSentence(option.description).startsWith(
-        spoken(z.globalRegistry.get(field)?.description).replace(/^./, (letter) => letter.toUpperCase()),
+        spoken(field.description).replace(/^./, (letter) => letter.toUpperCase()),
       ),
     }))
     .filter(({ begins }) => !begins);

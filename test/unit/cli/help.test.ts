@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { registerDevelopmentCommands } from '../../../dev/commands/development-commands.ts';
-import { keptListQuery } from '../../../src/api/schemas/inbox.ts';
-import { messageQuery } from '../../../src/api/schemas/messages.ts';
+import { keptListFilter } from '../../../src/api/inputs/kept.ts';
+import { messageFilter } from '../../../src/api/inputs/messages.ts';
 import { helpExamples } from '../../../src/cli/help-examples.ts';
 import { exitCodes, exitMeanings } from '../../../src/cli/output.ts';
 import { refusalLines } from '../../../src/cli/refusals-in-words.ts';
@@ -167,8 +167,8 @@ test('command line and HTTP API filter by the same conditions', () => {
     Object.keys(query)
       .map((name) => ({ states: 'state', reason: 'failedWith' })[name] ?? name)
       .toSorted();
-  expect(parametersOf('list', [])).toEqual(apiNames(messageQuery));
-  expect(parametersOf('inbox list', ['group'])).toEqual(apiNames(keptListQuery));
+  expect(parametersOf('list', [])).toEqual(apiNames(messageFilter));
+  expect(parametersOf('inbox list', [])).toEqual(apiNames(keptListFilter));
 });
 
 test('the help of a command shows no option that it only refuses', () => {

@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest';
-import { givenTime } from '../../../src/api/schemas/values.ts';
+import { readInputs } from '../../../src/api/inputs/read.ts';
+import { givenTime } from '../../../src/api/inputs/values.ts';
 import { nearTimeOfFlag, timeOfFlag } from '../../../src/cli/flag-values.ts';
 import { statedTime } from '../../../src/core/written-time.ts';
 
 /** What the HTTP API reads; else what it says. */
 function overHttp(text: string): string {
-  const { data, error } = givenTime.safeParse(text);
-  return data?.toISOString() ?? error?.issues.map(({ message }) => message).join() ?? '';
+  try {
+    return readInputs('field', { at: givenTime }, { at: text }).at.toISOString();
+  } catch (error) {
+    return error instanceof Error ? error.message.replace(/^.*"at" /, '') : '';
+  }
 }
 
 /** What the command line reads; else what it says. */

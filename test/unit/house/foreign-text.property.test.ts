@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { ofTexts, readInputs } from '../../../src/api/inputs/read.ts';
 import { streamTable } from '../../../src/api/live/streams.ts';
 import { placeOfText } from '../../../src/api/live/tail-place.ts';
 import { parsePasswordHash } from '../../../src/api/sign-in/password-hash.ts';
@@ -20,6 +21,7 @@ import { databaseOf } from '../../../src/config/database-config.ts';
 import { readCron } from '../../../src/core/cron.ts';
 import { addressOfDatabase } from '../../../src/core/database-address.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
+import { unchecked } from '../../../src/core/options/values.ts';
 import { reasonOf } from '../../../src/core/reason.ts';
 import { readReceipt } from '../../../src/core/receipt.ts';
 import { writtenTime } from '../../../src/core/written-time.ts';
@@ -70,9 +72,12 @@ const readers: Readonly<Record<string, (text: string) => boolean>> = {
   },
   'a parameter of the HTTP API': (text) =>
     [...operationTable, ...streamTable].every(({ query }) =>
-      Object.keys(query.shape).every(
-        (name) => typeof query.safeParse({ [name]: text }).success === 'boolean',
-      ),
+      Object.keys(query).every((name) => {
+        const inputs = readInputs('query parameter', ofTexts({ [name]: query[name] ?? unchecked }), {
+          [name]: text,
+        });
+        return Object.keys(inputs).every((read) => read === name);
+      }),
     ),
 };
 
