@@ -99,7 +99,7 @@ export const promises = {
   'restore-loses-nothing-unnoticed':
     '**A restore loses no effect unnoticed.** `verify --group` names what a group has passed and neither handled nor kept, and `inbox rewind` has the broker deliver it again.',
   'withdrawal-leaves-no-pause':
-    '**A withdrawal leaves no topic paused**, also if its pause was not answered, another topic cannot be resumed, or the relay that ran it in bulk is dead. The pause of an operator stays.',
+    '**A withdrawal leaves no topic paused**, also if its pause was not answered, or another topic cannot be resumed. The pause of an operator stays.',
   'set-back-clock-stops-no-bulk':
     '**A clock that was set back does not stop a bulk operation**, nor prolongs its patience with locked messages.',
   'set-back-clock-silences-nothing':

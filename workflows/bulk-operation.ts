@@ -9,7 +9,7 @@ import {
 import type { BulkActivities } from '../activities/bulk-activities.ts';
 
 const { runBulkPage, abortBulk } = proxyActivities<BulkActivities>({
-  // A page takes about a second; a withdrawal waits up to 15 seconds for the lanes.
+  // A page takes about a second.
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '5 seconds',
   retry: { initialInterval: '500 milliseconds', maximumInterval: '10 seconds' },

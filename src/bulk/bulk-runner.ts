@@ -1,7 +1,7 @@
 import { passCrashPoint } from '../core/crash-point.ts';
 import { reasonOf } from '../core/reason.ts';
 import { type BulkCounts, type BulkState, takeBulkStep } from '../store/bulk/bulk.ts';
-import { type PageResult, recordPageFailure, runPage, type WithdrawalPage } from '../store/bulk/page.ts';
+import { type PageResult, recordPageFailure, runPage } from '../store/bulk/page.ts';
 import type { Transactions } from '../store/database/database.ts';
 
 /** What the workflow of a bulk operation should do next. */
@@ -27,8 +27,6 @@ export interface BulkRunner {
 
 export interface BulkRunnerInput {
   readonly database: Transactions;
-  /** Runs a page that withdraws messages, which takes more than one transaction. @defaultValue such pages fail */
-  readonly withdraw?: (id: string, page: WithdrawalPage) => Promise<PageResult>;
   /** Called after every committed page. */
   readonly paged?: (page: PageResult) => Promise<void>;
   /** Called when an operation is done. Must not throw. */
@@ -45,7 +43,7 @@ const lockedPauseMs = 1_000;
 const maxFailures = 10;
 
 /** Creates the runner of a relay or a consumer. */
-export function createBulkRunner({ database, withdraw, paged, ended, failed }: BulkRunnerInput): BulkRunner {
+export function createBulkRunner({ database, paged, ended, failed }: BulkRunnerInput): BulkRunner {
   return {
     async runPage(id, progress, signal) {
       try {
@@ -89,10 +87,6 @@ export function createBulkRunner({ database, withdraw, paged, ended, failed }: B
 
   async function onePage(id: string): Promise<PageResult> {
     const page = await runPage(database, id);
-    if (page.kind === 'withdraw') {
-      if (withdraw === undefined) throw new Error('Only relays can withdraw messages.');
-      return withdraw(id, page);
-    }
     passCrashPoint('bulk:page-committed');
     await paged?.(page);
     return page;

@@ -8,15 +8,32 @@ import type { OperationOptions } from '../operations/operation-options.ts';
 import { type AskedBulk, type ManyFlags, startManyCommand } from './bulk-start-command.ts';
 import { type FilterFlags, filterOf, keptFilterOf } from './filter-flags.ts';
 import { keptTable } from './list-command.ts';
-import { optionsOf, refusedConsent, usageError, withOperations } from './operator-flags.ts';
+import {
+  type OperatorFlags,
+  optionsOf,
+  refusedConsent,
+  usageError,
+  withOperations,
+} from './operator-flags.ts';
 import { exitCodes, explain, type Output, run } from './output.ts';
 import { refusalLines } from './refusals-in-words.ts';
 import { table } from './table.ts';
 
 /** Flags of a command that changes the messages with given ids, or all that match a filter. */
-export interface ChangeFlags extends ManyFlags, FilterFlags {
-  readonly timeout?: string;
+export interface ChangeFlags extends ManyFlags, FilterFlags {}
+
+/** Flags of a command that changes only messages that are named. */
+export interface NamedFlags extends OperatorFlags {
+  readonly topic?: string;
+  readonly ref?: string;
 }
+
+/** Makes a change of messages of the outbox. */
+type MakeChange = (
+  at: Operations,
+  target: Target,
+  options: OperationOptions,
+) => Promise<readonly ChangeAnswer[]>;
 
 type ChangeAnswer = MessageAnswer<string> | KeptAnswer<string>;
 
@@ -40,7 +57,7 @@ export function changeCommand(
   flags: ChangeFlags,
   ids: readonly string[],
   output: Output,
-  change: (at: Operations, target: Target, options: OperationOptions) => Promise<readonly ChangeAnswer[]>,
+  change: MakeChange,
 ): Promise<number> {
   const byRef = refOf(flags, ids);
   const asked: AskedChange<Awaited<ReturnType<Operations['bulk']['start']>>['sample'][number]> = {
@@ -58,6 +75,30 @@ export function changeCommand(
     },
   };
   return carryOut(asked, flags, output);
+}
+
+/** Changes messages of the outbox that are named, and prints the result of each. */
+export function namedCommand(
+  action: 'expunge' | 'withdraw',
+  flags: NamedFlags,
+  ids: readonly string[],
+  output: Output,
+  change: MakeChange,
+): Promise<number> {
+  const byRef = refOf(flags, ids);
+  return carryOut(
+    {
+      action,
+      filter: filterOf(flags),
+      ids,
+      ref: byRef?.ref,
+      howToName: 'Name messages by their ids, or one with --topic and --ref.',
+      change: (at, options) => change(at, byRef ?? { ids }, options),
+      rowOf: ({ topic }) => ['TOPIC', topic],
+    },
+    flags,
+    output,
+  );
 }
 
 /** The first messages of a selection. */
@@ -116,15 +157,13 @@ export async function carryOut<Sample>(
   output: Output,
 ): Promise<number> {
   const { action, ids, many, ref, filter } = asked;
-  const { rate, expect, wait, timeout } = flags;
+  const { rate, expect, wait } = flags;
   const filtered = ref === undefined && Object.keys(filter).length > 0;
-  if (filtered && ids.length > 0)
-    return usageError('Name messages by their ids or by a filter, not by both.', output);
-  if (filtered && many === undefined) return usageError(asked.howToName, output);
-  if (filtered && many !== undefined)
-    return timeout === undefined
-      ? startManyCommand({ action, ...many }, flags, output)
-      : usageError('--timeout needs ids.', output);
+  if (filtered) {
+    if (ids.length > 0) return usageError('Name messages by their ids or by a filter, not by both.', output);
+    if (many === undefined) return usageError(asked.howToName, output);
+    return startManyCommand({ action, ...many }, flags, output);
+  }
   if (rate !== undefined || expect !== undefined || wait !== undefined)
     return usageError('--rate, --expect and --wait need a filter.', output);
   if (ids.length === 0 && ref === undefined) return usageError(asked.howToName, output);

@@ -81,8 +81,10 @@ export const helpExamples: Readonly<Record<string, CommandHelp>> = {
   },
   expunge: { examples: [[`expunge <id> --reason 'request 17' --yes`, '']], notes: [gone] },
   withdraw: {
-    examples: [[`withdraw <id> --yes`, '']],
-    notes: [bulk, ago],
+    examples: [
+      [`withdraw <id> --yes`, ''],
+      ['withdraw --topic reminder --ref order-4711 --yes', 'the one of this ref'],
+    ],
   },
   replay: {
     examples: [

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
 import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import { withMany } from './bulk-start-command.ts';
-import { type ChangeFlags, changeCommand, namedChange } from './change-command.ts';
+import { type NamedFlags, namedChange, namedCommand } from './change-command.ts';
 import { type EditFlags, editCommand } from './edit-command.ts';
-import { type ExpungeFlags, expungeCommand } from './expunge-command.ts';
 import { withFilter } from './filter-flags.ts';
 import { currentHost } from './host.ts';
 import { type ListFlags, listCommand } from './list-command.ts';
@@ -57,10 +56,12 @@ function registerChanges(root: Command): void {
     .action(run<RescheduleFlags>((flags, output, ids) => rescheduleCommand(flags, ids, output)));
   addChange(root, 'retry [ids...]', operationTexts.retry).action(namedChange('retry'));
   addChange(root, 'discard [ids...]', operationTexts.discard).action(namedChange('discard'));
-  addOperatorCommand(root, 'expunge [ids...]', operationTexts.expunge)
-    .option('--topic <name>', optionTexts.topic)
-    .option('--ref <ref>', optionTexts.ref)
-    .action(run<ExpungeFlags>((flags, output, ids) => expungeCommand(flags, ids, output)));
+  // They are named, because it cannot be undone.
+  addNamed(root, 'expunge [ids...]', operationTexts.expunge).action(
+    run<NamedFlags>((flags, output, ids) =>
+      namedCommand('expunge', flags, ids, output, (at, target, options) => at.expunge(target, options)),
+    ),
+  );
   withMany(
     withFilter(addOperatorCommand(root, 'replay', 'send delivered messages of a topic again, with new ids')),
   )
@@ -69,18 +70,25 @@ function registerChanges(root: Command): void {
     .addOption(new Option('--address <address>', 'is refused, with what to do instead').hideHelp())
     .addOption(new Option('--same-ids', 'is refused, with the reason').hideHelp())
     .action(run<ReplayFlags>(replayCommand));
-  addChange(root, 'withdraw [ids...]', operationTexts.withdraw)
+  addNamed(root, 'withdraw [ids...]', operationTexts.withdraw)
     .option('--timeout <duration>', `${optionTexts.waitForRelays} (default: 15s)`)
     .action(
-      run<ChangeFlags>((flags, output, ids) => {
+      run<NamedFlags & { readonly timeout?: string }>((flags, output, ids) => {
         const timeout = timeoutOf(flags);
         if (timeout === 'invalid')
           return Promise.resolve(usageError('--timeout takes a duration such as 15s.', output));
-        return changeCommand({ action: 'withdraw' }, flags, ids, output, (at, target, options) =>
+        return namedCommand('withdraw', flags, ids, output, (at, target, options) =>
           at.withdraw(target, { ...options, ...(timeout !== undefined && { timeout }) }),
         );
       }),
     );
+}
+
+/** A change of messages named by ids, or of one by topic and ref. */
+function addNamed(root: Command, usage: string, description: string): Command {
+  return addOperatorCommand(root, usage, description)
+    .option('--topic <name>', optionTexts.topic)
+    .option('--ref <ref>', optionTexts.ref);
 }
 
 /** A change of messages named by ids, or by topic and ref, or of all that match a filter. */

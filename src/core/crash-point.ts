@@ -11,7 +11,6 @@
  * - `relay:confirmed`: a receipt is applied, the broker does not know that it was read.
  * - `bulk:page-open`: a page of a bulk operation is written in a transaction that is open.
  * - `bulk:page-committed`: it is committed, its workflow does not know it.
- * - `relay:bulk-withdrawn`: the messages of a page are withdrawn, and not counted.
  * - `inbox:handled`: the handler is done, its transaction is not committed.
  * - `inbox:committed`: the effects are committed, the broker does not know it.
  * - `inbox:key-started`: the workflows of parked keys are started, their rows do not know it.
@@ -35,7 +34,6 @@ export const crashPoints = [
   'relay:confirmed',
   'bulk:page-open',
   'bulk:page-committed',
-  'relay:bulk-withdrawn',
   'inbox:handled',
   'inbox:committed',
   'inbox:key-started',

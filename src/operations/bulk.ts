@@ -8,8 +8,6 @@ import {
   readBulks,
   takeBulkStep,
 } from '../store/bulk/bulk.ts';
-import { countLeftPage } from '../store/bulk/page.ts';
-import { resumeLeftPauses } from '../store/bulk/pauses.ts';
 import type { Database } from '../store/database/database.ts';
 import { assertId, authorOf, type OperationOptions, pageSizeOf } from './operation-options.ts';
 
@@ -67,10 +65,6 @@ export async function stepBulk(
   if (options.dryRun === true) return rehearse(await showBulk(database, known), to);
   const answer = await takeBulkStep(database, known, to, author);
   if (answer === undefined) throw unknown(id);
-  if (to === 'abort') {
-    await resumeLeftPauses(database, known, author);
-    await countLeftPage(database, known);
-  }
   return answer;
 }
 

@@ -42,25 +42,7 @@ export async function withdrawMessages(
   options: WithdrawOptions,
 ): Promise<readonly MessageAnswer<'canceled'>[]> {
   const author = authorOf(options);
-  return withdrawIds(database, await idsOf(database, target), author, options);
-}
-
-/** Options of {@link withdrawIds}. */
-export interface WithdrawalOptions {
-  readonly dryRun?: boolean;
-  /** As in {@link WithdrawOptions}. */
-  readonly timeout?: Duration;
-  /** Wraps every change; decides which of the locked rows it may touch. @defaultValue all */
-  readonly narrow?: <Result extends string>(change: MessageChange<Result>) => MessageChange<Result>;
-}
-
-/** As {@link withdrawMessages}, for ids that have been checked. */
-export async function withdrawIds(
-  database: Database,
-  ids: readonly string[],
-  author: Author,
-  options: WithdrawalOptions = {},
-): Promise<readonly MessageAnswer<'canceled'>[]> {
+  const ids = await idsOf(database, target);
   const work = new Withdrawal(database, author, options);
   try {
     for (let start = 0; start < ids.length; start += messagesPerTransaction)
@@ -78,18 +60,16 @@ class Withdrawal {
   readonly #database: Database;
   readonly #author: Author;
   readonly #dryRun: boolean;
-  readonly #narrow: NonNullable<WithdrawalOptions['narrow']>;
   readonly #until: number;
   readonly #owner = randomUUID();
   /** The audit entries of our own pauses, by topic. `undefined`: the pause was not answered. */
   readonly #pauses = new Map<string, string | undefined>();
 
-  constructor(database: Database, author: Author, options: WithdrawalOptions) {
-    const { dryRun = false, timeout, narrow = (change) => change } = options;
+  constructor(database: Database, author: Author, options: WithdrawOptions) {
+    const { dryRun = false, timeout } = options;
     this.#database = database;
     this.#author = author;
     this.#dryRun = dryRun;
-    this.#narrow = narrow;
     this.#until = performance.now() + durationOf('timeout', timeout, 15_000);
   }
 
@@ -176,9 +156,9 @@ class Withdrawal {
     change: MessageChange<'canceled'>,
     last: boolean,
   ): Promise<Round<WithdrawAnswer>> {
-    const narrowed = outboxChange(this.#narrow(change));
+    const withdrawal = outboxChange(change);
     const round = await transactOrRehearse(this.#database, this.#dryRun, (sql) =>
-      changeLocked(sql, ids, narrowed, this.#author, last),
+      changeLocked(sql, ids, withdrawal, this.#author, last),
     );
     for (const answer of round.answers) this.answers.set(answer.id, answer);
     return round;

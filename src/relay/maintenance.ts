@@ -5,7 +5,7 @@ import { answerQuestion, type PlaceAnswer } from '../store/installation/twin.ts'
 import { applyRetention, type RetentionOutcome } from '../store/retention/retention.ts';
 import { Progress } from '../store/retention/turns.ts';
 import { createRelayBulkRunner } from './bulk.ts';
-import type { AskPlace, Repeater, Withdraw, WorkflowCensus } from './ports.ts';
+import type { AskPlace, Repeater, WorkflowCensus } from './ports.ts';
 import { type Reconciliation, reconcileWorkflows } from './reconcile.ts';
 import type { RelayReport } from './report.ts';
 import { createSchedules, type Schedules } from './schedules.ts';
@@ -31,7 +31,6 @@ export interface MaintenanceInput {
   readonly repeater: Repeater;
   readonly askPlace: AskPlace;
   readonly retention: RetentionRules;
-  readonly withdraw: Withdraw;
   /** Names of the topics whose failures this relay reports to `onFailed`. */
   readonly tellingOf: readonly string[];
   readonly report: RelayReport;
@@ -47,7 +46,6 @@ export function createMaintenance(input: MaintenanceInput): Maintenance {
     askPlace,
     repeater,
     retention,
-    withdraw,
     tellingOf,
     report,
     archiveWithinMs: withinMs,
@@ -55,7 +53,7 @@ export function createMaintenance(input: MaintenanceInput): Maintenance {
   const from = new Progress();
   return {
     answerPlace: (question) => answerQuestion(database, question),
-    bulk: createRelayBulkRunner({ database, withdraw, report }),
+    bulk: createRelayBulkRunner(database, report),
     schedules: createSchedules({ database, repeater, report }),
     async archive(signal, progress) {
       const outcome = await applyRetention({

@@ -1,8 +1,6 @@
-import type { Author } from '../store/audit/audit.ts';
 import type { BulkStart } from '../store/bulk/starts.ts';
 import type { PlaceAnswer } from '../store/installation/twin.ts';
 import type { LaneStart, MessageStart } from '../store/lane/starts.ts';
-import type { MessageChange } from '../store/message/change.ts';
 import type { MissedTimes, WantedSchedule } from '../store/schedule/follow.ts';
 
 /**
@@ -19,18 +17,6 @@ export interface WorkflowStarter {
   /** Ids of messages whose workflow was terminated since the last call; may repeat ids of earlier calls. */
   terminatedMessages(): Promise<readonly string[]>;
 }
-
-/**
- * Withdraws messages as an operator does: pauses topics whose lanes are owned by relays, and takes several transactions.
- * The result of each message is written to the audit, in the transaction that decided it.
- *
- * @param narrow wraps every change, and decides which rows it may touch
- */
-export type Withdraw = (
-  ids: readonly string[],
-  author: Author,
-  narrow: <Result extends string>(change: MessageChange<Result>) => MessageChange<Result>,
-) => Promise<unknown>;
 
 /** A page of running workflows of messages. */
 export interface RunningMessages {

@@ -1,7 +1,7 @@
 // @module-tag apart
 import { expect, test } from 'vitest';
 import { createRelayBulkRunner } from '../../src/relay/bulk.ts';
-import { expectAuditedOnce, operationsAt, statesAt, storeMany } from '../support/fixtures/bulk-stage.ts';
+import { expectAuditedOnce, operationsAt, storeMany } from '../support/fixtures/bulk-stage.ts';
 import { untilLockWaits } from '../support/fixtures/lock-waits.ts';
 import { openTransaction } from '../support/fixtures/open-transaction.ts';
 import { ada } from '../support/fixtures/operator.ts';
@@ -62,36 +62,6 @@ test.concurrent('I14 F01 a shift of 900 due times continues when relays are kill
   await expectAuditedOnce(stage, id, ids);
 });
 
-test.concurrent('I14 F01 a bulk withdraw whose relay dies before it is counted answers each message once and leaves no pause', async (context) => {
-  const stage = await openStage(context, { topics: [orders] });
-  const operator = operationsAt(stage, context);
-  const ids = await storeMany(stage, 'orders', 200, hourMs);
-  const { id: started } = await operator.bulk.start(
-    { topic: 'orders' },
-    { action: 'withdraw' },
-    { ...ada, ratePerSecond: 100 },
-  );
-  const id = started ?? '';
-
-  const first = await stage.relayProcess({
-    crash: { point: 'relay:bulk-withdrawn', pass: 1, signal: 'SIGKILL' },
-  });
-  await first.exited;
-  expect(await operator.bulk.show(id)).toMatchObject({ answered: 0, pending: 100, state: 'running' });
-  expect(await statesAt(stage)).toEqual({ canceled: 100, waiting: 100 });
-  await stage.relay();
-  await until(async () => (await operator.bulk.show(id)).state !== 'running', 200_000);
-
-  expect(await operator.bulk.show(id)).toMatchObject({
-    state: 'done',
-    counts: { canceled: 200 },
-    pending: 0,
-  });
-  expect(await statesAt(stage)).toEqual({ canceled: 200 });
-  await expectAuditedOnce(stage, id, ids);
-  expect(await stage.database.query('select name from outbox.topic where paused')).toEqual([]);
-}, 300_000);
-
 test.concurrent('I14 two runners of one operation take turns, and the database refuses a second entry for a message', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
@@ -103,9 +73,7 @@ test.concurrent('I14 two runners of one operation take turns, and the database r
   );
   const id = started ?? '';
   const { database } = stage;
-  const runners = [1, 2].map(() =>
-    createRelayBulkRunner({ database, withdraw: async () => undefined, report: () => undefined }),
-  );
+  const runners = [1, 2].map(() => createRelayBulkRunner(database, () => undefined));
   /** Both request the next page at the same moment: they queue behind a process that has the operation in hand. */
   const runBoth = async (): Promise<readonly string[]> => {
     const holder = await openTransaction(stage.url);

@@ -2961,6 +2961,7 @@ create table outbox.bulk_operation (
   id              uuid primary key,
   -- Null: for messages of the outbox, run by relays. Else for messages that this group keeps, run by its consumers.
   consumer_group  text collate "C",
+  -- withdraw: an earlier version began it.
   action          text not null check (action in ('cancel', 'discard', 'replay', 'reschedule', 'retry', 'withdraw')),
   -- As in the API, with explicit states, and times in UTC. Never empty.
   filter          jsonb not null check (jsonb_typeof(filter) = 'object' and filter <> '{}'),
@@ -2979,7 +2980,7 @@ create table outbox.bulk_operation (
   walked_position bigint not null,
   walked_id       text collate "C" not null,
   walked          boolean not null,
-  -- Chosen, but not processed yet: others have locked them, or a withdrawal is in progress.
+  -- Chosen, but not processed yet: others have locked them.
   pending         text[] not null,
   -- Since when only these are tried.
   pending_since   timestamptz,

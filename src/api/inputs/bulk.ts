@@ -21,7 +21,7 @@ const reschedule = oneOf(['reschedule']);
 
 const task = firstFit<BulkTask>(
   [
-    sparse({ action: oneOf(['cancel', 'discard', 'retry', 'withdraw']) }),
+    sparse({ action: oneOf(['cancel', 'discard', 'retry']) }),
     sparse({
       action: oneOf(['replay']),
       to: meaning(optional(topicName), optionTexts.replayTo),
@@ -31,7 +31,7 @@ const task = firstFit<BulkTask>(
     sparse({ action: reschedule, at: meaning(givenTime, optionTexts.dueAt, timeForm) }),
     sparse({ action: reschedule, shift: meaning(span, optionTexts.shift, spanForm) }),
   ],
-  'an object with "action": cancel, discard, retry, withdraw, replay, or reschedule with "after", "at" or "shift"',
+  'an object with "action": cancel, discard, retry, replay, or reschedule with "after", "at" or "shift"',
 );
 const keptTask = sparse({ action: oneOf(['discard', 'retry']) }, 'an object with "action": discard or retry');
 

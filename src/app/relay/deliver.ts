@@ -3,7 +3,6 @@ import type { ResolvedRelaySettings } from '../../config/relay-settings.ts';
 import { rest } from '../../core/rest.ts';
 import type { RetentionRules } from '../../core/retention.ts';
 import type { Running } from '../../core/running.ts';
-import { withdrawIds } from '../../operations/withdraw.ts';
 import { FailureNotices } from '../../relay/failure-notices.ts';
 import { createMaintenance, type Maintenance } from '../../relay/maintenance.ts';
 import type { AskPlace, Repeater, WorkflowCensus } from '../../relay/ports.ts';
@@ -167,7 +166,6 @@ function maintenanceOf(
     census,
     repeater,
     askPlace,
-    withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
     retention,
     tellingOf: toldTopics({ config, routes }),
     report,

@@ -6,7 +6,7 @@ import type { BulkFilter } from './selection.ts';
 import { walkStart } from './walk.ts';
 
 /** What a bulk operation does to every message. */
-export type BulkAction = 'cancel' | 'discard' | 'replay' | 'reschedule' | 'retry' | 'withdraw';
+export type BulkAction = 'cancel' | 'discard' | 'replay' | 'reschedule' | 'retry';
 
 /** What a bulk operation can do to kept messages. */
 export type KeptAction = 'discard' | 'retry';
@@ -65,8 +65,8 @@ export type BulkRow = BulkScope & BulkStanding;
 export interface BulkStanding {
   /** UUID of the operation. */
   readonly id: string;
-  /** What it does to every message. */
-  readonly action: BulkAction;
+  /** What it does to every message. `withdraw`: an earlier version began it; this one changes nothing, and it fails. */
+  readonly action: BulkAction | 'withdraw';
   /** For `reschedule`: the new due time; for `replay`: the topic, and the ids if they were given; else empty. */
   readonly arguments: NewDue | ReplayTarget | Readonly<Record<string, never>>;
   /** Who started it, 1 to 200 characters. */

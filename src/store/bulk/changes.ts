@@ -17,7 +17,6 @@ export const actionableStates: Readonly<Record<BulkAction, readonly State[]>> = 
   replay: [...deliveredStates, 'failed', 'canceled', 'superseded', 'discarded', 'expired'],
   reschedule: ['waiting'],
   retry: ['retrying', 'failed'],
-  withdraw: ['waiting', 'ready', 'blocked', 'retrying'],
 };
 
 /** The same for kept messages. */
@@ -32,17 +31,16 @@ export const keptChanges: Readonly<Record<KeptAction, KeptChange<string>>> = {
   retry: retryKept,
 };
 
-/** The change that a stored operation makes; `undefined` for `withdraw`, which takes more than one transaction, and for `replay`. */
+/** The change that a stored operation makes. @throws for `withdraw`, which an earlier version has begun */
 export function changeOf(
-  bulk: Pick<BulkStanding, 'action' | 'arguments'>,
+  bulk: Pick<BulkStanding, 'arguments'> & { readonly action: Exclude<BulkStanding['action'], 'replay'> },
   filter: BulkFilter,
-): MessageChange<string> | undefined {
-  const change = singleChange(bulk);
-  return change && onlyMatching(filter, change);
+): MessageChange<string> {
+  return onlyMatching(filter, singleChange(bulk));
 }
 
 /** Limits a change to rows that match the filter when they are locked; others are answered `too-late`. */
-export function onlyMatching<Result extends string>(
+function onlyMatching<Result extends string>(
   filter: BulkFilter,
   change: MessageChange<Result>,
 ): MessageChange<Result> {
@@ -62,10 +60,7 @@ export function onlyMatching<Result extends string>(
   };
 }
 
-function singleChange({
-  action,
-  arguments: due,
-}: Pick<BulkStanding, 'action' | 'arguments'>): MessageChange<string> | undefined {
+function singleChange({ action, arguments: due }: Parameters<typeof changeOf>[0]): MessageChange<string> {
   switch (action) {
     case 'cancel':
       return cancelChange;
@@ -76,8 +71,9 @@ function singleChange({
       return rescheduleChange(due as NewDue);
     case 'retry':
       return retryChange;
-    case 'replay':
     case 'withdraw':
-      return undefined;
+      throw new Error(
+        'This version withdraws no messages in bulk. Abort this operation, resume the topics that it has left paused (see status), and withdraw by ids.',
+      );
   }
 }

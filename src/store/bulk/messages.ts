@@ -14,10 +14,8 @@ import type { Walk } from './walk.ts';
 /** The messages of a bulk operation: those of the outbox, or those that a consumer group keeps. */
 export interface BulkMessages {
   readonly walk: Walk<unknown>;
-  /** Changes messages, with audit entries; `undefined` if that takes more than one transaction. */
-  readonly change:
-    | ((sql: Sql, ids: readonly string[], author: Author, last: boolean) => Promise<Round<PageAnswer>>)
-    | undefined;
+  /** Changes messages, with audit entries. */
+  change(sql: Sql, ids: readonly string[], author: Author, last: boolean): Promise<Round<PageAnswer>>;
 }
 
 export function messagesOf(
@@ -26,7 +24,8 @@ export function messagesOf(
   const { selectedUntil } = bulk;
   if (bulk.group === null) {
     const { filter } = bulk;
-    if (bulk.action === 'replay') {
+    const { action } = bulk;
+    if (action === 'replay') {
       // A stored replay always has its topic.
       const { ids: named, to } = bulk.arguments as ReplayTarget;
       return {
@@ -34,11 +33,10 @@ export function messagesOf(
         change: (sql, ids, author) => replayMessages(sql, { filter, ids, to, author }),
       };
     }
-    const change = changeOf(bulk, filter);
+    const change = outboxChange(changeOf({ action, arguments: bulk.arguments }, filter));
     return {
       walk: walkOf({ filter, selectedUntil }),
-      change:
-        change && ((sql, ids, author, last) => changeLocked(sql, ids, outboxChange(change), author, last)),
+      change: (sql, ids, author, last) => changeLocked(sql, ids, change, author, last),
     };
   }
   const { group, filter, action } = bulk;

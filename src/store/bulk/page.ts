@@ -8,7 +8,6 @@ import type { PageCursor } from '../message/list.ts';
 import type { BulkCounts, BulkScope, BulkStanding, BulkState } from './bulk.ts';
 import { messagesOf } from './messages.ts';
 import type { PageAnswer } from './page-answer.ts';
-import type { BulkFilter } from './selection.ts';
 
 /** How long to retry messages that others have locked, after all other messages are done. */
 const patienceMs = 30_000;
@@ -42,14 +41,6 @@ export type PageResult =
       readonly lanes: readonly Lane[];
     };
 
-/** A page of a withdrawal: its messages are chosen and stored, and need several transactions. */
-export interface WithdrawalPage {
-  readonly kind: 'withdraw';
-  readonly ids: readonly string[];
-  readonly filter: BulkFilter;
-  readonly author: Author;
-}
-
 /** A running operation, locked by the current transaction. */
 export type LockedBulk = BulkScope & LockedStanding;
 
@@ -78,68 +69,20 @@ interface Chosen {
 /**
  * Processes the next page of a bulk operation: chooses, changes and audits its messages, and updates the operation's row, in
  * one transaction. So a crash repeats nothing, and two runners of one operation take turns by locking its row.
- *
- * A page of a withdrawal is only chosen and stored here; see {@link finishWithdrawalPage}.
  */
-export async function runPage(database: Transactions, id: string): Promise<PageResult | WithdrawalPage> {
+export async function runPage(database: Transactions, id: string): Promise<PageResult> {
   return database.transaction(async (sql) => {
     const bulk = await lockBulk(sql, id);
     if (bulk === undefined) return { kind: 'unknown' };
-    const { action, state, counts, waitMs, author } = bulk;
-    if (state === 'aborted' && action === 'withdraw' && bulk.pendingIds.length > 0)
-      return countAudited(sql, bulk);
+    const { state, counts, waitMs, author } = bulk;
     if (state !== 'running') return { kind: 'resting', state, counts };
     if (waitMs > 0) return { kind: 'early', waitMs };
-    const { change } = messagesOf(bulk);
-    if (change !== undefined) {
-      const chosen = await choose(sql, bulk);
-      const { answers, busy } = await change(sql, chosen.ids, author, chosen.last);
-      const page = await moveOn(sql, bulk, chosen, { pending: [...chosen.later, ...busy], answers });
-      passCrashPoint('bulk:page-open');
-      return page;
-    }
-    if (bulk.group !== null) throw new Error('No change of kept messages takes more than one transaction.');
-    const { filter } = bulk;
-    const page = bulk.pendingIds.length > 0 ? undefined : await choose(sql, bulk);
-    if (page !== undefined && page.ids.length === 0)
-      return moveOn(sql, bulk, page, { pending: [], answers: [] });
-    if (page !== undefined) await storePage(sql, bulk.id, page);
-    const unanswered = await notAnswered(sql, id, page?.ids ?? bulk.pendingIds);
-    return { kind: 'withdraw', ids: unanswered, filter, author };
+    const chosen = await choose(sql, bulk);
+    const { answers, busy } = await messagesOf(bulk).change(sql, chosen.ids, author, chosen.last);
+    const page = await moveOn(sql, bulk, chosen, { pending: [...chosen.later, ...busy], answers });
+    passCrashPoint('bulk:page-open');
+    return page;
   });
-}
-
-/**
- * Counts the results of a withdrawal's page, and updates the operation's row. The results are read from the audit, which also
- * has those from before a crash; messages without a result stay in the page.
- */
-export async function finishWithdrawalPage(database: Transactions, id: string): Promise<PageResult> {
-  return database.transaction(async (sql) => {
-    const bulk = await lockBulk(sql, id);
-    if (bulk === undefined) return { kind: 'unknown' };
-    return countAudited(sql, bulk);
-  });
-}
-
-/** Counts what an aborted withdrawal has done of a page whose process died before it counted it: no other page may follow. */
-export async function countLeftPage(database: Transactions, id: string): Promise<void> {
-  await database.transaction(async (sql) => {
-    const bulk = await lockBulk(sql, id);
-    if (bulk?.action === 'withdraw') await countAudited(sql, bulk);
-  });
-}
-
-async function countAudited(sql: Sql, bulk: LockedBulk): Promise<PageResult> {
-  const { cursor, id, pendingIds, state, walked } = bulk;
-  const answers = await sql.query<PageAnswer>(
-    `select a.message_id as id, a.result, null as topic, null as lane
-     from outbox.audit a where a.bulk_id = $1 and a.message_id = any($2::uuid[])`,
-    [id, [...pendingIds]],
-  );
-  const answered = new Set(answers.map((answer) => answer.id));
-  const pending = pendingIds.filter((each) => !answered.has(each));
-  const page = await moveOn(sql, bulk, { cursor, walked }, { pending, answers });
-  return state === 'running' ? page : { kind: 'resting', state, counts: page.counts };
 }
 
 /**
@@ -213,32 +156,15 @@ async function chooseKept(sql: Sql, bulk: LockedBulk, size: number): Promise<Cho
   };
 }
 
-async function storePage(sql: Sql, id: string, { ids, cursor, walked }: Chosen): Promise<void> {
-  await sql.query(
-    `update outbox.bulk_operation set pending = $2::text[], walked_position = $3, walked_id = $4, walked = $5, updated_at = now()
-     where id = $1`,
-    [id, [...ids], cursor.position, cursor.id, walked],
-  );
-}
-
-async function notAnswered(sql: Sql, id: string, ids: readonly string[]): Promise<readonly string[]> {
-  const rows = await sql.query<{ readonly id: string }>(
-    `select x.id from unnest($2::uuid[]) x (id)
-     where not exists (select from outbox.audit u where u.bulk_id = $1 and u.message_id = x.id)`,
-    [id, [...ids]],
-  );
-  return rows.map((row) => row.id);
-}
-
 /** Writes the progress of the operation, and when its rate allows the next page; up to a second may be caught up. */
 async function moveOn(
   sql: Sql,
   bulk: LockedBulk,
-  { cursor, walked }: Pick<Chosen, 'cursor' | 'walked'>,
+  { cursor, walked }: Chosen,
   { pending, answers }: { readonly pending: readonly string[]; readonly answers: readonly PageAnswer[] },
 ): Promise<Extract<PageResult, { kind: 'done' | 'more' }>> {
   const counts = add(bulk.counts, answers);
-  const done = bulk.state === 'running' && walked && pending.length === 0;
+  const done = walked && pending.length === 0;
   const locked = pending.length > 0 && (walked || pending.length >= maxPending);
   const rows = await sql.query<object>(
     `update outbox.bulk_operation b set walked_position = $2::bigint, walked_id = $3::text, walked = $4::boolean,

@@ -28,15 +28,10 @@ export interface Selection {
  */
 const readLimit = 20_000;
 
-/** The columns of the filter. Ready rows of the sources are not passed, so their stored state is the one that operators see. */
-const walkedColumns =
-  'm.position, m.id, m.topic, m.state, m.key, m.ref, m.last_error, m.created_at, m.due_at';
-
 /**
- * Walks every source upwards: a topic's rows of one state, and a lane's ready rows that it has not passed (those beyond its
- * cursor, and those that its snapshot could not see, as in a claim). Of a source that was not read to its end, the higher
- * rows are unknown. So the page is complete only up to the last row of the lowest such source (`floor`), where the next page
- * begins.
+ * Walks every source upwards: a topic's rows of one state; no action applies to ready ones. Of a source that was not read to its end,
+ * the higher rows are unknown. So the page is complete only up to the last row of the lowest such source (`floor`), where the
+ * next page begins.
  *
  * The walk goes by position: a message keeps it through retries, and gets a higher one when it becomes due, so the walk
  * misses none. $11 time, $12 and $13 cursor, $14 limit, $15 rows to read, $16 operation.
@@ -51,54 +46,18 @@ const pageSql = `
     select n.topic from topics t cross join lateral (
       select m.topic from only outbox.message m where m.state <> 'ready' and m.position > 0 and m.topic > t.topic and $2::text is null
       order by m.topic limit 1) n
-  ), lanes (topic, lane) as (
-    (select m.topic, m.lane from outbox.message m where m.state = 'ready' and 'ready' = any($3::text[])
-       and ($2::text is null or m.topic = $2)
-     order by m.topic, m.lane limit 1)
-    union all
-    select n.topic, n.lane from lanes l cross join lateral (
-      select m.topic, m.lane from outbox.message m where m.state = 'ready' and (m.topic, m.lane) > (l.topic, l.lane)
-        and ($2::text is null or m.topic = $2)
-      order by m.topic, m.lane limit 1) n
   ), sources as materialized (
-    select row_number() over () as source, s.* from (
-      select t.topic, null::integer as lane, x.state::outbox.state as state, null::text as part, null::bigint as cursor, null::pg_snapshot as snapshot,
-        null::bigint as late_cursor, null::pg_snapshot as late_snapshot
-      from topics t cross join unnest($3::text[]) x (state) where x.state <> 'ready'
-      union all
-      select n.topic, n.lane, null, p.part, case when l.snapshot is null then 0 else l.cursor end, l.snapshot, l.late_cursor, l.late_snapshot
-      from lanes n left join outbox.lane l on l.topic = n.topic and l.n = n.lane
-      cross join unnest(array['beyond', 'later', 'running']) p (part)
-      where p.part = 'beyond' or l.snapshot is not null
-    ) s
+    select row_number() over () as source, t.topic, x.state::outbox.state as state
+    from topics t cross join unnest($3::text[]) x (state)
   ), quota as materialized (
     select greatest($14::bigint, $15::bigint / greatest(1, (select count(*) from sources))) as rows
   ), walked as materialized (
     select s.source, w.*
     from sources s cross join lateral (
-      (select ${walkedColumns} from only outbox.message m
-       where s.state is not null and m.topic = s.topic and m.state = s.state and m.state <> 'ready' and m.position > 0
-         and (m.position, m.id) > ($12::bigint, $13::uuid)
-       order by m.position, m.id limit (select rows from quota))
-      union all
-      (select ${walkedColumns} from outbox.message m
-       where s.part = 'beyond' and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
-         and m.position > 0 and m.position > s.cursor and m.position >= $12 and (m.position, m.id) > ($12, $13)
-       order by m.position, m.id limit (select rows from quota))
-      union all
-      (select ${walkedColumns} from outbox.message m
-       where s.part = 'later' and s.cursor > $12 and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
-         and m.xid >= pg_snapshot_xmax(s.snapshot) and m.position + 0 <= s.cursor and (m.position, m.id) > ($12, $13)
-         and not outbox.is_passed(s.cursor, s.snapshot, s.late_cursor, s.late_snapshot, m.position, m.xid)
-       order by m.position, m.id limit (select rows from quota))
-      union all
-      (select m.* from pg_snapshot_xip(s.snapshot) running (xid) cross join lateral (
-         select ${walkedColumns} from outbox.message m
-         where m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.xid = running.xid
-           and m.position + 0 <= s.cursor and (m.position, m.id) > ($12, $13)
-           and not outbox.is_passed(s.cursor, s.snapshot, s.late_cursor, s.late_snapshot, m.position, m.xid) offset 0) m
-       where s.part = 'running' and s.cursor > $12
-       order by m.position, m.id limit (select rows from quota))
+      select m.position, m.id, m.topic, m.state, m.key, m.ref, m.last_error, m.created_at, m.due_at from only outbox.message m
+      where m.topic = s.topic and m.state = s.state and m.state <> 'ready' and m.position > 0
+        and (m.position, m.id) > ($12::bigint, $13::uuid)
+      order by m.position, m.id limit (select rows from quota)
     ) w
   ), floor as materialized (
     select e.position, e.id from (

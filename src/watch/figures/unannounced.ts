@@ -35,9 +35,9 @@ export const unannounced: AlertRule = {
       },
       {
         seen: 'its name is misspelt',
-        todo: 'Correct the service, and `temporal-outbox withdraw --topic <name> --dry-run`; then without the dry run.',
+        todo: 'Correct the service, and `temporal-outbox cancel --topic <name>` with a reason; then `withdraw` by ids what `list --topic <name> --state ready` shows.',
       },
     ],
-    avoid: 'withdraw anything before you know whose topic it is.',
+    avoid: 'cancel or withdraw anything before you know whose topic it is.',
   },
 };

@@ -103,7 +103,6 @@ test('a relay reports a round that ran out of time, but not one that was stopped
       askPlace: unused,
       repeater: { nextTimes: unused, follow: unused, drop: unused },
       retention: resolveRetention(),
-      withdraw: unused,
       tellingOf: [],
       report: (event) => events.push(event),
       archiveWithinMs,

@@ -30,7 +30,7 @@ test('status, lists and selections scan no passed leaf', async () => {
   await passFirstLeaf(database);
   await database.query('analyze outbox.log_1');
 
-  const filter = { states: ['ready' as const] };
+  const filter = { states: ['failed' as const] };
   const selection = { filter, selectedUntil: new Date().toISOString() };
   for (const work of [
     (sql: Sql) => readStatus(sql),
@@ -60,7 +60,7 @@ test('a status scans no table of messages beside the log, whose messages are in 
   expect(fullScansOf(run)).not.toContain('message');
 });
 
-test('behind a backlog a status reads no more messages than it counts, and a page of a selection those of the page', async () => {
+test('behind a backlog a status reads no more messages than it counts', async () => {
   const { database, topic } = fixture;
   const store = (count: number) =>
     storeMessages(
@@ -72,21 +72,12 @@ test('behind a backlog a status reads no more messages than it counts, and a pag
   await fixture.drain();
   for (let n = 0; n < 20; n += 1) await store(1_000);
   await database.query('analyze outbox.log_1');
-  const [beyond] = await database.query<{ position: string; id: string }>(
-    'select position::text, id from outbox.message order by position offset 100 limit 1',
+  const { text, values } = await statementOf((sql) => readStatus(sql, 500));
+  const read = (await planNodes(database, text, values)).map(
+    (node) =>
+      ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1),
   );
-  const selection = { filter: { states: ['ready' as const] }, selectedUntil: new Date().toISOString() };
-  for (const work of [
-    (sql: Sql) => readStatus(sql, 500),
-    (sql: Sql) => walkOf(selection).page(sql, beyond ?? walkStart, 500, null),
-  ]) {
-    const { text, values } = await statementOf(work);
-    const read = (await planNodes(database, text, values)).map(
-      (node) =>
-        ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1),
-    );
-    expect([String(work), Math.max(...read) < 5_000]).toEqual([String(work), true]);
-  }
+  expect(Math.max(...read)).toBeLessThan(5_000);
 });
 
 test('to find out that a leaf is passed reads no message of it, although a transaction has been open since before the first', {

@@ -51,10 +51,7 @@ async function explain(filter: BulkFilter) {
 test.each<readonly [string, BulkFilter]>([
   ['failed messages of a topic', { topic: 'orders', states: ['failed'] }],
   ['failed messages', { states: ['retrying', 'failed'] }],
-  [
-    'messages that can be withdrawn',
-    { topic: 'orders', states: ['waiting', 'ready', 'blocked', 'retrying'] },
-  ],
+  ['messages that can be canceled', { topic: 'orders', states: ['waiting', 'blocked', 'retrying'] }],
 ])('a page of %s reads only its rows', async (_, filter) => {
   const plan = await explain(filter);
 

@@ -59,11 +59,7 @@ test('a page of large messages is read and stored in parts, in the order of thei
     ada,
   );
   const held: Held[] = [];
-  const runner = createRelayBulkRunner({
-    database: noting(database, held),
-    withdraw: () => Promise.resolve(undefined),
-    report: () => undefined,
-  });
+  const runner = createRelayBulkRunner(noting(database, held), () => undefined);
 
   const answer = await runner.runPage(id ?? '', () => undefined);
 

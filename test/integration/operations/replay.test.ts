@@ -212,11 +212,7 @@ test('what the topic refuses is counted, and the others are sent', async () => {
 
 /** Runs the pages of a replay as a relay does, also after one that fails. */
 async function runPages(id: string): Promise<void> {
-  const runner = createRelayBulkRunner({
-    database: fixture.database,
-    withdraw: async () => undefined,
-    report: () => undefined,
-  });
+  const runner = createRelayBulkRunner(fixture.database, () => undefined);
   for (;;) {
     const page = await runner.runPage(id, () => undefined).catch(() => undefined);
     if (page !== undefined && page.kind !== 'more') return;

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { announceTopics } from '../../../src/operations/announce.ts';
-import { withdrawIds } from '../../../src/operations/withdraw.ts';
-import { createRelayBulkRunner } from '../../../src/relay/bulk.ts';
-import { pauseIfRunning, setPaused } from '../../../src/store/lane/pause.ts';
+import { withdrawMessages } from '../../../src/operations/withdraw.ts';
+import { setPaused } from '../../../src/store/lane/pause.ts';
 import { makeLane } from '../../../src/store/message/withdraw.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { afterCommits } from '../../support/faults/after-commits.ts';
@@ -46,7 +45,7 @@ test('a topic whose pause was committed but not answered is resumed', {
     if (isPause(texts)) throw new Error('The connection broke.');
   });
 
-  const withdrawal = withdrawIds(database, operator.of('A').ids, ada, { timeout: 60_000 });
+  const withdrawal = withdrawMessages(database, operator.of('A'), { ...ada, timeout: 60_000 });
 
   await expect(withdrawal).rejects.toThrow('The connection broke.');
   expect((await auditOf(fixture)).map(({ action, result }) => `${action} ${result}`)).toEqual([
@@ -66,7 +65,7 @@ test('a pause of somebody else is not ended by a withdrawal whose own pause was 
     if (isPause(texts)) throw new Error('The connection broke.');
   });
 
-  const withdrawal = withdrawIds(database, operator.of('A').ids, ada, { timeout: 60_000 });
+  const withdrawal = withdrawMessages(database, operator.of('A'), { ...ada, timeout: 60_000 });
 
   await expect(withdrawal).rejects.toThrow('The connection broke.');
   expect(await pausedTopics()).toEqual(['orders']);
@@ -92,32 +91,9 @@ test('a topic that cannot be resumed does not keep the others paused', {
     if (resumed === 1) throw new Error('The connection broke.');
   });
 
-  const withdrawal = withdrawIds(database, ids, ada, { timeout: 60_000 });
+  const withdrawal = withdrawMessages(database, { ids }, { ...ada, timeout: 60_000 });
 
   await expect(withdrawal).rejects.toThrow('The connection broke.');
   expect(resumed).toBe(2);
   expect(await pausedTopics()).toEqual([]);
 });
-
-test.each(['paused', 'failed'] as const)(
-  'a topic that a dead relay left paused is resumed while its bulk withdrawal is %s',
-  { tags: ['withdrawal-leaves-no-pause'] },
-  async (state) => {
-    await fixture.send('A', { afterMs: 3_600_000 });
-    const { id } = await operator.bulk.start({ topic: 'orders' }, { action: 'withdraw' }, ada);
-    const bulkId = id ?? '';
-    // As of a relay that died during a page.
-    await pauseIfRunning(fixture.database, 'orders', { ...ada, bulkId }, { for: 'withdraw' });
-    await fixture.database.query('update outbox.bulk_operation set state = $1', [state]);
-    const runner = createRelayBulkRunner({
-      database: fixture.database,
-      withdraw: () => Promise.resolve(undefined),
-      report: () => undefined,
-    });
-
-    expect(await runner.runPage(bulkId, () => undefined)).toEqual({ kind: 'resting', state });
-
-    expect(await pausedTopics()).toEqual([]);
-    expect((await auditOf(fixture)).at(-1)).toMatchObject({ ...ada, action: 'resume', result: 'done' });
-  },
-);

@@ -54,17 +54,6 @@ export const actionBugs: Bugs = {
         find: `'busy',`,
       },
     },
-    'test/integration/operations/bulk-selection.test.ts': {
-      'aborted-withdrawal-not-counted': {
-        file: 'src/operations/bulk.ts',
-        find: 'await countLeftPage(database, known);',
-      },
-      'withdrawal-aborted-in-temporal-not-counted': {
-        file: 'src/store/bulk/page.ts',
-        find: `state === 'aborted' && action === 'withdraw'`,
-        replace: `state === 'aborted' && action === 'replay'`,
-      },
-    },
   },
   'expunged-is-gone': {
     'test/integration/operations/expunge.test.ts': {
@@ -235,11 +224,6 @@ export const actionBugs: Bugs = {
       'one-failed-resume-ends-all': {
         file: 'src/store/lane/pause.ts',
         find: '.catch((error: unknown) => failures.push(error))',
-      },
-      'resting-withdrawal-keeps-its-pauses': {
-        file: 'src/relay/bulk.ts',
-        find: `if (answer.kind !== 'more')`,
-        replace: `if (answer.kind === 'ended')`,
       },
     },
   },

@@ -18,10 +18,6 @@ export const historyBugs: Bugs = {
    where r.position + 0 <= l.cursor)`,
         replace: 'and r.position + 0 <= l.cursor limit $1) r)',
       },
-      'each-page-looks-for-late-ones-in-a-backlog': {
-        file: 'src/store/bulk/selection.ts',
-        find: 's.cursor > $12 and',
-      },
     },
     'test/integration/receipts/plans.test.ts': {
       'index-lacks-the-not-published-before': {

@@ -63,6 +63,11 @@ test('all that is wrong is told at once, also within what is given', () => {
   ]);
 });
 
+test('a withdrawal of all that match a filter is refused', () => {
+  const body = { filter: { topic: 'orders' }, task: { action: 'withdraw' }, reason: 'r' };
+  expect(told('startBulk', { body })).toContain('"action": cancel, discard, retry, replay, or reschedule');
+});
+
 test('a text that is empty, blank, too long or cannot be stored is told why', () => {
   const reason = (given: string) => told('retryMessage', { path: { id }, body: { reason: given } });
   const refused =

@@ -53,7 +53,7 @@ const conditions = new Set(['failedWith']);
 /** What starts the same change of all messages that match a filter. */
 const byFilter: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    ['cancel', 'reschedule', 'retry', 'discard', 'withdraw', 'replay'].map((name) => [name, 'startBulk']),
+    ['cancel', 'reschedule', 'retry', 'discard', 'replay'].map((name) => [name, 'startBulk']),
   ),
   'inbox retry': 'startKeptBulk',
   'inbox discard': 'startKeptBulk',

@@ -78,6 +78,11 @@ test.each([
     '(Did you mean --database?)',
     'Help: temporal-outbox schedules list --help',
   ],
+  [
+    'withdraw --topic orders --state ready',
+    "error: unknown option '--state'",
+    'Help: temporal-outbox withdraw --help',
+  ],
 ])('%s has an unknown option: the nearest one and the help are named', async (line, ...told) => {
   expect(await refused(line)).toEqual(['commander.unknownOption', ...told]);
 });
