@@ -31,7 +31,6 @@ export type { RedisOptions, ReplicaOptions } from './brokers/redis/transport/red
 export { type RedisStreamOptions, redisStream } from './brokers/redis/transport/stream-transport.ts';
 export type { RocketmqOptions } from './brokers/rocketmq/transport/rocketmq-options.ts';
 export { rocketmq } from './brokers/rocketmq/transport/rocketmq-transport.ts';
-export type { SecuredServer } from './brokers/secured-server.ts';
 export { type SendOne, type SendOutcome, sendByKey } from './brokers/send-by-key.ts';
 export type {
   IncomingBatch,

@@ -210,7 +210,7 @@ export const panels = [
   {
     title: 'Until a certificate expires',
     unit: 's',
-    show: [['min by (server) (outbox_certificate_left_seconds)', '{{server}}']],
+    show: [['min by (server, whose) (outbox_certificate_left_seconds)', '{{server}} ({{whose}})']],
   },
   {
     title: 'Consumers of groups',

@@ -1,5 +1,5 @@
+import type { ConnectionOptions } from 'node:tls';
 import type { Capabilities } from './capabilities.ts';
-import type { SecuredServer } from './secured-server.ts';
 
 /** One message as a transport receives it. The relay has already ordered, deduplicated and bounded the batch. */
 export interface OutgoingMessage {
@@ -94,11 +94,8 @@ export interface Transport extends Capabilities {
    * Rejects where it cannot be asked.
    */
   server?(): Promise<string>;
-  /**
-   * The servers that it reaches by TLS to send to these addresses, so that relays can report when a certificate expires; it connects to
-   * nothing. Absent if it has none, or does not know.
-   */
-  secured?(addresses: readonly string[]): readonly SecuredServer[];
+  /** Its TLS options as they were given: relays report when a certificate in them (`cert`, `ca`) expires. Absent if it has none. */
+  tls?(): boolean | Pick<ConnectionOptions, 'ca' | 'cert'> | undefined;
   /** The current number of partitions of the address. Absent if the transport has no partitions. */
   partitionCount?(address: string): Promise<number>;
   /** Closes connections. Running calls of `publish` are settled first, or answer `deferred`. */

@@ -78,8 +78,8 @@ export interface AlertSettings {
   /** How long PostgreSQL, Temporal or a broker has not answered some relay. @defaultValue `'1m'` */
   readonly serverAway?: Duration | false;
   /**
-   * How long the certificates of PostgreSQL, Temporal and brokers that relays reach by TLS, and those that relays show them, are still
-   * valid. Relays look at the addresses of the configuration every 40 intervals. @defaultValue `'14 days'`
+   * How long the certificates that the configuration loads for PostgreSQL, Temporal and brokers are still valid: those that relays show,
+   * and those of authorities. @defaultValue `'14 days'`
    */
   readonly certificate?: Duration | false;
   /** Where alerts are sent. @defaultValue nowhere: `temporal-outbox alerts` lists them */

@@ -104,7 +104,7 @@ create table outbox.relay (
   servers    jsonb not null,
   -- [{"group": …, "topic": …, "messages": n}, …]: the lags of consumer groups.
   lags       jsonb not null,
-  -- [{"server": "kafka", "address": …, "whose": "server" or "client", "until": ISO time}, …]: when certificates expire.
+  -- [{"server": "kafka", "whose": "client" or "authority", "until": ISO time}, …]: when certificates expire that it has loaded.
   certificates jsonb not null default '[]',
   -- How far the clock of the host is ahead of the database's, in milliseconds.
   clock_offset_ms float8 not null

@@ -22,10 +22,10 @@ import { together } from '../together.ts';
 import { relayTroubleLines } from '../trouble-lines.ts';
 import { alertsOf } from './alerts.ts';
 import { announce } from './announce.ts';
-import { certificateLooksOf } from './certificate-looks.ts';
 import { requireReceiptTopics } from './confirmation.ts';
 import { databaseOutages, watchDatabase } from './database-watch.ts';
 import { type DeliverInput, deliver } from './deliver.ts';
+import { loadedCertificates } from './loaded-certificates.ts';
 import { relayConnections } from './relay-connections.ts';
 import { noteCheck, notedBy, noteRows } from './relay-health.ts';
 import { RelayMeasures } from './relay-measures.ts';
@@ -199,15 +199,11 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   stopping.throwIfAborted();
   running.add(() => closeTransports(routes));
   for (const { transport } of routes) transport.prepare?.();
-  const measured = measures !== undefined;
-  const certificates = certificateLooksOf(config, { database: at, temporal: target, measured });
-  running.add(async () => certificates?.stop());
-  certificates?.start();
   const presence = keepPresence({
     database,
     config,
     temporal: servers.temporal,
-    certificates: () => certificates?.ends ?? [],
+    certificates: () => loadedCertificates({ config, database: at, temporal: target }),
     asked(checked) {
       noteCheck(health, checked);
       measures?.checked(checked);

@@ -46,15 +46,15 @@ export const seenChecks: readonly DoctorCheck<SeenFacts>[] = [
 function judgeCertificates(certificates: readonly CertificateLeft[]): Diagnosis | undefined {
   const [first] = certificates;
   if (first === undefined) return undefined;
-  const whose = first.whose === 'client' ? 'that relays show' : 'of';
-  const about = `The certificate ${whose} ${first.server} ${first.address}`;
+  const whose = first.whose === 'client' ? 'that relays show' : 'of an authority for';
+  const about = `The certificate ${whose} ${first.server}`;
   const next =
     first.whose === 'client'
       ? 'Renew the file, and restart relays and consumers one by one.'
-      : 'Renew it there, and have the server load it.';
+      : 'Put that of its successor into the file, and restart relays and consumers one by one.';
   if (first.leftMs < 0) return problem(`${about} has expired: new connections are refused.`, next);
   const days = counted(Math.floor(first.leftMs / dayMs), 'day');
   return first.leftMs < soonMs
     ? warning(`${about} expires in ${days}: new connections are refused from then on.`, next)
-    : fine(`The first one that relays need expires in ${days}.`);
+    : fine(`The first one that relays have loaded expires in ${days}.`);
 }

@@ -2,18 +2,18 @@ import { commandLine } from '../commands.ts';
 import type { AlertRule } from '../figure.ts';
 import { minute } from '../units.ts';
 
-/** Of the servers that relays reach by TLS. */
+/** Of the certificates that the configuration of relays loads. */
 export const certificate: AlertRule = {
-  meaning: 'how long the certificates of a server reached by TLS, and of relays for it, are still valid',
+  meaning: 'how long the certificates that relays load, their own and those of authorities, are still valid',
   unit: 'time',
-  of: [['server', 'address']],
+  of: [['server', 'whose']],
   measure: ({ certificates }) =>
-    certificates.map(({ address, leftMs, server, whose }) => ({
-      of: { server, address },
+    certificates.map(({ leftMs, server, whose }) => ({
+      of: { server, whose },
       figure: leftMs,
-      because: whose === 'client' ? 'it is that of the relays' : 'it is that of the server',
+      because: whose === 'client' ? 'relays show it' : 'relays trust it',
     })),
-  metric: { name: 'outbox.certificate.left', by: ['server'] },
+  metric: { name: 'outbox.certificate.left' },
   threshold: 14 * 24 * 60 * minute,
   below: true,
   says: (figure, subject) =>
@@ -24,15 +24,15 @@ export const certificate: AlertRule = {
   prometheus: { severity: 'warning', for: '15m' },
   runbook: {
     means:
-      'A certificate ends soon or has ended. Open connections may live on; new ones are refused from then on, so everything stands after the next restart.',
+      'A certificate that relays load ends soon or has ended. Open connections may live on; new ones are refused from then on, so everything stands after the next restart.',
     causes: [
       {
-        seen: 'it is that of the server',
-        todo: 'Renew it there, and have the server load it. Relays notice within ten minutes.',
+        seen: '`client`: relays show it',
+        todo: 'Renew the file, and restart relays and consumers one by one: they read it once, at the start.',
       },
       {
-        seen: 'it is that of the relays',
-        todo: 'Renew the file, and restart relays and consumers one by one: they read it once, at the start.',
+        seen: '`authority`: relays trust what it has signed',
+        todo: 'Put that of its successor beside it, restart likewise, and renew the certificates of servers. Take out one that signs nothing any more.',
       },
     ],
     avoid: 'turn off the check of certificates.',

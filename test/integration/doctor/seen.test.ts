@@ -48,23 +48,24 @@ test('doctor names a group for which messages wait while no consumer of it runs'
 });
 
 test('doctor tells whose certificate expires first, before and after that', async () => {
-  const server = { server: 'kafka', address: 'k:9093', whose: 'server', until: inDays(40) } as const;
+  const authority = { server: 'kafka', whose: 'authority', until: inDays(40) } as const;
   expect(await found('certificates')).toBeUndefined();
-  await relaySees({ certificates: [server] });
+  await relaySees({ certificates: [authority] });
   expect(await found('certificates')).toMatchObject({ state: 'ok' });
 
-  await relaySees({ certificates: [server, { ...server, whose: 'client', until: inDays(10) }] });
+  await relaySees({ certificates: [authority, { ...authority, whose: 'client', until: inDays(10) }] });
   expect(await found('certificates')).toEqual({
     check: 'certificates',
     state: 'warning',
     message:
-      'The certificate that relays show kafka k:9093 expires in 10 days: new connections are refused from then on.',
+      'The certificate that relays show kafka expires in 10 days: new connections are refused from then on.',
     next: 'Renew the file, and restart relays and consumers one by one.',
   });
 
-  await relaySees({ certificates: [{ ...server, until: inDays(-2) }] });
+  await relaySees({ certificates: [{ ...authority, until: inDays(-2) }] });
   expect(await found('certificates')).toMatchObject({
     state: 'problem',
-    message: 'The certificate of kafka k:9093 has expired: new connections are refused.',
+    message: 'The certificate of an authority for kafka has expired: new connections are refused.',
+    next: 'Put that of its successor into the file, and restart relays and consumers one by one.',
   });
 });

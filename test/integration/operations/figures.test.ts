@@ -151,20 +151,20 @@ test('the row that the retention keeps for all groups together is no group: brok
   expect((await readFigures(database)).groups).toMatchObject([{ group: 'billing' }]);
 });
 
-test('figures have of each certificate that living relays have seen the end that comes first', async () => {
+test('figures have of each certificate that living relays have loaded the end that comes first', async () => {
   const lanes = emptied;
   const { database } = lanes;
   const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
-  const about = { server: 'kafka', address: 'a:9092' } as const;
+  const about = { server: 'kafka' } as const;
   const write = (certificates: readonly CertificateEnd[], id = randomUUID()) =>
     writeRelay(database, { ...quietRelay, id, certificates });
   await write([
-    { ...about, whose: 'server', until: inHours(20) },
+    { ...about, whose: 'authority', until: inHours(20) },
     { ...about, whose: 'client', until: inHours(30) },
   ]);
-  await write([{ ...about, whose: 'server', until: inHours(10) }]);
+  await write([{ ...about, whose: 'authority', until: inHours(10) }]);
   const dead = randomUUID();
-  await write([{ ...about, whose: 'server', until: inHours(1) }], dead);
+  await write([{ ...about, whose: 'authority', until: inHours(1) }], dead);
   await database.query(`update outbox.relay set seen_at = seen_at - interval '1 minute' where id = $1`, [
     dead,
   ]);
@@ -172,7 +172,7 @@ test('figures have of each certificate that living relays have seen the end that
   const { certificates } = await readFigures(database);
 
   expect(certificates).toMatchObject([
-    { ...about, whose: 'server' },
+    { ...about, whose: 'authority' },
     { ...about, whose: 'client' },
   ]);
   expect(certificates.map(({ leftMs }) => Math.ceil(leftMs / 3_600_000))).toEqual([10, 30]);

@@ -71,6 +71,11 @@ export const alertBugs: Bugs = {
       },
     },
     'test/unit/watch/rules.test.ts': {
+      'certificate-fires-while-it-is-valid': {
+        file: 'src/watch/figures/certificate.ts',
+        find: 'below: true,',
+        replace: 'below: false,',
+      },
       'old-comparison-is-told-for-ever': {
         file: 'src/watch/figures/drift.ts',
         find: '|| last.agoMs > recentMs',
@@ -161,31 +166,29 @@ export const alertBugs: Bugs = {
       },
     },
     'test/integration/relay/certificates.test.ts': {
-      'relay-looks-at-no-certificates': {
+      'relay-reads-no-certificates': {
         file: 'src/app/relay/start-relay.ts',
-        find: 'certificates?.start();',
+        find: 'loadedCertificates({ config, database: at, temporal: target })',
+        replace: '[]',
       },
-      'relay-looks-at-no-certificate-of-the-database': {
-        file: 'src/app/relay/certificate-looks.ts',
-        find: 'postgres === undefined ?',
-        replace: 'postgres !== undefined ?',
+    },
+    'test/unit/app/loaded-certificates.test.ts': {
+      'relay-reads-no-certificate-of-the-database': {
+        file: 'src/app/relay/loaded-certificates.ts',
+        find: `...endsOf('PostgreSQL', () => clientConfig(database).ssl),`,
       },
-      'relay-forgets-certificates-of-a-server-away': {
-        file: 'src/app/relay/certificate-looks.ts',
-        find: 'before.get(place) ??',
+      'last-authority-ends': {
+        file: 'src/app/relay/loaded-certificates.ts',
+        find: 'toSorted().slice(0, 1)',
+        replace: 'toSorted().slice(-1)',
       },
-      'relay-refuses-to-read-an-expired-certificate': {
-        file: 'src/app/relay/read-certificate.ts',
-        find: 'rejectUnauthorized: false',
-        replace: 'rejectUnauthorized: true',
+      'issuer-of-the-client-ends': {
+        file: 'src/app/relay/loaded-certificates.ts',
+        find: 'endsIn(tls.cert).slice(0, 1)',
+        replace: 'endsIn(tls.cert).slice(-1)',
       },
     },
     'test/unit/watch/figure-metrics.test.ts': {
-      'metric-has-the-certificate-that-expires-last': {
-        file: 'src/watch/figures/certificate.ts',
-        find: 'below: true,',
-        replace: 'below: false,',
-      },
       'messages-that-are-gone-are-counted': {
         file: 'src/watch/figures/counts.ts',
         find: `// A topic that is not read any more has none.

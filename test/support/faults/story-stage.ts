@@ -19,7 +19,7 @@ import { readInstallation } from '../../../src/store/installation/installation.t
 import { openExporter } from '../../../src/telemetry/exporter.ts';
 import { kafka } from '../../../src/transports.ts';
 import { hookServer } from '../fixtures/alert-receivers.ts';
-import { testAuthority } from '../fixtures/certificates.ts';
+import { type TestAuthority, testAuthority } from '../fixtures/certificates.ts';
 import { type CliProcess, startCli } from '../fixtures/cli-process.ts';
 import { createTestDatabase } from '../fixtures/database.ts';
 import { startPrometheus } from '../fixtures/prometheus.ts';
@@ -55,10 +55,11 @@ const zod = fileURLToPath(new URL('../../../node_modules/zod', import.meta.url))
 /**
  * The configuration of a relay, as JSON in a variable. SIGUSR2 sets the clock that the relay reads a minute ahead, and back.
  */
-const configText = `import { defineConfig, topic } from '${program}/index.js';
+const configText = `import { readFileSync } from 'node:fs';
+import { defineConfig, topic } from '${program}/index.js';
 import { http, kafka } from '${program}/transports.js';
 import { z } from '${zod}';
-const { authority, brokers, topics, ...settings } = JSON.parse(process.env.OUTBOX_STORY);
+const { authorities, brokers, topics, ...settings } = JSON.parse(process.env.OUTBOX_STORY);
 const now = Date.now;
 let aheadMs = 0;
 Date.now = () => now() + aheadMs;
@@ -68,7 +69,7 @@ export default defineConfig({
   topics: topics.map(({ name, options }) => topic(name, z.unknown(), options)),
   transports: {
     kafka: kafka({ servers: brokers }),
-    http: http({ secret: 'whsec_' + btoa('a secret of twenty-four bytes'), allow: ['127.0.0.1'], tls: { ca: authority } }),
+    http: http({ secret: 'whsec_' + btoa('a secret of twenty-four bytes'), allow: ['127.0.0.1'], tls: () => ({ ca: readFileSync(authorities) }) }),
   },
 });
 `;
@@ -91,7 +92,8 @@ export async function storyStage(context: TestContext) {
   const brokers = broker.brokers.join(',');
   const seen = observer(brokers);
   await createReceipts(seen);
-  const https = await certifiedServer(context);
+  const authorities = await authoritiesFile(context);
+  const url = await certifiedServer(context, authorities.authority);
   const options = {
     orders: { transport: 'kafka', address: await createTopic(seen), timer: 'lane', retry: ['1h'] },
     invoices: {
@@ -100,7 +102,7 @@ export async function storyStage(context: TestContext) {
       confirm: { group: 'billing', receiptTimeout: '1s' },
     },
     jobs: { transport: 'kafka', address: await createTopic(seen), lanes: lanesOfJobs },
-    hooks: { transport: 'http', address: https.url },
+    hooks: { transport: 'http', address: url },
   } as const;
   const topics = {
     orders: topic('orders', numbered, options.orders),
@@ -126,7 +128,7 @@ export async function storyStage(context: TestContext) {
     database: config.database,
     temporal: config.temporal,
     brokers,
-    authority: https.authority,
+    authorities: authorities.file,
     topics: Object.entries(options).map(([name, given]) => ({ name, options: given })),
     relay: { laneIdleTimeout: '1m', reconcileInterval: '2s', archiveInterval: '1s' },
     stalled: { after: '2s' },
@@ -147,11 +149,11 @@ export async function storyStage(context: TestContext) {
     },
   };
   return {
+    authorities,
     brokers,
     client,
     database: made.database,
     hook,
-    https,
     node,
     operator,
     pool,
@@ -176,21 +178,29 @@ async function createReceipts(seen: ReturnType<typeof observer>): Promise<void> 
   await untilServed(seen, receiptsAddress);
 }
 
-/** A server with TLS, whose certificate is for a year. */
-async function certifiedServer({ onTestFinished }: TestContext) {
+/** A file with the authorities that relays trust: one for ten years, and for a fault another for a week. */
+async function authoritiesFile({ onTestFinished }: TestContext) {
   const authority = testAuthority('story');
-  const forDays = (days: number) => authority.issueFor(days, '127.0.0.1');
-  const server = createSecureServer(forDays(365)).listen(0, '127.0.0.1');
+  const folder = await mkdtemp(path.join(tmpdir(), 'outbox-story-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = path.join(folder, 'authorities.pem');
+  const trust = () => writeFile(file, authority.ca);
+  await trust();
+  return {
+    authority,
+    file,
+    trust,
+    trustForAWeek: () => writeFile(file, `${authority.ca}${authority.issueFor(7).cert}`),
+  };
+}
+
+/** A server with TLS. @returns its URL */
+async function certifiedServer({ onTestFinished }: TestContext, authority: TestAuthority): Promise<string> {
+  const server = createSecureServer(authority.issue('127.0.0.1')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(async () => void server.close());
   const { port } = server.address() as AddressInfo;
-  return {
-    authority: authority.ca,
-    address: `127.0.0.1:${port}`,
-    url: `https://127.0.0.1:${port}/`,
-    /** Shows a certificate for so many days from now on. */
-    certify: (days: number) => server.setSecureContext(forDays(days)),
-  };
+  return `https://127.0.0.1:${port}/`;
 }
 
 /** What this process measures, as an application with a consumer serves it. */

@@ -10,7 +10,6 @@ import { classifyAnswer } from '../../../src/brokers/http/transport/answer-class
 import { kafkaConnection } from '../../../src/brokers/kafka/transport/kafka-options.ts';
 import { readEnvelope } from '../../../src/brokers/redis/client/message-format.ts';
 import { fromProperties } from '../../../src/brokers/rocketmq/client/properties.ts';
-import { securedServers } from '../../../src/brokers/secured-server.ts';
 import {
   durationOfFlag,
   listenAddressOfFlag,
@@ -41,7 +40,7 @@ const readers: Readonly<Record<string, (text: string) => boolean>> = {
     return typeof clientConfig(address).application_name === 'string';
   },
   'servers of Kafka': (servers) =>
-    securedServers(true, kafkaConnection({ servers }).servers).every(({ port }) => isPort(port)),
+    kafkaConnection({ servers }).servers.every((one) => isPort(Number(new URL(`tcp://${one}`).port))),
   '--listen': (text) => isPort(listenAddressOfFlag('listen', text).port),
   '--older-than': (text) => Number.isFinite(durationOfFlag('older-than', text)),
   '--since': (text) => isTime(nearTimeOfFlag('since', text, 'ago')),

@@ -56,9 +56,9 @@ const figures: Figures = {
   archive: { behindMs: 3_600_000, leaves: 1 },
   // As the database orders them: the first that expires first.
   certificates: [
-    { server: 'kafka', address: 'b:1', whose: 'client', leftMs: -2_000 },
-    { server: 'Temporal', address: 'c:1', whose: 'server', leftMs: 5_000 },
-    { server: 'kafka', address: 'a:1', whose: 'server', leftMs: 9_000 },
+    { server: 'kafka', whose: 'client', leftMs: -2_000 },
+    { server: 'Temporal', whose: 'authority', leftMs: 5_000 },
+    { server: 'kafka', whose: 'authority', leftMs: 9_000 },
   ],
   relays: 2,
   clocks: [
@@ -117,8 +117,9 @@ test('every figure of the database is exported in its unit, by group, topic and 
       { value: 1, attributes: { host: 'web-2' } },
     ],
     'outbox.certificate.left': [
-      { value: -2, attributes: { server: 'kafka' } },
-      { value: 5, attributes: { server: 'Temporal' } },
+      { value: -2, attributes: { server: 'kafka', whose: 'client' } },
+      { value: 5, attributes: { server: 'Temporal', whose: 'authority' } },
+      { value: 9, attributes: { server: 'kafka', whose: 'authority' } },
     ],
     'outbox.relays': [{ value: 2, attributes: {} }],
   });

@@ -18,7 +18,7 @@ const server = {
   error: 'refused',
   lacks: null,
 };
-const certificate = { server: 'kafka', address: 'kafka:9092', whose: 'server' } as const;
+const certificate = { server: 'kafka', whose: 'authority' } as const;
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
@@ -192,8 +192,8 @@ const cases: Readonly<
     at: { certificates: [{ ...certificate, leftMs: 14 * day }] },
     beyond: { certificates: [{ ...certificate, leftMs: 13 * day }] },
     told: [
-      'kafka kafka:9092',
-      'a certificate for kafka kafka:9092 expires in 13 days (at least 14 days); it is that of the server',
+      'kafka (authority)',
+      'a certificate for kafka (authority) expires in 13 days (at least 14 days); relays trust it',
       'temporal-outbox doctor',
     ],
   },
@@ -266,16 +266,18 @@ test('a server that relays reach at one address, and not at another, is told onc
   expect(firingRules({ ...quietFigures, servers }, defaults)).toMatchObject([{ figure: 3 * minute }]);
 });
 
-test('of the certificates for a server the one is told that expires first, also when that is over', () => {
+test('the certificates of client and authority are told apart, also when one has expired', () => {
   const certificates = [
     { ...certificate, whose: 'client' as const, leftMs: -2 * day },
-    { ...certificate, leftMs: day },
+    { ...certificate, leftMs: 2 * day },
   ];
   expect(firingRules({ ...quietFigures, certificates }, defaults)).toMatchObject([
     {
+      subject: 'kafka (client)',
       figure: -2 * day,
-      text: 'a certificate for kafka kafka:9092 has expired, 2 days ago (at least 14 days); it is that of the relays',
+      text: 'a certificate for kafka (client) has expired, 2 days ago (at least 14 days); relays show it',
     },
+    { subject: 'kafka (authority)', figure: 2 * day },
   ]);
 });
 

@@ -1,7 +1,6 @@
 import { identityOf } from '../../../core/chosen-id.ts';
 import { OutboxError } from '../../../core/errors.ts';
 import { reasonOf } from '../../../core/reason.ts';
-import type { SecuredServer } from '../../secured-server.ts';
 import { type SendOne, type SendOutcome, sendByKey } from '../../send-by-key.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishResult, Transport } from '../../transport.ts';
 import { takenHeader, toHttpHeaders } from '../client/http-headers.ts';
@@ -50,15 +49,8 @@ export class HttpTransport implements Transport {
     for (const name of ['webhooks', 'headers', 'tls'] as const) void this.#settings[name];
   }
 
-  secured(addresses: readonly string[]): readonly SecuredServer[] {
-    const { guard, tls } = this.#settings;
-    const targets = addresses.map(httpTarget).filter(({ url }) => url.protocol === 'https:');
-    for (const { host } of targets) guard.check(host);
-    const servers = targets.map(({ host, server, url }) => {
-      const port = url.port === '' ? 443 : Number(url.port);
-      return [server, { host, port, tls: { ...tls, lookup: guard.lookup } }] as const;
-    });
-    return [...new Map(servers).values()];
+  tls(): HttpSettings['tls'] {
+    return this.#settings.tls;
   }
 
   async publish(batch: OutgoingBatch): Promise<PublishResult> {

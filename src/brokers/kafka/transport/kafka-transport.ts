@@ -1,6 +1,5 @@
 import { partitionOf } from '../../partitioning.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
-import { securedServers } from '../../secured-server.ts';
 import type { Hold, OutgoingBatch, PublishOutcome, PublishResult, Transport } from '../../transport.ts';
 import { kafkaOffsets } from '../client/committed-offsets.ts';
 import type { KafkaConnection } from '../client/connection.ts';
@@ -65,7 +64,7 @@ export function kafkaOver(settings: KafkaConnection, reach?: Reach): KafkaTransp
     get endpoint() {
       return settings.servers.join(',');
     },
-    secured: () => securedServers(settings.tls, settings.servers),
+    tls: () => settings.tls,
     source: () => kafkaSource(settings),
     topics: kafkaTopics(settings),
     offsets: kafkaOffsets(settings),

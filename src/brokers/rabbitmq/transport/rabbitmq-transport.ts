@@ -41,10 +41,7 @@ export function rabbitmq(options: RabbitmqOptions): ReceivingTransport {
     get endpoint() {
       return endpointOf(connection);
     },
-    secured: () => {
-      const { servers, tls } = connection;
-      return servers.filter(({ secure }) => secure).map(({ host, port }) => ({ host, port, tls }));
-    },
+    tls: () => connection.servers.some(({ secure }) => secure) && connection.tls,
     source: () => rabbitmqSource(connection, settings.queues),
     publish: (batch) => publish(settings, publisher, pauses, batch),
     probe: (address) => probe(publisher, pauses, address),

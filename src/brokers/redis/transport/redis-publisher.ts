@@ -40,10 +40,7 @@ export function redisPublisher(
         throw redisUnavailable(server, cause);
       }
     },
-    secured: () => {
-      const { host, port, tls } = server.target;
-      return tls === false ? [] : [{ host, port, tls: tls === true ? {} : tls }];
-    },
+    tls: () => server.target.tls,
     server: () => link.ask(serverOf),
     ...capabilities?.(link),
     ...(keeps && {

@@ -2,7 +2,6 @@ import { namedReasonOf, ownReasonOf } from '../../../core/reason.ts';
 import { missingAmong } from '../../capabilities.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import { Rests } from '../../rests.ts';
-import { securedServers } from '../../secured-server.ts';
 import { type SendOutcome, sendByKey } from '../../send-by-key.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishResult } from '../../transport.ts';
 import { clientLibrary } from '../client/client-library.ts';
@@ -56,7 +55,7 @@ export function rocketmqOver(
     get endpoint() {
       return connection.servers.join(',');
     },
-    secured: () => securedServers(connection.tls, connection.servers),
+    tls: () => connection.tls,
     source: () => rocketmqSource(connection),
     publish: (batch) => sender.publish(batch),
     probe: (address) => sender.probe(address),

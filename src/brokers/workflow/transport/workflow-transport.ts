@@ -1,9 +1,8 @@
 import { OutboxError } from '../../../core/errors.ts';
 import { requirePackages } from '../../../core/packages.ts';
-import type { SecuredServer } from '../../secured-server.ts';
 import { type SendOutcome, sendByKey } from '../../send-by-key.ts';
 import type { OutgoingBatch, OutgoingMessage, PublishResult, Transport } from '../../transport.ts';
-import { securedTemporal } from '../client/secured-temporal.ts';
+import { temporalCertificates } from '../client/certificates.ts';
 import { callReason, classifyCall } from './call-failure.ts';
 import { inTime } from './in-time.ts';
 import type { WorkflowCalls } from './workflow-calls.ts';
@@ -56,8 +55,8 @@ export class WorkflowTransport implements Transport {
     return `${address} (namespace "${namespace}")`;
   }
 
-  secured(): readonly SecuredServer[] {
-    return securedTemporal(this.#settings.target);
+  tls(): ReturnType<typeof temporalCertificates> {
+    return temporalCertificates(this.#settings.target);
   }
 
   async publish(batch: OutgoingBatch): Promise<PublishResult> {
