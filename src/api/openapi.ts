@@ -1,8 +1,8 @@
 import { errorRules } from '../core/errors.ts';
 import { isRequired, object } from '../core/options/collections.ts';
+import type { Inputs } from '../operations/inputs/values.ts';
 import type { AnswerName } from './answers.ts';
 import { answerSchemas } from './generated/answer-schemas.ts';
-import type { Inputs } from './inputs/values.ts';
 import type { Stream } from './live/stream.ts';
 import type { Operation } from './operation.ts';
 import { problemType } from './problem.ts';

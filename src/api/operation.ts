@@ -1,10 +1,10 @@
 import type { RequestOperations, RequestWay } from '../app/operations/served-operations.ts';
 import type { SparseTable } from '../core/options/collections.ts';
+import type { Inputs } from '../operations/inputs/values.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import type { AnswerName, Answers } from './answers.ts';
 import type { Caller, Role } from './authentication.ts';
 import { noInputs, ofTexts, readInputs } from './inputs/read.ts';
-import type { Inputs } from './inputs/values.ts';
 import type { Scope } from './scope.ts';
 
 /** What an operation may use. */

@@ -1,7 +1,7 @@
 import { OutboxError } from '../../core/errors.ts';
 import { type SparseTable, sparse } from '../../core/options/collections.ts';
 import { judged, type Problem, type Reader } from '../../core/options/reader.ts';
-import type { Inputs } from './values.ts';
+import type { Inputs } from '../../operations/inputs/values.ts';
 
 /** For operations without any. */
 export const noInputs = {} satisfies Inputs;

@@ -1,6 +1,6 @@
 import type { ServedOperations, Sight } from '../../app/operations/served-operations.ts';
+import type { Inputs } from '../../operations/inputs/values.ts';
 import type { AnswerName } from '../answers.ts';
-import type { Inputs } from '../inputs/values.ts';
 import type { Described } from '../operation.ts';
 import type { Scope } from '../scope.ts';
 import type { EventSink } from './event-stream.ts';

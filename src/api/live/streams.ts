@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
-import { tailInputs } from '../inputs/messages.ts';
+import { tailInputs } from '../../operations/inputs/messages.ts';
 import { noInputs, ofTexts, readInputs } from '../inputs/read.ts';
 import { problemOf } from '../problem.ts';
 import { followMessages } from './follow-messages.ts';

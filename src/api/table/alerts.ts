@@ -1,5 +1,5 @@
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
-import { authored, meaning, shortName, span, spanForm } from '../inputs/values.ts';
+import { authored, meaning, shortName, span, spanForm } from '../../operations/inputs/values.ts';
 import { type Operation, operation } from '../operation.ts';
 
 /** `orders` of `topic orders`. */

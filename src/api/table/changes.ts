@@ -3,11 +3,11 @@ import { OutboxError } from '../../core/errors.ts';
 import type { SparseTable } from '../../core/options/collections.ts';
 import { type MessageAnswer, refusals, type Target } from '../../operations/change.ts';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
+import { namedMessages } from '../../operations/inputs/messages.ts';
+import { authored, type Inputs, messageId } from '../../operations/inputs/values.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
 import { whatRemains } from '../../operations/what-remains.ts';
 import type { Role } from '../authentication.ts';
-import { namedMessages } from '../inputs/messages.ts';
-import { authored, type Inputs, messageId } from '../inputs/values.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type AuthoredBody, type Call, type Operation, operation } from '../operation.ts';
 

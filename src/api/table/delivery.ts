@@ -2,7 +2,6 @@ import { OutboxError } from '../../core/errors.ts';
 import { listOf } from '../../core/options/collections.ts';
 import { flag, optional, value, whole } from '../../core/options/values.ts';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
-import type { PauseScope } from '../../operations/pause.ts';
 import {
   authored,
   givenTime,
@@ -15,7 +14,8 @@ import {
   spanForm,
   timeForm,
   topicName,
-} from '../inputs/values.ts';
+} from '../../operations/inputs/values.ts';
+import type { PauseScope } from '../../operations/pause.ts';
 import { naming } from '../known.ts';
 import { statusSeenBy } from '../live/seen-status.ts';
 import { type Call, type Operation, operation } from '../operation.ts';

@@ -1,8 +1,6 @@
 import { optional } from '../../core/options/values.ts';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
-import type { ShowOptions } from '../../operations/show.ts';
-import type { DetailsWithoutContents } from '../answers.ts';
-import { edit, messageFilter } from '../inputs/messages.ts';
+import { edit, messageFilter } from '../../operations/inputs/messages.ts';
 import {
   givenTime,
   meaning,
@@ -13,7 +11,9 @@ import {
   span,
   spanForm,
   timeForm,
-} from '../inputs/values.ts';
+} from '../../operations/inputs/values.ts';
+import type { ShowOptions } from '../../operations/show.ts';
+import type { DetailsWithoutContents } from '../answers.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { changes, messageUnknown, requireSeen } from './changes.ts';

@@ -1,7 +1,7 @@
 import { OutboxError } from '../../core/errors.ts';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
+import { authored, shortName } from '../../operations/inputs/values.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
-import { authored, shortName } from '../inputs/values.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 
 const byName = { name: shortName };

@@ -198,7 +198,7 @@ export const apiBugs: Bugs = {
   'faces-describe-the-same': {
     'test/unit/cli/described-once.test.ts': {
       'api-says-other-than-the-help': {
-        file: 'src/api/inputs/messages.ts',
+        file: 'src/operations/inputs/messages.ts',
         find: 'dueTo: meaning(optional(givenTime), optionTexts.dueTo, timeForm)',
         replace: 'dueTo: meaning(optional(givenTime), optionTexts.dueFrom, timeForm)',
       },

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ofTexts, readInputs } from '../../../src/api/inputs/read.ts';
-import type { Inputs } from '../../../src/api/inputs/values.ts';
 import { streamTable } from '../../../src/api/live/streams.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
+import type { Inputs } from '../../../src/operations/inputs/values.ts';
 
 /** Texts that a regular expression with nested repetition takes years for. */
 const hostile = ['a', '1', ',', ' ', '-', '.', '1,', 'a:', '1d ', '\\', '0'].flatMap((text) => [

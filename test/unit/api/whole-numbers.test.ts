@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ofTexts, readInputs } from '../../../src/api/inputs/read.ts';
-import { entries, page } from '../../../src/api/inputs/values.ts';
+import { entries, page } from '../../../src/operations/inputs/values.ts';
 
 const inputs = ofTexts({ limit: page.limit, last: entries(0) });
 const read = (given: object) => readInputs('query parameter', inputs, given);

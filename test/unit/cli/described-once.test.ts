@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { registerDevelopmentCommands } from '../../../dev/commands/development-commands.ts';
-import type { Inputs } from '../../../src/api/inputs/values.ts';
 import { streamTable } from '../../../src/api/live/streams.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { commandTree } from '../../../src/cli/run-program.ts';
 import { asSentence } from '../../../src/operations/descriptions.ts';
+import type { Inputs } from '../../../src/operations/inputs/values.ts';
 import { counterparts } from '../../support/cli/counterparts.ts';
 
 /** Operations that are an option of a command, or have none. */

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { registerDevelopmentCommands } from '../../../dev/commands/development-commands.ts';
-import { keptListFilter } from '../../../src/api/inputs/kept.ts';
-import { messageFilter } from '../../../src/api/inputs/messages.ts';
 import { helpExamples } from '../../../src/cli/help-examples.ts';
 import { exitCodes, exitMeanings } from '../../../src/cli/output.ts';
 import { refusalLines } from '../../../src/cli/refusals-in-words.ts';
 import { commandTree } from '../../../src/cli/run-program.ts';
 import { refusals } from '../../../src/operations/change.ts';
+import { keptListFilter } from '../../../src/operations/inputs/kept.ts';
+import { messageFilter } from '../../../src/operations/inputs/messages.ts';
 
 const root = commandTree([registerDevelopmentCommands]);
 const repository = new URL('../../../', import.meta.url);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { readInputs } from '../../../src/api/inputs/read.ts';
-import { givenTime } from '../../../src/api/inputs/values.ts';
 import { nearTimeOfFlag, timeOfFlag } from '../../../src/cli/flag-values.ts';
 import { statedTime } from '../../../src/core/written-time.ts';
+import { givenTime } from '../../../src/operations/inputs/values.ts';
 
 /** What the HTTP API reads; else what it says. */
 function overHttp(text: string): string {

@@ -1,7 +1,7 @@
 import { several } from '../../core/options/servers.ts';
 import { flag, oneOf, optional } from '../../core/options/values.ts';
 import { keptStates } from '../../core/parked-states.ts';
-import { optionTexts, statesText } from '../../operations/descriptions.ts';
+import { optionTexts, statesText } from '../descriptions.ts';
 import { condition, keptText, meaning, span, spanForm, topicName } from './values.ts';
 
 const conditions = {

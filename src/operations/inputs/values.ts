@@ -4,8 +4,8 @@ import { misfit, type Reader } from '../../core/options/reader.ts';
 import { flag, matching, optional, value, whole } from '../../core/options/values.ts';
 import { uuid } from '../../core/uuid.ts';
 import { writtenTime } from '../../core/written-time.ts';
-import { asSentence, optionTexts } from '../../operations/descriptions.ts';
-import { storable } from '../../operations/operation-options.ts';
+import { asSentence, optionTexts } from '../descriptions.ts';
+import { storable } from '../operation-options.ts';
 
 /** What a request gives, by its names. */
 export type Inputs = Readonly<Record<string, Reader<unknown>>>;

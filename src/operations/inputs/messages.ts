@@ -1,7 +1,7 @@
 import { several } from '../../core/options/servers.ts';
 import { oneOf, optional, text, unchecked } from '../../core/options/values.ts';
 import { states } from '../../core/transitions.ts';
-import { optionTexts, statesText } from '../../operations/descriptions.ts';
+import { optionTexts, statesText } from '../descriptions.ts';
 import {
   authored,
   condition,
