@@ -15,7 +15,6 @@ export {
   type RescheduleOptions,
   type VerifyOptions,
 } from './app/operations/operations.ts';
-export type { ScheduleOperations } from './app/operations/schedule-operations.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { GroupConfig } from './config/groups-config.ts';
 export type { TemporalConfig } from './config/temporal-config.ts';
@@ -55,7 +54,11 @@ export type { KeptList, ListPageOptions, MessageList } from './operations/list.t
 export type { OperationOptions } from './operations/operation-options.ts';
 export type { PartitionOptions } from './operations/partitions.ts';
 export type { PauseAnswer, PauseOptions, ResumeAnswer } from './operations/pause.ts';
-export type { ScheduleChange, ScheduleRun } from './operations/schedules.ts';
+export type {
+  ScheduleChange,
+  ScheduleOperations,
+  ScheduleRun,
+} from './operations/schedules/schedules.ts';
 export type { MessageDetails, ShowOptions } from './operations/show.ts';
 export type {
   BreakerStatus,

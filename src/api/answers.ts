@@ -8,7 +8,7 @@ import type { KeptDetails, NotKept } from '../operations/inbox/show.ts';
 import type { TopicChangeAnswer } from '../operations/lanes.ts';
 import type { KeptList, MessageList } from '../operations/list.ts';
 import type { PauseAnswer } from '../operations/pause.ts';
-import type { ListedSchedule, ScheduleChange, ScheduleRun } from '../operations/schedules.ts';
+import type { ListedSchedule, ScheduleChange, ScheduleRun } from '../operations/schedules/schedules.ts';
 import type { MessageDetails } from '../operations/show.ts';
 import type { Status } from '../operations/status.ts';
 import type { TailedMessage } from '../operations/tail.ts';

@@ -1,4 +1,5 @@
 import type { Command, CommandOptions } from 'commander';
+import type { DeclaredOperation } from '../operations/declared.ts';
 import { optionTexts } from '../operations/descriptions.ts';
 import { currentHost } from './host.ts';
 
@@ -60,4 +61,17 @@ export function addOperatorCommand(root: Command, usage: string, description: st
     .option('--reason <text>', optionTexts.reason)
     .option('--dry-run', optionTexts.dryRun)
     .option('--yes', 'do not ask for confirmation');
+}
+
+/** The command of a declared operation: what it is of are its arguments. */
+export function addDeclaredCommand(
+  group: Command,
+  name: string,
+  { of = {}, options, text }: Pick<DeclaredOperation<never, unknown>, 'of' | 'options' | 'text'>,
+): Command {
+  if (name === 'list') return addListCommand(group, text);
+  const usage = [name, ...Object.keys(of).map((argument) => `<${argument}>`)].join(' ');
+  return options === undefined
+    ? withDatabase(addCommand(group, usage, text))
+    : addOperatorCommand(group, usage, text);
 }

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import ms from 'ms';
 import type { Operations } from '../app/operations/operations.ts';
-import { operationTexts } from '../operations/descriptions.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
-import type { ScheduleChange, ScheduleRun } from '../operations/schedules.ts';
+import { type ScheduleChange, type ScheduleRun, scheduleTable } from '../operations/schedules/schedules.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output, run } from './output.ts';
-import { addListCommand, addOperatorCommand, type CommonFlags } from './register.ts';
+import { addDeclaredCommand, type CommonFlags } from './register.ts';
 import { tableWith } from './table.ts';
 
 type Listed = Awaited<ReturnType<Operations['schedules']['list']>>[number];
@@ -14,7 +13,7 @@ type Listed = Awaited<ReturnType<Operations['schedules']['list']>>[number];
 /** Commands for repeating messages. They write rows; relays have Temporal follow. */
 export function registerScheduleCommands(root: Command): void {
   const schedules = root.command('schedules').description('list and control repeating messages');
-  addListCommand(schedules, operationTexts['schedules list']).action(run<CommonFlags>(listCommand));
+  addDeclaredCommand(schedules, 'list', scheduleTable.list).action(run<CommonFlags>(listCommand));
   const steps = [
     ['pause', 'Pause', 'paused'],
     ['resume', 'Resume', 'resumed'],
@@ -22,7 +21,7 @@ export function registerScheduleCommands(root: Command): void {
     ['remove', 'Remove', 'removed'],
   ] as const;
   for (const [step, verb, done] of steps) {
-    addOperatorCommand(schedules, `${step} <name>`, operationTexts[`schedules ${step}`]).action(
+    addDeclaredCommand(schedules, step, scheduleTable[step]).action(
       run<OperatorFlags>((flags, output, [name = '']) =>
         changeCommand({ name, question: `${verb} ${name}?`, done }, flags, output, (at, options) =>
           at[step](name, options),

@@ -32,7 +32,6 @@ const givenNames = {
   expunge: [common],
   resume: [common],
   abort: [common],
-  'a change of a schedule': [common],
   'pause of a bulk operation': [common],
   silence: [[...common, 'for']],
   reschedule: [[...common, 'after', 'at']],
@@ -73,15 +72,26 @@ export type OnDatabase = <Result>(
 ) => Promise<Result>;
 
 /**
- * Checks the names of what was given, that it is named in one way, and `dryRun`: a text "true", as a request has it, would be
- * no dry run where `true` is asked for.
+ * Checks the names of what was given for `owner`, and `dryRun`: a text "true", as a request has it, would be no dry run where `true`
+ * is asked for.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
+ */
+export function assertGiven(owner: string, known: readonly string[], given: unknown = {}): void {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it refuses what is no object
+  const options = given as object;
+  assertOptions(owner, options, known);
+  if ('dryRun' in options) optionOf('dryRun', optional(flag()), options.dryRun);
+}
+
+/**
+ * The same for what can be named in several ways, of which one is to be used.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export function assertNames(what: Given, given: object = {}): void {
   const ways: readonly (readonly string[])[] = givenNames[what];
-  assertOptions(what, given, ways.flat());
-  if ('dryRun' in given) optionOf('dryRun', optional(flag()), given.dryRun);
+  assertGiven(what, ways.flat(), given);
   if (ways.some((names) => Object.keys(given).every((name) => names.includes(name)))) return;
   const said = ways.map((names) => names.map((name) => `"${name}"`).join(' and ')).join(', or by ');
   throw new OutboxError('OUTBOX_OPTION_INVALID', `Name ${what} by ${said}, not by both.`, {

@@ -1,20 +1,14 @@
 import { OutboxError } from '../../core/errors.ts';
-import { asSentence, operationTexts } from '../../operations/descriptions.ts';
-import { authored, shortName } from '../../operations/inputs/values.ts';
-import type { OperationOptions } from '../../operations/operation-options.ts';
+import { scheduleTable } from '../../operations/schedules/schedules.ts';
+import { changeRequest, readRequest } from '../declared-request.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
-
-const byName = { name: shortName };
 
 /** Operations on repeating messages. */
 export const scheduleRoutes: readonly Operation[] = [
   operation({
+    ...readRequest(scheduleTable.list),
     name: 'listSchedules',
-    method: 'GET',
     path: '/schedules',
-    summary: asSentence(operationTexts['schedules list']),
-    role: 'viewer',
-    way: 'read',
     answer: 'Schedules',
     run: async ({ at, scope }) => ({
       schedules: (await at.schedules.list()).filter(({ topic }) => scope.sees(topic)),
@@ -22,27 +16,20 @@ export const scheduleRoutes: readonly Operation[] = [
   }),
   ...(
     [
-      ['pause', '', 'Changed'],
-      ['resume', '', 'Changed'],
-      ['run', '', 'ScheduleRun'],
-      ['remove', ' A service that schedules it again brings it back.', 'Changed'],
+      ['pause', 'Changed'],
+      ['resume', 'Changed'],
+      ['run', 'ScheduleRun'],
+      ['remove', 'Changed'],
     ] as const
-  ).map(([step, particular, answer]) =>
+  ).map(([step, answer]) =>
     operation({
+      ...changeRequest(scheduleTable[step]),
       name: `${step}Schedule`,
-      method: 'POST',
       path: `/schedules/{name}/${step}`,
-      summary: `${asSentence(operationTexts[`schedules ${step}`])}${particular}`,
-      role: 'operator',
-      way: 'change',
-      once: true,
-      params: byName,
-      body: authored,
       answer,
       async run(call, { body, path: { name } }) {
         await requireSeenSchedule(call, name);
-        const options: OperationOptions = call.author(body);
-        return call.at.schedules[step](name, options);
+        return call.at.schedules[step](name, call.author(body));
       },
     }),
   ),

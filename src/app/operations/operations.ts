@@ -10,6 +10,7 @@ import { requirePackages } from '../../core/packages.ts';
 import type { Topic } from '../../core/topic.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.ts';
 import { changeMessages, type Target } from '../../operations/change.ts';
+import { functionsOf } from '../../operations/declared.ts';
 import { type Edited, editFailed } from '../../operations/edit.ts';
 import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts';
 import { changeLanes, type LanesChangeOptions, type TopicChangeAnswer } from '../../operations/lanes.ts';
@@ -28,6 +29,7 @@ import {
   type ResumeAnswer,
   resume,
 } from '../../operations/pause.ts';
+import { type ScheduleOperations, scheduleTable } from '../../operations/schedules/schedules.ts';
 import { type MessageDetails, type ShowOptions, showMessage } from '../../operations/show.ts';
 import { type Status, statusOf } from '../../operations/status.ts';
 import { type TailedMessage, type TailOptions, tail } from '../../operations/tail.ts';
@@ -56,7 +58,6 @@ import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import { otherGroups } from './group-databases.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
-import { type ScheduleOperations, scheduleOperations } from './schedule-operations.ts';
 
 /** The part of a configuration that operations need. A full one is fine. */
 export interface OperationsConfig {
@@ -226,7 +227,7 @@ export function operationsOn(
       on((at) => withdrawMessages(at, target, options), ['a target', target], ['withdraw', options]),
     bulk: bulkOperations(on, longestDurationMs),
     inbox: inboxOperations(on, checkPayload, config),
-    schedules: scheduleOperations(on),
+    schedules: functionsOf<ScheduleOperations>(on, 'schedules', scheduleTable),
     alerts: alertOperations(on),
     pause: (scope, options) => on((at) => pause(at, scope, options), ['a scope', scope], ['pause', options]),
     resume: (scope, options) =>

@@ -1,13 +1,10 @@
-import { OutboxError } from '../core/errors.ts';
-import { transactOrRehearse, writeAudit } from '../store/audit/audit.ts';
-import type { Database, Sql } from '../store/database/database.ts';
-import { setSchedulePaused } from '../store/schedule/change.ts';
-import type { ListedSchedule } from '../store/schedule/list.ts';
-import { removeSchedule } from '../store/schedule/write.ts';
-import { writeNow } from '../store/schedule/write-due.ts';
-import { assertText, authorOf, type OperationOptions } from './operation-options.ts';
-
-export type { ListedSchedule };
+import { OutboxError } from '../../core/errors.ts';
+import { transactOrRehearse, writeAudit } from '../../store/audit/audit.ts';
+import type { Database, Sql } from '../../store/database/database.ts';
+import { setSchedulePaused } from '../../store/schedule/change.ts';
+import { removeSchedule } from '../../store/schedule/write.ts';
+import { writeNow } from '../../store/schedule/write-due.ts';
+import { assertText, authorOf, type OperationOptions } from '../operation-options.ts';
 
 /** Result of a change of a schedule. */
 export interface ScheduleChange {
