@@ -1,4 +1,3 @@
-export type { AlertOperations } from './app/operations/alert-operations.ts';
 export type {
   BulkOperations,
   BulkTask,
@@ -13,8 +12,8 @@ export {
   type OperationsConfig,
   operations,
   type RescheduleOptions,
-  type VerifyOptions,
 } from './app/operations/operations.ts';
+export type { VerifyOptions } from './app/operations/verify-with.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { GroupConfig } from './config/groups-config.ts';
 export type { TemporalConfig } from './config/temporal-config.ts';
@@ -27,14 +26,9 @@ export type { ConfirmRules, RateRules, Topic, TopicRules } from './core/topic.ts
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { State } from './core/transitions.ts';
 export type { AdoptOptions } from './operations/adopt.ts';
-export type {
-  AlertDestination,
-  AlertSilence,
-  AlertStatus,
-  ListedAlert,
-  Silenced,
-  SilenceOptions,
-} from './operations/alerts.ts';
+export type { AlertOperations } from './operations/alerts/alerts.ts';
+export type { Silenced, SilenceOptions } from './operations/alerts/silence.ts';
+export type { AlertDestination, AlertSilence, AlertStatus, ListedAlert } from './operations/alerts/status.ts';
 export type { BulkOperation, BulkProgress } from './operations/bulk.ts';
 export type { BulkOptions } from './operations/bulk-filter.ts';
 export type { BulkAnswer } from './operations/bulk-start.ts';

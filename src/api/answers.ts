@@ -1,5 +1,6 @@
 import type { Adoption } from '../operations/adopt.ts';
-import type { AlertStatus, Silenced } from '../operations/alerts.ts';
+import type { Silenced } from '../operations/alerts/silence.ts';
+import type { AlertStatus } from '../operations/alerts/status.ts';
 import type { BulkOperation, BulkStepAnswer } from '../operations/bulk.ts';
 import type { BulkAnswer } from '../operations/bulk-start.ts';
 import type { KeptAnswer, MessageAnswer } from '../operations/change.ts';

@@ -1,11 +1,13 @@
 import { type DeclaredOperation, summaryOf } from '../operations/declared.ts';
 import type { Inputs } from '../operations/inputs/values.ts';
 
-type Declaration = Pick<DeclaredOperation<never, unknown>, 'overHttp' | 'role' | 'text'>;
+import type { Described } from './operation.ts';
+
+type Declaration = Pick<DeclaredOperation<never, unknown>, 'allTopics' | 'overHttp' | 'role' | 'text'>;
 
 /** What the request of an operation that only reads has of its declaration. */
 export function readRequest(declared: Declaration) {
-  return { method: 'GET', way: 'read', role: declared.role, summary: summaryOf(declared) } as const;
+  return { method: 'GET', way: 'read', ...rightsAndWords(declared) } as const;
 }
 
 /** The same of one that changes something, in one transaction. */
@@ -16,9 +18,13 @@ export function changeRequest<const Of extends Inputs, const Options extends Inp
     method: 'POST',
     way: 'change',
     once: true,
-    role: declared.role,
-    summary: summaryOf(declared),
+    ...rightsAndWords(declared),
     params: declared.of,
     body: declared.options,
   } as const;
+}
+
+function rightsAndWords(declared: Declaration): Pick<Described, 'allTopics' | 'role' | 'summary'> {
+  const { allTopics, role } = declared;
+  return { role, summary: summaryOf(declared), ...(allTopics !== undefined && { allTopics }) };
 }

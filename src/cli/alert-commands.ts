@@ -3,7 +3,8 @@ import type { Operations } from '../app/operations/operations.ts';
 import { testAlerts } from '../app/operations/test-alerts.ts';
 import { requireDatabase } from '../config/config.ts';
 import { OutboxError } from '../core/errors.ts';
-import { operationTexts, optionTexts } from '../operations/descriptions.ts';
+import { alertTable } from '../operations/alerts/alerts.ts';
+import { optionTexts } from '../operations/descriptions.ts';
 import { age } from './age.ts';
 import { durationOfFlag } from './flag-values.ts';
 import { loadConfig } from './load-config.ts';
@@ -17,7 +18,7 @@ import {
 } from './operator-flags.ts';
 import { exitCodes, type Output, run } from './output.ts';
 import { clip, printable, screenColumns } from './printable.ts';
-import { addCommand, addListCommand, addOperatorCommand, type CommonFlags, withConfig } from './register.ts';
+import { addCommand, addDeclaredCommand, type CommonFlags, withConfig } from './register.ts';
 import { tableWith } from './table.ts';
 
 type AlertStatus = Awaited<ReturnType<Operations['alerts']['list']>>;
@@ -30,11 +31,11 @@ interface SilenceFlags extends OperatorFlags {
 /** Commands for the alerts of relays. */
 export function registerAlertCommands(root: Command): void {
   const alerts = root.command('alerts').description('list, test and silence the alerts of relays');
-  addListCommand(alerts, operationTexts['alerts list']).action(run<CommonFlags>(listCommand));
+  addDeclaredCommand(alerts, 'list', alertTable.list).action(run<CommonFlags>(listCommand));
   withConfig(addCommand(alerts, 'test', 'send a test alert to each destination of the configuration')).action(
     run<CommonFlags>(testCommand),
   );
-  addOperatorCommand(alerts, 'silence <rule>', operationTexts['alerts silence'])
+  addDeclaredCommand(alerts, 'silence', alertTable.silence)
     .option('--for <duration>', `${optionTexts.silenceFor} (such as 2h)`)
     .action(run<SilenceFlags>((flags, output, [rule = '']) => silenceCommand(rule, flags, output)));
 }

@@ -1,4 +1,4 @@
-import { alertRuleNames } from '../app/operations/alert-operations.ts';
+import { alertRuleNames } from '../app/operations/operations.ts';
 
 /** A command line without its first word, and what it is for. */
 type Example = readonly [line: string, purpose: string];

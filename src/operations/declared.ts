@@ -4,6 +4,14 @@ import { asSentence } from './descriptions.ts';
 import type { Inputs } from './inputs/values.ts';
 import { assertGiven, type OnDatabase } from './operation-options.ts';
 
+/** What operations stand on. */
+export interface Ground {
+  /** Migrated. */
+  readonly database: Database;
+  /** Names of the rules by which relays judge figures. */
+  readonly alertRules: readonly string[];
+}
+
 /**
  * An operation, declared once: its function, its request and its command are made of it.
  *
@@ -16,11 +24,13 @@ export interface DeclaredOperation<Given extends readonly unknown[], Answer> {
   readonly overHttp?: string;
   /** The least role that may ask for it. */
   readonly role: Role;
+  /** True: only for callers that are not limited to topics. */
+  readonly allTopics?: true;
   /** What it is of: arguments of function and command, and parts of the path of its request. */
   readonly of?: Inputs;
   /** The options of a change but for its actor, who is proved where it can be; missing: it only reads. */
   readonly options?: Inputs;
-  readonly run: (database: Database, ...given: Given) => Promise<Answer>;
+  readonly run: (ground: Ground, ...given: Given) => Promise<Answer>;
 }
 
 /** The declaration of each function of an interface. */
@@ -42,11 +52,13 @@ export function summaryOf({
  * The functions of a table, which run on the migrated database. They refuse options that there are not with `OUTBOX_OPTION_INVALID`.
  *
  * @param owner is named in errors, as in `schedules.pause`
+ * @param ground all but the database
  */
 export function functionsOf<Functions>(
   on: OnDatabase,
   owner: string,
   table: DeclaredTable<Functions>,
+  ground: Omit<Ground, 'database'>,
 ): Functions {
   const declared: Readonly<Record<string, DeclaredOperation<readonly unknown[], unknown>>> = { ...table };
   const functions = Object.entries(declared).map(([name, { of = {}, options, run }]) => [
@@ -55,7 +67,7 @@ export function functionsOf<Functions>(
       const places = Object.keys(of).length;
       if (options !== undefined)
         assertGiven(`${owner}.${name}`, ['actor', ...Object.keys(options)], given[places]);
-      return on((database) => run(database, ...given));
+      return on((database) => run({ ...ground, database }, ...given));
     },
   ]);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a function for each, with the types of its declaration

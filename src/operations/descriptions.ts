@@ -30,8 +30,6 @@ export const operationTexts = {
   'inbox expunge': 'remove body, headers and error of ended messages for good',
   'inbox discard': 'end failed and parked messages for good',
   'inbox rewind': 'set a group back at its brokers, to receive again what they stored since a time',
-  'alerts list': 'show what fires, since when, whether it was told, and what is silenced',
-  'alerts silence': 'let a rule tell nobody for a while',
   verify: 'compare messages, logs and effects',
   lanes: 'change the number of lanes of a topic',
   partitions: 'place keys by another number of partitions',

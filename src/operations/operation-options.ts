@@ -33,7 +33,6 @@ const givenNames = {
   resume: [common],
   abort: [common],
   'pause of a bulk operation': [common],
-  silence: [[...common, 'for']],
   reschedule: [[...common, 'after', 'at']],
   edit: [[...common, 'payload', 'payloadText', 'headers', 'expectedVersion']],
   rewind: [[...common, 'to', 'topics']],

@@ -1,5 +1,5 @@
-import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
-import { authored, meaning, shortName, span, spanForm } from '../../operations/inputs/values.ts';
+import { alertTable } from '../../operations/alerts/alerts.ts';
+import { changeRequest, readRequest } from '../declared-request.ts';
 import { type Operation, operation } from '../operation.ts';
 
 /** `orders` of `topic orders`. */
@@ -10,12 +10,9 @@ function topicIn(subject: string): string | undefined {
 /** Operations on the alerts of relays. */
 export const alertRoutes: readonly Operation[] = [
   operation({
+    ...readRequest(alertTable.list),
     name: 'listAlerts',
-    method: 'GET',
     path: '/alerts',
-    summary: `${asSentence(operationTexts['alerts list'])} For a caller that is limited, only what fires of its topics.`,
-    role: 'viewer',
-    way: 'read',
     answer: 'Alerts',
     async run({ at, scope }) {
       const status = await at.alerts.list();
@@ -25,19 +22,11 @@ export const alertRoutes: readonly Operation[] = [
     },
   }),
   operation({
+    ...changeRequest(alertTable.silence),
     name: 'silenceAlert',
-    method: 'POST',
     path: '/alerts/{rule}/silence',
-    summary: `${asSentence(operationTexts['alerts silence'])} Not for callers that are limited.`,
-    role: 'operator',
-    allTopics: true,
-    way: 'change',
-    once: true,
-    params: { rule: meaning(shortName, 'its name, as in the setting `alerts`') },
-    body: { ...authored, for: meaning(span, optionTexts.silenceFor, spanForm) },
     answer: 'Silenced',
-    run({ at, author }, { body, path: { rule } }) {
-      return at.alerts.silence(rule, { ...author(body), for: body.for });
-    },
+    run: ({ at, author }, { body, path: { rule } }) =>
+      at.alerts.silence(rule, { ...author(body), for: body.for }),
   }),
 ];

@@ -2,13 +2,13 @@ import type { Transport } from '../../brokers/transport.ts';
 import { configNames } from '../../config/config.ts';
 import { type DatabaseAddress, type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
 import type { GroupConfig } from '../../config/groups-config.ts';
-import { type TemporalConfig, temporalOf } from '../../config/temporal-config.ts';
+import type { TemporalConfig } from '../../config/temporal-config.ts';
 import { longestDurationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/options/option-table.ts';
-import { requirePackages } from '../../core/packages.ts';
 import type { Topic } from '../../core/topic.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.ts';
+import { type AlertOperations, alertTable } from '../../operations/alerts/alerts.ts';
 import { changeMessages, type Target } from '../../operations/change.ts';
 import { functionsOf } from '../../operations/declared.ts';
 import { type Edited, editFailed } from '../../operations/edit.ts';
@@ -34,13 +34,11 @@ import { type MessageDetails, type ShowOptions, showMessage } from '../../operat
 import { type Status, statusOf } from '../../operations/status.ts';
 import { type TailedMessage, type TailOptions, tail } from '../../operations/tail.ts';
 import type { VerifyReport } from '../../operations/verify/report.ts';
-import type { CompareSchedules } from '../../operations/verify/schedules.ts';
-import { type VerifyBounds, verify } from '../../operations/verify/verify.ts';
 import { type WithdrawOptions, withdrawMessages } from '../../operations/withdraw.ts';
 import { currentForm } from '../../outbox/current-form.ts';
 import { type Due, dueOf, prepare } from '../../outbox/prepare.ts';
-import type { Database, Sql } from '../../store/database/database.ts';
-import { type OperatorDatabase, operatorDatabase, visitDatabase } from '../../store/database/visit.ts';
+import type { Sql } from '../../store/database/database.ts';
+import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
 import type { PauseScope } from '../../store/lane/pause.ts';
 import {
   cancelChange,
@@ -52,12 +50,14 @@ import {
 import { type Expunged, expungeChange } from '../../store/message/expunge.ts';
 import type { MessageFilter } from '../../store/message/list.ts';
 import { type Rescheduled, rescheduleChange } from '../../store/message/reschedule.ts';
-import type { EffectsQuery } from '../../store/verify/effects.ts';
-import { type AlertOperations, alertOperations } from './alert-operations.ts';
+import { alertRuleNames } from '../../watch/figures.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import { otherGroups } from './group-databases.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
+import { type VerifyOptions, verifyWith } from './verify-with.ts';
+
+export { alertRuleNames };
 
 /** The part of a configuration that operations need. A full one is fine. */
 export interface OperationsConfig {
@@ -74,15 +74,6 @@ export interface OperationsConfig {
    * @defaultValue only groups of `database` are shown
    */
   readonly groups?: Readonly<Record<string, GroupConfig>>;
-}
-
-/** Options of a verification. */
-export interface VerifyOptions extends VerifyBounds {
-  /**
-   * A consumer group: how to count its effects, and where, if its inbox is in another database. Whether it has handled what its offsets
-   * have passed is always verified, where the broker keeps offsets and a log. @defaultValue no group is verified
-   */
-  readonly effects?: (EffectsQuery & { readonly database?: DatabaseConfig }) | undefined;
 }
 
 /** Options of a reschedule. */
@@ -195,6 +186,7 @@ export function operationsOn(
   config: OperationsConfig,
   seen: (sql: Sql) => Sql = (sql) => sql,
 ): Omit<Operations, 'close'> {
+  const ground = { alertRules: alertRuleNames };
   const checkPayload = payloadCheck(new Map((config.topics ?? []).map((topic) => [topic.name, topic])));
   const change =
     <Result extends string>(of: MessageChange<Result>, what: Given) =>
@@ -227,8 +219,8 @@ export function operationsOn(
       on((at) => withdrawMessages(at, target, options), ['a target', target], ['withdraw', options]),
     bulk: bulkOperations(on, longestDurationMs),
     inbox: inboxOperations(on, checkPayload, config),
-    schedules: functionsOf<ScheduleOperations>(on, 'schedules', scheduleTable),
-    alerts: alertOperations(on),
+    schedules: functionsOf<ScheduleOperations>(on, 'schedules', scheduleTable, ground),
+    alerts: functionsOf<AlertOperations>(on, 'alerts', alertTable, ground),
     pause: (scope, options) => on((at) => pause(at, scope, options), ['a scope', scope], ['pause', options]),
     resume: (scope, options) =>
       on((at) => resume(at, scope, options), ['a scope', scope], ['resume', options]),
@@ -266,28 +258,6 @@ export function addressOf({ database }: { readonly database?: DatabaseConfig }):
     'Operations need a database, but the configuration has none.',
     { details: { setting: 'database' } },
   );
-}
-
-/** Connects when it is called. */
-function askTemporal(temporal: TemporalConfig): CompareSchedules {
-  return async (installation, rows) => {
-    requirePackages('temporal');
-    const { compareSchedules } = await import('../../temporal/compare-schedules.ts');
-    return compareSchedules(temporalOf(temporal), installation, rows);
-  };
-}
-
-/** Effects may be in another database, which is opened only for this call. */
-async function verifyWith(
-  database: Database,
-  { temporal, topics = [], transports = {} }: OperationsConfig,
-  { effects, ...options }: VerifyOptions = {},
-): Promise<VerifyReport> {
-  const logs = logsOf({ topics, transports });
-  const other = effects?.database;
-  const schedules = temporal === undefined ? undefined : askTemporal(temporal);
-  const judge = (inbox: Database) => verify(database, logs, { ...options, effects, schedules }, inbox);
-  return other === undefined ? judge(database) : visitDatabase(databaseOf(other), judge);
 }
 
 function newDue(options: RescheduleOptions): { readonly afterMs: number } | { readonly at: string } {

@@ -30,23 +30,27 @@ export const scheduleTable = {
   list: {
     text: 'list schedules: next times, last message',
     role: 'viewer',
-    run: (database) => listSchedules(database),
+    run: ({ database }) => listSchedules(database),
   },
   pause: {
     text: 'pause a schedule: its times write no message until it is resumed',
     ...change,
-    run: (database, name, options) => pauseSchedule(database, name, true, options),
+    run: ({ database }, name, options) => pauseSchedule(database, name, true, options),
   },
   resume: {
     text: 'end the pause of a schedule; what was missed is not caught up',
     ...change,
-    run: (database, name, options) => pauseSchedule(database, name, false, options),
+    run: ({ database }, name, options) => pauseSchedule(database, name, false, options),
   },
-  run: { text: 'write a message of a schedule now', ...change, run: runSchedule },
+  run: {
+    text: 'write a message of a schedule now',
+    ...change,
+    run: ({ database }, name, options) => runSchedule(database, name, options),
+  },
   remove: {
     text: 'remove a schedule; messages that were written stay',
     overHttp: 'A service that schedules it again brings it back.',
     ...change,
-    run: endSchedule,
+    run: ({ database }, name, options) => endSchedule(database, name, options),
   },
 } satisfies DeclaredTable<ScheduleOperations>;

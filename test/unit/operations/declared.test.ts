@@ -12,20 +12,24 @@ interface LampOperations {
 const database = { inOne: true } as unknown as Database;
 const on: OnDatabase = (work) => work(database);
 const table: DeclaredTable<LampOperations> = {
-  list: { text: 'list lamps', role: 'viewer', run: async (at) => [String(at === database)] },
+  list: {
+    text: 'list lamps',
+    role: 'viewer',
+    run: async (at) => [String(at.database === database), ...at.alertRules],
+  },
   light: {
     text: 'light a lamp',
     overHttp: 'It glows at once.',
     role: 'operator',
     of: { name: shortName },
     options: authored,
-    run: async (at, name, { actor, dryRun }) => [at === database, name, actor, dryRun].join(' '),
+    run: async (at, name, { actor, dryRun }) => [at.database === database, name, actor, dryRun].join(' '),
   },
 };
-const lamps = functionsOf<LampOperations>(on, 'lamps', table);
+const lamps = functionsOf<LampOperations>(on, 'lamps', table, { alertRules: ['dark'] });
 
 test('the functions of a table get the database, what they are of, and their options', async () => {
-  expect(await lamps.list()).toEqual(['true']);
+  expect(await lamps.list()).toEqual(['true', 'dark']);
   expect(await lamps.light('blue', { actor: 'ada', dryRun: true })).toBe('true blue ada true');
 });
 
