@@ -58,6 +58,7 @@ test('in a story of faults every alert is told once by two relays when it begins
 
 async function faults(stage: StoryStage, relays: readonly StoryRelay[], billing: Billing): Promise<void> {
   const { story } = stage;
+  await story.fault(certificateExpires(stage));
   await story.fault(poisonForTheBroker(stage));
   await story.fault(stuckConsumer(stage, billing));
   await story.over(['successRate'], 'poison for the broker');
@@ -70,7 +71,6 @@ async function faults(stage: StoryStage, relays: readonly StoryRelay[], billing:
     [
       drift(stage),
       archiveBehind(stage),
-      certificateExpires(stage),
       clockOff(relays),
       unannounced(stage),
       noConsumer(stage),

@@ -42,8 +42,8 @@ export interface PresenceInput {
   readonly database: Database;
   readonly config: Pick<Config, 'topics' | 'transports' | 'groups'>;
   readonly temporal: AskedServer;
-  /** What is known of certificates now. */
-  readonly certificates: () => readonly CertificateEnd[];
+  /** Those that were loaded at the start. */
+  readonly certificates: readonly CertificateEnd[];
   /** Called after each check, with or without an answer. */
   readonly asked: (checked: CheckedServer) => void;
   /** Called after each look at the database, with the error if something has emptied its tables. */
@@ -119,7 +119,7 @@ class Presence {
       pid: process.pid,
       servers,
       lags: this.#lags,
-      certificates: certificates(),
+      certificates,
       clockOffsetMs: await readClockOffset(database),
     });
   }

@@ -203,7 +203,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     database,
     config,
     temporal: servers.temporal,
-    certificates: () => loadedCertificates({ config, database: at, temporal: target }),
+    certificates: loadedCertificates({ config, database: at, temporal: target }),
     asked(checked) {
       noteCheck(health, checked);
       measures?.checked(checked);

@@ -168,7 +168,7 @@ test('a relay records missing addresses, the lag of groups at the existing ones 
   const health = new HealthRecord();
   health.state = 'running';
   const asked = (checked: CheckedServer): void => noteCheck(health, checked);
-  const presence = keepPresence({ database, config, temporal, certificates: () => [], asked });
+  const presence = keepPresence({ database, config, temporal, certificates: [], asked });
   onTestFinished(() => presence.stop());
 
   const read = () =>

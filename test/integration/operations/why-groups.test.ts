@@ -45,7 +45,7 @@ test('a message that waits at Kafka for a group with its inbox elsewhere is behi
     config,
     temporal,
     asked: () => undefined,
-    certificates: () => [],
+    certificates: [],
   });
   end.onTestFinished(async () => {
     await presence.stop();

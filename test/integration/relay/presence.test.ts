@@ -29,7 +29,7 @@ test('a relay that stops while it records itself leaves no row behind', async ()
     database: slow,
     config: { topics: [], transports: {} },
     temporal: { server: 'Temporal', address: 'a:1', ask: async () => null },
-    certificates: () => [],
+    certificates: [],
     asked: () => undefined,
   });
   await writing.opened;

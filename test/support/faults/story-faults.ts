@@ -11,14 +11,20 @@ import { type Billing, lanesOfJobs, type StoryRelay, type StoryStage } from './s
 const flood = 10_100;
 const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000);
 
-/** Relays trust an authority for a week more, until it is taken out of their file. */
-export function certificateExpires({ authorities }: StoryStage): StoryFault {
+/** A relay begins that has loaded a certificate of a week, and ends. */
+export function certificateExpires(stage: StoryStage): StoryFault {
+  let relay: StoryRelay | undefined;
   return {
     name: 'a certificate expires soon',
-    tells: ['certificate http (authority)'],
+    tells: ['certificate http (client)'],
     prometheus: ['OutboxCertificate'],
-    begin: () => authorities.trustForAWeek(),
-    end: () => authorities.trust(),
+    async begin() {
+      relay = await stage.relay(2, 7);
+    },
+    async end() {
+      relay?.signal('SIGTERM');
+      await relay?.exited;
+    },
   };
 }
 

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +17,7 @@ import { readInstallation } from '../../../src/store/installation/installation.t
 import { openExporter } from '../../../src/telemetry/exporter.ts';
 import { kafka } from '../../../src/transports.ts';
 import { hookServer } from '../fixtures/alert-receivers.ts';
-import { type TestAuthority, testAuthority } from '../fixtures/certificates.ts';
+import { testAuthority } from '../fixtures/certificates.ts';
 import { type CliProcess, startCli } from '../fixtures/cli-process.ts';
 import { createTestDatabase } from '../fixtures/database.ts';
 import { startPrometheus } from '../fixtures/prometheus.ts';
@@ -55,11 +53,10 @@ const zod = fileURLToPath(new URL('../../../node_modules/zod', import.meta.url))
 /**
  * The configuration of a relay, as JSON in a variable. SIGUSR2 sets the clock that the relay reads a minute ahead, and back.
  */
-const configText = `import { readFileSync } from 'node:fs';
-import { defineConfig, topic } from '${program}/index.js';
+const configText = `import { defineConfig, topic } from '${program}/index.js';
 import { http, kafka } from '${program}/transports.js';
 import { z } from '${zod}';
-const { authorities, brokers, topics, ...settings } = JSON.parse(process.env.OUTBOX_STORY);
+const { brokers, tls, topics, ...settings } = JSON.parse(process.env.OUTBOX_STORY);
 const now = Date.now;
 let aheadMs = 0;
 Date.now = () => now() + aheadMs;
@@ -69,7 +66,7 @@ export default defineConfig({
   topics: topics.map(({ name, options }) => topic(name, z.unknown(), options)),
   transports: {
     kafka: kafka({ servers: brokers }),
-    http: http({ secret: 'whsec_' + btoa('a secret of twenty-four bytes'), allow: ['127.0.0.1'], tls: () => ({ ca: readFileSync(authorities) }) }),
+    http: http({ secret: 'whsec_' + btoa('a secret of twenty-four bytes'), allow: ['127.0.0.1'], tls }),
   },
 });
 `;
@@ -77,7 +74,12 @@ export default defineConfig({
 /** Two relays by the command, a Kafka of its own, a consumer, and a Prometheus that scrapes them. All of it ends with the test. */
 export async function storyStage(context: TestContext) {
   const { onTestFinished } = context;
-  const [metricsPort, ...relayPorts] = [await freePort(), await freePort(), await freePort()];
+  const [metricsPort, ...relayPorts] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
   const prometheus = await startPrometheus(context, { ports: [metricsPort, ...relayPorts], minuteMs: 500 });
   const [broker, made, temporal] = await Promise.all([
     startKafka({ env: { ...process.env, KAFKA_BROKERS: '' } }),
@@ -92,8 +94,8 @@ export async function storyStage(context: TestContext) {
   const brokers = broker.brokers.join(',');
   const seen = observer(brokers);
   await createReceipts(seen);
-  const authorities = await authoritiesFile(context);
-  const url = await certifiedServer(context, authorities.authority);
+  const authority = testAuthority('story');
+  const hook = await hookServer(context);
   const options = {
     orders: { transport: 'kafka', address: await createTopic(seen), timer: 'lane', retry: ['1h'] },
     invoices: {
@@ -102,14 +104,14 @@ export async function storyStage(context: TestContext) {
       confirm: { group: 'billing', receiptTimeout: '1s' },
     },
     jobs: { transport: 'kafka', address: await createTopic(seen), lanes: lanesOfJobs },
-    hooks: { transport: 'http', address: url },
+    // Nothing is sent to it: a relay reads the certificates of transports that have a topic.
+    hooks: { transport: 'http', address: hook.url },
   } as const;
   const topics = {
     orders: topic('orders', numbered, options.orders),
     invoices: topic('invoices', numbered, options.invoices),
     jobs: topic('jobs', numbered, options.jobs),
   };
-  const hook = await hookServer(context);
   const connection = await connectTemporal();
   onTestFinished(() => connection.close());
   const pool = new pg.Pool({ connectionString: made.url, max: 20 });
@@ -128,7 +130,6 @@ export async function storyStage(context: TestContext) {
     database: config.database,
     temporal: config.temporal,
     brokers,
-    authorities: authorities.file,
     topics: Object.entries(options).map(([name, given]) => ({ name, options: given })),
     relay: { laneIdleTimeout: '1m', reconcileInterval: '2s', archiveInterval: '1s' },
     stalled: { after: '2s' },
@@ -149,7 +150,6 @@ export async function storyStage(context: TestContext) {
     },
   };
   return {
-    authorities,
     brokers,
     client,
     database: made.database,
@@ -165,7 +165,11 @@ export async function storyStage(context: TestContext) {
     installation: await readInstallation(made.database),
     workflows: new Client({ connection }),
     consume: (billing: Billing) => consume({ client, config, context, billing, topics }),
-    relay: async (index: number) => startRelayOf(context, settings, relayPorts[index] ?? 0),
+    /** @param days how long the client certificate that it loads is valid */
+    relay: async (index: number, days = 365) => {
+      const tls = { ca: authority.ca, ...authority.issueFor(days) };
+      return startRelayOf(context, { ...settings, tls }, relayPorts[index] ?? 0);
+    },
   };
 }
 
@@ -176,31 +180,6 @@ async function createReceipts(seen: ReturnType<typeof observer>): Promise<void> 
   await admin.createTopics({ topics: [{ topic: receiptsAddress, numPartitions: 1, replicationFactor: 1 }] });
   await admin.disconnect();
   await untilServed(seen, receiptsAddress);
-}
-
-/** A file with the authorities that relays trust: one for ten years, and for a fault another for a week. */
-async function authoritiesFile({ onTestFinished }: TestContext) {
-  const authority = testAuthority('story');
-  const folder = await mkdtemp(path.join(tmpdir(), 'outbox-story-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = path.join(folder, 'authorities.pem');
-  const trust = () => writeFile(file, authority.ca);
-  await trust();
-  return {
-    authority,
-    file,
-    trust,
-    trustForAWeek: () => writeFile(file, `${authority.ca}${authority.issueFor(7).cert}`),
-  };
-}
-
-/** A server with TLS. @returns its URL */
-async function certifiedServer({ onTestFinished }: TestContext, authority: TestAuthority): Promise<string> {
-  const server = createSecureServer(authority.issue('127.0.0.1')).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return `https://127.0.0.1:${port}/`;
 }
 
 /** What this process measures, as an application with a consumer serves it. */
