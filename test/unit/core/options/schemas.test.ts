@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRequired, listOf, object, recordOf } from '../../../../src/core/options/collections.ts';
+import { isRequired, listOf, object, recordOf, sparse } from '../../../../src/core/options/collections.ts';
 import { lazy } from '../../../../src/core/options/lazy.ts';
 import type { Reader } from '../../../../src/core/options/reader.ts';
 import { several } from '../../../../src/core/options/servers.ts';
@@ -8,6 +8,7 @@ import {
   defaulted,
   duration,
   either,
+  firstFit,
   flag,
   func,
   matching,
@@ -96,4 +97,23 @@ test('a text stands for the number or flag that it writes in plain digits and wo
   expect(optional(count).ofText?.('7')).toBe(7);
   expect(either(['all'], count).ofText?.('7')).toBe(7);
   expect(text().ofText).toBeUndefined();
+});
+
+test('an object is read without what is not given, but with its defaults', () => {
+  const reader = sparse({ size: count, on: optional(flag()), note: optional(text()) });
+  const read = (given: object) => reader.read(given, { path: '', refuse: () => new Error('late') as never });
+
+  expect(read({ on: false })).toEqual({ size: 50, on: false });
+  expect(Object.keys(read({}) ?? {})).toEqual(['size']);
+  expect(reader.schema).toEqual(object({ size: count, on: optional(flag()), note: optional(text()) }).schema);
+});
+
+test('the first reader that fits reads, and where none does, one sentence says what would', () => {
+  const reader = firstFit<object>([sparse({ up: flag() }), sparse({ down: flag() })], 'up or down');
+  const read = (given: unknown) =>
+    reader.read(given, { path: 'way', refuse: () => new Error('late') as never });
+
+  expect([read({ up: true }), read({ down: true })]).toEqual([{ up: true }, { down: true }]);
+  expect(() => read({ up: true, down: true })).toThrow('way must be up or down');
+  expect(reader.schema).toMatchObject({ anyOf: [{ required: ['up'] }, { required: ['down'] }] });
 });
