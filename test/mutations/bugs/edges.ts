@@ -217,7 +217,7 @@ export const edgeBugs: Bugs = {
         replace: '(?::\\d{2}(?:\\.\\d{1,9})?)(?<zone>',
       },
       'api-reads-times-in-its-own-zone': {
-        file: 'src/api/schemas/values.ts',
+        file: 'src/operations/inputs/values.ts',
         find: 'if (time?.zoned === true) return time.at;',
         replace: 'if (time !== undefined) return time.at;',
       },
