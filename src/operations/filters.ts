@@ -1,5 +1,5 @@
-import type { Table } from '../core/options/collections.ts';
-import { optionTable } from '../core/options/option-table.ts';
+import { sparse, type Table } from '../core/options/collections.ts';
+import { readOption } from '../core/options/option-table.ts';
 import type { Reader } from '../core/options/reader.ts';
 import { several } from '../core/options/servers.ts';
 import { duration, flag, oneOf, optional, value } from '../core/options/values.ts';
@@ -16,7 +16,7 @@ const time = value('a valid Date', (given) =>
   given instanceof Date && !Number.isNaN(given.getTime()) ? given.toISOString() : undefined,
 );
 
-const messageFilter = optionTable('the filter', {
+const messageFilter = sparse({
   id: optional(id),
   topic: optional(text),
   states: optional(several(oneOf(states), /,/)),
@@ -37,27 +37,23 @@ const keptConditions = {
   reason: optional(text),
   olderThan: optional(duration(0)),
 } satisfies Table<KeptFilter>;
-const keptFilter = optionTable('the filter', keptConditions);
-const keptListFilter = optionTable('the filter', {
+const keptFilter = sparse(keptConditions);
+const keptListFilter = sparse({
   ...keptConditions,
   head: optional(flag()),
 } satisfies Table<KeptListFilter>);
 
 /** A filter with every value checked, and its times in ISO. @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_ID_INVALID` */
 export function checkFilter(filter: MessageFilter): MessageFilter<string> {
-  return setIn(messageFilter.read(filter));
+  return readOption('the filter', '', messageFilter, filter);
 }
 
 /** The same for kept messages, with the age in milliseconds. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkKeptFilter(filter: KeptFilter): KeptFilter<number> {
-  return setIn(keptFilter.read(filter));
+  return readOption('the filter', '', keptFilter, filter);
 }
 
 /** The same for a list of them. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkKeptListFilter(filter: KeptListFilter): KeptListFilter<number> {
-  return setIn(keptListFilter.read(filter));
-}
-
-function setIn(conditions: object): object {
-  return Object.fromEntries(Object.entries(conditions).filter(([, condition]) => condition !== undefined));
+  return readOption('the filter', '', keptListFilter, filter);
 }
