@@ -1,6 +1,5 @@
 import { type DeclaredOperation, summaryOf } from '../operations/declared.ts';
 import type { Inputs } from '../operations/inputs/values.ts';
-
 import type { Described } from './operation.ts';
 
 type Declaration = Pick<DeclaredOperation<never, unknown>, 'allTopics' | 'overHttp' | 'role' | 'text'>;

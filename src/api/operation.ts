@@ -4,7 +4,7 @@ import type { Inputs } from '../operations/inputs/values.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import type { AnswerName, Answers } from './answers.ts';
 import type { Caller, Role } from './authentication.ts';
-import { noInputs, ofTexts, readInputs } from './inputs/read.ts';
+import { noInputs, ofTexts, readInputs } from './read-inputs.ts';
 import type { Scope } from './scope.ts';
 
 /** What an operation may use. */
@@ -98,6 +98,7 @@ export function operation<
   Query extends Inputs = typeof noInputs,
   Body extends Inputs = typeof noInputs,
 >({ body, params, query, run, ...described }: Typed<Params, Query, Body, Name>): Operation {
+  const queryTexts = query && ofTexts(query);
   return {
     ...described,
     params: params ?? noInputs,
@@ -106,7 +107,7 @@ export function operation<
     prepare(given) {
       const checked = {
         path: readInputs('parameter', params, given.path),
-        query: readInputs('query parameter', query && ofTexts(query), given.query),
+        query: readInputs('query parameter', queryTexts, given.query),
         body: readInputs('field', body, body === undefined ? {} : given.body),
       };
       return (call) => run(call, checked);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import { tailInputs } from '../../operations/inputs/messages.ts';
-import { noInputs, ofTexts, readInputs } from '../inputs/read.ts';
 import { problemOf } from '../problem.ts';
+import { noInputs, ofTexts, readInputs } from '../read-inputs.ts';
 import { followMessages } from './follow-messages.ts';
 import { statusSeenBy } from './seen-status.ts';
 import type { Stream } from './stream.ts';

@@ -1,7 +1,7 @@
 import ms from 'ms';
 import { type Duration, durationMs, longestDurationMs } from '../duration.ts';
 import { secret } from '../secrets.ts';
-import { type JsonSchema, Misfit, misfit, type Reader } from './reader.ts';
+import { type JsonSchema, Misfit, misfit, type Read, type Reader } from './reader.ts';
 
 /** How a reader describes itself. */
 type Description = Pick<Reader<unknown>, 'ofText' | 'schema'>;
@@ -99,14 +99,18 @@ export function either<const Word extends string | boolean, Value>(
 }
 
 /** What the first of these readers reads that fits. */
-export function firstFit<Value>(readers: readonly Reader<Value>[], wanted: string): Reader<Value> {
+export function firstFit<One extends Reader<unknown>>(
+  readers: readonly One[],
+  wanted: string,
+): Reader<Read<One>> {
   return {
     wanted,
     schema: { anyOf: readers.map(({ schema = {} }) => schema) },
     read(given, option) {
       for (const reader of readers)
         try {
-          return reader.read(given, option);
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what one of them reads
+          return reader.read(given, option) as Read<One>;
         } catch (error) {
           if (!(error instanceof Misfit)) throw error;
         }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ofTexts, readInputs } from '../../../src/api/inputs/read.ts';
 import { streamTable } from '../../../src/api/live/streams.ts';
+import { ofTexts, readInputs } from '../../../src/api/read-inputs.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import type { Inputs } from '../../../src/operations/inputs/values.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ofTexts, readInputs } from '../../../src/api/inputs/read.ts';
+import { ofTexts, readInputs } from '../../../src/api/read-inputs.ts';
 import { entries, page } from '../../../src/operations/inputs/values.ts';
 
 const inputs = ofTexts({ limit: page.limit, last: entries(0) });

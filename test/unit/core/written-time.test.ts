@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readInputs } from '../../../src/api/inputs/read.ts';
+import { readInputs } from '../../../src/api/read-inputs.ts';
 import { nearTimeOfFlag, timeOfFlag } from '../../../src/cli/flag-values.ts';
 import { statedTime } from '../../../src/core/written-time.ts';
 import { givenTime } from '../../../src/operations/inputs/values.ts';

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ofTexts, readInputs } from '../../../src/api/inputs/read.ts';
 import { streamTable } from '../../../src/api/live/streams.ts';
 import { placeOfText } from '../../../src/api/live/tail-place.ts';
+import { ofTexts, readInputs } from '../../../src/api/read-inputs.ts';
 import { parsePasswordHash } from '../../../src/api/sign-in/password-hash.ts';
 import { operationTable } from '../../../src/api/table/table.ts';
 import { classifyAnswer } from '../../../src/brokers/http/transport/answer-class.ts';

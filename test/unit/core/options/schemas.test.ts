@@ -109,7 +109,7 @@ test('an object is read without what is not given, but with its defaults', () =>
 });
 
 test('the first reader that fits reads, and where none does, one sentence says what would', () => {
-  const reader = firstFit<object>([sparse({ up: flag() }), sparse({ down: flag() })], 'up or down');
+  const reader = firstFit([sparse({ up: flag() }), sparse({ down: flag() })], 'up or down');
   const read = (given: unknown) =>
     reader.read(given, { path: 'way', refuse: () => new Error('late') as never });
 

@@ -1,7 +1,7 @@
-import { OutboxError } from '../../core/errors.ts';
-import { type SparseTable, sparse } from '../../core/options/collections.ts';
-import { judged, type Problem, type Reader } from '../../core/options/reader.ts';
-import type { Inputs } from '../../operations/inputs/values.ts';
+import { OutboxError } from '../core/errors.ts';
+import { type SparseTable, sparse } from '../core/options/collections.ts';
+import { judged, type Problem, type Reader } from '../core/options/reader.ts';
+import type { Inputs } from '../operations/inputs/values.ts';
 
 /** For operations without any. */
 export const noInputs = {} satisfies Inputs;
@@ -35,7 +35,8 @@ export function ofTexts<Of extends Inputs>(inputs: Of): Of {
 }
 
 function ofText<Value>(reader: Reader<Value>): Reader<Value> {
-  const { ofText: valueOf = String } = reader;
+  const { ofText: valueOf } = reader;
+  if (valueOf === undefined) return reader;
   return {
     ...reader,
     read: (given, option) => reader.read(typeof given === 'string' ? valueOf(given) : given, option),

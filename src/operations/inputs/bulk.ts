@@ -1,20 +1,11 @@
-import type { BulkTask } from '../../app/operations/bulk-operations.ts';
 import { sparse } from '../../core/options/collections.ts';
 import type { Reader } from '../../core/options/reader.ts';
 import { firstFit, flag, oneOf, optional, whole } from '../../core/options/values.ts';
-import { optionTexts } from '../../operations/descriptions.ts';
-import { keptFilter } from '../../operations/inputs/kept.ts';
-import { messageFilter } from '../../operations/inputs/messages.ts';
-import {
-  givenTime,
-  meaning,
-  messageIds,
-  span,
-  spanForm,
-  timeForm,
-  topicName,
-} from '../../operations/inputs/values.ts';
-import { storable } from '../../operations/operation-options.ts';
+import { optionTexts } from '../descriptions.ts';
+import { storable } from '../operation-options.ts';
+import { keptFilter } from './kept.ts';
+import { messageFilter } from './messages.ts';
+import { givenTime, meaning, messageIds, span, spanForm, timeForm, topicName } from './values.ts';
 
 const options = {
   reason: meaning(storable(2_000), optionTexts.reason, 'It is kept with every message.'),
@@ -27,7 +18,7 @@ const options = {
 const taskText = 'what is done to every message: `{ "action": "retry" }`, or another action';
 const reschedule = oneOf(['reschedule']);
 
-const task = firstFit<BulkTask>(
+const task = firstFit(
   [
     sparse({ action: oneOf(['cancel', 'discard', 'retry']) }),
     sparse({
