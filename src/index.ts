@@ -7,6 +7,7 @@ export type { RelaySettings } from './config/relay-settings.ts';
 export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Authentication, Caller, Role } from './core/authentication.ts';
+export type { Due } from './core/due.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lazy } from './core/options/lazy.ts';
@@ -27,7 +28,7 @@ export type { Upcast, VersionOptions, VersionRules } from './core/topic-version.
 export type { State } from './core/transitions.ts';
 export { type CancelAnswer, cancel, type RescheduleAnswer, reschedule } from './outbox/change.ts';
 export type { Expires } from './outbox/expiry.ts';
-export type { Due, MessageOptions, SendOptions } from './outbox/prepare.ts';
+export type { MessageOptions, SendOptions } from './outbox/prepare.ts';
 export type { Replacement } from './outbox/replacement.ts';
 export {
   type CronOptions,

@@ -17,6 +17,7 @@ export type { VerifyOptions } from './app/operations/verify-with.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { GroupConfig } from './config/groups-config.ts';
 export type { TemporalConfig } from './config/temporal-config.ts';
+export type { Due } from './core/due.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lane } from './core/lane.ts';
@@ -73,7 +74,6 @@ export type { Invariant, InvariantResult, VerifyReport } from './operations/veri
 export type { VerifyBounds } from './operations/verify/verify.ts';
 export type { Why } from './operations/why.ts';
 export type { WithdrawOptions } from './operations/withdraw.ts';
-export type { Due } from './outbox/prepare.ts';
 export type {
   BulkAction,
   BulkCounts,

@@ -1,3 +1,4 @@
+import { type Due, dueOf, outOfRange } from '../core/due.ts';
 import { OutboxError } from '../core/errors.ts';
 import { isObject } from '../core/options/collections.ts';
 import { assertOptions } from '../core/options/option-table.ts';
@@ -6,7 +7,7 @@ import { uuid } from '../core/uuid.ts';
 import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { cancelKey, cancelMessage, type MessageHandle, rescheduleMessage } from '../store/message/write.ts';
-import { assertIdentifier, type Due, dueOf, outOfRange } from './prepare.ts';
+import { assertIdentifier } from './prepare.ts';
 
 /** `'too-late'`: it is being delivered, was delivered, or ended otherwise. `'unknown'`: no such message. */
 export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';

@@ -1,9 +1,9 @@
+import { type Due, dueOf } from '../../core/due.ts';
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { type BulkOperation, listBulk, showBulk, stepBulk } from '../../operations/bulk.ts';
 import type { BulkOptions } from '../../operations/bulk-filter.ts';
 import { type BulkAnswer, startBulk, startKeptBulk } from '../../operations/bulk-start.ts';
 import { invalid, type OnDatabase, type OperationOptions } from '../../operations/operation-options.ts';
-import { type Due, dueOf } from '../../outbox/prepare.ts';
 import type { BulkAction, BulkChange, BulkStepAnswer, KeptAction } from '../../store/bulk/bulk.ts';
 import type { KeptFilter, ListedKept } from '../../store/inbox/list.ts';
 import type { ListedMessage, MessageFilter } from '../../store/message/list.ts';

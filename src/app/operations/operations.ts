@@ -3,6 +3,7 @@ import { configNames } from '../../config/config.ts';
 import { type DatabaseAddress, type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
 import type { GroupConfig } from '../../config/groups-config.ts';
 import type { TemporalConfig } from '../../config/temporal-config.ts';
+import { type Due, dueOf } from '../../core/due.ts';
 import { longestDurationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/options/option-table.ts';
@@ -36,7 +37,7 @@ import { type TailedMessage, type TailOptions, tail } from '../../operations/tai
 import type { VerifyReport } from '../../operations/verify/report.ts';
 import { type WithdrawOptions, withdrawMessages } from '../../operations/withdraw.ts';
 import { currentForm } from '../../outbox/current-form.ts';
-import { type Due, dueOf, prepare } from '../../outbox/prepare.ts';
+import { prepare } from '../../outbox/prepare.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { type OperatorDatabase, operatorDatabase } from '../../store/database/visit.ts';
 import type { PauseScope } from '../../store/lane/pause.ts';
