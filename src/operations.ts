@@ -26,35 +26,17 @@ export type { KeptState } from './core/parked-states.ts';
 export type { ConfirmRules, RateRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { State } from './core/transitions.ts';
-export type { AdoptOptions } from './operations/adopt.ts';
 export type { AlertOperations } from './operations/alerts/alerts.ts';
 export type { Silenced, SilenceOptions } from './operations/alerts/silence.ts';
 export type { AlertDestination, AlertSilence, AlertStatus, ListedAlert } from './operations/alerts/status.ts';
-export type { BulkOperation, BulkProgress } from './operations/bulk.ts';
-export type { BulkOptions } from './operations/bulk-filter.ts';
-export type { BulkAnswer } from './operations/bulk-start.ts';
+export type { BulkOptions } from './operations/bulk/checks.ts';
+export type { BulkAnswer } from './operations/bulk/start.ts';
+export type { BulkOperation, BulkProgress } from './operations/bulk/steps.ts';
 export type { KeptTarget, Target } from './operations/change.ts';
-export type { Edited } from './operations/edit.ts';
-export type { EditOptions } from './operations/edit-content.ts';
-export type {
-  RewindAnswer,
-  RewindOptions,
-  RewoundAddress,
-  RewoundPartition,
-} from './operations/inbox/rewind.ts';
-export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
-export type { KeptWhy } from './operations/inbox/why.ts';
-export type { LanesChangeOptions, TopicChangeAnswer } from './operations/lanes.ts';
-export type { KeptList, ListPageOptions, MessageList } from './operations/list.ts';
-export type { OperationOptions } from './operations/operation-options.ts';
-export type { PartitionOptions } from './operations/partitions.ts';
-export type { PauseAnswer, PauseOptions, ResumeAnswer } from './operations/pause.ts';
-export type {
-  ScheduleChange,
-  ScheduleOperations,
-  ScheduleRun,
-} from './operations/schedules/schedules.ts';
-export type { MessageDetails, ShowOptions } from './operations/show.ts';
+export type { AdoptOptions } from './operations/delivery/adopt.ts';
+export type { LanesChangeOptions, TopicChangeAnswer } from './operations/delivery/lanes.ts';
+export type { PartitionOptions } from './operations/delivery/partitions.ts';
+export type { PauseAnswer, PauseOptions, ResumeAnswer } from './operations/delivery/pause.ts';
 export type {
   BreakerStatus,
   GroupLag,
@@ -67,13 +49,31 @@ export type {
   Setting,
   Status,
   TopicPolicyRow,
-} from './operations/status.ts';
-export type { TailedMessage, TailOptions } from './operations/tail.ts';
+} from './operations/delivery/status.ts';
+export type { Edited } from './operations/edit.ts';
+export type { EditOptions } from './operations/edit-content.ts';
+export type {
+  RewindAnswer,
+  RewindOptions,
+  RewoundAddress,
+  RewoundPartition,
+} from './operations/inbox/rewind.ts';
+export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
+export type { KeptWhy } from './operations/inbox/why.ts';
+export type { KeptList, ListPageOptions, MessageList } from './operations/list.ts';
+export type { MessageDetails, ShowOptions } from './operations/messages/show.ts';
+export type { TailedMessage, TailOptions } from './operations/messages/tail.ts';
+export type { Why } from './operations/messages/why.ts';
+export type { WithdrawOptions } from './operations/messages/withdraw.ts';
+export type { OperationOptions } from './operations/operation-options.ts';
+export type {
+  ScheduleChange,
+  ScheduleOperations,
+  ScheduleRun,
+} from './operations/schedules/schedules.ts';
 export type { TimelineEntry } from './operations/timeline/entry.ts';
 export type { Invariant, InvariantResult, VerifyReport } from './operations/verify/report.ts';
 export type { VerifyBounds } from './operations/verify/verify.ts';
-export type { Why } from './operations/why.ts';
-export type { WithdrawOptions } from './operations/withdraw.ts';
 export type {
   BulkAction,
   BulkCounts,

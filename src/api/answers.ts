@@ -1,18 +1,18 @@
-import type { Adoption } from '../operations/adopt.ts';
 import type { Silenced } from '../operations/alerts/silence.ts';
 import type { AlertStatus } from '../operations/alerts/status.ts';
-import type { BulkOperation, BulkStepAnswer } from '../operations/bulk.ts';
-import type { BulkAnswer } from '../operations/bulk-start.ts';
+import type { BulkAnswer } from '../operations/bulk/start.ts';
+import type { BulkOperation, BulkStepAnswer } from '../operations/bulk/steps.ts';
 import type { KeptAnswer, MessageAnswer } from '../operations/change.ts';
+import type { Adoption } from '../operations/delivery/adopt.ts';
+import type { TopicChangeAnswer } from '../operations/delivery/lanes.ts';
+import type { PauseAnswer } from '../operations/delivery/pause.ts';
+import type { Status } from '../operations/delivery/status.ts';
 import type { Edited } from '../operations/edit.ts';
 import type { KeptDetails, NotKept } from '../operations/inbox/show.ts';
-import type { TopicChangeAnswer } from '../operations/lanes.ts';
 import type { KeptList, MessageList } from '../operations/list.ts';
-import type { PauseAnswer } from '../operations/pause.ts';
+import type { MessageDetails } from '../operations/messages/show.ts';
+import type { TailedMessage } from '../operations/messages/tail.ts';
 import type { ListedSchedule, ScheduleChange, ScheduleRun } from '../operations/schedules/schedules.ts';
-import type { MessageDetails } from '../operations/show.ts';
-import type { Status } from '../operations/status.ts';
-import type { TailedMessage } from '../operations/tail.ts';
 import type { VerifyReport } from '../operations/verify/report.ts';
 import type { Role } from './authentication.ts';
 

@@ -1,5 +1,5 @@
+import type { PauseScope } from '../operations/delivery/pause.ts';
 import { unknownNames, withKnownNames } from '../operations/known-names.ts';
-import type { PauseScope } from '../operations/pause.ts';
 import type { Call } from './operation.ts';
 
 /**

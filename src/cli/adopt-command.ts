@@ -1,7 +1,7 @@
 import { operations } from '../app/operations/operations.ts';
 import type { DatabaseAddress } from '../config/database-config.ts';
 import { shellWord } from '../core/shell-word.ts';
-import type { LastHandled } from '../operations/adopt.ts';
+import type { LastHandled } from '../operations/delivery/adopt.ts';
 import type { Output } from './output.ts';
 import { printable } from './printable.ts';
 

@@ -1,4 +1,4 @@
-import type { BreakerStatus } from '../operations/status.ts';
+import type { BreakerStatus } from '../operations/delivery/status.ts';
 import { age } from './age.ts';
 import { clip, screenColumns } from './printable.ts';
 import { table } from './table.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Operations } from '../app/operations/operations.ts';
-import type { BulkOperation } from '../operations/bulk.ts';
+import type { BulkOperation } from '../operations/bulk/steps.ts';
 import { operationTexts, optionTexts } from '../operations/descriptions.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { selectionOf, showStanding, untilEnded } from './bulk-show-command.ts';

@@ -2,7 +2,7 @@ import ms from 'ms';
 import type { Operations } from '../app/operations/operations.ts';
 import { textOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
-import type { BulkOperation } from '../operations/bulk.ts';
+import type { BulkOperation } from '../operations/bulk/steps.ts';
 import { refusals } from '../operations/change.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Operations } from '../app/operations/operations.ts';
-import type { BulkOptions } from '../operations/bulk-filter.ts';
-import type { BulkAnswer } from '../operations/bulk-start.ts';
+import type { BulkOptions } from '../operations/bulk/checks.ts';
+import type { BulkAnswer } from '../operations/bulk/start.ts';
 import { optionTexts } from '../operations/descriptions.ts';
 import { unknownNames } from '../operations/known-names.ts';
 import { tellStarted } from './bulk-show-command.ts';

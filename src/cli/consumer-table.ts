@@ -1,4 +1,4 @@
-import type { SeenConsumer, Status } from '../operations/status.ts';
+import type { SeenConsumer, Status } from '../operations/delivery/status.ts';
 import { age } from './age.ts';
 import { printable } from './printable.ts';
 import { goneInWords } from './processes-in-words.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { statusFigures } from '../operations/delivery/status-conditions.ts';
 import { operationTexts } from '../operations/descriptions.ts';
-import { statusFigures } from '../operations/status-conditions.ts';
 import { listenAddressOfFlag } from './flag-values.ts';
 import { currentHost } from './host.ts';
 import { loadConfig } from './load-config.ts';

@@ -1,5 +1,5 @@
 import { endSession } from '../core/end-session.ts';
-import type { LaneLock, LaneStatus } from '../operations/status.ts';
+import type { LaneLock, LaneStatus } from '../operations/delivery/status.ts';
 import { age } from './age.ts';
 import { table } from './table.ts';
 

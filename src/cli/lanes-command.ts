@@ -1,6 +1,6 @@
 import type { Operations } from '../app/operations/operations.ts';
+import type { TopicChangeAnswer } from '../operations/delivery/lanes.ts';
 import { withKnownNames } from '../operations/known-names.ts';
-import type { TopicChangeAnswer } from '../operations/lanes.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, usageError } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';

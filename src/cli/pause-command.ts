@@ -1,7 +1,7 @@
 import { capitalized } from '../core/capitalized.ts';
 import { durationMs } from '../core/duration.ts';
+import type { PauseScope } from '../operations/delivery/pause.ts';
 import { withKnownNames } from '../operations/known-names.ts';
-import type { PauseScope } from '../operations/pause.ts';
 import {
   type OperatorFlags,
   optionsOf,

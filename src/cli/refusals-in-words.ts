@@ -1,4 +1,4 @@
-import { whatRemains } from '../operations/what-remains.ts';
+import { whatRemains } from '../operations/messages/what-remains.ts';
 
 /** What the results of refused changes mean, and what helps. */
 const meanings: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { causeIn } from '../core/cause.ts';
 import { shellWord } from '../core/shell-word.ts';
-import type { MessageDetails } from '../operations/show.ts';
+import type { MessageDetails } from '../operations/messages/show.ts';
 import { configuredElsewhere, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { printable } from './printable.ts';

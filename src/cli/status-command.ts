@@ -7,8 +7,8 @@ import type {
   ServerStatus,
   Status,
   TopicPolicyRow,
-} from '../operations/status.ts';
-import { type JudgedCondition, readCondition } from '../operations/status-conditions.ts';
+} from '../operations/delivery/status.ts';
+import { type JudgedCondition, readCondition } from '../operations/delivery/status-conditions.ts';
 import { age } from './age.ts';
 import { breakerTable } from './breaker-table.ts';
 import { consumerTable, unattendedLines } from './consumer-table.ts';

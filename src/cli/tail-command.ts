@@ -1,6 +1,6 @@
 import type { Duration } from '../core/duration.ts';
 import { unknownNames } from '../operations/known-names.ts';
-import type { TailedMessage, TailOptions } from '../operations/tail.ts';
+import type { TailedMessage, TailOptions } from '../operations/messages/tail.ts';
 import { type FilterFlags, filterOf } from './filter-flags.ts';
 import { durationOfFlag, wholeOfFlag } from './flag-values.ts';
 import { factsOf } from './list-command.ts';

@@ -8,7 +8,7 @@ import {
   upsertTopics,
 } from '../store/lane/topics.ts';
 import { completingCommand } from './completing-command.ts';
-import { continueLanesChange, type LanesChangeOptions, type TopicChangeAnswer } from './lanes.ts';
+import { continueLanesChange, type LanesChangeOptions, type TopicChangeAnswer } from './delivery/lanes.ts';
 
 /**
  * A topic whose lanes or partitions are being changed, which is not delivered meanwhile, and why. `operator`: only the command in `who`

@@ -4,8 +4,8 @@ import { editKept, type KeptEditAnswer, type KeptName, readEditableKept } from '
 import { type EditAnswer, editMessage, readEditable } from '../store/message/edit.ts';
 import { checkKeptName, wakeLanes } from './change.ts';
 import { assertEditOptions, type CheckPayload, type EditOptions, editOf } from './edit-content.ts';
+import { whatRemains } from './messages/what-remains.ts';
 import { assertId, authorOf } from './operation-options.ts';
-import { whatRemains } from './what-remains.ts';
 
 /** The result of an edit; after a dry run there is no such copy. */
 export interface Edited {

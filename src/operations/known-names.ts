@@ -1,6 +1,6 @@
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
-import type { PauseScope } from './pause.ts';
-import type { Status } from './status.ts';
+import type { PauseScope } from './delivery/pause.ts';
+import type { Status } from './delivery/status.ts';
 
 /** Where the names are read that a database knows. */
 export interface KnowsNames {

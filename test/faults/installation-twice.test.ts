@@ -1,6 +1,6 @@
 import { expect, inject, type TestContext, test } from 'vitest';
 import { type RunningRelay, startRelay } from '../../src/app/relay/start-relay.ts';
-import { adopt } from '../../src/operations/adopt.ts';
+import { adopt } from '../../src/operations/delivery/adopt.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';

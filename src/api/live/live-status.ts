@@ -1,5 +1,5 @@
 import { startTimer } from '../../core/timer.ts';
-import type { Status } from '../../operations/status.ts';
+import type { Status } from '../../operations/delivery/status.ts';
 
 /** Milliseconds from the beginning of one look to the next, however many there are who want to know. */
 const lookEveryMs = 2_000;

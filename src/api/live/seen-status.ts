@@ -1,4 +1,4 @@
-import type { Status } from '../../operations/status.ts';
+import type { Status } from '../../operations/delivery/status.ts';
 import type { Scope } from '../scope.ts';
 
 /**

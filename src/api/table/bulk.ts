@@ -1,8 +1,8 @@
 import type { RequestOperations } from '../../app/operations/served-operations.ts';
 import { OutboxError } from '../../core/errors.ts';
-import type { BulkOperation } from '../../operations/bulk.ts';
-import type { BulkOptions } from '../../operations/bulk-filter.ts';
-import type { BulkAnswer } from '../../operations/bulk-start.ts';
+import type { BulkOptions } from '../../operations/bulk/checks.ts';
+import type { BulkAnswer } from '../../operations/bulk/start.ts';
+import type { BulkOperation } from '../../operations/bulk/steps.ts';
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import { bulkStart, keptBulkStart } from '../../operations/inputs/bulk.ts';
 import { authored, messageId, page } from '../../operations/inputs/values.ts';

@@ -5,8 +5,8 @@ import { type MessageAnswer, refusals, type Target } from '../../operations/chan
 import { asSentence, operationTexts } from '../../operations/descriptions.ts';
 import { namedMessages } from '../../operations/inputs/messages.ts';
 import { authored, type Inputs, messageId } from '../../operations/inputs/values.ts';
+import { whatRemains } from '../../operations/messages/what-remains.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
-import { whatRemains } from '../../operations/what-remains.ts';
 import type { Role } from '../authentication.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type AuthoredBody, type Call, type Operation, operation } from '../operation.ts';

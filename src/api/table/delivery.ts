@@ -1,6 +1,7 @@
 import { OutboxError } from '../../core/errors.ts';
 import { listOf } from '../../core/options/collections.ts';
 import { flag, optional, value, whole } from '../../core/options/values.ts';
+import type { PauseScope } from '../../operations/delivery/pause.ts';
 import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
 import {
   authored,
@@ -15,7 +16,6 @@ import {
   timeForm,
   topicName,
 } from '../../operations/inputs/values.ts';
-import type { PauseScope } from '../../operations/pause.ts';
 import { naming } from '../known.ts';
 import { statusSeenBy } from '../live/seen-status.ts';
 import { type Call, type Operation, operation } from '../operation.ts';

@@ -12,7 +12,7 @@ import {
   spanForm,
   timeForm,
 } from '../../operations/inputs/values.ts';
-import type { ShowOptions } from '../../operations/show.ts';
+import type { ShowOptions } from '../../operations/messages/show.ts';
 import type { DetailsWithoutContents } from '../answers.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';

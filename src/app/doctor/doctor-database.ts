@@ -1,4 +1,5 @@
 import { type DoctorFinding, judgeAll } from '../../core/diagnosis.ts';
+import { readLaneLocks } from '../../operations/delivery/lane-locks.ts';
 import { clockChecks, clockOf } from '../../operations/doctor/clock-checks.ts';
 import { connectionChecks } from '../../operations/doctor/connection-checks.ts';
 import { type DoctorDelivery, deliveryChecks } from '../../operations/doctor/delivery-checks.ts';
@@ -6,7 +7,6 @@ import { privilegeChecks } from '../../operations/doctor/privilege-checks.ts';
 import { isMigrated, readSchemaFacts, schemaChecks } from '../../operations/doctor/schema-checks.ts';
 import { serverChecks } from '../../operations/doctor/server-checks.ts';
 import { type VacuumLimits, vacuumChecks } from '../../operations/doctor/vacuum-checks.ts';
-import { readLaneLocks } from '../../operations/lane-locks.ts';
 import type { Sql } from '../../store/database/database.ts';
 import type { DatabaseAddress } from '../../store/database/database-address.ts';
 import { openDatabase } from '../../store/database/pool.ts';

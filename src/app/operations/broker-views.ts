@@ -1,7 +1,7 @@
 import { type Config, transportOf } from '../../config/config.ts';
 import { OutboxError } from '../../core/errors.ts';
+import type { BrokerView } from '../../operations/delivery/partitions.ts';
 import type { RewindableBroker } from '../../operations/inbox/rewind.ts';
-import type { BrokerView } from '../../operations/partitions.ts';
 import type { VerifiedLog } from '../../operations/verify/verify.ts';
 import type { TopicCounts } from '../../store/lane/lanes-change.ts';
 import { wantedAddresses } from '../wanted-groups.ts';

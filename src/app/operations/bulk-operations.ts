@@ -1,8 +1,8 @@
 import { type Due, dueOf } from '../../core/due.ts';
 import { type Duration, durationMs } from '../../core/duration.ts';
-import { type BulkOperation, listBulk, showBulk, stepBulk } from '../../operations/bulk.ts';
-import type { BulkOptions } from '../../operations/bulk-filter.ts';
-import { type BulkAnswer, startBulk, startKeptBulk } from '../../operations/bulk-start.ts';
+import type { BulkOptions } from '../../operations/bulk/checks.ts';
+import { type BulkAnswer, startBulk, startKeptBulk } from '../../operations/bulk/start.ts';
+import { type BulkOperation, listBulk, showBulk, stepBulk } from '../../operations/bulk/steps.ts';
 import { invalid, type OnDatabase, type OperationOptions } from '../../operations/operation-options.ts';
 import type { BulkAction, BulkChange, BulkStepAnswer, KeptAction } from '../../store/bulk/bulk.ts';
 import type { KeptFilter, ListedKept } from '../../store/inbox/list.ts';

@@ -8,34 +8,38 @@ import { longestDurationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/options/option-table.ts';
 import type { Topic } from '../../core/topic.ts';
-import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.ts';
 import { type AlertOperations, alertTable } from '../../operations/alerts/alerts.ts';
 import { changeMessages, type Target } from '../../operations/change.ts';
 import { functionsOf } from '../../operations/declared.ts';
-import { type Edited, editFailed } from '../../operations/edit.ts';
-import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts';
-import { changeLanes, type LanesChangeOptions, type TopicChangeAnswer } from '../../operations/lanes.ts';
-import { type ListPageOptions, list, type MessageList } from '../../operations/list.ts';
+import { type Adoption, type AdoptOptions, adopt } from '../../operations/delivery/adopt.ts';
 import {
-  assertNames,
-  type Given,
-  type OnDatabase,
-  type OperationOptions,
-} from '../../operations/operation-options.ts';
-import { changePartitions, type PartitionOptions } from '../../operations/partitions.ts';
+  changeLanes,
+  type LanesChangeOptions,
+  type TopicChangeAnswer,
+} from '../../operations/delivery/lanes.ts';
+import { changePartitions, type PartitionOptions } from '../../operations/delivery/partitions.ts';
 import {
   type PauseAnswer,
   type PauseOptions,
   pause,
   type ResumeAnswer,
   resume,
-} from '../../operations/pause.ts';
+} from '../../operations/delivery/pause.ts';
+import { type Status, statusOf } from '../../operations/delivery/status.ts';
+import { type Edited, editFailed } from '../../operations/edit.ts';
+import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts';
+import { type ListPageOptions, list, type MessageList } from '../../operations/list.ts';
+import { type MessageDetails, type ShowOptions, showMessage } from '../../operations/messages/show.ts';
+import { type TailedMessage, type TailOptions, tail } from '../../operations/messages/tail.ts';
+import { type WithdrawOptions, withdrawMessages } from '../../operations/messages/withdraw.ts';
+import {
+  assertNames,
+  type Given,
+  type OnDatabase,
+  type OperationOptions,
+} from '../../operations/operation-options.ts';
 import { type ScheduleOperations, scheduleTable } from '../../operations/schedules/schedules.ts';
-import { type MessageDetails, type ShowOptions, showMessage } from '../../operations/show.ts';
-import { type Status, statusOf } from '../../operations/status.ts';
-import { type TailedMessage, type TailOptions, tail } from '../../operations/tail.ts';
 import type { VerifyReport } from '../../operations/verify/report.ts';
-import { type WithdrawOptions, withdrawMessages } from '../../operations/withdraw.ts';
 import { currentForm } from '../../outbox/current-form.ts';
 import { prepare } from '../../outbox/prepare.ts';
 import type { Sql } from '../../store/database/database.ts';

@@ -1,5 +1,10 @@
+import {
+  lookAgain,
+  type TailOptions,
+  type TailPlace,
+  type TailStep,
+} from '../../operations/messages/tail.ts';
 import { assertNames, type OnDatabase } from '../../operations/operation-options.ts';
-import { lookAgain, type TailOptions, type TailPlace, type TailStep } from '../../operations/tail.ts';
 import { type AuditEntry, writeAudit } from '../../store/audit/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { untoldRows, withUntoldErrors } from '../../store/database/untold-errors.ts';

@@ -16,7 +16,7 @@ import type { Twin } from '../../store/installation/twin.ts';
 import type { TopicPolicyRow } from '../../store/lane/topic-policies.ts';
 import type { TopicPolicy } from '../../store/lane/topics.ts';
 import { completingCommand } from '../completing-command.ts';
-import type { LaneLock } from '../lane-locks.ts';
+import type { LaneLock } from '../delivery/lane-locks.ts';
 import { type SeenFacts, seenChecks } from './seen-checks.ts';
 import { ageInWords } from './vacuum-checks.ts';
 

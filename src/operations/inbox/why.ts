@@ -1,5 +1,5 @@
 import type { KeptKey, KeptRow } from '../../store/inbox/show.ts';
-import { length } from '../why.ts';
+import { length } from '../messages/why.ts';
 
 /** Why a consumer keeps a message, and what to do about it. */
 export interface KeptWhy {

@@ -2,7 +2,7 @@ import { shellWord } from '../../core/shell-word.ts';
 import type { GroupTrace } from '../../store/inbox/traces.ts';
 import type { GroupLag } from '../../store/installation/relays.ts';
 import { explainKept } from '../inbox/why.ts';
-import type { Why } from '../why.ts';
+import type { Why } from '../messages/why.ts';
 import { type GroupSide, hasTrace } from './group-entries.ts';
 
 /** What both sides know of a message. */

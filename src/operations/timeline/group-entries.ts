@@ -1,6 +1,6 @@
 import type { KeptRow } from '../../store/inbox/show.ts';
 import type { GroupTrace } from '../../store/inbox/traces.ts';
-import { length } from '../why.ts';
+import { length } from '../messages/why.ts';
 import type { TimelineEntry } from './entry.ts';
 import { operatorEntries } from './message-entries.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adopt } from '../../../src/operations/adopt.ts';
+import { adopt } from '../../../src/operations/delivery/adopt.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { verifyStructure } from '../../../src/store/verify/structure.ts';
 import { copyDatabase, createTestDatabase } from '../../support/fixtures/database.ts';

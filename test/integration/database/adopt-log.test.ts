@@ -1,6 +1,6 @@
 // @module-tag apart
 import { expect, test } from 'vitest';
-import { adopt } from '../../../src/operations/adopt.ts';
+import { adopt } from '../../../src/operations/delivery/adopt.ts';
 import { operations } from '../../../src/operations.ts';
 import { confirmMessages } from '../../../src/store/message/confirm.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';

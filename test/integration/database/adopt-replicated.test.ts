@@ -1,6 +1,6 @@
 // @module-tag apart
 import { expect, test } from 'vitest';
-import { adopt } from '../../../src/operations/adopt.ts';
+import { adopt } from '../../../src/operations/delivery/adopt.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
 import { moveLeaves } from '../../../src/store/retention/leaves.ts';

@@ -1,7 +1,7 @@
 // @module-tag apart
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { type Adoption, adopt } from '../../../src/operations/adopt.ts';
+import { type Adoption, adopt } from '../../../src/operations/delivery/adopt.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withdrawMessages } from '../../../src/operations/withdraw.ts';
+import { withdrawMessages } from '../../../src/operations/messages/withdraw.ts';
 import { readStoredMessage } from '../../../src/store/message/show.ts';
 import { takeOut } from '../../../src/store/message/take-out.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';

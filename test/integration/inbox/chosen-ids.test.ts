@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { send } from '../../../src/index.ts';
-import { showMessage } from '../../../src/operations/show.ts';
+import { showMessage } from '../../../src/operations/messages/show.ts';
 import { type ConfirmStage, confirmStage } from '../../support/fixtures/confirm-stage.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { until } from '../../support/fixtures/until.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changeLanes } from '../../../src/operations/lanes.ts';
+import { changeLanes } from '../../../src/operations/delivery/lanes.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { numbered, openStage } from '../../support/fixtures/stage.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { announceTopics, completeChanges } from '../../../src/operations/announce.ts';
-import { changeLanes, continueLanesChange } from '../../../src/operations/lanes.ts';
+import { changeLanes, continueLanesChange } from '../../../src/operations/delivery/lanes.ts';
 import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
 import { endLanesChange } from '../../../src/store/lane/lanes-switch.ts';
 import { readOpenChanges, upsertTopics } from '../../../src/store/lane/topics.ts';

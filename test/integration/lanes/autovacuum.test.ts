@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
-import { changeLanes } from '../../../src/operations/lanes.ts';
+import { changeLanes } from '../../../src/operations/delivery/lanes.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { migrate, readMigrations } from '../../../src/store/installation/migrate.ts';
 import { upsertTopics } from '../../../src/store/lane/topics.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changeLanes } from '../../../src/operations/lanes.ts';
+import { changeLanes } from '../../../src/operations/delivery/lanes.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { changeLanes, type TopicChangeAnswer } from '../../../src/operations/lanes.ts';
+import { changeLanes, type TopicChangeAnswer } from '../../../src/operations/delivery/lanes.ts';
 import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import type { OpenTransaction } from '../../support/fixtures/open-transaction.ts';
 

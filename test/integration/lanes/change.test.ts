@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { changeLanes } from '../../../src/operations/lanes.ts';
+import { changeLanes } from '../../../src/operations/delivery/lanes.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { switchLanes } from '../../../src/store/lane/lanes-switch.ts';
 import { MortalDatabase } from '../../support/faults/mortal-database.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type BrokerView, changePartitions } from '../../../src/operations/partitions.ts';
+import { type BrokerView, changePartitions } from '../../../src/operations/delivery/partitions.ts';
 import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 
 let fixture: LaneFixture;

@@ -3,7 +3,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
-import { changeLanes } from '../../../src/operations/lanes.ts';
+import { changeLanes } from '../../../src/operations/delivery/lanes.ts';
 import type { Database, Sql } from '../../../src/store/database/database.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { upsertTopics } from '../../../src/store/lane/topics.ts';

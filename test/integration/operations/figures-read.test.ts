@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { statusOf } from '../../../src/operations/status.ts';
+import { statusOf } from '../../../src/operations/delivery/status.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { readFigures } from '../../../src/store/figures/read-figures.ts';
 import { writeBreakers } from '../../../src/store/inbox/breakers.ts';

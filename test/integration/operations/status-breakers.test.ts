@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, inject, test } from 'vitest';
 import { statusCommand } from '../../../src/cli/status-command.ts';
-import { type Status, statusOf } from '../../../src/operations/status.ts';
+import { type Status, statusOf } from '../../../src/operations/delivery/status.ts';
 import { writeBreakers } from '../../../src/store/inbox/breakers.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { range } from '../../support/fixtures/inbox-stage.ts';

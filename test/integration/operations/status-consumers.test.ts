@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Status } from '../../../src/operations/status.ts';
-import { statusOf } from '../../../src/operations/status.ts';
+import type { Status } from '../../../src/operations/delivery/status.ts';
+import { statusOf } from '../../../src/operations/delivery/status.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';

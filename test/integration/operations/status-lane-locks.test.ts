@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { readLaneLocks } from '../../../src/operations/lane-locks.ts';
-import { type Status, statusOf } from '../../../src/operations/status.ts';
+import { readLaneLocks } from '../../../src/operations/delivery/lane-locks.ts';
+import { type Status, statusOf } from '../../../src/operations/delivery/status.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { type OpenTransaction, openTransaction } from '../../support/fixtures/open-transaction.ts';

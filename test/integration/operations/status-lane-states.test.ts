@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { showCommand } from '../../../src/cli/show-command.ts';
 import { statusCommand } from '../../../src/cli/status-command.ts';
-import { statusOf } from '../../../src/operations/status.ts';
+import { statusOf } from '../../../src/operations/delivery/status.ts';
 import { defaultTimings } from '../../../src/relay/timings.ts';
 import { writeRelay } from '../../../src/store/installation/relays.ts';
 import { acquireLane } from '../../../src/store/lane/lease.ts';

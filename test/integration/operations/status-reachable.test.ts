@@ -4,7 +4,7 @@ import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { showCommand } from '../../../src/cli/show-command.ts';
 import { statusCommand } from '../../../src/cli/status-command.ts';
-import { statusOf } from '../../../src/operations/status.ts';
+import { statusOf } from '../../../src/operations/delivery/status.ts';
 import { writeRelay } from '../../../src/store/installation/relays.ts';
 import { ownDatabase } from '../../support/fixtures/database.ts';
 import { type LaneFixture, ownLane } from '../../support/fixtures/lane-fixture.ts';

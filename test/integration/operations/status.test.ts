@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { statusCommand } from '../../../src/cli/status-command.ts';
-import { pause } from '../../../src/operations/pause.ts';
-import { statusOf } from '../../../src/operations/status.ts';
+import { pause } from '../../../src/operations/delivery/pause.ts';
+import { statusOf } from '../../../src/operations/delivery/status.ts';
 import { reconcileWorkflows } from '../../../src/relay/reconcile.ts';
 import { writeSettings } from '../../../src/store/installation/settings.ts';
 import { ownLane } from '../../support/fixtures/lane-fixture.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { tail } from '../../../src/operations/tail.ts';
+import { tail } from '../../../src/operations/messages/tail.ts';
 import type { MessageFilter } from '../../../src/operations.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';
 import { eachLane, type LaneFixture } from '../../support/fixtures/lane-fixture.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { announceTopics } from '../../../src/operations/announce.ts';
-import { withdrawMessages } from '../../../src/operations/withdraw.ts';
+import { withdrawMessages } from '../../../src/operations/messages/withdraw.ts';
 import { setPaused } from '../../../src/store/lane/pause.ts';
 import { makeLane } from '../../../src/store/message/withdraw.ts';
 import { storeMessages } from '../../../src/store/message/write.ts';

@@ -1,6 +1,6 @@
 // @module-tag apart
 import { expect, test } from 'vitest';
-import { adopt } from '../../../src/operations/adopt.ts';
+import { adopt } from '../../../src/operations/delivery/adopt.ts';
 import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
 import { amidTheFirst, each, expectTheRest } from '../../support/fixtures/late-stage.ts';
 import { anotherCluster, movedFixture } from '../../support/fixtures/moved-fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adopt } from '../../../src/operations/adopt.ts';
+import { adopt } from '../../../src/operations/delivery/adopt.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
 import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';

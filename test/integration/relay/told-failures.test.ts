@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { relayTroubleLines } from '../../../src/app/trouble-lines.ts';
 import { type CrashPoint, setTrap } from '../../../src/core/crash-point.ts';
-import { changeLanes } from '../../../src/operations/lanes.ts';
+import { changeLanes } from '../../../src/operations/delivery/lanes.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { beginChange } from '../../../src/store/lane/lanes-change.ts';
 import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';

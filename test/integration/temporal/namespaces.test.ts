@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { workflowMetadataQuery } from '@temporalio/workflow';
 import { expect, test } from 'vitest';
-import { showMessage } from '../../../src/operations/show.ts';
+import { showMessage } from '../../../src/operations/messages/show.ts';
 import { type Stored, send } from '../../../src/outbox/send.ts';
 import { writeSettings } from '../../../src/store/installation/settings.ts';
 import { registerNamespace } from '../../support/fixtures/namespaces.ts';

@@ -2,7 +2,7 @@
 import { expect, type TestContext, test } from 'vitest';
 import { startTemporal } from '../../../dev/servers/index.ts';
 import { operations } from '../../../src/app/operations/operations.ts';
-import { adopt } from '../../../src/operations/adopt.ts';
+import { adopt } from '../../../src/operations/delivery/adopt.ts';
 import { schedule, unschedule } from '../../../src/outbox/schedule.ts';
 import { messageScheduleId } from '../../../src/temporal/relay/repeater.ts';
 import { createEmptyDatabase } from '../../support/fixtures/database.ts';

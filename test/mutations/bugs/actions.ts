@@ -43,7 +43,7 @@ export const actionBugs: Bugs = {
     },
     'test/unit/operations/bulk-expected.test.ts': {
       'uncounted-selection-is-the-expected-number': {
-        file: 'src/operations/bulk-start.ts',
+        file: 'src/operations/bulk/start.ts',
         find: 'expect !== undefined && expect !== count',
         replace: 'expect !== undefined && exact && expect !== count',
       },
@@ -213,7 +213,7 @@ export const actionBugs: Bugs = {
     },
     'test/integration/operations/withdraw-pauses.test.ts': {
       'unanswered-pause-forgotten': {
-        file: 'src/operations/withdraw.ts',
+        file: 'src/operations/messages/withdraw.ts',
         find: 'this.#pauses.set(topic, undefined);',
       },
       'any-pause-taken-for-an-own-one': {

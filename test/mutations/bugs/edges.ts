@@ -181,7 +181,7 @@ export const edgeBugs: Bugs = {
     },
     'test/unit/cli/refusals-in-words.test.ts': {
       'refusal-names-what-was-refused': {
-        file: 'src/operations/what-remains.ts',
+        file: 'src/operations/messages/what-remains.ts',
         find: `cancel' || action === '`,
       },
     },

@@ -121,7 +121,7 @@ export const holdBugs: Bugs = {
         replace: 'to_jsonb(clock_timestamp())',
       },
       'withdrawal-ends-the-hold': {
-        file: 'src/operations/withdraw.ts',
+        file: 'src/operations/messages/withdraw.ts',
         find: 'this.#owner, false, true);',
         replace: 'this.#owner, false, false);',
       },
@@ -165,7 +165,7 @@ export const holdBugs: Bugs = {
     },
     'test/unit/operations/why.test.ts': {
       'why-blames-the-broker-without-a-relay': {
-        file: 'src/operations/why.ts',
+        file: 'src/operations/messages/why.ts',
         find: 'unattended(facts) ?? held(facts)',
         replace: 'held(facts) ?? unattended(facts)',
       },

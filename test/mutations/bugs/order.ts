@@ -142,7 +142,7 @@ export const orderBugs: Bugs = {
     },
     'test/integration/lanes/prepared.test.ts': {
       'prepared-transactions-not-waited-for': {
-        file: 'src/operations/lanes.ts',
+        file: 'src/operations/delivery/lanes.ts',
         find: 'of [stillRunning, stillPrepared])',
         replace: 'of [stillRunning])',
       },

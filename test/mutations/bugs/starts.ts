@@ -213,7 +213,7 @@ export const startBugs: Bugs = {
   'equal-partition-changes-done': {
     'test/integration/lanes/partitions-overtaken.test.ts': {
       'overtaken-partitions-unnamed': {
-        file: 'src/operations/partitions.ts',
+        file: 'src/operations/delivery/partitions.ts',
         find: 'return overtaken(database, change, error);',
         replace: 'throw error;',
       },

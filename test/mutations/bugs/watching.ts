@@ -54,12 +54,12 @@ export const watchingBugs: Bugs = {
   'state-by-exit-code': {
     'test/unit/operations/status-conditions.test.ts': {
       'unknown-figure-fails': {
-        file: 'src/operations/status-conditions.ts',
+        file: 'src/operations/delivery/status-conditions.ts',
         find: 'holds: value !== null && compare(value, bound)',
         replace: 'holds: compare(value ?? 0, bound)',
       },
       'dead-relays-counted': {
-        file: 'src/operations/status-conditions.ts',
+        file: 'src/operations/delivery/status-conditions.ts',
         find: `count('relays that run', (at) => total(at.relays, ({ alive }) => (alive ? 1 : 0))),`,
         replace: `count('relays that run', (at) => at.relays.length),`,
       },
@@ -98,11 +98,11 @@ export const watchingBugs: Bugs = {
         replace: 'm.xid = running.xid and false offset 0',
       },
       'tail-hides-gaps': {
-        file: 'src/operations/tail.ts',
+        file: 'src/operations/messages/tail.ts',
         find: 'this.#gap ||= full;',
       },
       'tail-follows-nothing': {
-        file: 'src/operations/tail.ts',
+        file: 'src/operations/messages/tail.ts',
         find: 'this.#ready.add(id);',
       },
     },
@@ -156,11 +156,11 @@ export const watchingBugs: Bugs = {
     },
     'test/integration/operations/status-lane-locks.test.ts': {
       'locks-of-milliseconds-reported': {
-        file: 'src/operations/lane-locks.ts',
+        file: 'src/operations/delivery/lane-locks.ts',
         find: '&& openMs >= afterMs',
       },
       'lock-of-the-table-not-reported': {
-        file: 'src/operations/lane-locks.ts',
+        file: 'src/operations/delivery/lane-locks.ts',
         find: `const all = extent === 'table';`,
         replace: `const all = extent === 'reads';`,
       },

@@ -5,7 +5,7 @@ import { topic } from '../../../src/core/topic.ts';
 import type { State } from '../../../src/core/transitions.ts';
 import { changeMessages } from '../../../src/operations/change.ts';
 import { editFailed } from '../../../src/operations/edit.ts';
-import { withdrawMessages } from '../../../src/operations/withdraw.ts';
+import { withdrawMessages } from '../../../src/operations/messages/withdraw.ts';
 import { drainLane } from '../../../src/relay/drain-lane.ts';
 import { defaultBatchLimits, defaultTimings } from '../../../src/relay/timings.ts';
 import { Wake } from '../../../src/relay/wake.ts';

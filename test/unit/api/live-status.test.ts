@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { LiveStatus } from '../../../src/api/live/live-status.ts';
-import type { Status } from '../../../src/operations/status.ts';
+import type { Status } from '../../../src/operations/delivery/status.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });

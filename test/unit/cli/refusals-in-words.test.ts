@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { refusalLines } from '../../../src/cli/refusals-in-words.ts';
-import { whatRemains } from '../../../src/operations/what-remains.ts';
+import { whatRemains } from '../../../src/operations/messages/what-remains.ts';
 
 test('a refusal by the state says which state it is, and what is left to do', {
   tags: ['arguments-refused-at-the-border'],

@@ -10,7 +10,7 @@ import { redisFilter } from '../../../src/brokers/redis/filter/redis-filter.ts';
 import { rocketmq } from '../../../src/brokers/rocketmq/transport/rocketmq-transport.ts';
 import { type Config, defineConfig, type RelayConfig } from '../../../src/config/config.ts';
 import { topic } from '../../../src/core/topic.ts';
-import { checkBulkFilter } from '../../../src/operations/bulk-filter.ts';
+import { checkBulkFilter } from '../../../src/operations/bulk/checks.ts';
 import { assertEditOptions } from '../../../src/operations/edit-content.ts';
 import { checkFilter, checkKeptFilter } from '../../../src/operations/filters.ts';
 import { cancel, reschedule } from '../../../src/outbox/change.ts';

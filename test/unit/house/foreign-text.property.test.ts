@@ -24,8 +24,8 @@ import { unchecked } from '../../../src/core/options/values.ts';
 import { reasonOf } from '../../../src/core/reason.ts';
 import { readReceipt } from '../../../src/core/receipt.ts';
 import { writtenTime } from '../../../src/core/written-time.ts';
+import { readCondition } from '../../../src/operations/delivery/status-conditions.ts';
 import { isVersion } from '../../../src/operations/edit-content.ts';
-import { readCondition } from '../../../src/operations/status-conditions.ts';
 import { clientConfig } from '../../../src/store/database/client-config.ts';
 import { lanesOfNudge } from '../../../src/store/lane/nudge.ts';
 

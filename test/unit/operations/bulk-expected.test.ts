@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startChecked } from '../../../src/operations/bulk-start.ts';
+import { startChecked } from '../../../src/operations/bulk/start.ts';
 
 test('a selection too large to be counted is never the expected number', async () => {
   const place = { position: '1', id: 'x' };

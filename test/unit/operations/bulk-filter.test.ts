@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { transitions } from '../../../src/core/transitions.ts';
-import { checkBulkFilter, checkChange, checkOptions } from '../../../src/operations/bulk-filter.ts';
+import { checkBulkFilter, checkChange, checkOptions } from '../../../src/operations/bulk/checks.ts';
 import type { MessageFilter } from '../../../src/operations/list.ts';
 import type { BulkAction, BulkChange } from '../../../src/store/bulk/bulk.ts';
 import { actionableStates } from '../../../src/store/bulk/changes.ts';

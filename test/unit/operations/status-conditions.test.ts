@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { LaneStatus, Status } from '../../../src/operations/status.ts';
-import { readCondition, statusFigures } from '../../../src/operations/status-conditions.ts';
+import type { LaneStatus, Status } from '../../../src/operations/delivery/status.ts';
+import { readCondition, statusFigures } from '../../../src/operations/delivery/status-conditions.ts';
 
 const lane: LaneStatus = {
   topic: 'orders',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { explainDelivery, type Why } from '../../../src/operations/why.ts';
+import { explainDelivery, type Why } from '../../../src/operations/messages/why.ts';
 import type { DeliveryFacts } from '../../../src/store/message/why.ts';
 
 /** A ready message of a lane that is being drained. */

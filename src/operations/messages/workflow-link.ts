@@ -1,4 +1,4 @@
-import type { Setting } from '../store/installation/settings.ts';
+import type { Setting } from '../../store/installation/settings.ts';
 
 /**
  * Link to a workflow in the Temporal UI, from the settings of the last relay; `null` if no UI is known.

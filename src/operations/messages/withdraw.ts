@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import type { Duration } from '../core/duration.ts';
-import { type Lane, laneName } from '../core/lane.ts';
-import { rest } from '../core/rest.ts';
+import type { Duration } from '../../core/duration.ts';
+import { type Lane, laneName } from '../../core/lane.ts';
+import { rest } from '../../core/rest.ts';
 import {
   type Author,
   changeLocked,
   messagesPerTransaction,
   type Round,
   transactOrRehearse,
-} from '../store/audit/audit.ts';
-import type { Database } from '../store/database/database.ts';
-import { freeLease, takeLane } from '../store/lane/lease.ts';
-import { sendNudge } from '../store/lane/nudge.ts';
-import { pauseIfRunning, resumeEachOwn } from '../store/lane/pause.ts';
-import { type MessageAnswer, type MessageChange, outboxChange } from '../store/message/change.ts';
-import { makeLane, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
-import { idsOf, lanesOf, type Target, wakeLanes } from './change.ts';
-import { authorOf, durationOf, type OperationOptions } from './operation-options.ts';
+} from '../../store/audit/audit.ts';
+import type { Database } from '../../store/database/database.ts';
+import { freeLease, takeLane } from '../../store/lane/lease.ts';
+import { sendNudge } from '../../store/lane/nudge.ts';
+import { pauseIfRunning, resumeEachOwn } from '../../store/lane/pause.ts';
+import { type MessageAnswer, type MessageChange, outboxChange } from '../../store/message/change.ts';
+import { makeLane, withdrawAsOwner, withdrawWaiting } from '../../store/message/withdraw.ts';
+import { idsOf, lanesOf, type Target, wakeLanes } from '../change.ts';
+import { authorOf, durationOf, type OperationOptions } from '../operation-options.ts';
 
 /** Options of a withdrawal. */
 export interface WithdrawOptions extends OperationOptions {

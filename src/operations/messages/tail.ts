@@ -1,14 +1,14 @@
-import type { Duration } from '../core/duration.ts';
-import type { Table } from '../core/options/collections.ts';
-import { optionTable } from '../core/options/option-table.ts';
-import { duration, optional, unchecked, whole } from '../core/options/values.ts';
-import { rest } from '../core/rest.ts';
-import { unlessStopped } from '../core/unless-stopped.ts';
-import type { ListedMessage, MessageFilter } from '../store/message/list.ts';
-import { lookForTail, type TailedRow, type TailPlace } from '../store/message/tail.ts';
-import { checkFilter } from './filters.ts';
-import { list } from './list.ts';
-import type { OnDatabase } from './operation-options.ts';
+import type { Duration } from '../../core/duration.ts';
+import type { Table } from '../../core/options/collections.ts';
+import { optionTable } from '../../core/options/option-table.ts';
+import { duration, optional, unchecked, whole } from '../../core/options/values.ts';
+import { rest } from '../../core/rest.ts';
+import { unlessStopped } from '../../core/unless-stopped.ts';
+import type { ListedMessage, MessageFilter } from '../../store/message/list.ts';
+import { lookForTail, type TailedRow, type TailPlace } from '../../store/message/tail.ts';
+import { checkFilter } from '../filters.ts';
+import { list } from '../list.ts';
+import type { OnDatabase } from '../operation-options.ts';
 
 export type { TailPlace };
 

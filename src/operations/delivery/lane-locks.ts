@@ -1,11 +1,11 @@
-import { OutboxError } from '../core/errors.ts';
-import type { Sql } from '../store/database/database.ts';
+import { OutboxError } from '../../core/errors.ts';
+import type { Sql } from '../../store/database/database.ts';
 import {
   blockerInWords,
   type LaneBlocker,
   readLaneBlockers,
   readLockedLanes,
-} from '../store/lane/lane-blockers.ts';
+} from '../../store/lane/lane-blockers.ts';
 
 /** An open transaction that blocks lanes. */
 export interface LaneLock {

@@ -1,15 +1,15 @@
-import type { Database } from '../store/database/database.ts';
-import { type BreakerStatus, readBreakers } from '../store/inbox/breakers.ts';
-import { readConsumers, type SeenConsumer } from '../store/inbox/consumers.ts';
-import { type GroupStatus, readGroups } from '../store/inbox/status.ts';
-import { lagsOf } from '../store/installation/lags.ts';
-import { type GroupLag, type RelayStatus, readRelays } from '../store/installation/relays.ts';
-import { type ServerStatus, serversOf } from '../store/installation/servers.ts';
-import { readSettings, type Setting } from '../store/installation/settings.ts';
-import { readTwin, type Twin } from '../store/installation/twin.ts';
-import { type LaneStatus, readStatus } from '../store/lane/status.ts';
-import { readTopicPolicies, type TopicPolicyRow } from '../store/lane/topic-policies.ts';
-import { type Reconciliation, readReconciliation } from '../store/verify/reconciliation.ts';
+import type { Database } from '../../store/database/database.ts';
+import { type BreakerStatus, readBreakers } from '../../store/inbox/breakers.ts';
+import { readConsumers, type SeenConsumer } from '../../store/inbox/consumers.ts';
+import { type GroupStatus, readGroups } from '../../store/inbox/status.ts';
+import { lagsOf } from '../../store/installation/lags.ts';
+import { type GroupLag, type RelayStatus, readRelays } from '../../store/installation/relays.ts';
+import { type ServerStatus, serversOf } from '../../store/installation/servers.ts';
+import { readSettings, type Setting } from '../../store/installation/settings.ts';
+import { readTwin, type Twin } from '../../store/installation/twin.ts';
+import { type LaneStatus, readStatus } from '../../store/lane/status.ts';
+import { readTopicPolicies, type TopicPolicyRow } from '../../store/lane/topic-policies.ts';
+import { type Reconciliation, readReconciliation } from '../../store/verify/reconciliation.ts';
 import { type LaneLock, readLaneLocks } from './lane-locks.ts';
 
 /** State of the whole outbox. */

@@ -1,4 +1,4 @@
-import { OutboxError } from '../core/errors.ts';
+import { OutboxError } from '../../core/errors.ts';
 import {
   type BulkRow,
   type BulkStep,
@@ -7,9 +7,9 @@ import {
   readBulk,
   readBulks,
   takeBulkStep,
-} from '../store/bulk/bulk.ts';
-import type { Database } from '../store/database/database.ts';
-import { assertId, authorOf, type OperationOptions, pageSizeOf } from './operation-options.ts';
+} from '../../store/bulk/bulk.ts';
+import type { Database } from '../../store/database/database.ts';
+import { assertId, authorOf, type OperationOptions, pageSizeOf } from '../operation-options.ts';
 
 /** A bulk operation and its progress. */
 export type BulkOperation = BulkRow & BulkProgress;

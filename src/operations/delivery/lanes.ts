@@ -1,22 +1,22 @@
-import { atMost } from '../core/at-most.ts';
-import type { Duration } from '../core/duration.ts';
-import { OutboxError } from '../core/errors.ts';
-import { type Lane, maxLanes } from '../core/lane.ts';
-import { rest } from '../core/rest.ts';
-import type { Author } from '../store/audit/audit.ts';
-import type { Database } from '../store/database/database.ts';
+import { atMost } from '../../core/at-most.ts';
+import type { Duration } from '../../core/duration.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { type Lane, maxLanes } from '../../core/lane.ts';
+import { rest } from '../../core/rest.ts';
+import type { Author } from '../../store/audit/audit.ts';
+import type { Database } from '../../store/database/database.ts';
 import {
   beginChange,
   ChangeGone,
   readTopicCounts,
   type TopicChange,
   type TopicCounts,
-} from '../store/lane/lanes-change.ts';
-import { emptyHands } from '../store/lane/lanes-empty.ts';
-import { replaceMessages } from '../store/lane/lanes-replace.ts';
-import { endLanesChange, stillPrepared, stillRunning, switchLanes } from '../store/lane/lanes-switch.ts';
-import { readLanes } from '../store/lane/topics.ts';
-import { authorOf, durationOf, type OperationOptions } from './operation-options.ts';
+} from '../../store/lane/lanes-change.ts';
+import { emptyHands } from '../../store/lane/lanes-empty.ts';
+import { replaceMessages } from '../../store/lane/lanes-replace.ts';
+import { endLanesChange, stillPrepared, stillRunning, switchLanes } from '../../store/lane/lanes-switch.ts';
+import { readLanes } from '../../store/lane/topics.ts';
+import { authorOf, durationOf, type OperationOptions } from '../operation-options.ts';
 import { untilHandsAreEmpty } from './pause.ts';
 
 /** Options of a change of lanes. */

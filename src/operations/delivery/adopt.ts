@@ -1,7 +1,7 @@
-import type { Database } from '../store/database/database.ts';
-import type { LastHandled } from '../store/inbox/last-handled.ts';
-import { type Adoption, adoptDatabase } from '../store/installation/adopt.ts';
-import { requireMigrated } from '../store/installation/migrate.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { LastHandled } from '../../store/inbox/last-handled.ts';
+import { type Adoption, adoptDatabase } from '../../store/installation/adopt.ts';
+import { requireMigrated } from '../../store/installation/migrate.ts';
 
 export type { Adoption, LastHandled };
 

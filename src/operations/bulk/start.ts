@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { OutboxError } from '../core/errors.ts';
+import { OutboxError } from '../../core/errors.ts';
 import {
   type BulkChange,
   type BulkScope,
   type BulkState,
   insertBulk,
   type KeptAction,
-} from '../store/bulk/bulk.ts';
-import { countSelection, fixAge, readNow } from '../store/bulk/count.ts';
-import { walkOfKept } from '../store/bulk/kept-selection.ts';
-import { isAnnounced } from '../store/bulk/replay.ts';
-import { walkOfReplay } from '../store/bulk/replay-selection.ts';
-import { walkOf } from '../store/bulk/selection.ts';
-import type { Walk } from '../store/bulk/walk.ts';
-import type { Database } from '../store/database/database.ts';
-import type { KeptFilter, ListedKept } from '../store/inbox/list.ts';
-import type { ListedMessage, MessageFilter } from '../store/message/list.ts';
+} from '../../store/bulk/bulk.ts';
+import { countSelection, fixAge, readNow } from '../../store/bulk/count.ts';
+import { walkOfKept } from '../../store/bulk/kept-selection.ts';
+import { isAnnounced } from '../../store/bulk/replay.ts';
+import { walkOfReplay } from '../../store/bulk/replay-selection.ts';
+import { walkOf } from '../../store/bulk/selection.ts';
+import type { Walk } from '../../store/bulk/walk.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { KeptFilter, ListedKept } from '../../store/inbox/list.ts';
+import type { ListedMessage, MessageFilter } from '../../store/message/list.ts';
 import {
   type BulkOptions,
   type CheckedOptions,
@@ -24,7 +24,7 @@ import {
   checkKeptAction,
   checkKeptBulkFilter,
   checkOptions,
-} from './bulk-filter.ts';
+} from './checks.ts';
 
 /** What a dry run found, or what was started. */
 export interface BulkAnswer<Sample = ListedMessage> {

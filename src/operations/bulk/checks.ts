@@ -1,13 +1,13 @@
-import type { OutboxError } from '../core/errors.ts';
-import { oneOf, optional, whole } from '../core/options/values.ts';
-import { statedTime } from '../core/written-time.ts';
-import { type BulkAction, type BulkChange, type KeptAction, keptActions } from '../store/bulk/bulk.ts';
-import { actionableKeptStates, actionableStates, deliveredStates } from '../store/bulk/changes.ts';
-import type { KeptBulkFilter } from '../store/bulk/kept-selection.ts';
-import type { BulkFilter } from '../store/bulk/selection.ts';
-import type { KeptFilter } from '../store/inbox/list.ts';
-import type { MessageFilter } from '../store/message/list.ts';
-import { checkFilter, checkKeptFilter } from './filters.ts';
+import type { OutboxError } from '../../core/errors.ts';
+import { oneOf, optional, whole } from '../../core/options/values.ts';
+import { statedTime } from '../../core/written-time.ts';
+import { type BulkAction, type BulkChange, type KeptAction, keptActions } from '../../store/bulk/bulk.ts';
+import { actionableKeptStates, actionableStates, deliveredStates } from '../../store/bulk/changes.ts';
+import type { KeptBulkFilter } from '../../store/bulk/kept-selection.ts';
+import type { BulkFilter } from '../../store/bulk/selection.ts';
+import type { KeptFilter } from '../../store/inbox/list.ts';
+import type { MessageFilter } from '../../store/message/list.ts';
+import { checkFilter, checkKeptFilter } from '../filters.ts';
 import {
   assertId,
   assertText,
@@ -15,7 +15,7 @@ import {
   invalid,
   type OperationOptions,
   optionOf,
-} from './operation-options.ts';
+} from '../operation-options.ts';
 
 /** Options of a bulk operation. */
 export interface BulkOptions extends OperationOptions {

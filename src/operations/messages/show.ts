@@ -1,9 +1,9 @@
-import type { Database } from '../store/database/database.ts';
-import { readInboxIds } from '../store/installation/installation.ts';
-import { lagsOf } from '../store/installation/lags.ts';
-import { readRelays } from '../store/installation/relays.ts';
-import { readSettings } from '../store/installation/settings.ts';
-import { type Keeper, readKeepers } from '../store/message/keepers.ts';
+import type { Database } from '../../store/database/database.ts';
+import { readInboxIds } from '../../store/installation/installation.ts';
+import { lagsOf } from '../../store/installation/lags.ts';
+import { readRelays } from '../../store/installation/relays.ts';
+import { readSettings } from '../../store/installation/settings.ts';
+import { type Keeper, readKeepers } from '../../store/message/keepers.ts';
 import {
   readAttempts,
   readAudit,
@@ -11,16 +11,16 @@ import {
   type ShownAttempt,
   type ShownAudit,
   type ShownMessage,
-} from '../store/message/show.ts';
-import { readDelivery, type ShownDelivery } from '../store/message/show-delivery.ts';
-import { readDeliveryFacts } from '../store/message/why.ts';
-import { assertId } from './operation-options.ts';
-import { type BothSides, explainAcross } from './timeline/across.ts';
-import { inOrder, type TimelineEntry } from './timeline/entry.ts';
-import { groupEntries, hasTrace } from './timeline/group-entries.ts';
-import { type OtherGroup, readSides } from './timeline/group-sides.ts';
-import { lookIntoLog, type ReadLog } from './timeline/log-entry.ts';
-import { messageEntries } from './timeline/message-entries.ts';
+} from '../../store/message/show.ts';
+import { readDelivery, type ShownDelivery } from '../../store/message/show-delivery.ts';
+import { readDeliveryFacts } from '../../store/message/why.ts';
+import { assertId } from '../operation-options.ts';
+import { type BothSides, explainAcross } from '../timeline/across.ts';
+import { inOrder, type TimelineEntry } from '../timeline/entry.ts';
+import { groupEntries, hasTrace } from '../timeline/group-entries.ts';
+import { type OtherGroup, readSides } from '../timeline/group-sides.ts';
+import { lookIntoLog, type ReadLog } from '../timeline/log-entry.ts';
+import { messageEntries } from '../timeline/message-entries.ts';
 import { explainDelivery, type Why } from './why.ts';
 import { workflowLink } from './workflow-link.ts';
 

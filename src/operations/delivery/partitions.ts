@@ -1,7 +1,8 @@
-import { OutboxError } from '../core/errors.ts';
-import type { Database } from '../store/database/database.ts';
-import { beginChange, type TopicCounts } from '../store/lane/lanes-change.ts';
-import { pinNewPartitions } from '../store/lane/repartition.ts';
+import { OutboxError } from '../../core/errors.ts';
+import type { Database } from '../../store/database/database.ts';
+import { beginChange, type TopicCounts } from '../../store/lane/lanes-change.ts';
+import { pinNewPartitions } from '../../store/lane/repartition.ts';
+import { authorOf } from '../operation-options.ts';
 import {
   emptyLanes,
   invalidCount,
@@ -12,7 +13,6 @@ import {
   patienceOf,
   type TopicChangeAnswer,
 } from './lanes.ts';
-import { authorOf } from './operation-options.ts';
 
 /** What the broker knows about a topic's address. */
 export interface BrokerView {

@@ -1,15 +1,15 @@
-import type { Duration } from '../core/duration.ts';
-import { rest } from '../core/rest.ts';
-import type { Database } from '../store/database/database.ts';
+import type { Duration } from '../../core/duration.ts';
+import { rest } from '../../core/rest.ts';
+import type { Database } from '../../store/database/database.ts';
 import {
   type LeasedLane,
   type PauseScope,
   readLanesOf,
   readLeasedLanes,
   setPaused,
-} from '../store/lane/pause.ts';
-import { wakeLanes } from './change.ts';
-import { assertText, authorOf, durationOf, type OperationOptions } from './operation-options.ts';
+} from '../../store/lane/pause.ts';
+import { wakeLanes } from '../change.ts';
+import { assertText, authorOf, durationOf, type OperationOptions } from '../operation-options.ts';
 
 export type { PauseScope };
 

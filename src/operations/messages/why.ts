@@ -1,4 +1,4 @@
-import { countLimit, type DeliveryFacts } from '../store/message/why.ts';
+import { countLimit, type DeliveryFacts } from '../../store/message/why.ts';
 
 /** Why a message is not delivered, or that it was. */
 export interface Why {

@@ -1,5 +1,5 @@
-import { durationMs } from '../core/duration.ts';
-import { OutboxError } from '../core/errors.ts';
+import { durationMs } from '../../core/duration.ts';
+import { OutboxError } from '../../core/errors.ts';
 import type { Status } from './status.ts';
 
 /** A number of the status that a condition may compare. */
