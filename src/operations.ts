@@ -1,11 +1,3 @@
-export type {
-  BulkOperations,
-  BulkTask,
-  KeptBulkOperations,
-  KeptGroupFilter,
-  KeptTask,
-  ReplayTask,
-} from './app/operations/bulk-operations.ts';
 export type { InboxOperations } from './app/operations/inbox-operations.ts';
 export {
   type Operations,
@@ -29,6 +21,14 @@ export type { State } from './core/transitions.ts';
 export type { AlertOperations } from './operations/alerts/alerts.ts';
 export type { Silenced, SilenceOptions } from './operations/alerts/silence.ts';
 export type { AlertDestination, AlertSilence, AlertStatus, ListedAlert } from './operations/alerts/status.ts';
+export type {
+  BulkOperations,
+  BulkTask,
+  KeptBulkOperations,
+  KeptGroupFilter,
+  KeptTask,
+  ReplayTask,
+} from './operations/bulk/bulk.ts';
 export type { BulkOptions } from './operations/bulk/checks.ts';
 export type { BulkAnswer } from './operations/bulk/start.ts';
 export type { BulkOperation, BulkProgress } from './operations/bulk/steps.ts';

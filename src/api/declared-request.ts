@@ -23,6 +23,19 @@ export function changeRequest<const Of extends Inputs, const Options extends Inp
   } as const;
 }
 
+/** The same of one whose body also has what it is of. */
+export function bodyChangeRequest<const Of extends Inputs, const Options extends Inputs>(
+  declared: Declaration & { readonly of: Of; readonly options: Options },
+) {
+  return {
+    method: 'POST',
+    way: 'change',
+    once: true,
+    ...rightsAndWords(declared),
+    body: { ...declared.of, ...declared.options },
+  } as const;
+}
+
 function rightsAndWords(declared: Declaration): Pick<Described, 'allTopics' | 'role' | 'summary'> {
   const { allTopics, role } = declared;
   return { role, summary: summaryOf(declared), ...(allTopics !== undefined && { allTopics }) };

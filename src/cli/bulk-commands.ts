@@ -1,21 +1,15 @@
 import type { Command } from 'commander';
 import type { Operations } from '../app/operations/operations.ts';
+import { bulkTable } from '../operations/bulk/bulk.ts';
 import type { BulkOperation } from '../operations/bulk/steps.ts';
-import { operationTexts, optionTexts } from '../operations/descriptions.ts';
+import { optionTexts } from '../operations/descriptions.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { selectionOf, showStanding, untilEnded } from './bulk-show-command.ts';
 import { wholeOfFlag } from './flag-values.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output, run } from './output.ts';
 import { clip } from './printable.ts';
-import {
-  addCommand,
-  addListCommand,
-  addOperatorCommand,
-  type CommonFlags,
-  stopSignal,
-  withDatabase,
-} from './register.ts';
+import { addDeclaredCommand, type CommonFlags, stopSignal } from './register.ts';
 import { tableWith } from './table.ts';
 
 interface ListBulkFlags extends CommonFlags {
@@ -29,10 +23,10 @@ interface ShowBulkFlags extends CommonFlags {
 /** Commands for bulk operations, which `cancel`, `retry` and others start with a filter. */
 export function registerBulkCommands(root: Command): void {
   const bulk = root.command('bulk').description('list and control bulk operations');
-  addListCommand(bulk, operationTexts['bulk list'])
+  addDeclaredCommand(bulk, 'list', bulkTable.list)
     .option('--limit <count>', optionTexts.limit, '50')
     .action(run<ListBulkFlags>(listCommand));
-  withDatabase(addCommand(bulk, 'show <id>', operationTexts['bulk show']))
+  addDeclaredCommand(bulk, 'show', bulkTable.show)
     .option('--wait', 'show the progress until it has ended')
     .action(run<ShowBulkFlags>((flags, output, [id = '']) => showCommand(id, flags, output)));
   const steps = [
@@ -41,7 +35,7 @@ export function registerBulkCommands(root: Command): void {
     ['abort', 'Abort'],
   ] as const;
   for (const [step, verb] of steps) {
-    addOperatorCommand(bulk, `${step} <id>`, operationTexts[`bulk ${step}`]).action(
+    addDeclaredCommand(bulk, step, bulkTable[step]).action(
       run<OperatorFlags>((flags, output, [id = '']) =>
         stepCommand(`${verb} ${id}?`, flags, output, (at, options) => at.bulk[step](id, options)),
       ),
@@ -53,7 +47,7 @@ const heading = ['ID', 'ACTION', 'STATE', 'ANSWERED', 'STARTED', 'BY'];
 
 async function listCommand({ limit = '50', ...flags }: ListBulkFlags, output: Output): Promise<number> {
   const bulks = await withOperations(flags, (at) => listBoth(at, wholeOfFlag('limit', limit)));
-  output.line(bulks.length === 0 ? 'None was started.' : bulkTable(bulks));
+  output.line(bulks.length === 0 ? 'None was started.' : tableOf(bulks));
   output.value({ ok: true, bulks });
   return exitCodes.ok;
 }
@@ -65,7 +59,7 @@ async function listBoth({ bulk, inbox }: Operations, limit: number): Promise<rea
 }
 
 /** The group that keeps the messages, and the filter that chose them, are on the next lines. */
-function bulkTable(bulks: readonly BulkOperation[]): string {
+function tableOf(bulks: readonly BulkOperation[]): string {
   return tableWith(heading, bulks, row, (bulk) => [
     ...(bulk.group === null ? [] : [`  of the group ${clip(bulk.group, 60)}`]),
     `  ${selectionOf(bulk)}`,

@@ -1,6 +1,6 @@
-import type { BulkTask, KeptTask } from '../app/operations/bulk-operations.ts';
 import type { Operations } from '../app/operations/operations.ts';
 import { capitalized } from '../core/capitalized.ts';
+import type { BulkTask, KeptTask } from '../operations/bulk/bulk.ts';
 import type { KeptAnswer, MessageAnswer, Target } from '../operations/change.ts';
 import { refusals } from '../operations/change.ts';
 import { unknownNames } from '../operations/known-names.ts';

@@ -1,4 +1,4 @@
-import type { ReplayTask } from '../app/operations/bulk-operations.ts';
+import type { ReplayTask } from '../operations/bulk/bulk.ts';
 import { type ManyFlags, startManyCommand } from './bulk-start-command.ts';
 import { messageTable } from './change-command.ts';
 import { type FilterFlags, filterOf } from './filter-flags.ts';

@@ -30,6 +30,8 @@ export interface DeclaredOperation<Given extends readonly unknown[], Answer> {
   readonly of?: Inputs;
   /** The options of a change but for its actor, who is proved where it can be; missing: it only reads. */
   readonly options?: Inputs;
+  /** Refuses arguments without the database, beside names of options that there are not. */
+  readonly check?: (...given: Given) => void;
   readonly run: (ground: Ground, ...given: Given) => Promise<Answer>;
 }
 
@@ -61,12 +63,13 @@ export function functionsOf<Functions>(
   ground: Omit<Ground, 'database'>,
 ): Functions {
   const declared: Readonly<Record<string, DeclaredOperation<readonly unknown[], unknown>>> = { ...table };
-  const functions = Object.entries(declared).map(([name, { of = {}, options, run }]) => [
+  const functions = Object.entries(declared).map(([name, { check, of = {}, options, run }]) => [
     name,
     async (...given: readonly unknown[]) => {
       const places = Object.keys(of).length;
       if (options !== undefined)
         assertGiven(`${owner}.${name}`, ['actor', ...Object.keys(options)], given[places]);
+      check?.(...given);
       return on((database) => run({ ...ground, database }, ...given));
     },
   ]);

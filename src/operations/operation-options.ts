@@ -31,14 +31,11 @@ const givenNames = {
   discard: [common],
   expunge: [common],
   resume: [common],
-  abort: [common],
-  'pause of a bulk operation': [common],
   reschedule: [[...common, 'after', 'at']],
   edit: [[...common, 'payload', 'payloadText', 'headers', 'expectedVersion']],
   rewind: [[...common, 'to', 'topics']],
   withdraw: [waiting],
   pause: [waiting],
-  'a bulk operation': [[...common, 'ratePerSecond', 'expect']],
   changeLanes: [changing],
   changePartitions: [[...changing, 'groups']],
   adopt: [['actor', 'newInstallation']],
@@ -53,12 +50,6 @@ const givenNames = {
     ['group', 'id'],
   ],
   'a scope': [['topic'], ['transport']],
-  'a task': [
-    ['action', 'after', 'at'],
-    ['action', 'shift'],
-    ['action', 'to', 'ids'],
-  ],
-  'a kept task': [['action']],
 } satisfies Readonly<Record<string, readonly (readonly string[])[]>>;
 
 /** What {@link assertNames} knows. */
@@ -84,18 +75,22 @@ export function assertGiven(owner: string, known: readonly string[], given: unkn
 }
 
 /**
- * The same for what can be named in several ways, of which one is to be used.
+ * The names of what can be given in several ways, of which one is to be used.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
-export function assertNames(what: Given, given: object = {}): void {
-  const ways: readonly (readonly string[])[] = givenNames[what];
+export function assertWays(what: string, ways: readonly (readonly string[])[], given: object = {}): void {
   assertGiven(what, ways.flat(), given);
   if (ways.some((names) => Object.keys(given).every((name) => names.includes(name)))) return;
   const said = ways.map((names) => names.map((name) => `"${name}"`).join(' and ')).join(', or by ');
   throw new OutboxError('OUTBOX_OPTION_INVALID', `Name ${what} by ${said}, not by both.`, {
     details: { option: Object.keys(given).join(', ') },
   });
+}
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function assertNames(what: Given, given: object = {}): void {
+  assertWays(what, givenNames[what], given);
 }
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */

@@ -1,5 +1,7 @@
 import type { Config } from '../../config/config.ts';
+import { type KeptBulkOperations, keptBulkTable } from '../../operations/bulk/bulk.ts';
 import { changeKept, type KeptTarget } from '../../operations/change.ts';
+import { functionsOf, type Ground } from '../../operations/declared.ts';
 import { type Edited, editKeptMessage } from '../../operations/edit.ts';
 import type { CheckPayload, EditOptions } from '../../operations/edit-content.ts';
 import { type RewindAnswer, type RewindOptions, rewindGroup } from '../../operations/inbox/rewind.ts';
@@ -17,7 +19,6 @@ import type { KeptName } from '../../store/inbox/edit.ts';
 import type { KeptListFilter } from '../../store/inbox/list.ts';
 import type { Expunged } from '../../store/message/expunge.ts';
 import { rewindableOf } from './broker-views.ts';
-import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.ts';
 
 /**
  * What an operator may do with messages that consumers keep in this database: parked ones, which are tried again, and
@@ -55,6 +56,7 @@ export interface InboxOperations {
 /** @param on runs something on the migrated database */
 export function inboxOperations(
   on: OnDatabase,
+  ground: Omit<Ground, 'database'>,
   check: CheckPayload,
   { topics = [], transports = {} }: Partial<Pick<Config, 'topics' | 'transports'>>,
 ): InboxOperations {
@@ -81,6 +83,6 @@ export function inboxOperations(
         (at) => rewindGroup(at, rewindableOf({ topics, transports }, options.topics), group, options),
         ['rewind', options],
       ),
-    bulk: keptBulkOperations(on),
+    bulk: functionsOf<KeptBulkOperations>(on, 'inbox.bulk', keptBulkTable, ground),
   };
 }

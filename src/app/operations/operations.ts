@@ -9,6 +9,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/options/option-table.ts';
 import type { Topic } from '../../core/topic.ts';
 import { type AlertOperations, alertTable } from '../../operations/alerts/alerts.ts';
+import { type BulkOperations, bulkTable } from '../../operations/bulk/bulk.ts';
 import { changeMessages, type Target } from '../../operations/change.ts';
 import { functionsOf } from '../../operations/declared.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../../operations/delivery/adopt.ts';
@@ -57,7 +58,6 @@ import type { MessageFilter } from '../../store/message/list.ts';
 import { type Rescheduled, rescheduleChange } from '../../store/message/reschedule.ts';
 import { alertRuleNames } from '../../watch/figures.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
-import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import { otherGroups } from './group-databases.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
 import { type VerifyOptions, verifyWith } from './verify-with.ts';
@@ -222,8 +222,8 @@ export function operationsOn(
     expunge: change(expungeChange, 'expunge'),
     withdraw: (target, options) =>
       on((at) => withdrawMessages(at, target, options), ['a target', target], ['withdraw', options]),
-    bulk: bulkOperations(on, longestDurationMs),
-    inbox: inboxOperations(on, checkPayload, config),
+    bulk: functionsOf<BulkOperations>(on, 'bulk', bulkTable, ground),
+    inbox: inboxOperations(on, ground, checkPayload, config),
     schedules: functionsOf<ScheduleOperations>(on, 'schedules', scheduleTable, ground),
     alerts: functionsOf<AlertOperations>(on, 'alerts', alertTable, ground),
     pause: (scope, options) => on((at) => pause(at, scope, options), ['a scope', scope], ['pause', options]),

@@ -7,7 +7,8 @@ import { keptFilter } from './kept.ts';
 import { messageFilter } from './messages.ts';
 import { givenTime, meaning, messageIds, span, spanForm, timeForm, topicName } from './values.ts';
 
-const options = {
+/** Options of a start. */
+export const bulkOptions = {
   reason: meaning(storable(2_000), optionTexts.reason, 'It is kept with every message.'),
   dryRun: meaning(optional(flag()), optionTexts.dryRun, 'The answer has the count and the first messages.'),
   ratePerSecond: meaning(optional(whole(1, 10_000)), optionTexts.ratePerSecond, '500 if not given.'),
@@ -34,19 +35,11 @@ const task = firstFit(
 );
 const keptTask = sparse({ action: oneOf(['discard', 'retry']) }, 'an object with "action": discard or retry');
 
-/** A change of all messages that match a filter. */
-export const bulkStart = {
-  filter: filterOf(sparse(messageFilter)),
-  task: meaning(task, taskText),
-  ...options,
-};
+/** Which messages a bulk operation changes, and how. */
+export const bulkOf = { filter: filterOf(sparse(messageFilter)), task: meaning(task, taskText) };
 
 /** The same for messages that a group keeps. */
-export const keptBulkStart = {
-  filter: filterOf(sparse(keptFilter)),
-  task: meaning(keptTask, taskText),
-  ...options,
-};
+export const keptBulkOf = { filter: filterOf(sparse(keptFilter)), task: meaning(keptTask, taskText) };
 
 function filterOf<Filter>(reader: Reader<Filter>): Reader<Filter> {
   return meaning(reader, 'conditions, of which there is at least one');

@@ -1,12 +1,15 @@
 import { type Due, dueOf } from '../../core/due.ts';
-import { type Duration, durationMs } from '../../core/duration.ts';
-import type { BulkOptions } from '../../operations/bulk/checks.ts';
-import { type BulkAnswer, startBulk, startKeptBulk } from '../../operations/bulk/start.ts';
-import { type BulkOperation, listBulk, showBulk, stepBulk } from '../../operations/bulk/steps.ts';
-import { invalid, type OnDatabase, type OperationOptions } from '../../operations/operation-options.ts';
+import { type Duration, durationMs, longestDurationMs } from '../../core/duration.ts';
 import type { BulkAction, BulkChange, BulkStepAnswer, KeptAction } from '../../store/bulk/bulk.ts';
 import type { KeptFilter, ListedKept } from '../../store/inbox/list.ts';
 import type { ListedMessage, MessageFilter } from '../../store/message/list.ts';
+import type { DeclaredTable } from '../declared.ts';
+import { bulkOf, bulkOptions, keptBulkOf } from '../inputs/bulk.ts';
+import { authored, messageId, page } from '../inputs/values.ts';
+import { assertWays, invalid, type OperationOptions } from '../operation-options.ts';
+import type { BulkOptions } from './checks.ts';
+import { type BulkAnswer, startBulk, startKeptBulk } from './start.ts';
+import { type BulkOperation, listBulk, showBulk, stepBulk } from './steps.ts';
 
 /**
  * What to do with every message. With `after`, the due time counts from the moment when each message is changed; `shift`
@@ -74,44 +77,82 @@ export interface BulkOperations<Filter = MessageFilter, Task = BulkTask, Sample 
 /** Bulk operations that consumers run. */
 export type KeptBulkOperations = BulkOperations<KeptGroupFilter, KeptTask, ListedKept>;
 
-/** @param on runs something on the database of the installation */
-export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOperations {
-  return {
-    ...stepsOf(on, false),
-    start: (filter, task, options) =>
-      on(
-        (at) => startBulk(at, filter, changeOf(task, filter.topic, longestDelayMs), options),
-        ['a task', task],
-        ['a bulk operation', options],
-      ),
-  };
-}
+const list = {
+  text: 'list bulk operations, newest first',
+  role: 'viewer',
+  of: { limit: page.limit },
+} as const;
+const start = { role: 'operator', options: bulkOptions } as const;
+const step = { role: 'operator', of: { id: messageId }, options: authored } as const;
 
-/** @param on runs something on the database in which consumers keep their messages */
-export function keptBulkOperations(on: OnDatabase): KeptBulkOperations {
-  return {
-    ...stepsOf(on, true),
-    start: (filter, task, options) =>
-      on(
-        (at) => startKeptBulk(at, filter, task.action, options),
-        ['a kept task', task],
-        ['a bulk operation', options],
-      ),
-  };
-}
+/** What the operations on one bulk operation are for either side. */
+const steps = {
+  show: {
+    text: 'show the state of a bulk operation',
+    overHttp: 'Of either kind, with its progress.',
+    role: 'viewer',
+    of: { id: messageId },
+    run: ({ database }, id) => showBulk(database, id),
+  },
+  pause: {
+    text: 'pause a bulk operation after its current page',
+    ...step,
+    run: ({ database }, id, options) => stepBulk(database, id, 'pause', options),
+  },
+  resume: {
+    text: 'resume a bulk operation that is paused or has failed',
+    ...step,
+    run: ({ database }, id, options) => stepBulk(database, id, 'resume', options),
+  },
+  abort: {
+    text: 'end a bulk operation after its current page; changes that were made stay',
+    ...step,
+    run: ({ database }, id, options) => stepBulk(database, id, 'abort', options),
+  },
+} satisfies DeclaredTable<Omit<BulkOperations, 'list' | 'start'>>;
 
-function stepsOf(on: OnDatabase, kept: boolean): Omit<BulkOperations, 'start'> {
-  return {
-    list: (limit, topics) => on((at) => listBulk(at, kept, limit, topics)),
-    show: (id) => on((at) => showBulk(at, id)),
-    pause: (id, options) =>
-      on((at) => stepBulk(at, id, 'pause', options), ['pause of a bulk operation', options]),
-    resume: (id, options) => on((at) => stepBulk(at, id, 'resume', options), ['resume', options]),
-    abort: (id, options) => on((at) => stepBulk(at, id, 'abort', options), ['abort', options]),
-  };
-}
+const taskWays = [
+  ['action', 'after', 'at'],
+  ['action', 'shift'],
+  ['action', 'to', 'ids'],
+];
 
-function changeOf(task: BulkTask, topic: string | undefined, longestDelayMs: number): BulkChange {
+/** The bulk operations on messages of the outbox. */
+export const bulkTable = {
+  start: {
+    text: 'start a change of all messages that match a filter, which relays make; `dryRun` only counts them',
+    ...start,
+    of: bulkOf,
+    check: (_filter, task) => assertWays('a task', taskWays, task),
+    run: ({ database }, filter, task, options) =>
+      startBulk(database, filter, changeOf(task, filter.topic), options),
+  },
+  list: {
+    ...list,
+    overHttp: 'Those on messages of the outbox.',
+    run: ({ database }, limit, topics) => listBulk(database, false, limit, topics),
+  },
+  ...steps,
+} satisfies DeclaredTable<BulkOperations>;
+
+/** Those on messages that consumers keep. */
+export const keptBulkTable = {
+  start: {
+    text: 'start a change of all messages that a group keeps and that match a filter, which its consumers make',
+    ...start,
+    of: keptBulkOf,
+    check: (_filter, task) => assertWays('a kept task', [['action']], task),
+    run: ({ database }, filter, task, options) => startKeptBulk(database, filter, task.action, options),
+  },
+  list: {
+    ...list,
+    overHttp: 'Those on kept messages.',
+    run: ({ database }, limit, topics) => listBulk(database, true, limit, topics),
+  },
+  ...steps,
+} satisfies DeclaredTable<KeptBulkOperations>;
+
+function changeOf(task: BulkTask, topic: string | undefined): BulkChange {
   if (task.action === 'replay') {
     const to = task.to ?? topic;
     if (to === undefined) throw invalid('topic', 'is missing: a replay is of one topic');
@@ -125,7 +166,7 @@ function changeOf(task: BulkTask, topic: string | undefined, longestDelayMs: num
     if (shiftMs === undefined) throw invalid('shift', 'must be a duration');
     return { action: 'reschedule', due: { shiftMs } };
   }
-  const { afterMs, at } = dueOf(task, longestDelayMs);
+  const { afterMs, at } = dueOf(task, longestDurationMs);
   if (at !== undefined) return { action: 'reschedule', due: { at } };
   if (afterMs !== undefined) return { action: 'reschedule', due: { afterMs } };
   throw invalid('after', 'is missing, as are "at" and "shift"');
