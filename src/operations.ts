@@ -1,11 +1,5 @@
-export type { InboxOperations } from './app/operations/inbox-operations.ts';
-export {
-  type Operations,
-  type OperationsConfig,
-  operations,
-  type RescheduleOptions,
-} from './app/operations/operations.ts';
-export type { VerifyOptions } from './app/operations/verify-with.ts';
+export { type Operations, type OperationsConfig, operations } from './app/operations/operations.ts';
+export type { VerifyOperations, VerifyOptions } from './app/operations/verify-operations.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { GroupConfig } from './config/groups-config.ts';
 export type { TemporalConfig } from './config/temporal-config.ts';
@@ -34,6 +28,7 @@ export type { BulkAnswer } from './operations/bulk/start.ts';
 export type { BulkOperation, BulkProgress } from './operations/bulk/steps.ts';
 export type { KeptTarget, Target } from './operations/change.ts';
 export type { AdoptOptions } from './operations/delivery/adopt.ts';
+export type { DeliveryOperations } from './operations/delivery/delivery.ts';
 export type { LanesChangeOptions, TopicChangeAnswer } from './operations/delivery/lanes.ts';
 export type { PartitionOptions } from './operations/delivery/partitions.ts';
 export type { PauseAnswer, PauseOptions, ResumeAnswer } from './operations/delivery/pause.ts';
@@ -52,6 +47,7 @@ export type {
 } from './operations/delivery/status.ts';
 export type { Edited } from './operations/edit.ts';
 export type { EditOptions } from './operations/edit-content.ts';
+export type { InboxOperations } from './operations/inbox/inbox.ts';
 export type {
   RewindAnswer,
   RewindOptions,
@@ -61,6 +57,7 @@ export type {
 export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
 export type { KeptWhy } from './operations/inbox/why.ts';
 export type { KeptList, ListPageOptions, MessageList } from './operations/list.ts';
+export type { MessageOperations, RescheduleOptions } from './operations/messages/messages.ts';
 export type { MessageDetails, ShowOptions } from './operations/messages/show.ts';
 export type { TailedMessage, TailOptions } from './operations/messages/tail.ts';
 export type { Why } from './operations/messages/why.ts';

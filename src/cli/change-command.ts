@@ -71,7 +71,7 @@ export function changeCommand(
     rowOf: ({ topic }) => ['TOPIC', topic],
     many: {
       start: (at, options) => at.bulk.start(filterOf(flags), task, options),
-      tableOf: messageTable,
+      tableOf: sampleTable,
     },
   };
   return carryOut(asked, flags, output);
@@ -102,7 +102,7 @@ export function namedCommand(
 }
 
 /** The first messages of a selection. */
-export function messageTable(sample: Awaited<ReturnType<Operations['bulk']['start']>>['sample']): string {
+export function sampleTable(sample: Awaited<ReturnType<Operations['bulk']['start']>>['sample']): string {
   return table(
     ['ID', 'TOPIC', 'STATE', 'KEY'],
     sample.map(({ id, topic, state, key }) => [id, topic, state, key ?? '-']),

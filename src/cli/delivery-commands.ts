@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { deliveryTable } from '../operations/delivery/delivery.ts';
 import { statusFigures } from '../operations/delivery/status-conditions.ts';
-import { operationTexts } from '../operations/descriptions.ts';
 import { listenAddressOfFlag } from './flag-values.ts';
 import { currentHost } from './host.ts';
 import { loadConfig } from './load-config.ts';
@@ -35,7 +35,7 @@ export function registerDeliveryCommands(root: Command): void {
         return code;
       }),
     );
-  withDatabase(addCommand(root, 'status', operationTexts.status))
+  withDatabase(addCommand(root, 'status', deliveryTable.status.text))
     .option(
       '--fail-if <condition...>',
       `exit code 1 if one holds, such as 'oldest > 1 minute' or 'failed > 0'; figures: ${Object.keys(statusFigures).join(', ')}`,

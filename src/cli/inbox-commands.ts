@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { operationTexts, optionTexts } from '../operations/descriptions.ts';
+import { optionTexts } from '../operations/descriptions.ts';
+import { inboxTable } from '../operations/inbox/inbox.ts';
 import { withMany } from './bulk-start-command.ts';
 import { type ChangeFlags, keptChangeCommand } from './change-command.ts';
 import { type EditFlags, keptEditCommand } from './edit-command.ts';
@@ -14,30 +15,30 @@ import { type RewindFlags, rewindCommand } from './rewind-command.ts';
 /** Commands for messages that consumers keep: parked and failed ones. */
 export function registerInboxCommands(root: Command): void {
   const inbox = root.command('inbox').description('messages that consumers keep: parked and failed ones');
-  withKeptFilter(withGroup(addListCommand(inbox, operationTexts['inbox list']), false))
+  withKeptFilter(withGroup(addListCommand(inbox, inboxTable.list.text), false))
     .option('--head', optionTexts.head)
     .option('--limit <count>', optionTexts.limit, '50')
     .option('--after <next>', optionTexts.nextPage)
     .action(run<KeptListFlags>(keptListCommand));
-  withGroup(withDatabase(addCommand(inbox, 'show <id>', operationTexts['inbox show'])))
+  withGroup(withDatabase(addCommand(inbox, 'show <id>', inboxTable.show.text)))
     .option('--payload', 'show the body')
     .action(run<InboxShowFlags>((flags, output, [id]) => inboxShowCommand(id, flags, output)));
-  addChange(inbox, 'retry [ids...]', operationTexts['inbox retry']).action(
+  addChange(inbox, 'retry [ids...]', inboxTable.retry.text).action(
     run<ChangeFlags>((flags, output, ids) => keptChangeCommand('retry', flags, ids, output)),
   );
-  withGroup(addOperatorCommand(inbox, 'edit <id>', operationTexts['inbox edit']))
+  withGroup(addOperatorCommand(inbox, 'edit <id>', inboxTable.edit.text))
     .option('--payload-file <file>', 'the new body, JSON')
     .option('--header <name=value...>', 'set headers')
     .option('--remove-header <name...>', 'remove headers')
     .option('--expected-version <version>', 'refuse if the message has another version (see show)')
     .action(run<EditFlags>((flags, output, [id]) => keptEditCommand(id, flags, output)));
-  addChange(inbox, 'discard [ids...]', operationTexts['inbox discard']).action(
+  addChange(inbox, 'discard [ids...]', inboxTable.discard.text).action(
     run<ChangeFlags>((flags, output, ids) => keptChangeCommand('discard', flags, ids, output)),
   );
-  withGroup(addOperatorCommand(inbox, 'expunge [ids...]', operationTexts['inbox expunge'])).action(
+  withGroup(addOperatorCommand(inbox, 'expunge [ids...]', inboxTable.expunge.text)).action(
     run<ExpungeFlags>((flags, output, ids) => keptExpungeCommand(flags, ids, output)),
   );
-  withGroup(addOperatorCommand(inbox, 'rewind', operationTexts['inbox rewind']))
+  withGroup(addOperatorCommand(inbox, 'rewind', inboxTable.rewind.text))
     .option('--to <time>', `${optionTexts.rewindTo}: an ISO time, or a duration such as 2h (required)`)
     .option('--topic <names>', 'only for these topics (default: all of the configuration)')
     .action(run<RewindFlags>((flags, output) => rewindCommand(flags, output)));

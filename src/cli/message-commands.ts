@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
-import { operationTexts, optionTexts } from '../operations/descriptions.ts';
+import { deliveryTable } from '../operations/delivery/delivery.ts';
+import { optionTexts } from '../operations/descriptions.ts';
+import { messageTable, tailDeclared } from '../operations/messages/messages.ts';
 import { withMany } from './bulk-start-command.ts';
 import { type NamedFlags, namedChange, namedCommand } from './change-command.ts';
 import { type EditFlags, editCommand } from './edit-command.ts';
@@ -17,11 +19,11 @@ import { type TailFlags, tailCommand } from './tail-command.ts';
 
 /** Commands for single messages, and for pauses of topics. */
 export function registerMessageCommands(root: Command): void {
-  withFilter(withDatabase(addCommand(root, 'list', operationTexts.list)))
+  withFilter(withDatabase(addCommand(root, 'list', messageTable.list.text)))
     .option('--limit <count>', optionTexts.limit, '50')
     .option('--after <next>', optionTexts.nextPage)
     .action(run<ListFlags>(listCommand));
-  withFilter(withDatabase(addCommand(root, 'tail', `${operationTexts.tail}, until stopped`)))
+  withFilter(withDatabase(addCommand(root, 'tail', `${tailDeclared.text}, until stopped`)))
     .option('--last <count>', optionTexts.last, '10')
     .option('--interval <duration>', 'between two looks, 100ms to 1h (default: 1s)')
     .action(
@@ -33,12 +35,12 @@ export function registerMessageCommands(root: Command): void {
         return tailCommand(flags, output, signal);
       }),
     );
-  withDatabase(addCommand(root, 'show <id>', operationTexts.show))
+  withDatabase(addCommand(root, 'show <id>', messageTable.show.text))
     .option('--payload', 'show the payload')
     .option('--log', `${optionTexts.log}, with --config`)
     .action(run<ShowFlags>((flags, output, [id]) => showCommand(id, flags, output)));
   registerChanges(root);
-  addOperatorCommand(root, 'edit <id>', operationTexts.edit)
+  addOperatorCommand(root, 'edit <id>', messageTable.edit.text)
     .option('--payload-file <file>', 'the new payload, JSON')
     .option('--header <name=value...>', 'set headers')
     .option('--remove-header <name...>', 'remove headers')
@@ -48,16 +50,16 @@ export function registerMessageCommands(root: Command): void {
 }
 
 function registerChanges(root: Command): void {
-  addChange(root, 'cancel [ids...]', operationTexts.cancel).action(namedChange('cancel'));
-  addChange(root, 'reschedule [ids...]', operationTexts.reschedule)
+  addChange(root, 'cancel [ids...]', messageTable.cancel.text).action(namedChange('cancel'));
+  addChange(root, 'reschedule [ids...]', messageTable.reschedule.text)
     .option('--after <duration>', `${optionTexts.dueAfter}, such as 15m; 0 means now`)
     .option('--at <time>', `${optionTexts.dueAt}, in ISO form`)
     .option('--shift <duration>', `${optionTexts.shift}, with a filter; --shift=-15m: earlier`)
     .action(run<RescheduleFlags>((flags, output, ids) => rescheduleCommand(flags, ids, output)));
-  addChange(root, 'retry [ids...]', operationTexts.retry).action(namedChange('retry'));
-  addChange(root, 'discard [ids...]', operationTexts.discard).action(namedChange('discard'));
+  addChange(root, 'retry [ids...]', messageTable.retry.text).action(namedChange('retry'));
+  addChange(root, 'discard [ids...]', messageTable.discard.text).action(namedChange('discard'));
   // They are named, because it cannot be undone.
-  addNamed(root, 'expunge [ids...]', operationTexts.expunge).action(
+  addNamed(root, 'expunge [ids...]', messageTable.expunge.text).action(
     run<NamedFlags>((flags, output, ids) =>
       namedCommand('expunge', flags, ids, output, (at, target, options) => at.expunge(target, options)),
     ),
@@ -70,7 +72,7 @@ function registerChanges(root: Command): void {
     .addOption(new Option('--address <address>', 'is refused, with what to do instead').hideHelp())
     .addOption(new Option('--same-ids', 'is refused, with the reason').hideHelp())
     .action(run<ReplayFlags>(replayCommand));
-  addNamed(root, 'withdraw [ids...]', operationTexts.withdraw)
+  addNamed(root, 'withdraw [ids...]', messageTable.withdraw.text)
     .option('--timeout <duration>', `${optionTexts.waitForRelays} (default: 15s)`)
     .action(
       run<NamedFlags & { readonly timeout?: string }>((flags, output, ids) => {
@@ -97,11 +99,11 @@ function addChange(root: Command, usage: string, description: string): Command {
 }
 
 function registerPauses(root: Command): void {
-  addOperatorCommand(root, 'pause [topic]', operationTexts.pause)
+  addOperatorCommand(root, 'pause [topic]', deliveryTable.pause.text)
     .option('--transport <name>', optionTexts.transport)
     .option('--timeout <duration>', `${optionTexts.waitForRelays} to stop (default: 15s)`)
     .action(run<PauseFlags>((flags, output, [topic]) => pauseCommand(topic, flags, output)));
-  addOperatorCommand(root, 'resume [topic]', operationTexts.resume)
+  addOperatorCommand(root, 'resume [topic]', deliveryTable.resume.text)
     .option('--transport <name>', optionTexts.transport)
     .action(run<PauseFlags>((flags, output, [topic]) => resumeCommand(topic, flags, output)));
 }

@@ -1,6 +1,6 @@
 import type { ReplayTask } from '../operations/bulk/bulk.ts';
 import { type ManyFlags, startManyCommand } from './bulk-start-command.ts';
-import { messageTable } from './change-command.ts';
+import { sampleTable } from './change-command.ts';
 import { type FilterFlags, filterOf } from './filter-flags.ts';
 import { usageError } from './operator-flags.ts';
 import type { Output } from './output.ts';
@@ -35,7 +35,7 @@ export async function replayCommand(flags: ReplayFlags, output: Output): Promise
     {
       action: `replay to ${to ?? topic}`,
       start: (at, options) => at.bulk.start(filterOf(flags), task, options),
-      tableOf: messageTable,
+      tableOf: sampleTable,
     },
     flags,
     output,

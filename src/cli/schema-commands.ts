@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import { operationTexts, optionTexts } from '../operations/descriptions.ts';
+import { deliveryTable } from '../operations/delivery/delivery.ts';
+import { optionTexts } from '../operations/descriptions.ts';
 import { type GroupFlags, groupsOf } from './group-flags.ts';
 import { loadConfig } from './load-config.ts';
 import { migrateCommand } from './migrate-command.ts';
@@ -30,9 +31,10 @@ export function registerSchemaCommands(root: Command): void {
     );
   withCreation(command)
     .addOption(
-      new Option('--adopt', `also ${operationTexts.adopt}; locks the outbox while it is rewritten`).conflicts(
-        ['print', 'check'],
-      ),
+      new Option(
+        '--adopt',
+        `also ${deliveryTable.adopt.text}; locks the outbox while it is rewritten`,
+      ).conflicts(['print', 'check']),
     )
     .addOption(
       new Option('--new-installation', `with --adopt: ${optionTexts.newInstallation}`).conflicts([

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { type Operations, operations } from '../app/operations/operations.ts';
+import { verifyTable } from '../app/operations/verify-operations.ts';
 import { requireDatabase } from '../config/config.ts';
 import { startTimer } from '../core/timer.ts';
-import { operationTexts, optionTexts } from '../operations/descriptions.ts';
+import { deliveryTable } from '../operations/delivery/delivery.ts';
+import { optionTexts } from '../operations/descriptions.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { type GroupFlags, groupsOf } from './group-flags.ts';
 import { groupsCommand, type TidyFlags } from './groups-command.ts';
@@ -18,7 +20,7 @@ import { type VerifyFlags, verifyCommand } from './verify-command.ts';
 export function registerUpkeepCommands(root: Command): void {
   registerDoctor(root);
   registerGroups(root);
-  withConfig(addCommand(root, 'verify', `${operationTexts.verify}; exit code 5 if a promise is broken`))
+  withConfig(addCommand(root, 'verify', `${verifyTable.verify.text}; exit code 5 if a promise is broken`))
     .option('--since <time>', `${optionTexts.since}: a duration such as 2h, or an ISO time`)
     .option('--grace <duration>', optionTexts.grace)
     .option('--tolerance <duration>', optionTexts.tolerance)
@@ -39,7 +41,7 @@ export function registerUpkeepCommands(root: Command): void {
         ),
       ),
     );
-  addOperatorCommand(root, 'lanes <topic> <count>', operationTexts.lanes)
+  addOperatorCommand(root, 'lanes <topic> <count>', deliveryTable.changeLanes.text)
     .option('--timeout <duration>', `${optionTexts.waitForLanes} (default: 60s)`)
     .action(
       run<CountFlags>((flags, output, [topic, count]) =>
@@ -52,7 +54,7 @@ export function registerUpkeepCommands(root: Command): void {
         ),
       ),
     );
-  addOperatorCommand(root, 'partitions <topic> <count>', operationTexts.partitions)
+  addOperatorCommand(root, 'partitions <topic> <count>', deliveryTable.changePartitions.text)
     .option('--timeout <duration>', `${optionTexts.waitForPartitions} (default: 60s)`)
     .option('--group <names>', optionTexts.partitionGroups)
     .action(

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { operations } from '../app/operations/operations.ts';
-import type { VerifyOptions } from '../app/operations/verify-with.ts';
+import type { VerifyOptions } from '../app/operations/verify-operations.ts';
 import type { RelayConfig } from '../config/config.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';

@@ -1,36 +1,5 @@
 import { capitalized } from '../core/capitalized.ts';
 
-/**
- * What the operations of operators do, by the command of each. The help says it so; the HTTP API says it as a sentence, and so do its
- * OpenAPI document and its page. Both may add what is particular to them.
- */
-export const operationTexts = {
-  status: 'show topics, lanes, holds and the oldest due message',
-  list: 'list messages, newest first',
-  tail: 'follow messages, new ones and changes',
-  show: 'show one message, and why it is not delivered',
-  cancel: 'cancel waiting, retrying or blocked messages',
-  reschedule: 'move the due time of waiting messages',
-  retry: 'deliver failed or retrying messages now',
-  discard: 'end failed messages for good',
-  expunge: 'remove payload, headers and errors of ended messages for good',
-  withdraw: 'cancel, also ready messages that were certainly not published',
-  edit: 'replace a failed message by a corrected copy',
-  pause: 'stop the delivery of a topic or transport',
-  resume: 'resume the delivery of a topic or transport',
-  'inbox list': 'list kept messages, latest first',
-  'inbox show': 'show one kept message, and why it is kept',
-  'inbox retry': 'retry failed messages in their old position, and parked ones now',
-  'inbox edit': 'replace a failed message, or the first of a parked key, by a corrected copy',
-  'inbox expunge': 'remove body, headers and error of ended messages for good',
-  'inbox discard': 'end failed and parked messages for good',
-  'inbox rewind': 'set a group back at its brokers, to receive again what they stored since a time',
-  verify: 'compare messages, logs and effects',
-  lanes: 'change the number of lanes of a topic',
-  partitions: 'place keys by another number of partitions',
-  adopt: 'let relays deliver from a database that was restored from a dump',
-} as const;
-
 /** What the options of operations mean, by their names in the HTTP API, or where one name means several things, by what they are. */
 export const optionTexts = {
   topic: 'of this topic',
@@ -46,6 +15,7 @@ export const optionTexts = {
   head: 'that no other message of its key goes before',
   olderThan: 'arrived at least this long ago',
   rewindTo: 'deliver again what brokers stored at this time or later',
+  rewindTopics: 'only for these topics (default: all of the configuration)',
   limit: 'how many, 1 to 200',
   nextPage: 'continue where the previous list ended',
   last: 'begin with the newest, 0 to 200',

@@ -3,7 +3,7 @@ import { assertHeaders } from '../core/headers.ts';
 import { reasonOf } from '../core/reason.ts';
 import { statedTime } from '../core/written-time.ts';
 import type { Edit } from '../store/message/edit.ts';
-import { assertNames, invalid, type OperationOptions } from './operation-options.ts';
+import { invalid, type OperationOptions } from './operation-options.ts';
 
 /**
  * The corrections to a failed message. Everything else stays as it is. The key cannot be changed, because it decides the
@@ -40,8 +40,6 @@ export function isVersion(text: string): boolean {
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertEditOptions(options: EditOptions): void {
-  if ('key' in options) throw invalid('key', 'cannot be edited: it decides the order');
-  assertNames('edit', options);
   if (options.payload !== undefined && options.payloadText !== undefined)
     throw invalid('payloadText', 'is given together with "payload"');
   if (options.payload === undefined && options.payloadText === undefined && options.headers === undefined)

@@ -3,7 +3,7 @@ import type { Database } from '../store/database/database.ts';
 import { editKept, type KeptEditAnswer, type KeptName, readEditableKept } from '../store/inbox/edit.ts';
 import { type EditAnswer, editMessage, readEditable } from '../store/message/edit.ts';
 import { checkKeptName, wakeLanes } from './change.ts';
-import { assertEditOptions, type CheckPayload, type EditOptions, editOf } from './edit-content.ts';
+import { type CheckPayload, type EditOptions, editOf } from './edit-content.ts';
 import { whatRemains } from './messages/what-remains.ts';
 import { assertId, authorOf } from './operation-options.ts';
 
@@ -30,7 +30,6 @@ export async function editFailed(
 ): Promise<Edited> {
   const author = authorOf(options);
   const original = assertId(id);
-  assertEditOptions(options);
   const edit = await editOf(await readEditable(database, original), options, check);
   const answer = await editMessage(database, original, edit, author, options.dryRun ?? false);
   if (answer.kind !== 'edited') throw errorOf(original, answer);
@@ -55,7 +54,6 @@ export async function editKeptMessage(
 ): Promise<Edited> {
   const author = authorOf(options);
   const name = checkKeptName(named);
-  assertEditOptions(options);
   const found = await readEditableKept(database, name);
   const edit = await editOf(found, options, check);
   const seen = { ...edit, expectedVersion: edit.expectedVersion ?? found?.version };

@@ -15,9 +15,9 @@ export type { KeptFilter, KeptListFilter, MessageFilter };
 /** Which page of a list. */
 export interface ListPageOptions {
   /** 1 to 200. @defaultValue 50 */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** `next` of the previous page. @defaultValue the first page */
-  readonly after?: string;
+  readonly after?: string | undefined;
 }
 
 /** One page of messages. */

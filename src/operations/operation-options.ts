@@ -17,49 +17,8 @@ export interface OperationOptions {
   readonly dryRun?: boolean;
 }
 
-const common = ['actor', 'reason', 'dryRun'];
-const waiting = [...common, 'timeout'];
-const changing = ['actor', 'reason', 'timeout', 'signal'];
-
-/**
- * What every operation may be given, by its name: a misspelt option would be ignored, which is worst for `dryRun`. Some
- * things can be named in several ways.
- */
-const givenNames = {
-  cancel: [common],
-  retry: [common],
-  discard: [common],
-  expunge: [common],
-  resume: [common],
-  reschedule: [[...common, 'after', 'at']],
-  edit: [[...common, 'payload', 'payloadText', 'headers', 'expectedVersion']],
-  rewind: [[...common, 'to', 'topics']],
-  withdraw: [waiting],
-  pause: [waiting],
-  changeLanes: [changing],
-  changePartitions: [[...changing, 'groups']],
-  adopt: [['actor', 'newInstallation']],
-  list: [['limit', 'after']],
-  show: [['log']],
-  verify: [['since', 'grace', 'tolerance', 'maxTransaction', 'maxDuplicates', 'effects']],
-  'verify.effects': [['query', 'group', 'database']],
-  'verify.effects.database': [['url', 'tls', 'password', 'connections']],
-  'a target': [['ids'], ['topic', 'ref']],
-  'a kept target': [
-    ['group', 'ids'],
-    ['group', 'id'],
-  ],
-  'a scope': [['topic'], ['transport']],
-} satisfies Readonly<Record<string, readonly (readonly string[])[]>>;
-
-/** What {@link assertNames} knows. */
-export type Given = keyof typeof givenNames;
-
-/** Runs something on the migrated database, once the names of what was given for it are checked. */
-export type OnDatabase = <Result>(
-  work: (database: Database) => Promise<Result>,
-  ...given: readonly (readonly [what: Given, given: object | undefined])[]
-) => Promise<Result>;
+/** Runs something on the migrated database. */
+export type OnDatabase = <Result>(work: (database: Database) => Promise<Result>) => Promise<Result>;
 
 /**
  * Checks the names of what was given for `owner`, and `dryRun`: a text "true", as a request has it, would be no dry run where `true`
@@ -86,11 +45,6 @@ export function assertWays(what: string, ways: readonly (readonly string[])[], g
   throw new OutboxError('OUTBOX_OPTION_INVALID', `Name ${what} by ${said}, not by both.`, {
     details: { option: Object.keys(given).join(', ') },
   });
-}
-
-/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
-export function assertNames(what: Given, given: object = {}): void {
-  assertWays(what, givenNames[what], given);
 }
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { asSentence, operationTexts } from '../../operations/descriptions.ts';
+import { asSentence } from '../../operations/descriptions.ts';
 import { tailInputs } from '../../operations/inputs/messages.ts';
+import { tailDeclared } from '../../operations/messages/messages.ts';
 import { problemOf } from '../problem.ts';
 import { noInputs, ofTexts, readInputs } from '../read-inputs.ts';
 import { followMessages } from './follow-messages.ts';
@@ -29,7 +30,7 @@ export const streamTable: readonly Stream[] = [
   {
     name: 'followMessages',
     path: '/events/messages',
-    summary: `${asSentence(operationTexts.tail)} As events \`message\` within a second, without payloads. \`Last-Event-ID\` continues after what was told; \`trouble\` while they cannot be read. It ends after 15 minutes, too.`,
+    summary: `${asSentence(tailDeclared.text)} As events \`message\` within a second, without payloads. \`Last-Event-ID\` continues after what was told; \`trouble\` while they cannot be read. It ends after 15 minutes, too.`,
     role: 'viewer',
     query: tailInputs,
     events: { message: 'TailedMessage', trouble: 'Trouble' },

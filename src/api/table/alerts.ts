@@ -1,5 +1,5 @@
 import { alertTable } from '../../operations/alerts/alerts.ts';
-import { changeRequest, readRequest } from '../declared-request.ts';
+import { pathChangeRequest, readRequest } from '../declared-request.ts';
 import { type Operation, operation } from '../operation.ts';
 
 /** `orders` of `topic orders`. */
@@ -22,7 +22,7 @@ export const alertRoutes: readonly Operation[] = [
     },
   }),
   operation({
-    ...changeRequest(alertTable.silence),
+    ...pathChangeRequest(alertTable.silence),
     name: 'silenceAlert',
     path: '/alerts/{rule}/silence',
     answer: 'Silenced',

@@ -3,7 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { bulkTable, keptBulkTable } from '../../operations/bulk/bulk.ts';
 import type { BulkAnswer } from '../../operations/bulk/start.ts';
 import type { BulkOperation } from '../../operations/bulk/steps.ts';
-import { bodyChangeRequest, changeRequest, readRequest } from '../declared-request.ts';
+import { bodyChangeRequest, pathChangeRequest, readRequest } from '../declared-request.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { topicUnknown } from '../scope.ts';
@@ -46,7 +46,7 @@ export const bulkRoutes: readonly Operation[] = [
   }),
   ...(['pause', 'resume', 'abort'] as const).map((step) =>
     operation({
-      ...changeRequest(bulkTable[step]),
+      ...pathChangeRequest(bulkTable[step]),
       name: `${step}Bulk`,
       path: `/bulk/{id}/${step}`,
       answer: 'BulkStep',

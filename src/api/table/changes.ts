@@ -2,58 +2,46 @@ import type { RequestOperations, RequestWay } from '../../app/operations/served-
 import { OutboxError } from '../../core/errors.ts';
 import type { SparseTable } from '../../core/options/collections.ts';
 import { type MessageAnswer, refusals, type Target } from '../../operations/change.ts';
-import { asSentence, operationTexts } from '../../operations/descriptions.ts';
-import { namedMessages } from '../../operations/inputs/messages.ts';
-import { authored, type Inputs, messageId } from '../../operations/inputs/values.ts';
+import { namedMessages, ofMessage } from '../../operations/inputs/messages.ts';
+import type { Inputs } from '../../operations/inputs/values.ts';
 import { whatRemains } from '../../operations/messages/what-remains.ts';
 import type { OperationOptions } from '../../operations/operation-options.ts';
-import type { Role } from '../authentication.ts';
+import { type Declaration, rightsAndWords } from '../declared-request.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type AuthoredBody, type Call, type Operation, operation } from '../operation.ts';
 
 /** A change that is made to several messages, or to one. */
-interface SpokenChange<More extends Inputs> {
+interface SpokenChange<Options extends Inputs> {
   readonly verb: 'cancel' | 'discard' | 'expunge' | 'reschedule' | 'retry' | 'withdraw';
-  /** What the help does not say. */
-  readonly particular?: string;
+  readonly declared: Declaration & { readonly options: Options };
   readonly way: RequestWay;
-  /** The least role. @defaultValue `'operator'` */
-  readonly role?: Role;
-  /** What its body has beside the reason. */
-  readonly more: More;
   readonly change: (
     at: RequestOperations,
     target: Target,
     options: OperationOptions,
-    more: SparseTable<More>,
+    body: SparseTable<Options>,
   ) => Promise<readonly MessageAnswer<string>[]>;
 }
 
 /** The operation on several messages, and that on one, which answers a refusal with an error. */
-export function changes<More extends Inputs>({
-  verb,
-  particular,
-  role = 'operator',
-  way,
-  more,
+export function changes<Options extends Inputs>({
   change,
-}: SpokenChange<More>): readonly Operation[] {
-  const does = [asSentence(operationTexts[verb]), ...(particular === undefined ? [] : [particular])].join(
-    ' ',
-  );
-  const shared = { method: 'POST', role, way, once: true } as const;
+  declared,
+  verb,
+  way,
+}: SpokenChange<Options>): readonly Operation[] {
+  const { summary, ...rights } = rightsAndWords(declared);
+  const shared = { method: 'POST', way, once: true, ...rights } as const;
   const made = (call: Call, target: Target, body: AuthoredBody) =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both bodies have these options
-    change(call.at, target, call.author(body), body as SparseTable<More>);
-  const several = { ...authored, ...namedMessages, ...more };
-  const one = { ...authored, ...more };
+    change(call.at, target, call.author(body), body as SparseTable<Options>);
   return [
     operation({
       ...shared,
       name: `${verb}Messages`,
       path: `/messages/${verb}`,
-      summary: `${does} By ids, or the one of a topic and ref.`,
-      body: several,
+      summary: `${summary} By ids, or the one of a topic and ref.`,
+      body: { ...declared.options, ...namedMessages },
       answer: 'MessageAnswers',
       unfinished: onlyBusy,
       run: async (call, { body }) => ({
@@ -64,9 +52,9 @@ export function changes<More extends Inputs>({
       ...shared,
       name: `${verb}Message`,
       path: `/messages/{id}/${verb}`,
-      summary: `${does} One message.`,
-      params: { id: messageId },
-      body: one,
+      summary: `${summary} One message.`,
+      params: ofMessage,
+      body: declared.options,
       answer: 'MessageAnswer',
       async run(call, { body, path: { id } }) {
         await requireSeen(call, id);

@@ -1,38 +1,14 @@
+import { verifyTable } from '../../app/operations/verify-operations.ts';
 import { OutboxError } from '../../core/errors.ts';
-import { listOf } from '../../core/options/collections.ts';
-import { flag, optional, value, whole } from '../../core/options/values.ts';
+import { deliveryTable } from '../../operations/delivery/delivery.ts';
 import type { PauseScope } from '../../operations/delivery/pause.ts';
-import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
-import {
-  authored,
-  givenTime,
-  keptText,
-  meaning,
-  patience,
-  patienceForm,
-  shortName,
-  span,
-  spanForm,
-  timeForm,
-  topicName,
-} from '../../operations/inputs/values.ts';
+import { ofTopic, pauseScope } from '../../operations/inputs/delivery.ts';
+import { changeRequest, readRequest, rightsAndWords } from '../declared-request.ts';
 import { naming } from '../known.ts';
 import { statusSeenBy } from '../live/seen-status.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { topicUnknown } from '../scope.ts';
 
-const byTopic = { topic: topicName };
-/** What a pause or resume is of. */
-const scopeInputs = {
-  topic: meaning(optional(topicName), optionTexts.topic),
-  transport: meaning(optional(shortName), optionTexts.transport),
-};
-const share = value(
-  'a number from 0 to 1',
-  (given) => (typeof given === 'number' && given >= 0 && given <= 1 ? given : undefined),
-  undefined,
-  { schema: { type: 'number', minimum: 0, maximum: 1 } },
-);
 /** How far a verification may look back: it reads all of that from the brokers. */
 const longestVerifiedMs = 7 * 24 * 60 * 60 * 1_000;
 const usuallyVerifiedMs = 60 * 60 * 1_000;
@@ -44,28 +20,18 @@ function notDone(answer: object): boolean {
 /** Operations on the delivery as a whole. */
 export const deliveryRoutes: readonly Operation[] = [
   operation({
+    ...readRequest(deliveryTable.status),
     name: 'showStatus',
-    method: 'GET',
     path: '/status',
-    summary: `${asSentence(operationTexts.status)} For a caller that is limited, only its topics.`,
-    role: 'viewer',
-    way: 'read',
     answer: 'Status',
     run: async ({ at, scope }) => statusSeenBy(scope, await at.status()),
   }),
   operation({
+    ...changeRequest(deliveryTable.pause),
     name: 'pause',
-    method: 'POST',
     path: '/pause',
-    summary: asSentence(operationTexts.pause),
-    role: 'operator',
     way: 'wait',
-    once: true,
-    body: {
-      ...authored,
-      ...scopeInputs,
-      timeout: meaning(patience, optionTexts.waitForRelays, patienceForm),
-    },
+    body: { ...deliveryTable.pause.options, ...pauseScope },
     answer: 'Paused',
     unfinished: (answer) => 'complete' in answer && answer.complete === false,
     run(call, { body }) {
@@ -74,14 +40,10 @@ export const deliveryRoutes: readonly Operation[] = [
     },
   }),
   operation({
+    ...changeRequest(deliveryTable.resume),
     name: 'resume',
-    method: 'POST',
     path: '/resume',
-    summary: asSentence(operationTexts.resume),
-    role: 'operator',
-    way: 'change',
-    once: true,
-    body: { ...authored, ...scopeInputs },
+    body: { ...deliveryTable.resume.options, ...pauseScope },
     answer: 'Changed',
     run(call, { body }) {
       const scope = scopeOf(call.scope, body);
@@ -89,19 +51,12 @@ export const deliveryRoutes: readonly Operation[] = [
     },
   }),
   operation({
+    ...changeRequest(deliveryTable.changeLanes),
     name: 'changeLanes',
-    method: 'POST',
     path: '/topics/{topic}/lanes',
-    summary: `${asSentence(operationTexts.lanes)} It is not delivered until the answer says that it is done.`,
-    role: 'admin',
     way: 'wait',
-    once: true,
-    params: byTopic,
-    body: {
-      reason: authored.reason,
-      lanes: meaning(whole(1, 1_024), 'how many there shall be'),
-      timeout: meaning(patience, optionTexts.waitForLanes, patienceForm),
-    },
+    params: { topic: ofTopic.lanes.topic },
+    body: { ...deliveryTable.changeLanes.options, lanes: ofTopic.lanes.lanes },
     answer: 'TopicChange',
     unfinished: notDone,
     run(call, { body: { lanes, timeout, ...body }, path: { topic } }) {
@@ -112,23 +67,12 @@ export const deliveryRoutes: readonly Operation[] = [
     },
   }),
   operation({
+    ...changeRequest(deliveryTable.changePartitions),
     name: 'changePartitions',
-    method: 'POST',
     path: '/topics/{topic}/partitions',
-    summary: `${asSentence(operationTexts.partitions)} It waits until the named groups have passed the existing messages.`,
-    role: 'admin',
     way: 'wait',
-    once: true,
-    params: byTopic,
-    body: {
-      reason: authored.reason,
-      partitions: meaning(whole(1, 100_000), 'how many the topic has in its broker'),
-      groups: meaning(
-        optional(listOf(keptText, 'a list of at most 100 names', { most: 100 })),
-        optionTexts.partitionGroups,
-      ),
-      timeout: meaning(patience, optionTexts.waitForPartitions, patienceForm),
-    },
+    params: { topic: ofTopic.partitions.topic },
+    body: { ...deliveryTable.changePartitions.options, partitions: ofTopic.partitions.partitions },
     answer: 'TopicChange',
     unfinished: notDone,
     run(call, { body: { groups = [], partitions, timeout, ...body }, path: { topic } }) {
@@ -139,20 +83,12 @@ export const deliveryRoutes: readonly Operation[] = [
     },
   }),
   operation({
+    ...rightsAndWords(verifyTable.verify),
     name: 'verify',
     method: 'POST',
     path: '/verify',
-    summary: `${asSentence(operationTexts.verify)} Looks back an hour, at most a week.`,
-    role: 'admin',
-    allTopics: true,
     way: 'long',
-    body: {
-      since: meaning(optional(givenTime), optionTexts.since, timeForm),
-      grace: meaning(optional(span), optionTexts.grace, spanForm),
-      tolerance: meaning(optional(span), optionTexts.tolerance, spanForm),
-      maxTransaction: meaning(optional(span), optionTexts.maxTransaction, spanForm),
-      maxDuplicates: meaning(optional(share), optionTexts.maxDuplicates),
-    },
+    body: verifyTable.verify.query,
     answer: 'Verified',
     run({ at }, { body }) {
       const since = body.since ?? new Date(Date.now() - usuallyVerifiedMs);
@@ -165,17 +101,10 @@ export const deliveryRoutes: readonly Operation[] = [
     },
   }),
   operation({
+    ...changeRequest(deliveryTable.adopt),
     name: 'adopt',
-    method: 'POST',
     path: '/adopt',
-    summary: asSentence(operationTexts.adopt),
-    role: 'admin',
-    allTopics: true,
     way: 'long',
-    once: true,
-    body: {
-      newInstallation: meaning(optional(flag()), optionTexts.newInstallation),
-    },
     answer: 'Adoption',
     run({ at, author }, { body }) {
       const { actor } = author({});

@@ -1,56 +1,34 @@
 import { OutboxError } from '../../core/errors.ts';
-import { listOf } from '../../core/options/collections.ts';
 import type { KeptAnswer } from '../../operations/change.ts';
-import { asSentence, operationTexts } from '../../operations/descriptions.ts';
-import { keptListFilter } from '../../operations/inputs/kept.ts';
-import { edit } from '../../operations/inputs/messages.ts';
-import { authored, keptText, meaning, page } from '../../operations/inputs/values.ts';
+import { inboxTable } from '../../operations/inbox/inbox.ts';
+import { keptListFilter, keptMessages, keptName } from '../../operations/inputs/kept.ts';
 import type { KeptAnswers } from '../answers.ts';
-import type { Role } from '../authentication.ts';
+import { changeRequest, readRequest } from '../declared-request.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { onlyBusy } from './changes.ts';
-
-const byName = { group: keptText, id: keptText };
-const byGroup = { group: keptText };
-const editBytes = 2 * 1_024 * 1_024;
-const named = {
-  ...authored,
-  ids: meaning(
-    listOf(keptText, 'a list of 1 to 200 ids', { least: 1, most: 200 }),
-    'ids of the messages within the group',
-  ),
-};
+import { editBytes } from './messages.ts';
 
 /** Operations on messages that consumers keep. */
 export const inboxRoutes: readonly Operation[] = [
   operation({
+    ...readRequest(inboxTable.list),
     name: 'listKept',
-    method: 'GET',
     path: '/kept',
-    summary: asSentence(operationTexts['inbox list']),
-    role: 'viewer',
-    way: 'read',
-    query: { ...keptListFilter, ...page },
+    query: { ...keptListFilter, ...inboxTable.list.query },
     answer: 'KeptPage',
     async run(call, { query: { after, limit, ...filter } }) {
-      const found = await call.at.inbox.list(call.scope.filter(filter), {
-        ...(after !== undefined && { after }),
-        ...(limit !== undefined && { limit }),
-      });
+      const found = await call.at.inbox.list(call.scope.filter(filter), { after, limit });
       if (found.messages.length === 0) await assertNamesKnown(call, filter);
       return found;
     },
   }),
   operation({
+    ...readRequest(inboxTable.show),
     name: 'showKept',
     versioned: true,
-    method: 'GET',
     path: '/groups/{group}/kept/{id}',
-    summary: `${asSentence(operationTexts['inbox show'])} Without body and headers. If none is kept, whether the group has handled it.`,
-    role: 'viewer',
-    way: 'read',
-    params: byName,
+    params: keptName,
     answer: 'Kept',
     async run({ at, scope }, { path }) {
       const found = await at.inbox.show(path);
@@ -71,7 +49,7 @@ export const inboxRoutes: readonly Operation[] = [
     role: 'viewer',
     payloads: true,
     way: 'change',
-    params: byName,
+    params: keptName,
     body: {},
     answer: 'Revealed',
     async run({ at, author, scope }, { path }) {
@@ -92,22 +70,14 @@ export const inboxRoutes: readonly Operation[] = [
       return { id: path.id, contentType: null, payload: text, base64, headers };
     },
   }),
-  keptChange('retry', 'operator'),
-  keptChange('discard', 'operator'),
-  keptChange('expunge', 'admin'),
+  ...(['retry', 'discard', 'expunge'] as const).map(keptChange),
   operation({
+    ...changeRequest(inboxTable.edit),
     name: 'editKept',
-    method: 'POST',
     path: '/groups/{group}/kept/{id}/edit',
-    summary: `${asSentence(operationTexts['inbox edit'])} \`If-Match\`: its \`version\` as it was shown.`,
-    role: 'operator',
-    payloads: true,
-    way: 'change',
-    once: true,
     conditional: true,
     bodyBytes: editBytes,
-    params: byName,
-    body: edit,
+    params: keptName,
     answer: 'Copy',
     async run({ at, author, scope, ...call }, { body, path }) {
       const version = call.version();
@@ -124,21 +94,19 @@ export const inboxRoutes: readonly Operation[] = [
 ];
 
 /** A change of messages that one group keeps, by their ids. */
-function keptChange(verb: 'discard' | 'expunge' | 'retry', role: Role): Operation {
+function keptChange(verb: 'discard' | 'expunge' | 'retry'): Operation {
   return operation({
+    ...changeRequest(inboxTable[verb]),
     name: `${verb}Kept`,
-    method: 'POST',
     path: `/groups/{group}/kept/${verb}`,
-    summary: asSentence(operationTexts[`inbox ${verb}`]),
-    role,
-    way: 'change',
-    once: true,
-    params: byGroup,
-    body: named,
+    params: { group: keptMessages.group },
+    body: { ...inboxTable[verb].options, ids: keptMessages.ids },
     answer: 'KeptAnswers',
     unfinished: onlyBusy,
     run: (call, { body, path: { group } }) =>
-      changeSeenKept(call, group, body.ids, (ids) => call.at.inbox[verb]({ group, ids }, call.author(body))),
+      changeSeenKept(call, group, body.ids, (seen) =>
+        call.at.inbox[verb]({ group, ids: seen }, call.author(body)),
+      ),
   });
 }
 

@@ -1,61 +1,36 @@
-import { optional } from '../../core/options/values.ts';
-import { asSentence, operationTexts, optionTexts } from '../../operations/descriptions.ts';
-import { edit, messageFilter } from '../../operations/inputs/messages.ts';
-import {
-  givenTime,
-  meaning,
-  messageId,
-  page,
-  patience,
-  patienceForm,
-  span,
-  spanForm,
-  timeForm,
-} from '../../operations/inputs/values.ts';
+import { asSentence, optionTexts } from '../../operations/descriptions.ts';
+import { messageFilter, ofMessage } from '../../operations/inputs/messages.ts';
+import { messageTable } from '../../operations/messages/messages.ts';
 import type { ShowOptions } from '../../operations/messages/show.ts';
 import type { DetailsWithoutContents } from '../answers.ts';
+import { pathChangeRequest, readRequest } from '../declared-request.ts';
 import { assertNamesKnown } from '../known.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 import { changes, messageUnknown, requireSeen } from './changes.ts';
 
-const byId = { id: messageId };
 /** As large as the greatest payload of a topic, in JSON. */
-const editBytes = 2 * 1_024 * 1_024;
-
-const due = {
-  after: meaning(optional(span), optionTexts.dueAfter, spanForm),
-  at: meaning(optional(givenTime), optionTexts.dueAt, timeForm),
-};
+export const editBytes = 2 * 1_024 * 1_024;
 
 /** Operations on messages of the outbox. */
 export const messageRoutes: readonly Operation[] = [
   operation({
+    ...readRequest(messageTable.list),
     name: 'listMessages',
-    method: 'GET',
     path: '/messages',
-    summary: `${asSentence(operationTexts.list)} By topic and ref archived ones, too.`,
-    role: 'viewer',
-    way: 'read',
-    query: { ...messageFilter, ...page },
+    query: { ...messageFilter, ...messageTable.list.query },
     answer: 'MessagePage',
     async run(call, { query: { after, limit, ...filter } }) {
-      const found = await call.at.list(call.scope.filter(filter), {
-        ...(after !== undefined && { after }),
-        ...(limit !== undefined && { limit }),
-      });
+      const found = await call.at.list(call.scope.filter(filter), { after, limit });
       if (found.messages.length === 0) await assertNamesKnown(call, filter);
       return found;
     },
   }),
   operation({
+    ...readRequest(messageTable.show),
     name: 'showMessage',
     versioned: true,
-    method: 'GET',
     path: '/messages/{id}',
-    summary: `${asSentence(operationTexts.show)} Without payload and headers.`,
-    role: 'viewer',
-    way: 'read',
-    params: byId,
+    params: ofMessage,
     answer: 'Message',
     run: (call, { path: { id } }) => shown(call, id, { log: false }),
   }),
@@ -67,7 +42,7 @@ export const messageRoutes: readonly Operation[] = [
     role: 'viewer',
     // No transaction may wait for a broker.
     way: 'wait',
-    params: byId,
+    params: ofMessage,
     answer: 'Message',
     async run(call, { path: { id } }) {
       await requireSeen(call, id);
@@ -82,7 +57,7 @@ export const messageRoutes: readonly Operation[] = [
     role: 'viewer',
     payloads: true,
     way: 'change',
-    params: byId,
+    params: ofMessage,
     body: {},
     answer: 'Revealed',
     async run({ at, author, scope }, { path: { id } }) {
@@ -94,58 +69,33 @@ export const messageRoutes: readonly Operation[] = [
       return { id, contentType, payload: expungedAt === null ? payload : null, base64: null, headers };
     },
   }),
-  ...changes({
-    verb: 'cancel',
-    way: 'change',
-    more: {},
-    change: (at, target, options) => at.cancel(target, options),
-  }),
+  ...(['cancel', 'retry', 'discard', 'expunge'] as const).flatMap((verb) =>
+    changes({
+      verb,
+      declared: messageTable[verb],
+      way: 'change',
+      change: (at, target, options) => at[verb](target, options),
+    }),
+  ),
   ...changes({
     verb: 'reschedule',
-    more: due,
+    declared: messageTable.reschedule,
     way: 'change',
     change: (at, target, options, { after, at: time }) =>
       at.reschedule(target, { ...options, ...dueOf(after, time) }),
   }),
   ...changes({
-    verb: 'retry',
-    way: 'change',
-    more: {},
-    change: (at, target, options) => at.retry(target, options),
-  }),
-  ...changes({
-    verb: 'discard',
-    way: 'change',
-    more: {},
-    change: (at, target, options) => at.discard(target, options),
-  }),
-  ...changes({
-    verb: 'expunge',
-    role: 'admin',
-    way: 'change',
-    more: {},
-    change: (at, target, options) => at.expunge(target, options),
-  }),
-  ...changes({
     verb: 'withdraw',
-    particular: 'It pauses the topic if a relay owns the lane.',
+    declared: messageTable.withdraw,
     way: 'wait',
-    more: { timeout: meaning(patience, optionTexts.waitForRelays, patienceForm) },
     change: (at, target, options, { timeout }) => at.withdraw(target, { ...options, timeout }),
   }),
   operation({
+    ...pathChangeRequest(messageTable.edit),
     name: 'editMessage',
-    method: 'POST',
     path: '/messages/{id}/edit',
-    summary: `${asSentence(operationTexts.edit)} The copy has a new id. \`If-Match\`: its \`version\` as it was shown.`,
-    role: 'operator',
-    payloads: true,
-    way: 'change',
-    once: true,
     conditional: true,
     bodyBytes: editBytes,
-    params: byId,
-    body: edit,
     answer: 'Copy',
     async run(call, { body, path: { id } }) {
       await requireSeen(call, id);

@@ -1,6 +1,6 @@
 import { OutboxError } from '../../core/errors.ts';
 import { scheduleTable } from '../../operations/schedules/schedules.ts';
-import { changeRequest, readRequest } from '../declared-request.ts';
+import { pathChangeRequest, readRequest } from '../declared-request.ts';
 import { type Call, type Operation, operation } from '../operation.ts';
 
 /** Operations on repeating messages. */
@@ -23,7 +23,7 @@ export const scheduleRoutes: readonly Operation[] = [
     ] as const
   ).map(([step, answer]) =>
     operation({
-      ...changeRequest(scheduleTable[step]),
+      ...pathChangeRequest(scheduleTable[step]),
       name: `${step}Schedule`,
       path: `/schedules/{name}/${step}`,
       answer,

@@ -1,7 +1,7 @@
 import { type Config, transportOf } from '../../config/config.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { BrokerView } from '../../operations/delivery/partitions.ts';
-import type { RewindableBroker } from '../../operations/inbox/rewind.ts';
+import type { Rewindable, RewindableBroker } from '../../operations/inbox/rewind.ts';
 import type { VerifiedLog } from '../../operations/verify/verify.ts';
 import type { TopicCounts } from '../../store/lane/lanes-change.ts';
 import { wantedAddresses } from '../wanted-groups.ts';
@@ -23,14 +23,14 @@ export function logsOf({
 }
 
 /**
- * The brokers of these topics that can set a group back, and the names of the transports that cannot.
+ * The brokers of these topics, by whether they can set a group back.
  *
  * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`
  */
 export function rewindableOf(
   config: Pick<Config, 'topics' | 'transports'>,
   topics?: readonly string[],
-): { readonly brokers: readonly RewindableBroker[]; readonly unable: readonly string[] } {
+): Rewindable {
   const brokers: RewindableBroker[] = [];
   const unable: string[] = [];
   for (const [transport, addresses] of wantedAddresses(config, { groups: [], topics })) {

@@ -4,7 +4,6 @@ import {
   type TailPlace,
   type TailStep,
 } from '../../operations/messages/tail.ts';
-import { assertNames, type OnDatabase } from '../../operations/operation-options.ts';
 import { type AuditEntry, writeAudit } from '../../store/audit/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { untoldRows, withUntoldErrors } from '../../store/database/untold-errors.ts';
@@ -115,12 +114,8 @@ function seenBy(at: Database, { payloads = false }: Sight = {}): Database {
 
 function operationsAt(stored: Database, config: OperationsConfig, sight?: Sight): RequestOperations {
   const at = seenBy(stored, sight);
-  const on: OnDatabase = async (work, ...given) => {
-    for (const [what, names] of given) assertNames(what, names);
-    return work(at);
-  };
   return {
-    ...operationsOn(on, config, sight?.payloads === true ? undefined : untoldRows),
+    ...operationsOn((work) => work(at), config, sight?.payloads === true ? undefined : untoldRows),
     topicsOf: (ids) => readTopicsOf(at, ids),
     keptTopicsOf: (group, ids) => readKeptTopicsOf(at, group, ids),
     note: async (entry) => void (await writeAudit(at, [entry])),

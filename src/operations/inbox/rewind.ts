@@ -37,6 +37,13 @@ export interface RewindableBroker {
   readonly rewind: (how: Rewinding) => Promise<readonly RewoundPartition[]>;
 }
 
+/** The brokers of some topics, by whether they can set a group back. */
+export interface Rewindable {
+  readonly brokers: readonly RewindableBroker[];
+  /** Names of the transports that cannot. */
+  readonly unable: readonly string[];
+}
+
 /**
  * Sets a group back at its brokers, so that they deliver again what they stored since a time; the inbox drops what the group has
  * handled. Nothing is set, here or there, while a consumer of the group runs.
@@ -46,7 +53,7 @@ export interface RewindableBroker {
  */
 export async function rewindGroup(
   database: Database,
-  { brokers, unable }: { readonly brokers: readonly RewindableBroker[]; readonly unable: readonly string[] },
+  { brokers, unable }: Rewindable,
   group: string,
   { to, dryRun = false, ...options }: RewindOptions,
 ): Promise<RewindAnswer> {

@@ -1,5 +1,6 @@
+import type { Reader } from '../../core/options/reader.ts';
 import { several } from '../../core/options/servers.ts';
-import { oneOf, optional, text, unchecked } from '../../core/options/values.ts';
+import { flag, oneOf, optional, text, unchecked } from '../../core/options/values.ts';
 import { states } from '../../core/transitions.ts';
 import { optionTexts, statesText } from '../descriptions.ts';
 import {
@@ -9,22 +10,40 @@ import {
   givenTime,
   headerChanges,
   meaning,
+  messageId,
   messageIds,
+  span,
+  spanForm,
   timeForm,
   topicName,
 } from './values.ts';
 
-/** Conditions of a filter. */
-export const messageFilter = {
+/** Conditions of a filter, whose times `time` reads. */
+export const messageConditions = <Time>(time: Reader<Time>) => ({
   topic: meaning(optional(topicName), optionTexts.topic),
   states: meaning(optional(several(oneOf(states), /,/)), statesText(states)),
   key: meaning(optional(condition), optionTexts.key),
   ref: meaning(optional(condition), optionTexts.ref),
   error: meaning(optional(condition), optionTexts.error, 'Needs the right to payloads.'),
-  createdFrom: meaning(optional(givenTime), optionTexts.createdFrom, timeForm),
-  createdTo: meaning(optional(givenTime), optionTexts.createdTo, timeForm),
-  dueFrom: meaning(optional(givenTime), optionTexts.dueFrom, timeForm),
-  dueTo: meaning(optional(givenTime), optionTexts.dueTo, timeForm),
+  createdFrom: meaning(optional(time), optionTexts.createdFrom, timeForm),
+  createdTo: meaning(optional(time), optionTexts.createdTo, timeForm),
+  dueFrom: meaning(optional(time), optionTexts.dueFrom, timeForm),
+  dueTo: meaning(optional(time), optionTexts.dueTo, timeForm),
+});
+
+/** Conditions of the filter of a request. */
+export const messageFilter = messageConditions(givenTime);
+
+/** The message that an operation is of. */
+export const ofMessage = { id: messageId };
+
+/** What else to ask about a message. */
+export const showInputs = { log: meaning(optional(flag()), optionTexts.log) };
+
+/** When a message is due instead. */
+export const newDue = {
+  after: meaning(optional(span), optionTexts.dueAfter, spanForm),
+  at: meaning(optional(givenTime), optionTexts.dueAt, timeForm),
 };
 
 /** Conditions of what is followed. */

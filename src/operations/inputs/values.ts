@@ -36,8 +36,6 @@ export const shortName = storable(200);
 export const spanForm = 'A duration such as "90s" or "2 hours", or milliseconds.';
 /** What a {@link givenTime} is written as. */
 export const timeForm = 'Such as 2026-11-27T08:14Z.';
-/** What {@link patience} is written as. */
-export const patienceForm = 'In milliseconds.';
 
 const written = /^-?\d{1,9}(?:\.\d{1,3})? ?[a-z]{0,12}$/i;
 
@@ -53,7 +51,7 @@ export const span: Reader<number> = value(
   { schema: { anyOf: [{ type: 'string', pattern: written.source }, { type: 'number' }] } },
 );
 /** How long one request may wait. */
-export const patience = whole(0, 20_000, 15_000);
+const patience = whole(0, 20_000, 15_000);
 
 /** A time of a request. Where the server stands is not known to who asks it, so the time names its zone. */
 export const givenTime: Reader<Date> = {
@@ -68,6 +66,11 @@ export const givenTime: Reader<Date> = {
     );
   },
 };
+
+/** How long a change waits, and for what. */
+export const waiting = (what: 'waitForLanes' | 'waitForPartitions' | 'waitForRelays') => ({
+  timeout: meaning(patience, optionTexts[what], 'In milliseconds.'),
+});
 
 /** What every change may be given. */
 export const authored = {

@@ -199,8 +199,8 @@ export const apiBugs: Bugs = {
     'test/unit/cli/described-once.test.ts': {
       'api-says-other-than-the-help': {
         file: 'src/operations/inputs/messages.ts',
-        find: 'dueTo: meaning(optional(givenTime), optionTexts.dueTo, timeForm)',
-        replace: 'dueTo: meaning(optional(givenTime), optionTexts.dueFrom, timeForm)',
+        find: 'dueTo: meaning(optional(time), optionTexts.dueTo, timeForm)',
+        replace: 'dueTo: meaning(optional(time), optionTexts.dueFrom, timeForm)',
       },
     },
     'test/integration/cli/json-answers.test.ts': {

@@ -11,7 +11,6 @@ import { rocketmq } from '../../../src/brokers/rocketmq/transport/rocketmq-trans
 import { type Config, defineConfig, type RelayConfig } from '../../../src/config/config.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { checkBulkFilter } from '../../../src/operations/bulk/checks.ts';
-import { assertEditOptions } from '../../../src/operations/edit-content.ts';
 import { checkFilter, checkKeptFilter } from '../../../src/operations/filters.ts';
 import { cancel, reschedule } from '../../../src/outbox/change.ts';
 import { send, sendBatch } from '../../../src/outbox/send.ts';
@@ -96,7 +95,7 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ['a target by its ref', (typo) => at.cancel({ topic: 'orders', ref: 'r', ...typo }, ask)],
   ['reschedule', (typo) => at.reschedule(ids, { ...ask, after: 0, ...typo })],
   ['retry', (typo) => at.retry(ids, { ...ask, ...typo })],
-  ['edit', (typo) => assertEditOptions({ ...ask, payload: 1, ...typo })],
+  ['edit', (typo) => at.edit(ids.ids[0] ?? '', { ...ask, payload: 1, ...typo })],
   ['discard', (typo) => at.discard(ids, { ...ask, ...typo })],
   ['withdraw', (typo) => at.withdraw(ids, { ...ask, ...typo })],
   ['pause', (typo) => at.pause({ topic: 'orders' }, { ...ask, ...typo })],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type DeclaredTable, functionsOf, summaryOf } from '../../../src/operations/declared.ts';
+import { type DeclaredTable, functionsOf, type Ground, summaryOf } from '../../../src/operations/declared.ts';
 import { authored, shortName } from '../../../src/operations/inputs/values.ts';
 import type { OnDatabase, OperationOptions } from '../../../src/operations/operation-options.ts';
 import type { Database } from '../../../src/store/database/database.ts';
@@ -9,9 +9,11 @@ interface LampOperations {
   light(name: string, options: OperationOptions): Promise<string>;
 }
 
+type LampGround = Pick<Ground, 'alertRules' | 'database'>;
+
 const database = { inOne: true } as unknown as Database;
 const on: OnDatabase = (work) => work(database);
-const table: DeclaredTable<LampOperations> = {
+const table: DeclaredTable<LampOperations, LampGround> = {
   list: {
     text: 'list lamps',
     role: 'viewer',
@@ -26,7 +28,7 @@ const table: DeclaredTable<LampOperations> = {
     run: async (at, name, { actor, dryRun }) => [at.database === database, name, actor, dryRun].join(' '),
   },
 };
-const lamps = functionsOf<LampOperations>(on, 'lamps', table, { alertRules: ['dark'] });
+const lamps = functionsOf<LampOperations, LampGround>(on, 'lamps', table, { alertRules: ['dark'] });
 
 test('the functions of a table get the database, what they are of, and their options', async () => {
   expect(await lamps.list()).toEqual(['true', 'dark']);
