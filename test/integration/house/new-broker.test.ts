@@ -1,8 +1,7 @@
 // @module-tag apart
 import { expect, test } from 'vitest';
 import { lintAsProject } from '../../unit/house/lint-fixtures.ts';
-import { textOf } from '../../unit/house/project-files.ts';
-import { typeErrors } from './compiled-overlay.ts';
+import { type Edit, edited, typeErrors } from './compiled-overlay.ts';
 
 /** The folder of a broker that somebody adds: a folder of files, one line a message. */
 const added: Readonly<Record<string, string>> = {
@@ -51,25 +50,24 @@ export function spool(path: string): ReceivingTransport {
 `,
 };
 
-interface Edit {
-  readonly after: string;
-  readonly line: string;
-}
-
 /** What has to be changed besides: its export, and the package that it brings with its versions. */
-const changed: Readonly<Record<string, Edit & { readonly also?: Edit }>> = {
-  'src/transports.ts': {
-    after: "export { rocketmq } from './brokers/rocketmq/transport/rocketmq-transport.ts';\n",
-    line: "export { spool } from './brokers/spool/transport/spool-transport.ts';\n",
-  },
-  'src/core/package-lines.ts': {
-    after: "  'rocketmq-client-nodejs': only(major(1, '1.0.8')),\n",
-    line: "  'fs-extra': only(major(11)),\n",
-    also: {
+const changed: Readonly<Record<string, readonly Edit[]>> = {
+  'src/transports.ts': [
+    {
+      after: "export { rocketmq } from './brokers/rocketmq/transport/rocketmq-transport.ts';\n",
+      line: "export { spool } from './brokers/spool/transport/spool-transport.ts';\n",
+    },
+  ],
+  'src/core/package-lines.ts': [
+    {
+      after: "  'rocketmq-client-nodejs': only(major(1, '1.0.8')),\n",
+      line: "  'fs-extra': only(major(11)),\n",
+    },
+    {
       after: "  rocketmq: { for: 'RocketMQ', packages: ['rocketmq-client-nodejs'] },\n",
       line: "  spool: { for: 'A spool', packages: ['fs-extra'] },\n",
     },
-  },
+  ],
 };
 
 /** In a configuration, once as meant and once with a mistake that shows that the compiler reads it. */
@@ -80,15 +78,7 @@ export const config: Config = { topics: [], transports: { spool: spool(${argumen
 `;
 
 test('a new broker is one folder, one export, one package and its versions', async () => {
-  const edits = Object.entries(changed).map(([path, { also, ...first }]) => {
-    let text = textOf(path) ?? '';
-    for (const { after, line } of also === undefined ? [first] : [first, also]) {
-      expect(text).toContain(after);
-      text = text.replace(after, after + line);
-    }
-    return [path, text] as const;
-  });
-  const overlay = new Map([...Object.entries(added), ...edits]);
+  const overlay = new Map([...Object.entries(added), ...edited(changed)]);
   const uses = [
     ['src/config/uses-spool.ts', use(`'/var/spool'`)],
     ['src/config/misuses-spool.ts', use('7')],
