@@ -7,7 +7,6 @@ export type { DatabaseConfig } from './config/database-config.ts';
 export type { GroupConfig } from './config/groups-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
-export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Authentication, Caller, Role } from './core/authentication.ts';
 export type { Duration } from './core/duration.ts';
@@ -42,7 +41,6 @@ export type { TransactionClient } from './inbox/transaction-client.ts';
 export { permanent, retryAfter } from './inbox/verdict.ts';
 export type { Window } from './inbox/window/window.ts';
 export type { OnFailed } from './relay/on-failed.ts';
-export type { OnStalled, StalledGroup } from './relay/on-stalled.ts';
 export {
   clientOf,
   type PoolClient,
@@ -55,4 +53,5 @@ export type { Prisma8, Prisma8Queryable } from './store/database/prisma8-parts.t
 export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
 export type { FailedMessage } from './store/message/unnotified.ts';
+export type { Alert, OnAlert } from './watch/on-alert.ts';
 export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './watch/settings.ts';

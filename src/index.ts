@@ -4,7 +4,6 @@ export type { DatabaseConfig } from './config/database-config.ts';
 export { env } from './config/env.ts';
 export type { GroupConfig } from './config/groups-config.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
-export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Authentication, Caller, Role } from './core/authentication.ts';
 export type { Due } from './core/due.ts';
@@ -44,7 +43,6 @@ export { type BatchMessage, type Stored, send, sendBatch } from './outbox/send.t
 export { type TransactionRunner, transaction } from './outbox/transact.ts';
 export { type QueryRunner, type RootClient, type RunQuery, type Waker, wake } from './outbox/wake.ts';
 export type { OnFailed } from './relay/on-failed.ts';
-export type { OnStalled, StalledGroup } from './relay/on-stalled.ts';
 export {
   clientOf,
   type PoolClient,
@@ -56,4 +54,5 @@ export { type Prisma8Client, prisma8 } from './store/database/prisma8.ts';
 export type { Prisma8, Prisma8Queryable } from './store/database/prisma8-parts.ts';
 export { fromQuery, type Transaction } from './store/database/transaction.ts';
 export type { FailedMessage } from './store/message/unnotified.ts';
+export type { Alert, OnAlert } from './watch/on-alert.ts';
 export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './watch/settings.ts';

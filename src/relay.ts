@@ -6,7 +6,6 @@ export type { DatabaseConfig } from './config/database-config.ts';
 export type { GroupConfig } from './config/groups-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
-export type { StalledSettings } from './config/stalled-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Authentication, Caller, Role } from './core/authentication.ts';
 export type { Duration } from './core/duration.ts';
@@ -20,9 +19,9 @@ export type { ConfirmRules, RateRules, Topic, TopicRules } from './core/topic.ts
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { BatchDelays } from './relay/batch-delays.ts';
 export type { OnFailed } from './relay/on-failed.ts';
-export type { OnStalled, StalledGroup } from './relay/on-stalled.ts';
 export type { AlertFacts, FailedSend, RelayEvent, RelayReport } from './relay/report.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export type { FailedMessage } from './store/message/unnotified.ts';
 export type { WorkerExtras } from './temporal/relay/workers.ts';
+export type { Alert, OnAlert } from './watch/on-alert.ts';
 export type { AlertDestinations, AlertEmail, AlertSettings, AlertWebhook } from './watch/settings.ts';

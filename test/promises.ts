@@ -110,8 +110,8 @@ export const promises = {
     '**Final failures are reported** by a relay at least once, with id, key and reason, and so is each failed try, even if the relay that settled it died before it could report it.',
   'on-failed-called-once':
     '**`onFailed` is called for each failed message**, and what it writes happens exactly once per failure.',
-  'on-stalled-called-once':
-    '**`onStalled` is called for each group that stands still** while messages wait for it, and what it writes happens exactly once per stall.',
+  'alert-hook-called-once':
+    '**`onAlert` is called for each alert**, such as a group that stands still while messages wait for it, and what it writes happens exactly once when it begins and when it is over.',
   'alerts-told-once':
     '**Alerts are told once**, however many relays run, and when they are over; what is told delays nothing.',
   'archive-blocks-nothing': '**The archive blocks nothing**, and takes nothing that a claim still needs.',

@@ -12,7 +12,6 @@ import { inWords, isConsumerTrouble, isRelayTrouble, type Told } from './trouble
 const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
   'alert-began',
   'failed',
-  'group-stalled',
   'messages-lost',
   'messages-unconfirmed',
   'partitions-unread',

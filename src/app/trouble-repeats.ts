@@ -28,7 +28,6 @@ const passing: ReadonlySet<string> = new Set([
 /** Events that say that something has changed its state: a line for each, however many change theirs just then. */
 const changes: ReadonlySet<unknown> = new Set<(RelayEvent | ConsumerEvent)['type']>([
   'alert-began',
-  'group-stalled',
   'hold-began',
   'lane-lost',
   'topic-waiting',

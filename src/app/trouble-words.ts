@@ -12,7 +12,6 @@ const relayTroubles = [
   'error',
   'expired',
   'failed',
-  'group-stalled',
   'hold-began',
   'lane-lost',
   'messages-unconfirmed',
@@ -71,8 +70,6 @@ export function inWords(event: Told): string {
       return expiredInWords(event);
     case 'failed':
       return `${messageOf(event)} has failed for good`;
-    case 'group-stalled':
-      return `group ${event.group} of ${event.topic} has not moved since ${event.since.toISOString()}, and messages wait for it`;
     case 'messages-unconfirmed':
       return `${counted(event.count, 'message')} of ${event.topic} failed: no receipt of the group came`;
     case 'receipt-unreadable':

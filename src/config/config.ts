@@ -6,13 +6,12 @@ import { defaulted, func, optional, shaped } from '../core/options/values.ts';
 import { type Retention, retentionOptions } from '../core/retention.ts';
 import { isTopic, type Topic } from '../core/topic.ts';
 import type { OnFailed } from '../relay/on-failed.ts';
-import type { OnStalled } from '../relay/on-stalled.ts';
+import type { OnAlert } from '../watch/on-alert.ts';
 import { type AlertSettings, alertOptions } from '../watch/settings.ts';
 import { type DatabaseConfig, databaseOptions } from './database-config.ts';
 import { type GroupConfig, groupsOptions } from './groups-config.ts';
 import { readConfig } from './read-config.ts';
 import { type RelaySettings, relayOptions } from './relay-settings.ts';
-import { type StalledSettings, stalledOptions } from './stalled-settings.ts';
 import { type TemporalConfig, temporalSettings } from './temporal-config.ts';
 
 /**
@@ -34,11 +33,12 @@ export interface Config {
   readonly retention?: Retention;
   /** Called by the relay for each message that has failed for good, see {@link OnFailed}. @defaultValue nothing */
   readonly onFailed?: OnFailed;
-  /** Called by the relay for each consumer group that has stalled, see {@link OnStalled}. @defaultValue nothing */
-  readonly onStalled?: OnStalled;
-  /** Which consumer groups count as stalled, and after what time. @defaultValue none are watched, unless `onStalled` or `alerts` is set */
-  readonly stalled?: StalledSettings;
-  /** Alerts about figures that are beyond thresholds, and where relays send them, see {@link AlertSettings}. @defaultValue nothing is watched */
+  /** Called by the relay for each alert, see {@link OnAlert}. @defaultValue nothing */
+  readonly onAlert?: OnAlert;
+  /**
+   * Alerts about figures that are beyond thresholds, and where relays send them, see {@link AlertSettings}.
+   * @defaultValue nothing is watched, unless `onAlert` is set
+   */
   readonly alerts?: AlertSettings;
   /** The HTTP API that `temporal-outbox api` serves. @defaultValue it is not served */
   readonly api?: ApiSettings;
@@ -80,8 +80,7 @@ const configTable = {
   relay: defaulted(relayOptions),
   retention: defaulted(retentionOptions),
   onFailed: optional(func<OnFailed>()),
-  onStalled: optional(func<OnStalled>()),
-  stalled: optional(stalledOptions),
+  onAlert: optional(func<OnAlert>()),
   alerts: optional(alertOptions),
   api: optional(object({ authentication: authenticationShape } satisfies Table<ApiSettings>)),
   groups: optional(groupsOptions),

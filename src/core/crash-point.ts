@@ -7,7 +7,7 @@
  * - `relay:settled`: the database knows it; what has failed is not reported yet.
  * - `relay:told`: what has failed is reported, the database does not know that.
  * - `relay:notified`: `onFailed` has been called, its transaction is not committed.
- * - `relay:stall-noted`: `onStalled` has been called, its transaction is not committed.
+ * - `relay:alert-called`: `onAlert` has been called, its transaction is not committed.
  * - `relay:confirmed`: a receipt is applied, the broker does not know that it was read.
  * - `bulk:page-open`: a page of a bulk operation is written in a transaction that is open.
  * - `bulk:page-committed`: it is committed, its workflow does not know it.
@@ -30,7 +30,7 @@ export const crashPoints = [
   'relay:settled',
   'relay:told',
   'relay:notified',
-  'relay:stall-noted',
+  'relay:alert-called',
   'relay:confirmed',
   'bulk:page-open',
   'bulk:page-committed',

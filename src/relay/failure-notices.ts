@@ -1,9 +1,9 @@
 import { passCrashPoint } from '../core/crash-point.ts';
 import { pauseAfter } from '../core/pause-after.ts';
 import type { Database } from '../store/database/database.ts';
+import { lendTo } from '../store/database/lend-transaction.ts';
 import { noteNotice } from '../store/message/unnotified.ts';
 import { HookRest, hookPauses } from './hook-rest.ts';
-import { lendTo } from './lend-transaction.ts';
 import type { OnFailed } from './on-failed.ts';
 import type { RelayReport } from './report.ts';
 import { Wake } from './wake.ts';

@@ -1,7 +1,6 @@
 import type { Hold } from '../brokers/transport.ts';
 import type { Lane } from '../core/lane.ts';
 import type { BatchDelays } from './batch-delays.ts';
-import type { StalledGroup } from './on-stalled.ts';
 
 /** A message whose try has failed, as the database has it. */
 export interface FailedSend extends Lane {
@@ -84,8 +83,6 @@ export type RelayEvent =
     } & Lane)
   /** A message has failed for good: it needs a person. Reported like `attempt-failed`, and instead of it. */
   | ({ readonly type: 'failed' } & FailedSend)
-  /** A consumer group does not move although messages wait for it: once per stall, or not at all if the relay dies just then. */
-  | ({ readonly type: 'group-stalled' } & StalledGroup)
   /** The lane waits. Its next owner reports it again when it takes the lane, as `continued`. */
   | ({ readonly type: 'hold-began'; readonly hold: Hold; readonly continued: boolean } & Lane)
   /**
@@ -155,7 +152,7 @@ export type RelayEvent =
         | 'expiry'
         | 'figures'
         | 'notices'
-        | 'stalls'
+        | 'groups'
         | 'schedules'
         | 'workers'
         | 'overdue'

@@ -9,6 +9,8 @@ export interface Measured {
   readonly of: Labels;
   /** In the unit of the figure. */
   readonly figure: number;
+  /** How long it has lasted, where that was measured earlier than it is read. @defaultValue the figure, if that is a time */
+  readonly lastsMs?: number;
   /** Ends the sentence about it. */
   readonly because?: string;
 }

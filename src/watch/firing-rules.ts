@@ -24,12 +24,13 @@ export function firingRules(figures: Figures, thresholds: AlertThresholds): read
 /** What fires because of a figure beyond the threshold. */
 export function firingOf(name: AlertRuleName, measured: Measured, threshold: number): Firing {
   const rule: AlertRule = alertRules[name];
-  const { figure, of } = measured;
+  const { figure, lastsMs = figure, of } = measured;
   return {
     rule: name,
     subject: subjectOf(of),
+    labels: of,
     figure,
-    ...(rule.lasts === true && { lastsMs: figure }),
+    ...(rule.lasts === true && { lastsMs }),
     text: sentence(rule, measured, threshold),
     next: rule.next(of),
   };

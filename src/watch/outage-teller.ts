@@ -186,7 +186,7 @@ export class OutageTeller {
 function newsOf(outage: Outage, name: string): readonly AlertNews[] {
   const { firing, overAt, since, told } = outage;
   if (firing === undefined) return [];
-  const { lastsMs: _lastsMs, ...facts } = firing;
+  const { labels: _labels, lastsMs: _lastsMs, ...facts } = firing;
   return [{ ...facts, since, overAt, known: told.has(name), news: String(numberAfter(outage, name)) }];
 }
 

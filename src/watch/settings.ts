@@ -82,6 +82,11 @@ export interface AlertSettings {
    * and those of authorities. @defaultValue `'14 days'`
    */
   readonly certificate?: Duration | false;
+  /**
+   * Consumer groups whose progress is watched beside those of this database and those from which topics expect receipts, by name: groups
+   * that keep their processed ids elsewhere, or are written in another language. Where the broker knows how far a group is. @defaultValue none
+   */
+  readonly groups?: readonly string[];
   /** Where alerts are sent. @defaultValue nowhere: `temporal-outbox alerts` lists them */
   readonly to?: AlertDestinations;
   /** An alert that goes on is sent again after this time, 1 minute or more. @defaultValue `'4h'` */
@@ -148,6 +153,7 @@ const thresholds = Object.fromEntries(
 /** The setting `alerts`. */
 export const alertOptions = object({
   ...thresholds,
+  groups: optional(listOf(text(), 'a list of names of consumer groups')),
   to: defaulted(destinationOptions),
   again: duration('1 min', undefined, '4h'),
   interval: duration('100ms', '10 min', '15s'),
@@ -160,6 +166,6 @@ export type SettledDestinations = ReadTable<{ to: typeof destinationOptions }>['
 
 /** The thresholds among the settings. */
 export function thresholdsOf(settings: SettledAlerts): AlertThresholds {
-  const { again: _again, interval: _interval, to: _to, ...given } = settings;
+  const { again: _again, groups: _groups, interval: _interval, to: _to, ...given } = settings;
   return given;
 }

@@ -121,7 +121,7 @@ export const layers = [
     types: [
       'brokers/transport.ts',
       'relay/on-failed.ts',
-      'relay/on-stalled.ts',
+      'watch/on-alert.ts',
       'store/installation/settings.ts',
     ],
     uses: ['process', 'io'],

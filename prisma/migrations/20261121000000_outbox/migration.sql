@@ -130,7 +130,7 @@ create table outbox.group_place (
   look           bigint not null default 0,
   -- When a look last saw that messages wait for the group.
   looked_at      timestamptz not null default clock_timestamp(),
-  -- {"0": {"at": the first offset that it has not committed, "sinceMs": …, "told": whether the hook was called for this stall}, …}:
+  -- {"0": {"at": the first offset that it has not committed, "sinceMs": …, "standsMs": how long it stood there at the last look}, …}:
   -- by partition, if messages wait there.
   places         jsonb not null default '{}',
   primary key (transport, address, consumer_group)
@@ -154,6 +154,8 @@ create table outbox.alert (
   rule    text collate "C" not null,
   -- What it is about, such as "topic orders"; empty: the whole installation.
   subject text collate "C" not null,
+  -- The same for programs, such as {"topic": "orders"}.
+  labels  jsonb not null,
   since   timestamptz not null,
   -- Readings of the figures in a row in which it did not fire.
   calm    integer not null default 0,
@@ -174,6 +176,15 @@ create table outbox.alert (
   told    jsonb not null default '{}',
   -- When somebody was last told of it since it has begun for the last time.
   told_at timestamptz,
+  primary key (rule, subject)
+);
+
+-- The number of the news of an alert for which `onAlert` was called last. Apart, because its call may take long, and whoever notes
+-- alerts waits for nobody.
+create table outbox.alert_call (
+  rule    text collate "C" not null,
+  subject text collate "C" not null,
+  news    bigint not null,
   primary key (rule, subject)
 );
 

@@ -7,6 +7,7 @@ import type { RelayReport } from '../../relay/report.ts';
 import { noteAlerts } from '../../store/alerts/alerts.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { NotedFigures } from '../../store/figures/figures.ts';
+import { AlertCalls } from '../../watch/alert-calls.ts';
 import { destinationsOf } from '../../watch/destinations.ts';
 import { firingRules } from '../../watch/firing-rules.ts';
 import { OutageTeller } from '../../watch/outage-teller.ts';
@@ -14,13 +15,14 @@ import { alertOptions, thresholdsOf } from '../../watch/settings.ts';
 import { AlertTeller } from '../../watch/teller.ts';
 import { installationInWords } from '../installation-in-words.ts';
 import { LastSilence } from './last-silence.ts';
+import { groupLooksOf } from './watched-groups.ts';
 
 export interface AlertsInput {
   readonly database: Database;
   readonly report: RelayReport;
 }
 
-/** Judges figures and sends alerts. */
+/** Watches groups, judges figures, sends alerts and calls `onAlert`. */
 export interface Alerts {
   /** How often figures are to be read. */
   readonly everyMs: number;
@@ -46,16 +48,20 @@ const tellEveryMs = 5_000;
  * @throws OutboxError `OUTBOX_PACKAGE_MISSING` without the packages that its destinations need
  */
 export function alertsOf(config: RelayConfig, { database, report }: AlertsInput): Alerts | undefined {
-  if (config.alerts === undefined) return undefined;
-  const settings = readConfig(alertOptions, config.alerts, 'alerts');
+  const { onAlert } = config;
+  if (config.alerts === undefined && onAlert === undefined) return undefined;
+  const settings = readConfig(alertOptions, config.alerts ?? {}, 'alerts');
   const { again: againMs, interval: everyMs } = settings;
   const thresholds = thresholdsOf(settings);
   const destinations = destinationsOf(settings.to);
   const from = installationInWords(config);
+  const lookEveryMs = Math.min(everyMs, tellEveryMs);
+  const groups = groupLooksOf(config, settings, { database, report });
+  const calls = onAlert && new AlertCalls({ database, onAlert, everyMs: lookEveryMs, report });
   const teller = new AlertTeller({
     database,
     destinations,
-    everyMs: Math.min(everyMs, tellEveryMs),
+    everyMs: lookEveryMs,
     gapMs: Math.min(longestGapMs, calmReadings * everyMs),
     from,
     report,
@@ -86,9 +92,13 @@ export function alertsOf(config: RelayConfig, { database, report }: AlertsInput)
       for (const { change, ...facts } of changes)
         report({ type: change === 'began' ? 'alert-began' : 'alert-ended', ...facts });
     },
-    start: () => teller.start(),
+    start() {
+      groups?.start();
+      calls?.start();
+      teller.start();
+    },
     async stop() {
-      await Promise.all([teller.stop(), outages.stop()]);
+      await Promise.all([groups?.stop(), calls?.stop(), teller.stop(), outages.stop()]);
     },
   };
 }

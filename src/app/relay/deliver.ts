@@ -17,7 +17,6 @@ import { askServers } from './relay-health.ts';
 import type { RelayMeasures } from './relay-measures.ts';
 import type { RelayServers } from './relay-servers.ts';
 import { RelaySupervision } from './relay-supervision.ts';
-import { stalledGroupsOf } from './stalled.ts';
 import { completeInBackground } from './unfinished-lanes.ts';
 
 /** The parts of a relay that has reached its servers. */
@@ -72,9 +71,6 @@ export async function deliver(input: DeliverInput, running: Running): Promise<Re
   running.add(() => relay.stop());
   relay.start();
   confirmation.start();
-  const stalledGroups = stalledGroupsOf(input.config, { database, report });
-  if (stalledGroups !== undefined) running.add(() => stalledGroups.stop());
-  stalledGroups?.start();
   input.alerts?.start();
   const looks = figureLooksOf(input);
   if (looks !== undefined) running.add(() => looks.stop());

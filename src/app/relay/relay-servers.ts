@@ -37,9 +37,6 @@ export interface RelayServersInput {
   readonly withinMs: number;
 }
 
-/** What runs statements of users, too, whose missing rights are their own. */
-const withUsers: ReadonlySet<string> = new Set(['notices', 'stalls']);
-
 /** Waits for PostgreSQL, and for Temporal, and reports that. If they refuse the relay, the error is thrown at once. */
 export function relayServers(input: RelayServersInput): RelayServers {
   const { at, target, report, reached, signal, withinMs } = input;
@@ -58,7 +55,8 @@ export function relayServers(input: RelayServersInput): RelayServers {
           ...event,
           error:
             databaseFailure(url, event.error) ??
-            (withUsers.has(event.during) ? schemaMissing : statementFailure)(event.error) ??
+            // The hook runs statements of users, too, whose missing rights are their own.
+            (event.during === 'notices' ? schemaMissing : statementFailure)(event.error) ??
             temporalFailure(target, event.error) ??
             event.error,
         });

@@ -5,6 +5,8 @@ export interface Firing {
   readonly rule: string;
   /** What it is about; empty: the whole installation. */
   readonly subject: string;
+  /** The same for programs. */
+  readonly labels: Readonly<Record<string, string>>;
   readonly figure: number;
   /** How long the fact has lasted, in milliseconds, if the figure says so: it is older than the reading that found it. */
   readonly lastsMs?: number;
@@ -15,7 +17,7 @@ export interface Firing {
 }
 
 /** An alert that has just begun or ended. */
-export interface AlertChange extends Omit<Firing, 'figure' | 'lastsMs' | 'next'> {
+export interface AlertChange extends Pick<Firing, 'rule' | 'subject' | 'text'> {
   readonly change: 'began' | 'ended';
 }
 
@@ -54,9 +56,9 @@ export async function noteAlerts(
       'update outbox.alert set calm = calm + 1, calm_since = coalesce(calm_since, outbox.clock()) where over_at is null',
     );
     const began = await sql.query<AlertChange>(
-      `insert into outbox.alert as a (rule, subject, since, figure, text, next, news_at)
-       select f.rule, f.subject, outbox.clock() - coalesce(f."lastsMs", 0) * interval '1 ms', f.figure, f.text, f.next, outbox.clock()
-       from jsonb_to_recordset($1::text::jsonb) as f (rule text, subject text, figure float8, "lastsMs" float8, text text, next text)
+      `insert into outbox.alert as a (rule, subject, labels, since, figure, text, next, news_at)
+       select f.rule, f.subject, f.labels, outbox.clock() - coalesce(f."lastsMs", 0) * interval '1 ms', f.figure, f.text, f.next, outbox.clock()
+       from jsonb_to_recordset($1::text::jsonb) as f (rule text, subject text, labels jsonb, figure float8, "lastsMs" float8, text text, next text)
        on conflict (rule, subject) do update set
          calm = 0, calm_since = null, figure = excluded.figure, text = excluded.text, next = excluded.next, over_at = null,
          since = case when a.over_at is null then a.since else excluded.since end,
@@ -74,25 +76,32 @@ export async function noteAlerts(
       [calmReadings],
     );
     await sql.query(
-      `delete from outbox.alert a
+      `with gone as (delete from outbox.alert a
        where a.over_at is not null
          and (greatest(a.over_at, (select until from outbox.alert_silence s where s.rule = a.rule))
              < outbox.clock() - $1::float8 * interval '1 ms'
            -- Nobody was told that it had begun, because its rule is silenced.
-           or not exists (select from jsonb_each(a.told) t where t.value::bigint >= a.began_news) and exists (
-             select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock()))`,
+           or not exists (select from jsonb_each(a.told) t where t.value::bigint >= a.began_news)
+             and not exists (
+               select from outbox.alert_call c where c.rule = a.rule and c.subject = a.subject and c.news >= a.began_news)
+             and ${isSilenced})
+       returning a.rule, a.subject)
+       delete from outbox.alert_call c using gone g where c.rule = g.rule and c.subject = g.subject`,
       [keptMs],
     );
     return [...began.filter(({ change }) => change === 'began'), ...ended];
   });
 }
 
+/** Whether the rule of the alert `a` tells nobody now. */
+export const isSilenced =
+  'exists (select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock())';
+
 /** Whether the destination $1 knows that it has begun, for the last time. */
 const known = `coalesce((a.told ->> $1)::bigint, 0) >= a.began_news`;
 
 /** Something about an alert that a destination does not know yet. */
-export interface AlertNews extends Omit<Firing, 'figure' | 'lastsMs'> {
-  readonly figure: number;
+export interface AlertNews extends Omit<Firing, 'labels' | 'lastsMs'> {
   readonly since: Date;
   /** `null`: it goes on. */
   readonly overAt: Date | null;
@@ -117,7 +126,7 @@ export async function readNews(
      from outbox.alert a
      where coalesce((a.told ->> $1)::bigint, 0) < a.news
        and (${known} or a.over_at is null or a.over_at > outbox.clock() - ${unknownForMs} * interval '1 ms')
-       and not exists (select from outbox.alert_silence s where s.rule = a.rule and s.until > outbox.clock())
+       and not ${isSilenced}
      order by a.over_at is not null, a.since, a.rule, a.subject limit $2`,
     [destination, mostNews],
   );

@@ -4,7 +4,7 @@ import type { AlertNews } from './alerts.ts';
 
 /** State of a destination, for operators. */
 export interface AlertDestination {
-  /** `webhook` or `email` */
+  /** `webhook`, `email`, or `onAlert` for calls of that hook */
   readonly name: string;
   /** When the last message was sent to it; `null`: never. */
   readonly toldAt: Date | null;
@@ -60,12 +60,17 @@ export async function noteNewsTold(
         JSON.stringify(news.map(({ rule, subject, news: number }) => ({ rule, subject, news: number }))),
       ],
     );
-    await sql.query(
-      `update outbox.alert_destination set leased_until = clock_timestamp(), told_at = clock_timestamp(), failures = 0, error = null
-       where name = $1`,
-      [name],
-    );
+    await noteDestinationTold(sql, name);
   });
+}
+
+/** Notes that something was sent to a destination, and gives it back. */
+export async function noteDestinationTold(sql: Sql, name: string): Promise<void> {
+  await sql.query(
+    `update outbox.alert_destination set leased_until = clock_timestamp(), told_at = clock_timestamp(), failures = 0, error = null
+     where name = $1`,
+    [name],
+  );
 }
 
 /** Gives a destination back for which there was no message. */

@@ -70,8 +70,10 @@ export interface PausedByGroup {
 export interface StandingGroup {
   readonly group: string;
   readonly topic: string;
-  /** How long it has stood at one message of a partition; of one that moves, about the time between two looks. */
+  /** How long it had stood at one message of a partition when a relay last looked; of one that moves, 0 or the time between two looks. */
   readonly standsMs: number;
+  /** Milliseconds since it was first seen at that message. */
+  readonly sinceMs: number;
 }
 
 /** Overdue receipts of a topic. */

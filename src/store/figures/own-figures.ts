@@ -36,9 +36,10 @@ export async function readStandingGroups(sql: Sql): Promise<readonly StandingGro
   return sql.query<StandingGroup>(
     `select p.consumer_group as "group",
        coalesce((select min(t.name) from outbox.topic t where t.transport = p.transport and t.address = p.address), p.address) as topic,
-       extract(epoch from outbox.clock())::float8 * 1000 - s.since as "standsMs"
+       s.stands as "standsMs", extract(epoch from outbox.clock())::float8 * 1000 - s.since as "sinceMs"
      from outbox.group_place p cross join lateral (
-       select min((e.value ->> 'sinceMs')::float8) as since from jsonb_each(p.places) e) s
+       select max((e.value ->> 'standsMs')::float8) as stands, min((e.value ->> 'sinceMs')::float8) as since
+       from jsonb_each(p.places) e) s
      where s.since is not null and p.looked_at > clock_timestamp() - $1 * interval '1 ms' order by 3 desc limit 1000`,
     [unwatchedMs],
   );

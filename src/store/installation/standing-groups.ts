@@ -6,8 +6,8 @@ export interface Standing {
   readonly at: string | null;
   /** Since when, in milliseconds of the database's clock. */
   readonly sinceMs: number;
-  /** Its stall was reported, or is part of one that was. */
-  readonly told: boolean;
+  /** How long it had stood there when the last look began, in milliseconds. */
+  readonly standsMs: number;
 }
 
 /** What is noted of a group at an address. */
@@ -106,7 +106,7 @@ export async function lockGroupNote(
   return note;
 }
 
-/** Notes where a group stands, and which stalls are reported. */
+/** Notes where a group stands. */
 export async function writeGroupNote(
   sql: Sql,
   { transport, address, number }: GroupLook,

@@ -10,7 +10,11 @@ export const stalledGroup: AlertRule = {
   unit: 'time',
   of: [['group', 'topic']],
   measure: ({ standing }) =>
-    standing.map(({ group, standsMs, topic }) => ({ of: { group, topic }, figure: standsMs })),
+    standing.map(({ group, sinceMs, standsMs, topic }) => ({
+      of: { group, topic },
+      figure: standsMs,
+      lastsMs: sinceMs,
+    })),
   threshold: 15 * minute,
   lasts: true,
   says: (figure, subject) => `${subject} has not moved for ${figure}, and messages wait for it`,

@@ -12,6 +12,7 @@ import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
 const failed: Firing = {
   rule: 'failed',
   subject: 'topic orders',
+  labels: { topic: 'orders' },
   figure: 1,
   text: '1 message failed',
   next: 'temporal-outbox list',

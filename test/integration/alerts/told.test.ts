@@ -212,12 +212,12 @@ test('alerts that begin soon after another are told in one message', async (cont
   await watch(context, lanes, { alerts: { interval: 500, to: { webhook: { url: hook.url } } } });
   await until(() => hook.posted.length === 1);
   await lanes.database.query(
-    `insert into outbox.group_place (transport, address, consumer_group, places) select 'memory', 'orders', g, '{"0": {"at": "5", "sinceMs": 1, "told": true}}'
+    `insert into outbox.group_place (transport, address, consumer_group, places) select 'memory', 'orders', g, '{"0": {"at": "5", "sinceMs": 1, "standsMs": 3600000}}'
      from unnest(array['billing', 'mail']) g`,
   );
   await judged(lanes, 1);
   await lanes.database.query(
-    `insert into outbox.group_place (transport, address, consumer_group, places) values ('memory', 'orders', 'stock', '{"0": {"at": "5", "sinceMs": 1, "told": true}}')`,
+    `insert into outbox.group_place (transport, address, consumer_group, places) values ('memory', 'orders', 'stock', '{"0": {"at": "5", "sinceMs": 1, "standsMs": 3600000}}')`,
   );
   await until(() => hook.posted.length === 2);
 

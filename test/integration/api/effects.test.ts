@@ -165,6 +165,7 @@ test('alerts are listed, to a limited caller those of its topics, and a rule is 
   const subjects = ['topic orders', 'topic parcels', 'group orders'].map((subject) => ({
     ...firing,
     subject,
+    labels: {},
   }));
   await noteAlerts(database, number, subjects, { againMs: 60_000, calmReadings: 4 });
   const told = await bench.post('/alerts/failed/silence', { body: { for: '2h', reason: 'known' } });

@@ -12,10 +12,12 @@ import { ownLane } from '../../support/fixtures/lane-fixture.ts';
 const firing = {
   rule: 'failed',
   subject: 'topic orders',
+  labels: { topic: 'orders' },
   figure: 2,
   text: '2 messages of topic orders failed',
   next: 'temporal-outbox list --topic orders --state failed',
 };
+const { labels: _labels, ...listed } = firing;
 
 test('alerts lists what fires, who was told, what is silenced and by whom, and silence is audited', async () => {
   const lanes = await ownLane();
@@ -56,7 +58,7 @@ test('alerts lists what fires, who was told, what is silenced and by whom, and s
   expect(stdout).toMatch(/\nA relay read the figures .* ago\.\n$/);
   expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject({
     ok: true,
-    alerts: [{ ...firing, overAt: null, toldAt: null }],
+    alerts: [{ ...listed, overAt: null, toldAt: null }],
     silences: [{ rule: 'failed', actor: 'ada', reason: 'replay' }],
   });
   expect(await run('silence', 'failed', '--for', '0', '--actor', 'ada', '--yes')).toMatchObject({

@@ -1,10 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestContext } from 'vitest';
-import type { OnStalled } from '../../../src/relay/on-stalled.ts';
+import { alertsOf } from '../../../src/app/relay/alerts.ts';
+import { defineConfig } from '../../../src/config/config.ts';
+import { GroupLooks, type WatchedTransport } from '../../../src/relay/group-looks.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
-import { StalledGroups, type WatchedTransport } from '../../../src/relay/stalled-groups.ts';
 import type { Database } from '../../../src/store/database/database.ts';
+import { memoryTransport } from '../../../src/testing.ts';
+import { FigureLooks } from '../../../src/watch/figure-looks.ts';
+import type { Alert, OnAlert } from '../../../src/watch/on-alert.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { numbered } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 /** When a group of the stage is stalled. */
@@ -13,16 +18,30 @@ export const afterMs = 1_000;
 const address = 'orders-1';
 const group = 'billing';
 
-export const noteTold: OnStalled = (tx, { group: name }) =>
-  tx.$queryRawUnsafe('insert into told values ($1)', name);
+/** Calls `hook` for each group that stands. */
+export const forStalls =
+  (hook: OnAlert): OnAlert =>
+  async (tx, alert) => {
+    if (alert.rule === 'stalledGroup' && alert.overAt === null) await hook(tx, alert);
+  };
+
+const note: OnAlert = (tx, { of }) => tx.$queryRawUnsafe('insert into told values ($1)', of.group ?? '');
+
+/** Notes each group that stands in the database. */
+export const noteTold = forStalls(note);
+
+/** The same, and here. */
+export const noteTo = (seen: Alert[]): OnAlert =>
+  forStalls(async (tx, alert) => {
+    seen.push(alert);
+    await note(tx, alert);
+  });
 
 interface Watch {
-  readonly onStalled?: OnStalled;
+  readonly onAlert?: OnAlert;
   readonly database?: Database;
   readonly expected?: readonly string[];
   readonly after?: number;
-  /** The topic that this relay knows at the address. @defaultValue `orders` */
-  readonly topic?: string;
   /** The answer of the broker takes so long. @defaultValue 0 */
   readonly answerMs?: number;
 }
@@ -68,7 +87,7 @@ export async function stalledStage({ onTestFinished }: Pick<TestContext, 'onTest
   const made = await toldDatabase();
   const { transport, ...hand } = groupsByHand();
   const events: RelayEvent[] = [];
-  const open: StalledGroups[] = [];
+  const open: { stop(): Promise<void> }[] = [];
   const answers: number[] = [];
   onTestFinished(async () => {
     await Promise.all(open.map((one) => one.stop()));
@@ -81,6 +100,7 @@ export async function stalledStage({ onTestFinished }: Pick<TestContext, 'onTest
   return {
     ...made,
     ...hand,
+    address,
     group,
     events,
     open,
@@ -92,11 +112,13 @@ export async function stalledStage({ onTestFinished }: Pick<TestContext, 'onTest
       const before = await looks();
       await until(async () => (await looks()) >= before + count, 60_000);
     },
-    watch({ onStalled = noteTold, database = made.database, after = afterMs, ...more }: Watch = {}) {
-      const { topic = 'orders', answerMs = 0, expected = [] } = more;
+    /** Looks at groups, judges figures and calls the hook, as a relay does. */
+    watch({ onAlert = noteTold, database = made.database, after = afterMs, ...more }: Watch = {}) {
+      const { answerMs = 0, expected = [] } = more;
       const { offsets } = transport;
       const n = answers.push(0) - 1;
-      const watching = new StalledGroups({
+      const report = (event: RelayEvent): void => void events.push(event);
+      const lookers = new GroupLooks({
         database,
         transports: [
           {
@@ -111,16 +133,34 @@ export async function stalledStage({ onTestFinished }: Pick<TestContext, 'onTest
                 return lags;
               },
             },
-            addresses: new Map([[address, { topic, expected }]]),
+            addresses: new Map([[address, { expected }]]),
           },
         ],
         groups: async () => [group],
         afterMs: after,
-        onStalled,
-        report: (event) => events.push(event),
+        report,
       });
+      const alerts = alertsOf(
+        defineConfig({
+          database: { url: made.url },
+          topics: [numbered('orders')],
+          transports: { memory: memoryTransport() },
+          alerts: { stalledGroup: after, interval: 100 },
+          onAlert,
+        }),
+        { database, report },
+      );
+      if (alerts === undefined) throw new Error('The configuration has alerts.');
+      const figures = new FigureLooks({
+        database,
+        everyMs: alerts.everyMs,
+        report,
+        seen: (noted) => alerts.seen(noted),
+      });
+      const all = [lookers, alerts, figures];
+      const watching = { stop: async () => void (await Promise.all(all.map((one) => one.stop()))) };
       open.push(watching);
-      watching.start();
+      for (const one of all) one.start();
       return watching;
     },
   };

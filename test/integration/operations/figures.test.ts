@@ -55,7 +55,7 @@ test('figures count messages, tries, holds, stalls, overdue receipts, leaves, dr
   ]);
   await database.query(
     `insert into outbox.group_place (transport, address, consumer_group, places) values
-       ('memory', 'orders', 'billing', jsonb_build_object('0', jsonb_build_object('at', '5', 'told', false,
+       ('memory', 'orders', 'billing', jsonb_build_object('0', jsonb_build_object('at', '5', 'standsMs', 120000,
           'sinceMs', extract(epoch from outbox.clock()) * 1000 - 120000))),
        ('memory', 'orders', 'at the end', '{}')`,
   );

@@ -132,18 +132,24 @@ export const reportBugs: Bugs = {
       },
     },
   },
-  'on-stalled-called-once': {
+  'alert-hook-called-once': {
     'test/integration/kafka/stalled-groups.test.ts': {
-      'stall-is-told-by-every-look': {
-        file: 'src/relay/judge-standing.ts',
-        find: '&& !stands.some(({ told }) => told)',
+      'alert-is-called-for-at-every-look': {
+        file: 'src/watch/alert-calls.ts',
+        find: 'if (!(await noteCall(sql, uncalled))) return;',
         title: 'a group that stands while messages wait is told once',
       },
-      'stall-is-noted-before-its-call': {
-        file: 'src/relay/stalled-groups.ts',
-        find: `await lendTo('onStalled', (tx) => onStalled(tx, stalled), sql);`,
-        replace: `await sql.query('commit').then(() => lendTo('onStalled', (tx) => onStalled(tx, stalled), sql));`,
+      'alert-is-noted-before-its-call': {
+        file: 'src/watch/alert-calls.ts',
+        find: 'await lendTo(name, (tx) => onAlert(tx, { ...facts, of }), sql);',
+        replace: `await sql.query('commit').then(() => lendTo(name, (tx) => onAlert(tx, { ...facts, of }), sql));`,
         title: 'a relay that dies in the call has told nobody',
+      },
+      'rejected-call-holds-up-the-others': {
+        file: 'src/watch/alert-calls.ts',
+        find: 'errors.push(error);',
+        replace: 'errors.push(error); break;',
+        title: 'calls that are rejected rest for longer and longer, hold up no other',
       },
       'each-relay-looks-at-groups': {
         file: 'src/store/installation/standing-groups.ts',
@@ -158,20 +164,17 @@ export const reportBugs: Bugs = {
           'and (select l.number from outbox.group_look l where l.transport = $1 and l.address = $2) = $4::bigint',
         title: 'a broker that answers more slowly than relays look is heard',
       },
-      'relay-forgets-its-hook-for-stalls': {
-        file: 'src/app/relay/stalled.ts',
-        find: `onStalled,
-    report,`,
-        replace: `onStalled: undefined,
-    report,`,
-        title: 'a relay calls onStalled of its configuration, and logs a line',
+      'relay-forgets-its-hook-for-alerts': {
+        file: 'src/app/relay/alerts.ts',
+        find: 'calls?.start();',
+        title: 'a relay calls onAlert of its configuration, and logs a line',
       },
     },
-    'test/unit/relay/judge-standing.test.ts': {
+    'test/unit/relay/standing-places.test.ts': {
       'one-moving-partition-hides-the-others': {
-        file: 'src/relay/judge-standing.ts',
-        find: 'if (beganMs - place.sinceMs >= afterMs)',
-        replace: 'if (beganMs - place.sinceMs < afterMs) return { places, stalled: undefined };',
+        file: 'src/relay/standing-places.ts',
+        find: 'known?.at === at ?',
+        replace: 'known?.at === at && Object.keys(places).length === 0 ?',
       },
     },
   },

@@ -191,9 +191,9 @@ export const scheduleBugs: Bugs = {
         title: 'a group that stands is told although the clock was set back by an hour',
       },
     },
-    'test/unit/relay/judge-standing.test.ts': {
+    'test/unit/relay/standing-places.test.ts': {
       'stall-begins-by-an-earlier-clock': {
-        file: 'src/relay/judge-standing.ts',
+        file: 'src/relay/standing-places.ts',
         find: 'Math.min(known.sinceMs, endedMs)',
         replace: 'known.sinceMs',
       },

@@ -11,7 +11,6 @@ test.each([
   ['claim', 'OUTBOX_PRIVILEGE_MISSING'],
   ['expiry', 'OUTBOX_PRIVILEGE_MISSING'],
   ['notices', '42501'],
-  ['stalls', '42501'],
 ] as const)('a missing right is named, but not where a callback may lack it: %s', (during, code) => {
   const told: RelayEvent[] = [];
   const { report } = relayServers({

@@ -118,13 +118,10 @@ test('what a line is about is never a repeat of another thing whose name differs
   const { told, logger } = listening();
   const report = relayTroubleLines(logger);
   const many = Array.from({ length: 25 }, (_, n) => `orders-v${n}`);
-  const since = new Date();
   const error = new Error('port 1');
   for (let reading = 0; reading < 2; reading += 1)
     for (const topic of many) {
       report({ type: 'alert-began', rule: 'failed', subject: `topic ${topic}`, text: `${reading} failed` });
-      report({ type: 'group-stalled', topic, group: 'billing', since, waiting: reading, partitions: [] });
-      report({ type: 'group-stalled', topic: 'all', group: topic, since, waiting: 1, partitions: [] });
       report({ type: 'topic-waiting', topic, waitingFor: 'transactions', who: [`pid ${reading}`] });
       report({ type: 'waiting-for-server', server: 'PostgreSQL', address: `${topic}:5432`, error });
     }
@@ -136,7 +133,6 @@ test('what a line is about is never a repeat of another thing whose name differs
   }
   expect(Object.fromEntries(lines)).toEqual({
     'alert-began': 25,
-    'group-stalled': 50,
     'topic-waiting': 25,
     'waiting-for-server': 25,
   });

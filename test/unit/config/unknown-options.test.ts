@@ -172,13 +172,12 @@ test('every wrong setting of a configuration is named at once', () => {
 });
 
 test('operations accept a configuration with all settings', async () => {
-  const hooks = { onFailed: async () => undefined, onStalled: async () => undefined };
+  const hooks = { onFailed: async () => undefined, onAlert: async () => undefined };
   const api = { authentication: { caller: async () => undefined } };
   const full: Required<RelayConfig> = {
     ...base,
     relay: {},
     retention: {},
-    stalled: {},
     alerts: {},
     api,
     groups: {},

@@ -143,8 +143,10 @@ const cases: Readonly<
     ],
   },
   stalledGroup: {
-    at: { standing: [{ group: 'billing', topic: 'orders', standsMs: 15 * minute }] },
-    beyond: { standing: [{ group: 'billing', topic: 'orders', standsMs: 30 * minute }] },
+    at: { standing: [{ group: 'billing', topic: 'orders', standsMs: 15 * minute, sinceMs: 15 * minute }] },
+    beyond: {
+      standing: [{ group: 'billing', topic: 'orders', standsMs: 30 * minute, sinceMs: 30 * minute }],
+    },
     told: [
       'group billing of orders',
       'group billing of orders has not moved for 30 minutes, and messages wait for it (at most 15 minutes)',

@@ -13,6 +13,8 @@ const unreadRush = (second: number): number => {
 };
 
 /** Incidents of the consumer group that relays can tell of. */
+const standingFor = (ms: number) => ({ group: 'billing', topic: 'orders', standsMs: ms, sinceMs: ms });
+
 export const groupIncidents: readonly Incident[] = [
   {
     name: '3: a poison message is in a busy key',
@@ -76,10 +78,7 @@ export const groupIncidents: readonly Incident[] = [
         },
       ],
       lags: [{ group: 'billing', topic: 'orders', messages: unreadOrders(second) }],
-      standing:
-        second < 293
-          ? [{ group: 'billing', topic: 'orders', standsMs: Math.max(0, second - 1) * 1_000 }]
-          : [],
+      standing: second < 293 ? [standingFor(Math.max(0, second - 1) * 1_000)] : [],
     }),
     tells: [
       {

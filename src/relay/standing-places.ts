@@ -10,44 +10,24 @@ export interface SeenGroup {
   readonly everywhere: boolean;
 }
 
-/** What to note, and what to report. */
-export interface Judged extends GroupNote {
-  /** Set if its stall has to be reported now. */
-  readonly stalled: { readonly sinceMs: number; readonly partitions: readonly number[] } | undefined;
-}
-
 /**
  * Compares where a group stands with where it stood. A broker may take long to answer, so what is new counts from the end of
- * its look, and what is old up to the beginning of this one: a group that moves is never called stalled.
+ * its look, and what is old up to the beginning of this one: a group that moves never stands for longer than between two looks.
  */
-export function judgeStanding(
+export function standingPlaces(
   before: GroupNote,
   seen: SeenGroup,
   { beganMs, endedMs }: LookTimes,
-  afterMs: number,
-): Judged {
+): GroupNote {
   const places: Record<string, Standing> = {};
-  const standing: number[] = [];
   for (const partition of waitingIn(seen)) {
     const at = seen.committed.get(partition) ?? null;
     const known = before.places[partition];
     // A time in the future was written before the clock was set back.
-    const place =
-      known?.at === at
-        ? { ...known, sinceMs: Math.min(known.sinceMs, endedMs) }
-        : { at, sinceMs: endedMs, told: false };
-    places[partition] = place;
-    if (beganMs - place.sinceMs >= afterMs) standing.push(partition);
+    const sinceMs = known?.at === at ? Math.min(known.sinceMs, endedMs) : endedMs;
+    places[partition] = { at, sinceMs, standsMs: Math.max(0, beganMs - sinceMs) };
   }
-  const stands = standing.map((partition) => places[partition]).filter((place) => place !== undefined);
-  const isNew = stands.length > 0 && !stands.some(({ told }) => told);
-  const sinceMs = Math.min(...stands.map((place) => place.sinceMs));
-  // What joins a stall that was reported belongs to it.
-  for (const partition of standing) {
-    const place = places[partition];
-    if (place !== undefined) places[partition] = { ...place, told: true };
-  }
-  return { places, stalled: isNew ? { sinceMs, partitions: standing } : undefined };
+  return { places };
 }
 
 /** The partitions in which messages wait for the group, ascending. */

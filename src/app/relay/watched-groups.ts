@@ -1,25 +1,27 @@
 import { type Config, transportOf } from '../../config/config.ts';
-import { readConfig } from '../../config/read-config.ts';
-import { stalledOptions } from '../../config/stalled-settings.ts';
+import { GroupLooks, type WatchedTransport } from '../../relay/group-looks.ts';
 import type { RelayReport } from '../../relay/report.ts';
-import { StalledGroups, type WatchedTransport } from '../../relay/stalled-groups.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readGroupNames } from '../../store/installation/relays.ts';
+import type { SettledAlerts } from '../../watch/settings.ts';
 
-/** What watches the groups of a configuration; `undefined` if it asks for nothing of the kind. */
-export function stalledGroupsOf(
+export interface WatchedGroupsInput {
+  readonly database: Database;
+  readonly report: RelayReport;
+}
+
+/** What watches the groups of a configuration with alerts; `undefined` if nobody is to be told of those that stand. */
+export function groupLooksOf(
   config: Config,
-  { database, report }: { readonly database: Database; readonly report: RelayReport },
-): StalledGroups | undefined {
-  const { alerts, onStalled, stalled } = config;
-  if (stalled === undefined && onStalled === undefined && alerts === undefined) return undefined;
-  const { after, groups = [] } = readConfig(stalledOptions, stalled ?? {}, 'stalled');
-  return new StalledGroups({
+  { groups = [], stalledGroup }: Pick<SettledAlerts, 'groups' | 'stalledGroup'>,
+  { database, report }: WatchedGroupsInput,
+): GroupLooks | undefined {
+  if (stalledGroup === false) return undefined;
+  return new GroupLooks({
     database,
     transports: watchedTransports(config),
     groups: async () => [...groups, ...(await readGroupNames(database))],
-    afterMs: after,
-    onStalled,
+    afterMs: stalledGroup,
     report,
   });
 }
@@ -29,11 +31,11 @@ function watchedTransports(config: Config): readonly WatchedTransport[] {
   return Object.entries(config.transports).flatMap(([name, transport]) => {
     const { offsets, topics } = transport;
     if (offsets === undefined) return [];
-    const addresses = new Map<string, { topic: string; expected: string[] }>();
+    const addresses = new Map<string, { expected: string[] }>();
     for (const topic of config.topics) {
       if (transportOf(config, topic).transport !== transport) continue;
       const { address, confirm } = topic.rules;
-      const watched = addresses.get(address) ?? { topic: topic.name, expected: [] };
+      const watched = addresses.get(address) ?? { expected: [] };
       if (confirm !== undefined) watched.expected.push(confirm.group);
       addresses.set(address, watched);
     }

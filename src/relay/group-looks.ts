@@ -1,7 +1,6 @@
-import { passCrashPoint } from '../core/crash-point.ts';
 import { OutboxError } from '../core/errors.ts';
 import { keepLooking } from '../core/keep-looking.ts';
-import type { Database, Sql } from '../store/database/database.ts';
+import type { Database } from '../store/database/database.ts';
 import {
   beginGroupLooks,
   forgetMovedGroups,
@@ -11,12 +10,9 @@ import {
   noteBehind,
   writeGroupNote,
 } from '../store/installation/standing-groups.ts';
-import { HookRest } from './hook-rest.ts';
-import { judgeStanding, type SeenGroup } from './judge-standing.ts';
-import { lendTo } from './lend-transaction.ts';
-import type { OnStalled, StalledGroup } from './on-stalled.ts';
 import type { OffsetReader } from './passed-times.ts';
 import type { RelayReport } from './report.ts';
+import { type SeenGroup, standingPlaces } from './standing-places.ts';
 
 /** What a broker knows about many groups at once. Every call rejects if the broker cannot be reached. */
 interface LagReader extends OffsetReader {
@@ -34,47 +30,43 @@ export interface WatchedTransport {
   readonly offsets: LagReader;
   /** Finds addresses that do not exist; absent: all do. */
   readonly topics?: { missing(addresses: readonly string[]): Promise<readonly string[]> };
-  /** An address, the topic that is sent there, and the groups that must read it even if they have never committed anything. */
-  readonly addresses: ReadonlyMap<string, { readonly topic: string; readonly expected: readonly string[] }>;
+  /** An address, and the groups that must read it even if they have never committed anything. */
+  readonly addresses: ReadonlyMap<string, { readonly expected: readonly string[] }>;
 }
 
-export interface StalledGroupsInput {
+export interface GroupLooksInput {
   readonly database: Database;
   readonly transports: readonly WatchedTransport[];
   /** Names of the groups that are watched wherever they have committed, read at each look. */
   readonly groups: () => Promise<readonly string[]>;
+  /** How long a group may stand: it is looked at every quarter of it. */
   readonly afterMs: number;
-  readonly onStalled: OnStalled | undefined;
   readonly report: RelayReport;
 }
 
 interface Behind extends GroupAt {
-  readonly topic: string;
   readonly expected: boolean;
-  readonly waiting: number | null;
 }
 
-/** Between two looks: a quarter of the time after which a group is stalled, within these bounds. */
+/** Between two looks, at least and at most. */
 const lookEvery = { leastMs: 250, mostMs: 60_000 };
 
 /**
- * Detects consumer groups that make no progress, and reports each stall once.
+ * Notes where consumer groups stand for which messages wait, so that figures say for how long.
  *
  * One relay looks at an address for all; which one is decided anew for each look. Where a group stands is noted in a row of the address,
- * so that a stall goes on while no relay runs, and is one stall for relays with different topics. The hook is called in the transaction
- * that notes it.
+ * so that it goes on to stand while no relay runs, and for relays with different topics.
  */
-export class StalledGroups {
-  readonly #input: StalledGroupsInput;
+export class GroupLooks {
+  readonly #input: GroupLooksInput;
   readonly #everyMs: number;
   readonly #stopping = new AbortController();
   readonly #writing = new Set<Promise<unknown>>();
   /** Groups whose progress their broker cannot know, as it has said: reported once. */
   readonly #unfit = new Set<string>();
-  readonly #rest = new HookRest();
   #running: Promise<unknown> | undefined;
 
-  constructor(input: StalledGroupsInput) {
+  constructor(input: GroupLooksInput) {
     this.#input = input;
     this.#everyMs = Math.min(Math.max(input.afterMs / 4, lookEvery.leastMs), lookEvery.mostMs);
   }
@@ -113,7 +105,7 @@ export class StalledGroups {
         const look = lookAt.get(group.address);
         if (look === undefined) continue;
         await noteBehind(database, look, group.group);
-        await this.#judge(transport, look, group);
+        await this.#noteStanding(transport, look, group);
       }
     } catch (error) {
       this.#failed(error);
@@ -131,70 +123,38 @@ export class StalledGroups {
     const groups = new Set([...(await this.#input.groups()), ...expected]);
     const lags = await offsets.lags([...groups], there);
     const behind = there.flatMap((address) => {
-      const { topic = address, expected: needed = [] } = addresses.get(address) ?? {};
+      const needed = addresses.get(address)?.expected ?? [];
       const known = lags.filter((lag) => lag.address === address);
+      const waitedFor = known.filter(({ messages }) => messages > 0).map(({ group }) => group);
       const silent = needed.filter((group) => known.every((lag) => lag.group !== group));
-      const at = { topic, address };
-      return [
-        ...known
-          .filter(({ messages }) => messages > 0)
-          .map(({ group, messages: waiting }) => ({
-            ...at,
-            group,
-            waiting,
-            expected: needed.includes(group),
-          })),
-        ...silent.map((group) => ({ ...at, group, waiting: null, expected: true })),
-      ];
+      return [...waitedFor, ...silent].map((group) => ({ address, group, expected: needed.includes(group) }));
     });
     const gone = missing.flatMap((address) => [...groups].map((group) => ({ address, group })));
     return { behind, moved: [...gone, ...lags.filter(({ messages }) => messages === 0)] };
   }
 
-  async #judge({ offsets }: WatchedTransport, look: GroupLook, behind: Behind): Promise<void> {
+  async #noteStanding({ offsets }: WatchedTransport, look: GroupLook, behind: Behind): Promise<void> {
     const { address, expected: everywhere, group } = behind;
     try {
       // The place first: a group that takes everything in between is at the end, not behind it.
       const ends = await offsets.ends(address);
       const committed = await offsets.committed(group, address);
       if (this.#stopping.signal.aborted) return;
-      const writing = this.#input.database.transaction((sql) =>
-        this.#note(sql, look, behind, { committed, ends, everywhere }),
-      );
+      const writing = this.#write(look, group, { committed, ends, everywhere });
       this.#writing.add(writing);
-      const stalled = await writing.finally(() => this.#writing.delete(writing));
-      if (stalled !== undefined) this.#input.report({ type: 'group-stalled', ...stalled });
+      await writing.finally(() => this.#writing.delete(writing));
     } catch (error) {
       this.#failed(error, `${group}/${address}`);
     }
   }
 
-  async #note(sql: Sql, look: GroupLook, behind: Behind, seen: SeenGroup): Promise<StalledGroup | undefined> {
-    const { afterMs, onStalled } = this.#input;
-    const before = await lockGroupNote(sql, look, behind.group);
-    if (before === undefined) return undefined;
-    const times = { beganMs: look.beganMs, endedMs: before.endedMs };
-    const judged = judgeStanding(before, seen, times, afterMs);
-    // What is not noted is judged again by a later look.
-    if (judged.stalled !== undefined && onStalled !== undefined && this.#rest.leftMs > 0) return undefined;
-    await writeGroupNote(sql, look, behind.group, judged);
-    if (judged.stalled === undefined) return undefined;
-    const { topic, group, waiting } = behind;
-    const { partitions, sinceMs } = judged.stalled;
-    const stalled: StalledGroup = { topic, group, since: new Date(sinceMs), waiting, partitions };
-    if (onStalled !== undefined) await this.#tell(onStalled, stalled, sql);
-    passCrashPoint('relay:stall-noted');
-    return stalled;
-  }
-
-  async #tell(onStalled: OnStalled, stalled: StalledGroup, sql: Sql): Promise<void> {
-    try {
-      await lendTo('onStalled', (tx) => onStalled(tx, stalled), sql);
-    } catch (error) {
-      this.#rest.failed();
-      throw error;
-    }
-    this.#rest.succeeded();
+  #write(look: GroupLook, group: string, seen: SeenGroup): Promise<void> {
+    return this.#input.database.transaction(async (sql) => {
+      const before = await lockGroupNote(sql, look, group);
+      if (before === undefined) return;
+      const times = { beganMs: look.beganMs, endedMs: before.endedMs };
+      await writeGroupNote(sql, look, group, standingPlaces(before, seen, times));
+    });
   }
 
   #failed(error: unknown, group?: string): void {
@@ -202,6 +162,6 @@ export class StalledGroups {
       if (this.#unfit.has(group)) return;
       this.#unfit.add(group);
     }
-    if (!this.#stopping.signal.aborted) this.#input.report({ type: 'error', during: 'stalls', error });
+    if (!this.#stopping.signal.aborted) this.#input.report({ type: 'error', during: 'groups', error });
   }
 }

@@ -1,8 +1,8 @@
-import { OutboxError } from '../core/errors.ts';
-import { late, orLate } from '../core/or-late.ts';
-import type { Sql } from '../store/database/database.ts';
-import { trustRoleLocally } from '../store/database/own-names.ts';
-import { fromQuery, type Transaction } from '../store/database/transaction.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { late, orLate } from '../../core/or-late.ts';
+import type { Sql } from './database.ts';
+import { trustRoleLocally } from './own-names.ts';
+import { fromQuery, type Transaction } from './transaction.ts';
 
 const hookWithinMs = 30_000;
 
