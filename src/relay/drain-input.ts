@@ -1,9 +1,9 @@
 import type { Lane } from '../core/lane.ts';
+import type { Wake } from '../core/wake.ts';
 import type { Database, LiveSession } from '../store/database/database.ts';
 import type { RelayReport } from './report.ts';
 import type { BatchLimits, RelayTimings } from './timings.ts';
 import type { TopicRoute } from './topic-route.ts';
-import type { Wake } from './wake.ts';
 
 /**
  * `more`: call again at once. `quiet`: the lane was empty for a while, or an operator has paused the topic. `taken`: the lane has

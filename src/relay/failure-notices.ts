@@ -1,12 +1,12 @@
 import { passCrashPoint } from '../core/crash-point.ts';
 import { pauseAfter } from '../core/pause-after.ts';
+import { Wake } from '../core/wake.ts';
 import type { Database } from '../store/database/database.ts';
 import { lendTo } from '../store/database/lend-transaction.ts';
 import { noteNotice } from '../store/message/unnotified.ts';
 import { HookRest, hookPauses } from './hook-rest.ts';
 import type { OnFailed } from './on-failed.ts';
 import type { RelayReport } from './report.ts';
-import { Wake } from './wake.ts';
 
 /** Failures that another relay, or nobody, has reported are found after this time. */
 const lookEveryMs = 5_000;

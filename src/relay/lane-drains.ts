@@ -1,8 +1,8 @@
 import { type Lane, laneName } from '../core/lane.ts';
+import { Wake } from '../core/wake.ts';
 import { shows } from '../store/database/snapshot.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { drainLane } from './drain-lane.ts';
-import { Wake } from './wake.ts';
 
 interface Running {
   /** Everything that it shows is sent; `undefined`: unknown. */

@@ -1,4 +1,5 @@
 import { type Lane, laneName } from '../core/lane.ts';
+import { Wake } from '../core/wake.ts';
 import type { Database } from '../store/database/database.ts';
 import { DueEdge } from '../store/lane/due-edge.ts';
 import { type LaneNews, type Look, look } from '../store/lane/watch.ts';
@@ -10,7 +11,6 @@ import type { Overdue } from './overdue.ts';
 import type { RelayReport } from './report.ts';
 import type { Starter } from './starter.ts';
 import type { RelayTimings } from './timings.ts';
-import { Wake } from './wake.ts';
 
 /** Rows released by one sweep; the next one follows at once while there are more, while the lanes send the first ones. */
 const sweepLimit = 2_000;

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
+import { Wake } from '../../../src/core/wake.ts';
 import { defaultTimings } from '../../../src/relay/timings.ts';
-import { Wake } from '../../../src/relay/wake.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { claimSql } from '../../../src/store/lane/claim.ts';
 import { setPaused } from '../../../src/store/lane/pause.ts';

@@ -1,7 +1,7 @@
 // @module-tag expired-not-sent
 import { expect, test } from 'vitest';
+import { Wake } from '../../../src/core/wake.ts';
 import { changeMessages } from '../../../src/operations/change.ts';
-import { Wake } from '../../../src/relay/wake.ts';
 import { cancelChange, retryChange } from '../../../src/store/message/change.ts';
 import { confirmMessages, prolongParked } from '../../../src/store/message/confirm.ts';
 import { giveUp, resend } from '../../../src/store/message/confirm-overdue.ts';

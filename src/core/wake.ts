@@ -1,4 +1,4 @@
-import { startTimer } from '../core/timer.ts';
+import { startTimer } from './timer.ts';
 
 /** A wait that can be ended early. Calls of `ring` before a wait count once, and end it at once. */
 export class Wake {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Wake } from '../../../src/relay/wake.ts';
+import { Wake } from '../../../src/core/wake.ts';
 import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
 
 beforeEach(fakeTime);
