@@ -1,19 +1,14 @@
-import { aborted, rest } from './rest.ts';
+import { looking } from './loop.ts';
+import { aborted } from './rest.ts';
 
-/**
- * Looks again and again until the signal fires, and rests in between. A look under way is not waited for then: a question to a
- * server that is away takes seconds.
- *
- * @param look must not reject
- */
+/** Runs a loop of {@link looking} until the signal fires. @param look must not reject */
 export async function keepLooking(
   look: () => Promise<void>,
   everyMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const stopped = aborted(signal);
-  while (!signal.aborted) {
-    await Promise.race([look(), stopped]);
-    await rest(everyMs, signal);
-  }
+  const loop = looking(look, everyMs);
+  loop.start();
+  await aborted(signal);
+  await loop.stop();
 }

@@ -21,8 +21,12 @@ export class Wake {
     this.#pending = false;
   }
 
-  /** Resolves on `ring`, after `timeoutMs`, or when the signal fires. */
-  async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves on `ring`, after `timeoutMs`, or when the signal fires.
+   *
+   * @param options with `ref: false` the wait does not keep the process alive
+   */
+  async wait(timeoutMs: number, signal: AbortSignal, { ref = true } = {}): Promise<void> {
     if (!this.#pending && !signal.aborted && timeoutMs > 0) {
       await new Promise<void>((resolve) => {
         const end = (): void => {
@@ -31,6 +35,7 @@ export class Wake {
           resolve();
         };
         const timer = startTimer(end, timeoutMs);
+        if (!ref) timer.unref();
         signal.addEventListener('abort', end, { once: true });
         this.#resolve = end;
       });

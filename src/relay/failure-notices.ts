@@ -1,6 +1,6 @@
 import { passCrashPoint } from '../core/crash-point.ts';
+import { Loop } from '../core/loop.ts';
 import { pauseAfter } from '../core/pause-after.ts';
-import { Wake } from '../core/wake.ts';
 import type { Database } from '../store/database/database.ts';
 import { lendTo } from '../store/database/lend-transaction.ts';
 import { noteNotice } from '../store/message/unnotified.ts';
@@ -34,47 +34,36 @@ interface Refused {
  */
 export class FailureNotices {
   readonly #input: FailureNoticesInput;
-  readonly #stopping = new AbortController();
+  readonly #rounds = new Loop((stopping) => this.#round(stopping));
   readonly #refused = new Map<string, Refused>();
   readonly #rest = new HookRest();
-  readonly #wake = new Wake();
   /** When the first of those that rested at the last look is tried again. */
   #soonestAt = Infinity;
-  #running: Promise<void> | undefined;
 
   constructor(input: FailureNoticesInput) {
     this.#input = input;
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#rounds.start();
   }
 
   /** A message has failed just now. */
   nudge(): void {
-    this.#wake.ring();
+    this.#rounds.nudge();
   }
 
   /** Waits for the call under way. Never rejects. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#wake.answer();
-      try {
-        while (!signal.aborted && this.#rest.leftMs === 0 && (await this.#next()));
-      } catch (error) {
-        this.#input.report({ type: 'error', during: 'notices', error });
-      }
-      await this.#wake.wait(this.#pauseMs(), signal);
+  async #round(stopping: AbortSignal): Promise<number> {
+    try {
+      while (!stopping.aborted && this.#rest.leftMs === 0 && (await this.#next()));
+    } catch (error) {
+      this.#input.report({ type: 'error', during: 'notices', error });
     }
-  }
-
-  #pauseMs(): number {
     return this.#rest.leftMs || Math.min(lookEveryMs, this.#soonestAt - performance.now());
   }
 

@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import { keepLooking } from '../core/keep-looking.ts';
+import { type Loop, looking } from '../core/loop.ts';
 import type { Database } from '../store/database/database.ts';
 import {
   followAgain,
@@ -41,14 +41,9 @@ export function createSchedules(input: SchedulesInput): Schedules {
       return answer;
     },
     keepFollowed(compareEveryMs) {
-      const stopping = new AbortController();
-      const done = keepFollowed(input, compareEveryMs, stopping.signal);
-      return {
-        stop: () => {
-          stopping.abort();
-          return done;
-        },
-      };
+      const looks = followed(input, compareEveryMs);
+      looks.start();
+      return looks;
     },
   };
 }
@@ -59,23 +54,23 @@ async function drop({ database, repeater }: SchedulesInput, name: string): Promi
   await followAgain(database, name);
 }
 
-async function keepFollowed(
-  input: SchedulesInput,
-  compareEveryMs: number,
-  signal: AbortSignal,
-): Promise<void> {
+/** Not started yet. */
+function followed(input: SchedulesInput, compareEveryMs: number): Loop {
   const { database, repeater, report } = input;
   let comparedAt = Number.NEGATIVE_INFINITY;
-  const look = (): Promise<void> => {
-    const all = performance.now() - comparedAt >= compareEveryMs;
-    return followAll(all ? 'all' : 'changed').catch((error: unknown) => tell(error));
-  };
-  await keepLooking(look, Math.min(lookEveryMs, compareEveryMs), signal);
+  const looks = looking(
+    () => {
+      const all = performance.now() - comparedAt >= compareEveryMs;
+      return followAll(all ? 'all' : 'changed').catch((error: unknown) => tell(error));
+    },
+    Math.min(lookEveryMs, compareEveryMs),
+  );
+  return looks;
 
   async function followAll(which: 'all' | 'changed'): Promise<void> {
     const rows = await readSchedulesToFollow(database, which);
     for (const row of rows) {
-      if (signal.aborted) return;
+      if (looks.stopping.aborted) return;
       // One that is refused must not keep the others from being followed.
       await follow(row).catch((error: unknown) => tell(error));
     }
@@ -94,7 +89,7 @@ async function keepFollowed(
   }
 
   function tell(error: unknown): void {
-    if (!signal.aborted) report({ type: 'error', during: 'schedules', error });
+    if (!looks.stopping.aborted) report({ type: 'error', during: 'schedules', error });
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Lane, laneName } from '../core/lane.ts';
-import { Wake } from '../core/wake.ts';
+import { Loop } from '../core/loop.ts';
 import type { Database } from '../store/database/database.ts';
 import { DueEdge } from '../store/lane/due-edge.ts';
 import { type LaneNews, type Look, look } from '../store/lane/watch.ts';
@@ -51,14 +51,12 @@ export interface WatcherInput {
  */
 export class Watcher {
   readonly #input: WatcherInput;
-  readonly #wake = new Wake();
-  readonly #stopping = new AbortController();
+  readonly #rounds = new Loop(() => this.#next());
   readonly #dueEdge = new DueEdge();
   /** The last look, unless one has failed since. */
   #last: Pick<Look, 'snapshot' | 'incarnation'> | null = null;
   #newsAt = 0;
   #checkedAt = Number.NEGATIVE_INFINITY;
-  #running: Promise<void> | undefined;
   /** When the starter was asked for a lane, by its name. */
   readonly #askedAt = new Map<string, number>();
 
@@ -67,12 +65,12 @@ export class Watcher {
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#rounds.start();
   }
 
   /** Messages were committed: wakes the drains of these lanes. If a lane may have no drain at all, or none is named, looks now. */
   nudge(lanes: readonly Lane[]): void {
-    if (lanes.length === 0 || this.#asleep(lanes).length > 0) this.#wake.ring();
+    if (lanes.length === 0 || this.#asleep(lanes).length > 0) this.#rounds.nudge();
   }
 
   /** Wakes the drains of these lanes. @returns those without a drain here that were not requested from the starter a moment ago */
@@ -83,20 +81,16 @@ export class Watcher {
     return lanes.filter((lane) => !this.#input.drains.wake(lane, lane.xids) && !known(lane));
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const waitMs = await this.#input.looking(this.#round()).catch((error: unknown) => {
-        this.#input.report({ type: 'error', during: 'look', error });
-        return this.#input.timings.checkIntervalMs;
-      });
-      await this.#wake.wait(waitMs, signal);
-    }
+  #next(): Promise<number> {
+    const { looking, report, timings } = this.#input;
+    return looking(this.#round()).catch((error: unknown) => {
+      report({ type: 'error', during: 'look', error });
+      return timings.checkIntervalMs;
+    });
   }
 
   /** Looks once and acts on what it finds. @returns milliseconds until the next look */
@@ -159,7 +153,7 @@ export class Watcher {
   async #sweep(): Promise<number> {
     const { database, punctualTopics, report } = this.#input;
     let count = 0;
-    for (let round = 0; round < sweepsPerRound && !this.#stopping.signal.aborted; round += 1) {
+    for (let round = 0; round < sweepsPerRound && !this.#rounds.stopping.aborted; round += 1) {
       const { released, lanes } = await sweep(database, punctualTopics, sweepLimit, this.#dueEdge);
       // The search that begins now comes before the look that would report them.
       this.#input.starter.heard(lanes);

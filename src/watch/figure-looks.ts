@@ -1,4 +1,4 @@
-import { keepLooking } from '../core/keep-looking.ts';
+import { Loop } from '../core/loop.ts';
 import type { RelayReport } from '../relay/report.ts';
 import type { Database } from '../store/database/database.ts';
 import type { NotedFigures } from '../store/figures/figures.ts';
@@ -25,9 +25,10 @@ export interface FigureLooksInput {
 export class FigureLooks {
   readonly #input: FigureLooksInput;
   readonly #everyMs: number;
-  readonly #stopping = new AbortController();
-  #running: Promise<void> | undefined;
-  #look: Promise<void> = Promise.resolve();
+  readonly #looks = new Loop(async () => {
+    await this.#look();
+    return this.#everyMs;
+  });
 
   constructor(input: FigureLooksInput) {
     this.#input = input;
@@ -35,24 +36,15 @@ export class FigureLooks {
   }
 
   start(): void {
-    this.#running ??= keepLooking(
-      () => {
-        this.#look = this.#next();
-        return this.#look;
-      },
-      this.#everyMs,
-      this.#stopping.signal,
-    );
+    this.#looks.start();
   }
 
   /** Waits for the statement under way, and begins no other. Never rejects. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
-    await this.#look;
+  stop(): Promise<void> {
+    return this.#looks.stop();
   }
 
-  async #next(): Promise<void> {
+  async #look(): Promise<void> {
     const { database, report, rules, seen } = this.#input;
     try {
       // A little less: the rest between two looks of the only relay must not miss it.
@@ -62,9 +54,9 @@ export class FigureLooks {
         await noteFigures(database, number, figures);
       }
       const noted = await readFiguresNote(database);
-      if (noted !== undefined && !this.#stopping.signal.aborted) await seen(noted);
+      if (noted !== undefined && !this.#looks.stopping.aborted) await seen(noted);
     } catch (error) {
-      if (!this.#stopping.signal.aborted) report({ type: 'error', during: 'figures', error });
+      if (!this.#looks.stopping.aborted) report({ type: 'error', during: 'figures', error });
     }
   }
 
@@ -72,7 +64,7 @@ export class FigureLooks {
   #unlessStopped(): Pick<Database, 'query'> {
     return {
       query: (...statement) => {
-        this.#stopping.signal.throwIfAborted();
+        this.#looks.stopping.throwIfAborted();
         return this.#input.database.query(...statement);
       },
     };

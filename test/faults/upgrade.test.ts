@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keepLooking } from '../../src/core/keep-looking.ts';
+import { looking } from '../../src/core/loop.ts';
 import { reschedule } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
 import { migrate, migrationOf, readMigrations } from '../../src/store/installation/migrate.ts';
@@ -46,14 +46,13 @@ async function buildsOf(stage: Stage, workflowId: string): Promise<ReadonlySet<s
  * @returns ends that, and resolves to all answers
  */
 function keepWaiting(stage: Stage, id: string): () => Promise<ReadonlySet<string>> {
-  const stopping = new AbortController();
   const answers = new Set<string>();
   const postpone = (): Promise<string> =>
     stage.commit((tx) => reschedule(tx, reminders, { id }, { after: '60s' })).catch(String);
-  const kept = keepLooking(async () => void answers.add(await postpone()), 1_000, stopping.signal);
+  const waiting = looking(async () => void answers.add(await postpone()), 1_000);
+  waiting.start();
   return async () => {
-    stopping.abort();
-    await kept;
+    await waiting.stop();
     return answers;
   };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageFilter, TailPlace } from '../../app/operations/served-operations.ts';
-import { rest } from '../../core/rest.ts';
+import { Loop } from '../../core/loop.ts';
 import { problemOf } from '../problem.ts';
 import type { StreamCall } from './stream.ts';
 import { placeOfText, textOfPlace } from './tail-place.ts';
@@ -21,24 +21,19 @@ export function followMessages(
 ): (call: StreamCall) => () => void {
   const from = lastId === undefined ? undefined : placeOfText(lastId);
   return (call) => {
-    const stop = new AbortController();
-    void follow(call, filter, { last, from, signal: stop.signal });
-    return () => stop.abort();
+    const reads = follow(call, filter, last, from);
+    reads.start();
+    return () => void reads.stop();
   };
 }
 
-interface Following {
-  readonly last: number | undefined;
-  readonly from: TailPlace | undefined;
-  readonly signal: AbortSignal;
-}
-
-/** Goes on after what could not be read, from where it was. Never rejects. */
-async function follow(
+/** Goes on after what could not be read, from where it was. */
+function follow(
   { served, sight, sink }: StreamCall,
   filter: MessageFilter,
-  { from, last, signal }: Following,
-): Promise<void> {
+  last: number | undefined,
+  from: TailPlace | undefined,
+): Loop {
   let place = from;
   let count = last;
   let markedAt = -Infinity;
@@ -49,7 +44,7 @@ async function follow(
     sink.mark(id);
     markedAt = performance.now();
   };
-  while (!signal.aborted) {
+  return new Loop(async (signal) => {
     try {
       const options = { signal, ...(count !== undefined && { last: count }) };
       for await (const step of served.follow(filter, options, place, sight)) {
@@ -63,7 +58,7 @@ async function follow(
       }
     } catch (error) {
       sink.send('trouble', { code: problemOf(error, randomUUID()).code });
-      await rest(times.afterTrouble, signal);
     }
-  }
+    return times.afterTrouble;
+  });
 }

@@ -1,5 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
-import { keepLooking } from '../../core/keep-looking.ts';
+import { looking } from '../../core/loop.ts';
 import { rest } from '../../core/rest.ts';
 import type { Database } from '../../store/database/database.ts';
 import {
@@ -73,19 +73,16 @@ async function whileTaken<Result>(
   request: RepeatableRequest,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const done = new AbortController();
   // One that is missed costs a repeat nothing but that it may work, too.
   const touch = () => touchRequest(at, request).catch(() => undefined);
-  const touching = rest(requestTouchedMs, done.signal).then(() =>
-    keepLooking(touch, requestTouchedMs, done.signal),
-  );
+  const touching = looking(touch, requestTouchedMs);
+  touching.start(requestTouchedMs);
   try {
     return await work();
   } catch (error) {
     await leaveRequest(at, request).catch(() => undefined);
     throw error;
   } finally {
-    done.abort();
-    await touching;
+    await touching.stop();
   }
 }

@@ -1,4 +1,4 @@
-import { keepLooking } from '../../core/keep-looking.ts';
+import { looking } from '../../core/loop.ts';
 import { late, orLate } from '../../core/or-late.ts';
 import { reasonOf } from '../../core/reason.ts';
 import type { RelayReport } from '../../relay/report.ts';
@@ -37,29 +37,21 @@ export function databaseOutages(report: RelayReport): (error: string | null) => 
   };
 }
 
-/** A watch that runs. */
-interface DatabaseWatch {
-  stop(): Promise<void>;
-}
-
 /** Looks whether the database answers, by itself: all else that a relay looks at may wait for a database that does not. */
-export function watchDatabase({ database, looked, everyMs = beatMs }: DatabaseWatchInput): DatabaseWatch {
-  const stopping = new AbortController();
+export function watchDatabase({ database, looked, everyMs = beatMs }: DatabaseWatchInput): {
+  stop(): Promise<void>;
+} {
   let asking: Promise<string | null> | undefined;
-  const look = async (): Promise<void> => {
+  const look = async (stopping: AbortSignal): Promise<void> => {
     asking ??= readServerClock(database)
       .then(() => null, reasonOf)
       .finally(() => {
         asking = undefined;
       });
     const error = await orLate(asking, silentFor.ms);
-    if (!stopping.signal.aborted) looked(error === late ? silentFor.error : error);
+    if (!stopping.aborted) looked(error === late ? silentFor.error : error);
   };
-  const done = keepLooking(look, everyMs, stopping.signal);
-  return {
-    async stop() {
-      stopping.abort();
-      await done;
-    },
-  };
+  const looks = looking(look, everyMs);
+  looks.start();
+  return looks;
 }

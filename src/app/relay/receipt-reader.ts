@@ -1,6 +1,7 @@
 import type { IncomingBatch, Source, Subscribed } from '../../brokers/source.ts';
+import { Loop } from '../../core/loop.ts';
 import { receiptsAddress } from '../../core/receipt.ts';
-import { aborted, rest } from '../../core/rest.ts';
+import { aborted } from '../../core/rest.ts';
 import { unlessStopped } from '../../core/unless-stopped.ts';
 import type { ReceiptIntake } from '../../relay/receipts.ts';
 import type { RelayReport } from '../../relay/report.ts';
@@ -24,38 +25,33 @@ export interface ReceiptReaderInput {
  */
 export class ReceiptReader {
   readonly #input: ReceiptReaderInput;
-  readonly #stopping = new AbortController();
-  #running: Promise<void> | undefined;
+  readonly #tries = new Loop((stopping) => this.#try(stopping));
 
   constructor(input: ReceiptReaderInput) {
     this.#input = input;
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#tries.start();
   }
 
   /** Applies the receipts in progress, then leaves the group. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#tries.stop();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
+  /** Reads until the stop. @returns how long to wait after a failure */
+  async #try(stopping: AbortSignal): Promise<number> {
     // A stop must not wait for a broker that does not answer; a reader that joins too late leaves by itself.
     const leave = (late: Subscribed): void => void late.stop().catch(() => undefined);
-    while (!signal.aborted) {
-      try {
-        const joined = await unlessStopped(this.#join(), signal, leave);
-        await aborted(signal);
-        await joined.stop();
-      } catch (error) {
-        if (error === signal.reason) return;
-        this.#input.report({ type: 'error', during: 'receipts', error });
-        await rest(againMs, signal);
-      }
+    try {
+      const joined = await unlessStopped(this.#join(), stopping, leave);
+      await aborted(stopping);
+      await joined.stop();
+    } catch (error) {
+      if (error !== stopping.reason) this.#input.report({ type: 'error', during: 'receipts', error });
     }
+    return againMs;
   }
 
   #join(): Promise<Subscribed> {

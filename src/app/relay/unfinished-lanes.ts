@@ -1,5 +1,5 @@
-import { rest } from '../../core/rest.ts';
-import { completeChanges } from '../../operations/announce.ts';
+import { Loop } from '../../core/loop.ts';
+import { completeChanges, type UnfinishedTopic } from '../../operations/announce.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import type { Database } from '../../store/database/database.ts';
 
@@ -19,47 +19,33 @@ export function completeInBackground(
   topics: readonly string[],
   report: RelayReport,
 ): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const done = complete(database, topics, report, stopping.signal);
-  return {
-    stop: () => {
-      stopping.abort();
-      return done;
-    },
-  };
-}
-
-async function complete(
-  database: Database,
-  topics: readonly string[],
-  report: RelayReport,
-  signal: AbortSignal,
-): Promise<void> {
   const told = new Map<string, number>();
-  while (!signal.aborted) {
+  const rounds = new Loop(async (stopping) => {
     let failures = 0;
     const failed = (error: unknown): void => {
       failures += 1;
-      if (!signal.aborted) report({ type: 'error', during: 'announce', error });
+      if (!stopping.aborted) report({ type: 'error', during: 'announce', error });
     };
-    const unfinished = await completeChanges(
-      database,
-      topics,
-      { timeout: tellAfterMs, signal },
-      failed,
-    ).catch((error: unknown) => {
+    const within = { timeout: tellAfterMs, signal: stopping };
+    const unfinished = await completeChanges(database, topics, within, failed).catch((error: unknown) => {
       failed(error);
       return [];
     });
-    if (signal.aborted) return;
-    for (const { topic, waitingFor, who } of unfinished) {
-      if (performance.now() - (told.get(topic) ?? -Infinity) < tellEveryMs) continue;
-      told.set(topic, performance.now());
-      report({ type: 'topic-waiting', topic, waitingFor, who });
-    }
-    for (const topic of told.keys()) if (unfinished.every((one) => one.topic !== topic)) told.delete(topic);
-    if (failures > 0) await rest(againAfterMs, signal);
+    if (!stopping.aborted) tell(unfinished, told, report);
+    if (failures > 0) return againAfterMs;
     // One that is left to its operator was not waited for.
-    else if (unfinished.every(({ waitingFor }) => waitingFor === 'operator')) await rest(lookEveryMs, signal);
+    return unfinished.every(({ waitingFor }) => waitingFor === 'operator') ? lookEveryMs : 0;
+  });
+  rounds.start();
+  return rounds;
+}
+
+/** @param told when each topic was last reported */
+function tell(unfinished: readonly UnfinishedTopic[], told: Map<string, number>, report: RelayReport): void {
+  for (const { topic, waitingFor, who } of unfinished) {
+    if (performance.now() - (told.get(topic) ?? -Infinity) < tellEveryMs) continue;
+    told.set(topic, performance.now());
+    report({ type: 'topic-waiting', topic, waitingFor, who });
   }
+  for (const topic of told.keys()) if (unfinished.every((one) => one.topic !== topic)) told.delete(topic);
 }

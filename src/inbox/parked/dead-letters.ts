@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { OutboxError } from '../../core/errors.ts';
-import { rest } from '../../core/rest.ts';
+import { Loop, type RoundRest } from '../../core/loop.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import {
@@ -61,48 +61,37 @@ export class DeadLetters {
   readonly #input: DeadLettersInput;
   readonly #owner = randomUUID();
   readonly #paces: DeadLetterPaces;
-  readonly #stopping = new AbortController();
-  readonly #done: Promise<void>;
-  #wake = new AbortController();
+  readonly #turns = new Loop(() => this.#next());
+  #retryInMs: number;
 
   constructor(input: DeadLettersInput) {
     this.#input = input;
     this.#paces = { ...paces, ...input.paces };
-    this.#done = this.#run();
+    this.#retryInMs = this.#paces.firstAgainMs;
+    this.#turns.start();
   }
 
   /** Begins a round at once: a message has just failed. After a failed round the pause is kept. */
   nudge(): void {
-    this.#wake.abort();
+    this.#turns.nudge();
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#done;
+    await this.#turns.stop();
     await this.#input.sender.close();
   }
 
-  async #run(): Promise<void> {
+  async #next(): Promise<number | RoundRest> {
     const { firstAgainMs, lookMs, maxAgainMs, turnMs } = this.#paces;
-    let retryInMs = firstAgainMs;
-    while (!this.#stopping.signal.aborted) {
-      // Renewed before the round: a message that fails during the round starts another one.
-      this.#wake = new AbortController();
-      const round = await this.#turn().catch((thrown: unknown) => ({ error: thrown }));
-      if (round === 'not our turn') {
-        await this.#rest(turnMs);
-        continue;
-      }
-      const { error } = round;
-      if (error === undefined) {
-        retryInMs = firstAgainMs;
-        await this.#rest(lookMs, this.#wake.signal);
-      } else {
-        this.#input.report({ type: 'dead-letters-failing', error, retryInMs });
-        await this.#rest(retryInMs);
-        retryInMs = Math.min(2 * retryInMs, maxAgainMs);
-      }
-    }
+    const round = await this.#turn().catch((thrown: unknown) => ({ error: thrown }));
+    if (round === 'not our turn') return { ms: turnMs, keptMs: turnMs };
+    const { error } = round;
+    const retryInMs = this.#retryInMs;
+    this.#retryInMs = error === undefined ? firstAgainMs : Math.min(2 * retryInMs, maxAgainMs);
+    // A message that failed during the round starts another one.
+    if (error === undefined) return lookMs;
+    this.#input.report({ type: 'dead-letters-failing', error, retryInMs });
+    return { ms: retryInMs, keptMs: retryInMs };
   }
 
   async #turn(): Promise<'not our turn' | { readonly error: unknown }> {
@@ -125,7 +114,7 @@ export class DeadLetters {
     const untaken: Untaken = { count: 0 };
     const away = new Set<string>();
     let after = '0';
-    for (let complete = false; !complete && !this.#stopping.signal.aborted; ) {
+    for (let complete = false; !complete && !this.#turns.stopping.aborted; ) {
       const open = addresses.filter((address) => !away.has(deadAddressOf(address)));
       const from = after;
       const page = await this.#ask(async (sql) =>
@@ -146,7 +135,7 @@ export class DeadLetters {
   /** @returns false when nothing more is taken at this address for now */
   async #copy(address: string, messages: readonly UncopiedMessage[], untaken: Untaken): Promise<boolean> {
     let left = messages;
-    while (left.length > 0 && !this.#stopping.signal.aborted) {
+    while (left.length > 0 && !this.#turns.stopping.aborted) {
       const answers = await this.#send(address, left);
       const those = (kind: LetterOutcome['kind']) => left.filter((_, at) => answers[at]?.kind === kind);
       const taken = those('taken');
@@ -173,12 +162,6 @@ export class DeadLetters {
   async #note(messages: readonly UncopiedMessage[]): Promise<void> {
     const ids = messages.map(({ id }) => id);
     await this.#ask((sql) => markCopied(sql, this.#input.group, ids));
-  }
-
-  async #rest(ms: number, woken?: AbortSignal): Promise<void> {
-    const signals = woken === undefined ? [] : [woken];
-    const signal = AbortSignal.any([...signals, this.#stopping.signal]);
-    await rest(ms, signal);
   }
 
   #ask<Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> {

@@ -1,5 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
-import { rest } from '../../core/rest.ts';
+import { Loop } from '../../core/loop.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { keepWindow, noteWindow } from '../../store/inbox/window.ts';
@@ -42,9 +42,9 @@ const patience = { maxWait: 10_000, timeout: 30_000 } as const;
 export class WindowKeeper<Tx extends Transaction> {
   readonly #input: WindowKeeperInput<Tx>;
   readonly #paces: KeeperPaces;
-  readonly #stopped = new AbortController();
+  /** Its timer must not keep a process alive that has nothing else to do. */
+  readonly #rounds = new Loop(() => this.#round(), { ref: false });
   #notedAtMs = Number.NEGATIVE_INFINITY;
-  #rounds: Promise<void> = Promise.resolve();
 
   constructor(input: WindowKeeperInput<Tx>) {
     this.#input = input;
@@ -55,24 +55,12 @@ export class WindowKeeper<Tx extends Transaction> {
 
   /** Runs the first round, then continues in the background. Does not reject. */
   async start(): Promise<void> {
-    const pauseMs = await this.#round();
-    this.#rounds = this.#goOn(pauseMs);
+    this.#rounds.start(await this.#round());
   }
 
   /** Ends after the current transaction. Does not reject. */
-  async stop(): Promise<void> {
-    this.#stopped.abort();
-    await this.#rounds;
-  }
-
-  async #goOn(firstPauseMs: number): Promise<void> {
-    const { signal } = this.#stopped;
-    let pauseMs = firstPauseMs;
-    while (!signal.aborted) {
-      // The timer must not keep a process alive that has nothing else to do.
-      await rest(pauseMs, signal, { ref: false });
-      if (!signal.aborted) pauseMs = await this.#round();
-    }
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
   /** @returns milliseconds until the next round */
@@ -81,7 +69,7 @@ export class WindowKeeper<Tx extends Transaction> {
     try {
       await this.#note();
       const { deadLetters = false, failedMs = Number.POSITIVE_INFINITY, group, windowMs } = this.#input;
-      const { signal } = this.#stopped;
+      const { stopping: signal } = this.#rounds;
       const failed = Number.isFinite(failedMs) ? { group, ageMs: failedMs, copied: deadLetters } : undefined;
       const { complete, failedTries } = await keepWindow(
         { transaction: this.#transaction },

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { keepLooking } from '../../core/keep-looking.ts';
+import { looking } from '../../core/loop.ts';
 import { rest } from '../../core/rest.ts';
 import type { RelayReport } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
@@ -23,14 +23,14 @@ const lookEveryMs = 5_000;
  * deleted. Any number of relays may do so; with different intervals the last check decides.
  */
 export function keepSchedules(input: ScheduleKeeperInput): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const done = new ScheduleKeeper(input).run(stopping.signal);
-  return {
-    stop: () => {
-      stopping.abort();
-      return done;
-    },
-  };
+  const { intervals } = input;
+  const keeper = new ScheduleKeeper(input);
+  const looks = looking(
+    (stopping) => keeper.look(stopping),
+    Math.min(lookEveryMs, intervals.scheduleCheckIntervalMs),
+  );
+  looks.start();
+  return looks;
 }
 
 class ScheduleKeeper {
@@ -42,13 +42,13 @@ class ScheduleKeeper {
     this.#input = input;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { report, intervals } = this.#input;
-    const look = (): Promise<void> =>
-      this.#look(signal).catch((error: unknown) => {
-        if (!signal.aborted) report({ type: 'error', during: 'schedules', error });
-      });
-    await keepLooking(look, Math.min(lookEveryMs, intervals.scheduleCheckIntervalMs), signal);
+  /** Never rejects. */
+  async look(stopping: AbortSignal): Promise<void> {
+    try {
+      await this.#look(stopping);
+    } catch (error) {
+      if (!stopping.aborted) this.#input.report({ type: 'error', during: 'schedules', error });
+    }
   }
 
   async #look(signal: AbortSignal): Promise<void> {
