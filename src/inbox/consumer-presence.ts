@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Partition } from '../brokers/source.ts';
-import { rest } from '../core/rest.ts';
-import { sqlOf, type Transaction } from '../store/database/transaction.ts';
+import type { OwnRow } from '../core/own-row.ts';
+import type { Transaction } from '../store/database/transaction.ts';
 import {
   consumerBeatMs,
   type OwnedPartitions,
@@ -10,72 +10,43 @@ import {
   writeConsumer,
 } from '../store/inbox/consumers.ts';
 import type { ConsumerProcess } from './consumer-plan.ts';
+import { consumerRow } from './consumer-row.ts';
 import type { TransactionClient } from './transaction-client.ts';
 
-export interface ConsumerPresenceInput<Tx extends Transaction> {
-  readonly client: TransactionClient<Tx>;
+export interface ConsumerPresenceInput {
+  readonly client: TransactionClient<Transaction>;
   readonly group: string;
   readonly processInfo: ConsumerProcess;
 }
 
-/** Shortest time between writes, however often partitions move. */
-const restMs = 250;
-/** Short limits: a failed write is repeated later. */
-const patience = { maxWait: 2_000, timeout: 5_000 } as const;
-
-/**
- * Records in the database that a consumer runs, and which partitions it owns, for `status`. Nothing depends on
- * it: a row that cannot be written is written later, and readers soon attribute a row that is left behind to a dead process.
- */
-export class ConsumerPresence<Tx extends Transaction> {
-  readonly #input: ConsumerPresenceInput<Tx>;
-  readonly #id = randomUUID();
+/** Records in the database that a consumer runs, and which partitions it owns. */
+export class ConsumerPresence {
   readonly #owned = new Map<string, readonly Partition[]>();
-  readonly #stopping = new AbortController();
-  #news = new AbortController();
-  #running: Promise<void> | undefined;
+  readonly #row: OwnRow<OwnPresence>;
 
-  constructor(input: ConsumerPresenceInput<Tx>) {
-    this.#input = input;
+  constructor({ client, group, processInfo }: ConsumerPresenceInput) {
+    const id = randomUUID();
+    this.#row = consumerRow<OwnPresence>({
+      client,
+      beatMs: consumerBeatMs,
+      row: () => ({ id, group, ...processInfo, partitions: byAddress([...this.#owned.values()].flat()) }),
+      write: (sql, row) => (row === undefined ? removeConsumer(sql, id) : writeConsumer(sql, row)),
+    });
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#row.start();
   }
 
   /** @param partitions all that the consumer owns of this source from now on */
   owns(source: string, partitions: readonly Partition[]): void {
     this.#owned.set(source, partitions);
-    this.#news.abort();
+    this.#row.nudge();
   }
 
   /** Removes its row if the database is reachable. Never rejects. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    if (this.#running === undefined) return;
-    // The row must not be written again after it was removed.
-    await this.#running;
-    await this.#input.client
-      .$transaction((tx) => removeConsumer(sqlOf(tx), this.#id), patience)
-      .catch(() => undefined);
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#news = new AbortController();
-      const news = AbortSignal.any([signal, this.#news.signal]);
-      await this.#input.client
-        .$transaction((tx) => writeConsumer(sqlOf(tx), this.#row()), patience)
-        .catch(() => undefined);
-      await rest(restMs, signal, { ref: false });
-      await rest(consumerBeatMs - restMs, news, { ref: false });
-    }
-  }
-
-  #row(): OwnPresence {
-    const { group, processInfo } = this.#input;
-    return { id: this.#id, group, ...processInfo, partitions: byAddress([...this.#owned.values()].flat()) };
+  stop(): Promise<void> {
+    return this.#row.stop();
   }
 }
 

@@ -190,7 +190,7 @@ interface Joined {
 /** Joins the group at each source, one after the other. */
 async function joinAll<Tx extends Transaction>(
   context: ConsumerContext<Tx>,
-  { parked, presence }: { readonly parked: ParkedWatcher; readonly presence: ConsumerPresence<Tx> },
+  { parked, presence }: { readonly parked: ParkedWatcher; readonly presence: ConsumerPresence },
   running: Running,
 ): Promise<Joined> {
   const { breaker, sourceRoutes } = context;
@@ -237,7 +237,7 @@ function breakerOf<Tx extends Transaction>(
 function presenceOf<Tx extends Transaction>(
   { client, processInfo, rules }: StartPlan<Tx>,
   running: Running,
-): ConsumerPresence<Tx> {
+): ConsumerPresence {
   const presence = new ConsumerPresence({ client, processInfo, group: rules.group });
   running.add(() => presence.stop());
   presence.start();
@@ -261,7 +261,7 @@ function subscribe<Tx extends Transaction>(
   { name, routes, source }: SourceRoutes<Tx>,
   intake: MessageIntake<Tx>,
   { health, stopping }: Running,
-  { members, presence }: { readonly members: Set<string>; readonly presence: ConsumerPresence<Tx> },
+  { members, presence }: { readonly members: Set<string>; readonly presence: ConsumerPresence },
 ): Promise<Subscribed> {
   let awaySince: Date | undefined;
   return source.subscribe({

@@ -6,8 +6,8 @@ import { type Config, transportOf } from '../../config/config.ts';
 import type { CertificateEnd } from '../../core/certificate-end.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { late, orLate } from '../../core/or-late.ts';
+import { OwnRow } from '../../core/own-row.ts';
 import { reasonOf } from '../../core/reason.ts';
-import { rest } from '../../core/rest.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readClockOffset } from '../../store/doctor/server.ts';
 import { lostRows } from '../../store/installation/emptied.ts';
@@ -50,67 +50,51 @@ export interface PresenceInput {
   readonly looked?: (lost: OutboxError | undefined) => void;
 }
 
-/**
- * Records in the database that a relay runs, and which of its servers answer, for `status` and `show`.
- * Nothing depends on it: a row that cannot be written is written later.
- */
+/** Records in the database that a relay runs, and which of its servers answer, for `status` and `show`. Nothing depends on it. */
 export function keepPresence(input: PresenceInput): { stop(): Promise<void> } {
-  const stopping = new AbortController();
   const id = randomUUID();
   const presence = new Presence(id, input);
-  const done = presence.run(stopping.signal);
-  return {
-    async stop() {
-      stopping.abort();
-      await done;
-      await removeRelay(input.database, id).catch(() => undefined);
-    },
-  };
+  const row = new OwnRow({
+    beatMs,
+    learn: (stopping) => presence.ask(stopping),
+    row: () => presence.servers,
+    write: (servers) => (servers === undefined ? removeRelay(input.database, id) : presence.write(servers)),
+  });
+  row.start();
+  return row;
 }
 
 class Presence {
+  /** As the last check has found them. */
+  servers: readonly ServerView[] = [];
   readonly #id: string;
   readonly #input: PresenceInput;
-  readonly #servers: readonly AskedServer[];
+  readonly #asked: readonly AskedServer[];
   #lags: readonly GroupLag[] = [];
   #asking: Promise<void> | undefined;
 
   constructor(id: string, input: PresenceInput) {
     this.#id = id;
     this.#input = input;
-    this.#servers = [input.temporal, ...transportServers(input.config)];
+    this.#asked = [input.temporal, ...transportServers(input.config)];
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const stopped = new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true });
+  async ask(stopping: AbortSignal): Promise<void> {
+    // One query for lags at a time, even if a broker does not answer.
+    this.#asking ??= this.#askLags().finally(() => {
+      this.#asking = undefined;
     });
-    let writing: Promise<void> = Promise.resolve();
-    while (!signal.aborted) {
-      // One query for lags at a time, even if a broker does not answer.
-      this.#asking ??= this.#askLags().finally(() => {
-        this.#asking = undefined;
-      });
-      const asked = orLate(this.#asking, answerWithinMs);
-      const views = this.#servers.map(async (server) => {
-        const { away, ...view } = await check(server);
-        if (!signal.aborted) this.#input.asked({ ...view, away });
-        return view;
-      });
-      // Lags are known already with the first beat: what is missing for a moment looks as if it were gone.
-      const beat = Promise.all([Promise.all(views), asked]).then(([servers]) => {
-        if (signal.aborted) return;
-        writing = this.#write(servers).catch(() => undefined);
-        return writing;
-      });
-      await Promise.race([beat, stopped]);
-      await rest(beatMs, signal);
-    }
-    // Finish the last write before `stop` deletes the row.
-    await writing;
+    const asked = orLate(this.#asking, answerWithinMs);
+    const views = this.#asked.map(async (server) => {
+      const { away, ...view } = await check(server);
+      if (!stopping.aborted) this.#input.asked({ ...view, away });
+      return view;
+    });
+    // Lags are known already with the first beat: what is missing for a moment looks as if it were gone.
+    [this.servers] = await Promise.all([Promise.all(views), asked]);
   }
 
-  async #write(servers: readonly ServerView[]): Promise<void> {
+  async write(servers: readonly ServerView[]): Promise<void> {
     const { certificates, database, looked } = this.#input;
     if (looked !== undefined) await lostRows(database).then(looked, () => undefined);
     await writeRelay(database, {

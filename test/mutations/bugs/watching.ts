@@ -232,8 +232,8 @@ export const watchingBugs: Bugs = {
     'test/integration/operations/status-consumers.test.ts': {
       'stopped-consumer-runs-on': {
         file: 'src/inbox/consumer-presence.ts',
-        find: 'removeConsumer(sqlOf(tx), this.#id)',
-        replace: 'removeConsumer(sqlOf(tx), randomUUID())',
+        find: 'removeConsumer(sql, id)',
+        replace: 'removeConsumer(sql, randomUUID())',
       },
       'consumer-seen-once': {
         file: 'src/store/inbox/consumers.ts',
