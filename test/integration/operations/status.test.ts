@@ -17,8 +17,9 @@ test('status shows lanes, limits, settings of the last relay, pauses, and the co
 
   await fixture.send('due');
   await fixture.send('later', { afterMs: 60_000 });
-  await writeSettings(database, [{ name: 'relay.drainTimeout', value: '1m' }]);
-  await writeSettings(database, [{ name: 'relay.drainTimeout', value: '30s' }]);
+  const ofFirst = { name: 'relay.former', value: '5s' };
+  await writeSettings(database, [{ name: 'relay.lookInterval', value: '10ms' }, ofFirst]);
+  await writeSettings(database, [{ name: 'relay.lookInterval', value: '20ms' }]);
   await pause(database, { topic: fixture.topic }, { actor: 'ada', timeout: 0 });
   await reconcileWorkflows({
     database,
@@ -37,14 +38,14 @@ test('status shows lanes, limits, settings of the last relay, pauses, and the co
     oldestDueMs: expect.any(Number),
     lanes: [{ topic: 'orders', lane: 0, ready: 1, waiting: 1, paused: true, owned: false }],
     topics: [{ name: 'orders', payloadLimitBytes: 2_048, confirmGroup: 'billing', paused: true }],
-    settings: [{ name: 'relay.drainTimeout', value: '30s' }],
+    settings: [{ name: 'relay.lookInterval', value: '20ms' }],
     reconciliation: { workflows: 0, ended: 0 },
   });
 });
 
 test('status ends with what changes, and shows limits and settings only where they are asked for', async () => {
   const fixture = await ownLane({ limits: { payloadBytes: 2_048 } });
-  await writeSettings(fixture.database, [{ name: 'relay.drainTimeout', value: '30s' }]);
+  await writeSettings(fixture.database, [{ name: 'relay.lookInterval', value: '20ms' }]);
   const asked = async (settings?: true) => {
     const flags = { database: fixture.url, ...(settings && { settings }) };
     return (await written((output) => statusCommand(flags, output))).stdout;
@@ -52,8 +53,8 @@ test('status ends with what changes, and shows limits and settings only where th
 
   const usual = await asked();
   expect(usual).toMatch(/^TOPIC +LANE /m);
-  expect(usual).not.toMatch(/2 KiB|drainTimeout/);
+  expect(usual).not.toMatch(/2 KiB|lookInterval/);
   const whole = await asked(true);
   expect(whole).toMatch(/^orders .* 2 KiB /m);
-  expect(whole).toMatch(/^relay\.drainTimeout +30s$/m);
+  expect(whole).toMatch(/^relay\.lookInterval +20ms$/m);
 });
