@@ -1,15 +1,28 @@
-/** The relay's internal times, in milliseconds. Tests shorten them. */
-export interface RelayTimings {
-  /** Longest run of a drain before it hands the lane back; each one takes between half of it and all of it. */
+/** How often maintenance of an installation runs, in milliseconds; at least a second, rounded to seconds. */
+export interface MaintenanceIntervals {
+  /** Between comparisons of rows with workflows. */
+  readonly reconcileIntervalMs: number;
+  /** Between runs that move finished messages to the history. */
+  readonly archiveIntervalMs: number;
+  /** Between checks that the schedules of these two exist and are up to date. */
+  readonly scheduleCheckIntervalMs: number;
+}
+
+/** The relay's times, in milliseconds. Users set those of looks; tests shorten the others, too. */
+export interface RelayTimings extends MaintenanceIntervals {
+  /**
+   * Longest run of a drain before it hands the lane back, less than the 90 s that its activity may take; each one takes between
+   * half of it and all of it, so that lanes do not end together.
+   */
   readonly drainTimeoutMs: number;
   /** How long a lane must be empty before its drain calls it quiet. */
   readonly laneIdleTimeoutMs: number;
   /** Between looks at the outbox, while messages arrive and otherwise. */
   readonly lookIntervalMs: number;
   readonly idleLookIntervalMs: number;
-  /** Between full checks, whether or not a look found news. */
+  /** Between full checks that every lane with work and every waiting message has its workflow, whether or not a look found news. */
   readonly checkIntervalMs: number;
-  /** Between probes of a topic on hold. */
+  /** Between probes of a topic on hold; a hold ends that long after its cause. */
   readonly probeIntervalMs: number;
   /**
    * A transport that has not settled a call within this time is asked to stop; as long after that, the lane is given up. Far
@@ -26,6 +39,9 @@ export const defaultTimings: RelayTimings = {
   checkIntervalMs: 1_000,
   probeIntervalMs: 1_000,
   stuckAfterMs: 60_000,
+  reconcileIntervalMs: 60_000,
+  archiveIntervalMs: 5 * 60_000,
+  scheduleCheckIntervalMs: 60_000,
 };
 
 /** Messages and bytes of one batch. */
@@ -37,19 +53,3 @@ export interface BatchLimits {
 }
 
 export const defaultBatchLimits: BatchLimits = { messages: 2_000, bytes: 16 * 1024 * 1024 };
-
-/** How often maintenance of an installation runs, in milliseconds; at least a second, rounded to seconds. */
-export interface MaintenanceIntervals {
-  /** @defaultValue 60,000 */
-  readonly reconcileIntervalMs: number;
-  /** @defaultValue 300,000 */
-  readonly archiveIntervalMs: number;
-  /** How often a relay checks that the schedules exist and are up to date. @defaultValue 60,000 */
-  readonly scheduleCheckIntervalMs: number;
-}
-
-export const defaultIntervals: MaintenanceIntervals = {
-  reconcileIntervalMs: 60_000,
-  archiveIntervalMs: 5 * 60_000,
-  scheduleCheckIntervalMs: 60_000,
-};

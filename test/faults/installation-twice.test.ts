@@ -1,5 +1,5 @@
 import { expect, inject, type TestContext, test } from 'vitest';
-import { type RunningRelay, startRelay } from '../../src/app/relay/start-relay.ts';
+import { type RunningRelay, startTimedRelay } from '../../src/app/relay/start-relay.ts';
 import { adopt } from '../../src/operations/delivery/adopt.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import type { Database } from '../../src/store/database/database.ts';
@@ -27,7 +27,7 @@ function relayOn(context: TestContext, url: string): StartedRelay {
   quietTemporal();
   const events: RelayEvent[] = [];
   const published: string[] = [];
-  const relay = startRelay(
+  const relay = startTimedRelay(
     {
       database: { url },
       temporal: { address: inject('temporalAddress') },
@@ -45,9 +45,9 @@ function relayOn(context: TestContext, url: string): StartedRelay {
           close: () => Promise.resolve(),
         },
       },
-      relay: { laneIdleTimeout: 100, reconcileInterval: '1s', scheduleCheckInterval: '1s' },
     },
     { report: (event) => events.push(event) },
+    { laneIdleTimeoutMs: 100, reconcileIntervalMs: 1_000, scheduleCheckIntervalMs: 1_000 },
   );
   context.onTestFinished(() => relay.stop());
   return { ...relay, events, published };

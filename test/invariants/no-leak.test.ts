@@ -63,7 +63,7 @@ async function quietly(stage: Stage, relay: RelayProcess, upTo: number) {
 
 test('I16: after a load has ended a relay keeps no memory, connection, lock, timer or workflow of it', {}, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
-  const relay = await stage.relayProcess({ settings: { laneIdleTimeout: '200ms' } });
+  const relay = await stage.relayProcess({ timings: { laneIdleTimeoutMs: 200 } });
   await sendRound(stage, 0);
   const first = await quietly(stage, relay, Infinity);
   for (let round = 1; round <= rounds; round += 1) await sendRound(stage, round);

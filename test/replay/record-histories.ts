@@ -8,8 +8,9 @@ import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
 import { startPostgres, startTemporal } from '../../dev/servers/index.ts';
 import { operations } from '../../src/app/operations/operations.ts';
-import { startRelay } from '../../src/app/relay/start-relay.ts';
+import { startTimedRelay } from '../../src/app/relay/start-relay.ts';
 import type { PublishOutcome } from '../../src/brokers/transport.ts';
+import type { RelayConfig } from '../../src/config/config.ts';
 import { topic } from '../../src/core/topic.ts';
 import type { ParkedKeyAnswer } from '../../src/inbox/ports.ts';
 import { cancel, reschedule } from '../../src/outbox/change.ts';
@@ -37,7 +38,7 @@ const commit = <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Res
 let answer = (): PublishOutcome => ({ kind: 'acknowledged', partition: 0, offset: '7' });
 let blocked: Promise<void> = Promise.resolve();
 const reminders = topic('reminders', z.object({}), { retry: ['1s', '1s'] });
-const relay = startRelay({
+const config: RelayConfig = {
   database: { url: postgres.url },
   temporal: { address: temporal.address },
   topics: [reminders],
@@ -52,8 +53,14 @@ const relay = startRelay({
       async close() {},
     },
   },
-  relay: { laneIdleTimeout: 300, reconcileInterval: '1s', archiveInterval: '1s', scheduleCheckInterval: 200 },
-});
+};
+const timings = {
+  laneIdleTimeoutMs: 300,
+  reconcileIntervalMs: 1_000,
+  archiveIntervalMs: 1_000,
+  scheduleCheckIntervalMs: 200,
+};
+const relay = startTimedRelay(config, {}, timings);
 await relay.ready;
 
 const { id: published, workflowId: publishedRun } = await waiting('1s');

@@ -39,14 +39,14 @@ const firstWithinMs = 3_000;
 
 /** Watches the outbox and drains lanes; Temporal supervises both as soon as it answers. */
 export async function deliver(input: DeliverInput, running: Running): Promise<RelaySupervision> {
-  const { database, servers, installation, intervals, routes } = input;
+  const { database, servers, installation, routes, timings } = input;
   const { report, temporal } = servers;
   const { health, stopping } = running;
   const topics = routes.map(({ name }) => name);
   const supervision = new RelaySupervision({
     servers,
     installation,
-    intervals,
+    intervals: timings,
     topics: topics.length,
     stopping,
     report,

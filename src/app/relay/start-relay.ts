@@ -14,6 +14,7 @@ import { resolveRetention } from '../../core/retention.ts';
 import { Running, type StopOptions } from '../../core/running.ts';
 import { unlessStopped } from '../../core/unless-stopped.ts';
 import type { RelayReport } from '../../relay/report.ts';
+import type { RelayTimings } from '../../relay/timings.ts';
 import type { TopicRoute } from '../../relay/topic-route.ts';
 import { openDatabase, relayLimits } from '../../store/database/pool.ts';
 import { writeSettings } from '../../store/installation/settings.ts';
@@ -100,9 +101,23 @@ export interface RunningRelay {
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` if a topic asks for receipts that cannot arrive
  */
 export function startRelay(config: RelayConfig, options: RelayOptions = {}): RunningRelay {
+  return startTimedRelay(config, options, {});
+}
+
+/**
+ * The same for tests and programs for development, which cannot wait as long as a relay does.
+ *
+ * @param timings in place of the usual ones, and of what the configuration says
+ */
+export function startTimedRelay(
+  config: RelayConfig,
+  options: RelayOptions,
+  timings: Partial<RelayTimings>,
+): RunningRelay {
   const { startTimeout } = relayOptions.read(options);
   const resolved = {
     ...options,
+    timings,
     log: relayTroubleLines(options.logger),
     startTimeoutMs: startTimeout ?? Infinity,
   };
@@ -136,6 +151,7 @@ function observed<Value>(promise: Promise<Value>): Promise<Value> {
 
 /** The options, with the logger as a report and the timeout in milliseconds. */
 interface StartOptions extends RelayOptions {
+  readonly timings: Partial<RelayTimings>;
   readonly log: RelayReport;
   readonly startTimeoutMs: number;
 }
@@ -170,10 +186,10 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     ownNames: true,
   });
   running.add(() => database.close());
-  const { settings, ...resolved } = resolveRelaySettings(config.relay);
+  const { settings, ...resolved } = resolveRelaySettings(config.relay, options.timings);
   const measures = await RelayMeasures.open(database);
   running.add(async () => measures?.stop());
-  const told = together(notedBy(health, resolved.intervals), measures?.report, options.log, options.report);
+  const told = together(notedBy(health, resolved.timings), measures?.report, options.log, options.report);
   const servers = relayServers({
     at,
     target,

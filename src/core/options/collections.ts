@@ -34,10 +34,12 @@ export type SparseTable<Of extends Readonly<Record<string, Reader<unknown>>>> = 
  * An object with the options of a table; any other is refused, because a misspelt one would have no effect.
  *
  * @param wanted as of {@link Reader}
+ * @param former names of options that earlier versions had, and whose default now always applies
  */
 export function object<Of extends Readonly<Record<string, Reader<unknown>>>>(
   table: Of,
   wanted = 'an object',
+  former: readonly string[] = [],
 ): Reader<ReadTable<Of>> {
   const names = Object.keys(table);
   return {
@@ -50,7 +52,7 @@ export function object<Of extends Readonly<Record<string, Reader<unknown>>>>(
       const read = eachOf(
         Object.entries(table),
         ([name, reader]) => [name, reader.read(Reflect.get(given, name), within(option, name))],
-        unknownIn(given, names, option),
+        unknownIn(given, names, option, former),
       );
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a value of every reader, by its name
       return Object.fromEntries(read) as ReadTable<Of>;
@@ -101,14 +103,20 @@ export function isRequired(reader: Reader<unknown>): boolean {
   }
 }
 
-/** The options of `given` that are not known. */
-export function unknownIn(given: object, names: readonly string[], option: Option): Problem[] {
+/** The options of `given` that are not known. @param former as of {@link object} */
+export function unknownIn(
+  given: object,
+  names: readonly string[],
+  option: Option,
+  former: readonly string[] = [],
+): Problem[] {
   return Object.keys(given)
     .filter((name) => !names.includes(name))
     .map((name) => ({
       path: within(option, name).path,
-      what: 'is unknown',
-      instead: `use one of ${[...new Set(names)].join(', ')}`,
+      ...(former.includes(name)
+        ? { what: 'is gone: its former default always applies' }
+        : { what: 'is unknown', instead: `use one of ${[...new Set(names)].join(', ')}` }),
     }));
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { defaultTimings } from '../../../src/relay/timings.ts';
 import { wantedLanes } from '../../../src/store/lane/starts.ts';
 import { type ConfirmFixture, confirmFixture } from '../../support/fixtures/confirm-fixture.ts';
 import { labelOf } from '../../support/kafka/scripted-broker.ts';
@@ -156,15 +157,7 @@ test('a hold during a resend keeps it ready and counts no send', async () => {
 
   await fixture.lanes.drain({
     signal: stop.signal,
-    timings: {
-      drainTimeoutMs: 60_000,
-      laneIdleTimeoutMs: 0,
-      lookIntervalMs: 10,
-      idleLookIntervalMs: 10,
-      checkIntervalMs: 10,
-      probeIntervalMs: 10,
-      stuckAfterMs: 60_000,
-    },
+    timings: { ...defaultTimings, laneIdleTimeoutMs: 0, checkIntervalMs: 10, probeIntervalMs: 10 },
   });
 
   expect(events.filter(({ type }) => type === 'hold-began')).toHaveLength(1);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { defaultTimings } from '../../../src/relay/timings.ts';
 import { claim } from '../../../src/store/lane/claim.ts';
 import { acquireLane, freeLease, renewLease } from '../../../src/store/lane/lease.ts';
 import { type Settlement, settle } from '../../../src/store/lane/settle.ts';
@@ -54,19 +55,8 @@ test('every return frees the lane: quiet, out of time, stopped', async () => {
   expect(await fixture.drain()).toBe('quiet');
   expect(await fixture.laneRow()).toMatchObject({ owner: null, live: false });
 
-  expect(
-    await fixture.drain({
-      timings: {
-        drainTimeoutMs: 0,
-        laneIdleTimeoutMs: 50,
-        lookIntervalMs: 1,
-        idleLookIntervalMs: 1,
-        checkIntervalMs: 1,
-        probeIntervalMs: 1,
-        stuckAfterMs: 60_000,
-      },
-    }),
-  ).toBe('more');
+  const timings = { ...defaultTimings, drainTimeoutMs: 0, laneIdleTimeoutMs: 50, checkIntervalMs: 1 };
+  expect(await fixture.drain({ timings })).toBe('more');
   expect(await fixture.laneRow()).toMatchObject({ owner: null, live: false });
 
   const stop = new AbortController();

@@ -61,7 +61,7 @@ test('a relay whose Temporal refuses connections delivers on time, and is superv
   const stage = await openStage(context, { topics });
   const relay = await stage.relay({
     temporalAddress: temporal.address,
-    settings: { laneIdleTimeout: '60s' },
+    timings: { laneIdleTimeoutMs: 60_000 },
   });
   await untilPublished(stage, await sendAll(stage));
   await untilFailing(relay, 'Temporal');

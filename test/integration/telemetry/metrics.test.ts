@@ -8,7 +8,7 @@ import {
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, type TestContext, test } from 'vitest';
 import { z } from 'zod';
-import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import { startTimedRelay } from '../../../src/app/relay/start-relay.ts';
 import { clientOf, consumer, permanent } from '../../../src/consumer.ts';
 import { send, topic, transaction } from '../../../src/index.ts';
 import { countedMetrics } from '../../../src/telemetry/counted-metrics.ts';
@@ -18,6 +18,8 @@ import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { until } from '../../support/fixtures/until.ts';
 
 const orders = topic('metered-orders', z.object({ n: z.number() }), { timer: 'lane' });
+/** A lane that is owned is counted. */
+const lingering = { laneIdleTimeoutMs: 60_000 };
 const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 let provider: MeterProvider;
 
@@ -68,8 +70,6 @@ async function application({ onTestFinished }: TestContext) {
     temporal: { address: inject('temporalAddress') },
     topics: [orders],
     transports: { kafka: memoryBroker() },
-    // A lane that is owned is counted.
-    relay: { laneIdleTimeout: '1 minute' as const },
   };
   return { client, config };
 }
@@ -78,7 +78,7 @@ test('a relay and a consumer count what they deliver, how long it takes, and wha
   tags: ['metrics-say-what-happened'],
 }, async (context) => {
   const { client, config } = await application(context);
-  const relay = startRelay(config, { logger: false });
+  const relay = startTimedRelay(config, { logger: false }, lingering);
   context.onTestFinished(() => relay.stop());
   await relay.ready;
   const consuming = await consumer(client, { config, group: 'metered', quickRetries: [], logger: false })

@@ -37,7 +37,7 @@ test('a relay stopped under load hands its lane over in less than a second, with
 
 test('a lone relay hands its lane to itself every 300 ms without a pause', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
-  const relay = await stage.relay({ settings: { drainTimeout: 300 } });
+  const relay = await stage.relay({ timings: { drainTimeoutMs: 300 } });
   const load = startLoad(stage, orders, { perSecond: 200 });
   const handedBack = (): number => relay.events.filter(({ type }) => type === 'lane-freed').length;
   await until(() => handedBack() >= 12, 120_000);
@@ -54,10 +54,10 @@ test('a lone relay hands its lane to itself every 300 ms without a pause', async
 test('two relays under load deliver once and in order', async (context) => {
   const busy = [numbered('orders', { lanes: 4 }), numbered('invoices')] as const;
   const stage = await openStage(context, { topics: busy });
-  const settings = { drainTimeout: 500, batchMessages: 50 };
+  const given = { timings: { drainTimeoutMs: 500 }, settings: { batchMessages: 50 } };
   await Promise.all([
-    stage.relay({ settings }, { publisher: 'first' }),
-    stage.relay({ settings }, { publisher: 'second' }),
+    stage.relay(given, { publisher: 'first' }),
+    stage.relay(given, { publisher: 'second' }),
   ]);
   const loads = busy.map((topic) => startLoad(stage, topic, { perSecond: 300, keys: 20 }));
   const publishers = () => stage.database.query('select distinct publisher from published');

@@ -9,7 +9,7 @@ const orders = numbered('orders');
 /** After so long without one lane more none will come; a lane takes milliseconds. */
 const standstillMs = 10_000;
 /** A lane that lingers keeps what it occupies until long after the end of a test. */
-const lingering = { laneIdleTimeout: '60s' } as const;
+const lingering = { laneIdleTimeoutMs: 60_000 };
 
 /** Gives the topic of a relay that started with one lane so many, and has all of them drained at one time. */
 async function drainSideBySide(stage: Stage, relay: StageRelay, lanes: number): Promise<void> {
@@ -57,7 +57,7 @@ test('a relay that started with one lane drains 40 concurrently once they exist,
   tags: ['added-lanes-drained'],
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
-  const relay = await stage.relay({ settings: lingering });
+  const relay = await stage.relay({ timings: lingering });
   await drainSideBySide(stage, relay, 40);
   await until(async () => (await stage.arrived()) === 41, 60_000);
 
@@ -77,7 +77,7 @@ test('a relay with a set number of connections opens no more for added lanes', {
   const url = new URL(stage.url);
   url.searchParams.set('application_name', 'told');
   const relay = await stage.relay({
-    settings: lingering,
+    timings: lingering,
     database: { url: url.href, connections: 3 },
   });
   await drainSideBySide(stage, relay, 12);

@@ -17,7 +17,7 @@ test.concurrent('after the namespace was deleted and created again, everything w
   await registerNamespace(namespace);
   const stage = await openStage(context, { topics: [reminders], namespace });
   // A comparison that a part of the server still starts in the old namespace is lost; the next one must not take a minute.
-  await stage.relay({ settings: { scheduleCheckInterval: 500, reconcileInterval: '5s' } });
+  await stage.relay({ timings: { scheduleCheckIntervalMs: 500, reconcileIntervalMs: 5_000 } });
   const store = (n: number, after: `${number} seconds` | '1 hour') =>
     stage.commit((tx) => send(tx, reminders, { n }, { after }));
   const soon = [];

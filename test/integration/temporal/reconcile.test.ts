@@ -8,7 +8,7 @@ import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts
 import { until } from '../../support/fixtures/until.ts';
 
 const reminders = numbered('reminders');
-const often = { reconcileInterval: '1s', archiveInterval: '1s', scheduleCheckInterval: 200 } as const;
+const often = { reconcileIntervalMs: 1_000, archiveIntervalMs: 1_000, scheduleCheckIntervalMs: 200 };
 
 /** Sends messages that are due in an hour, and waits until their workflows sleep. */
 async function waiting(stage: Stage, count: number): Promise<readonly { id: string; workflowId: string }[]> {
@@ -48,7 +48,7 @@ const compare = (stage: Stage) =>
 
 test('workflows that vanished are back within a run of the schedule, others are left alone, and Temporal shows the results', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
-  const relay = await stage.relay({ settings: often });
+  const relay = await stage.relay({ timings: often });
   const all = await waiting(stage, 4);
   const runs = await Promise.all(all.map(({ workflowId }) => handleOf(stage, workflowId).describe()));
   const [first, second, ...others] = all;

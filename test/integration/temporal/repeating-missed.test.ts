@@ -94,7 +94,7 @@ test('the times that pass while Temporal lacks a schedule, or has it paused, are
   tags: ['repeating-messages'],
 }, async (context) => {
   const stage = await openStage(context, { topics: [ticks] });
-  await stage.relay({ settings: { scheduleCheckInterval: 3_000 } });
+  await stage.relay({ timings: { scheduleCheckIntervalMs: 3_000 } });
   await put(stage, 'beat', '1s');
   await until(async () => (await timesOf(stage, 'beat')).length > 0);
   const handle = stage.temporal.schedule.getHandle(messageScheduleId(stage.installation, 'beat'));

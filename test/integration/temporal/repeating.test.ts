@@ -104,7 +104,7 @@ test('what differs in Temporal is repaired: a deleted schedule, another time, a 
   tags: ['repeating-messages'],
 }, async (context) => {
   const stage = await openStage(context, { topics: [ticks] });
-  await stage.relay({ settings: { scheduleCheckInterval: 200 } });
+  await stage.relay({ timings: { scheduleCheckIntervalMs: 200 } });
   const everyMs = async () => (await scheduleOf(stage, 'beat').describe()).spec.intervals?.[0]?.every;
   await stage.commit((tx) => schedule(tx, 'beat', ticks, { n: 1 }, { every: '1h' }));
   await until(async () => (await everyMs()) === 3_600_000);

@@ -18,8 +18,8 @@ const everyMs = async (stage: Stage, name: 'reconcile' | 'archive') =>
 
 test('several relays create each schedule once, without overlap, and again after it was deleted; a changed interval leaves it paused', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
-  const settings = { scheduleCheckInterval: 100 };
-  const relays = await Promise.all([stage.relay({ settings }), stage.relay({ settings })]);
+  const timings = { scheduleCheckIntervalMs: 100 };
+  const relays = await Promise.all([stage.relay({ timings }), stage.relay({ timings })]);
   await until(() => exists(stage, 'reconcile'));
   await until(() => exists(stage, 'archive'));
 
@@ -42,7 +42,7 @@ test('several relays create each schedule once, without overlap, and again after
 
   await scheduleOf(stage, 'archive').pause('a test');
   await Promise.all(relays.map((relay) => relay.stop()));
-  await stage.relay({ settings: { archiveInterval: '7s' } });
+  await stage.relay({ timings: { archiveIntervalMs: 7_000 } });
   await until(async () => (await everyMs(stage, 'archive')) === 7_000);
   const { state } = await scheduleOf(stage, 'archive').describe();
   expect(state).toMatchObject({ paused: true, note: 'a test' });

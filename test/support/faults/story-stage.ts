@@ -1,9 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import pg from 'pg';
 import { expect, inject, type TestContext } from 'vitest';
@@ -18,18 +14,20 @@ import { openExporter } from '../../../src/telemetry/exporter.ts';
 import { kafka } from '../../../src/transports.ts';
 import { hookServer } from '../fixtures/alert-receivers.ts';
 import { testAuthority } from '../fixtures/certificates.ts';
-import { type CliProcess, startCli } from '../fixtures/cli-process.ts';
+import { type CliProcess, startProcess } from '../fixtures/cli-process.ts';
 import { createTestDatabase } from '../fixtures/database.ts';
 import { startPrometheus } from '../fixtures/prometheus.ts';
 import { connectTemporal } from '../fixtures/temporal-connection.ts';
 import { createTopic, observer, untilServed } from '../kafka/kafka-topic.ts';
+import { builtProgram } from '../processes/built-program.ts';
+import type { StoryRelaySettings } from '../processes/story-relay-main.ts';
 import { AlertStory } from './alert-story.ts';
 import { startFaultProxy } from './fault-proxy.ts';
 
 /** Everything that a story of alerts breaks, and what repairs it. */
 export type StoryStage = Awaited<ReturnType<typeof storyStage>>;
 
-/** A relay of the story, by the command. */
+/** A relay of the story, in a process of its own. */
 export interface StoryRelay extends CliProcess {
   /** How many lanes of this topic it drains, by its own metrics. */
   readonly lanesOf: (topic: string) => Promise<number>;
@@ -47,31 +45,8 @@ export interface Billing {
 export const lanesOfJobs = 40;
 
 const numbered = z.object({ n: z.number(), filling: z.string().optional() });
-const program = fileURLToPath(new URL('../../../dist/src', import.meta.url));
-const zod = fileURLToPath(new URL('../../../node_modules/zod', import.meta.url));
 
-/**
- * The configuration of a relay, as JSON in a variable. SIGUSR2 sets the clock that the relay reads a minute ahead, and back.
- */
-const configText = `import { defineConfig, topic } from '${program}/index.js';
-import { http, kafka } from '${program}/transports.js';
-import { z } from '${zod}';
-const { brokers, tls, topics, ...settings } = JSON.parse(process.env.OUTBOX_STORY);
-const now = Date.now;
-let aheadMs = 0;
-Date.now = () => now() + aheadMs;
-process.on('SIGUSR2', () => (aheadMs = 60_000 - aheadMs));
-export default defineConfig({
-  ...settings,
-  topics: topics.map(({ name, options }) => topic(name, z.unknown(), options)),
-  transports: {
-    kafka: kafka({ servers: brokers }),
-    http: http({ secret: 'whsec_' + btoa('a secret of twenty-four bytes'), allow: ['127.0.0.1'], tls }),
-  },
-});
-`;
-
-/** Two relays by the command, a Kafka of its own, a consumer, and a Prometheus that scrapes them. All of it ends with the test. */
+/** Two relays in processes of their own, a Kafka of its own, a consumer, and a Prometheus that scrapes them. All of it ends with the test. */
 export async function storyStage(context: TestContext) {
   const { onTestFinished } = context;
   const [metricsPort, ...relayPorts] = [
@@ -126,12 +101,12 @@ export async function storyStage(context: TestContext) {
   onTestFinished(() => operator.close());
   const client = clientOf(pool);
   await metricsPage(context, metricsPort);
-  const settings = {
+  const settings: Omit<StoryRelaySettings, 'port' | 'tls'> = {
     database: config.database,
     temporal: config.temporal,
     brokers,
     topics: Object.entries(options).map(([name, given]) => ({ name, options: given })),
-    relay: { laneIdleTimeout: '1m', reconcileInterval: '2s', archiveInterval: '1s' },
+    timings: { laneIdleTimeoutMs: 60_000, reconcileIntervalMs: 2_000, archiveIntervalMs: 1_000 },
     stalled: { after: '2s' },
     alerts: {
       oldestDue: '5s',
@@ -168,7 +143,7 @@ export async function storyStage(context: TestContext) {
     /** @param days how long the client certificate that it loads is valid */
     relay: async (index: number, days = 365) => {
       const tls = { ca: authority.ca, ...authority.issueFor(days) };
-      return startRelayOf(context, { ...settings, tls }, relayPorts[index] ?? 0);
+      return startStoryRelay(context, { ...settings, tls, port: relayPorts[index] ?? 0 });
     },
   };
 }
@@ -198,23 +173,15 @@ async function metricsPage({ onTestFinished }: TestContext, port: number): Promi
   });
 }
 
-async function startRelayOf(context: TestContext, settings: object, port: number): Promise<StoryRelay> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'outbox-story-'));
-  context.onTestFinished(() => rm(folder, { recursive: true }));
-  const file = path.join(folder, 'outbox.config.ts');
-  await writeFile(file, configText);
-  const relay = startCli(context, ['relay', '--config', file, '--metrics', `127.0.0.1:${port}`], {
-    OUTBOX_STORY: JSON.stringify(settings),
-  });
-  await expect
-    .poll(() => relay.stdout() + relay.stderr(), { timeout: 120_000 })
-    .toContain('Delivering 4 topics');
+async function startStoryRelay(context: TestContext, settings: StoryRelaySettings): Promise<StoryRelay> {
+  const relay = startProcess(context, [builtProgram('story-relay-main'), JSON.stringify(settings)]);
+  await expect.poll(() => relay.stdout() + relay.stderr(), { timeout: 120_000 }).toContain('delivering');
   const owned = (topicName: string) =>
     new RegExp(`^outbox_lanes_owned\\{[^}]*messaging_destination_name="${topicName}"[^}]*\\} (\\d+)$`, 'm');
   return {
     ...relay,
     async lanesOf(topicName) {
-      const page = await fetch(`http://127.0.0.1:${port}/metrics`);
+      const page = await fetch(`http://127.0.0.1:${settings.port}/metrics`);
       return Number(owned(topicName).exec(await page.text())?.[1] ?? 0);
     },
   };

@@ -1,6 +1,6 @@
-import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import { startTimedRelay } from '../../../src/app/relay/start-relay.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
-import { type BrokerAt, confirmConfig, confirmingTopic } from '../fixtures/confirm-config.ts';
+import { type BrokerAt, confirmConfig, confirmingTopic, hurried } from '../fixtures/confirm-config.ts';
 import type { Crash } from './program.ts';
 
 /** A relay that kills itself at the n-th pass of a crash point. */
@@ -18,4 +18,4 @@ const { address, broker, crash, group, temporalAddress, url } = settings;
 
 crashAt(crash.point, { pass: crash.pass });
 const topic = confirmingTopic(address, { group, receiptTimeout: '1h' });
-await startRelay(confirmConfig(url, temporalAddress, broker, topic)).ready;
+await startTimedRelay(confirmConfig(url, temporalAddress, broker, topic), {}, hurried).ready;

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
-import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import { startTimedRelay } from '../../../src/app/relay/start-relay.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { http, kafka, type Transport, type WorkflowMessage, workflow } from '../../../src/transports.ts';
 import { journalTransport } from '../fixtures/journal.ts';
@@ -31,13 +31,12 @@ function transportOf({ brokers, http: posting, workflows }: RelayProcessOptions)
   return brokers === undefined ? journalTransport(url) : kafka({ servers: brokers });
 }
 
-const relay = startRelay(
+const relay = startTimedRelay(
   {
     database: { url },
     temporal: { address: temporalAddress },
     topics: settings.topics.map((topic) => ({ ...topic, schema: z.unknown() })),
     transports: { only: transportOf(settings) },
-    relay: settings.settings ?? {},
     ...(alertsTo !== undefined && { alerts: { interval: '1s', to: { webhook: { url: alertsTo } } } }),
   },
   {
@@ -51,6 +50,7 @@ const relay = startRelay(
       },
     }),
   },
+  settings.timings ?? {},
 );
 process.once('SIGTERM', () => void relay.stop());
 process.on('message', () => process.send?.(resourcesNow()));

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { RelaySettings } from '../../../src/config/relay-settings.ts';
 import type { CrashPoint } from '../../../src/core/crash-point.ts';
 import type { Topic } from '../../../src/core/topic.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
+import type { RelayTimings } from '../../../src/relay/timings.ts';
 import { builtProgram } from './built-program.ts';
 
 /** Settings of a relay process. */
@@ -14,7 +14,7 @@ export interface RelayProcessOptions {
   readonly temporalAddress: string;
   /** Without schemas: a relay never reads a payload. */
   readonly topics: readonly Pick<Topic, 'name' | 'rules'>[];
-  readonly settings?: RelaySettings;
+  readonly timings?: Partial<RelayTimings>;
   /** Brokers of the Kafka that it publishes to. @defaultValue none: it publishes to the journal in its database */
   readonly brokers?: string;
   /** Secret for its signed HTTP posts. @defaultValue none: it posts nothing */

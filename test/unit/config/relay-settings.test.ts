@@ -4,6 +4,7 @@ import { memoryTransport } from '../../../src/brokers/memory/memory-transport.ts
 import { defineConfig } from '../../../src/config/config.ts';
 import { type RelaySettings, resolveRelaySettings } from '../../../src/config/relay-settings.ts';
 import { topic } from '../../../src/core/topic.ts';
+import { defaultTimings } from '../../../src/relay/timings.ts';
 
 const config = (relay: RelaySettings) =>
   defineConfig({
@@ -17,48 +18,32 @@ const config = (relay: RelaySettings) =>
 test('omitted settings have the documented defaults, and all can be written as words', () => {
   const { timings, limits, settings } = resolveRelaySettings({});
 
-  expect(timings).toEqual({
-    drainTimeoutMs: 60_000,
-    laneIdleTimeoutMs: 5_000,
-    lookIntervalMs: 10,
-    idleLookIntervalMs: 100,
-    checkIntervalMs: 1_000,
-    probeIntervalMs: 1_000,
-    stuckAfterMs: 60_000,
-  });
+  expect(timings).toEqual(defaultTimings);
+  expect(timings).toMatchObject({ lookIntervalMs: 10, idleLookIntervalMs: 100 });
   expect(limits).toEqual({ messages: 2_000, bytes: 16_777_216 });
   expect(settings).toEqual([
     { name: 'relay.batchBytes', value: '16777216 bytes' },
     { name: 'relay.batchMessages', value: '2000 messages' },
-    { name: 'relay.drainTimeout', value: '1m' },
-    { name: 'relay.laneIdleTimeout', value: '5s' },
     { name: 'relay.lookInterval', value: '10ms' },
     { name: 'relay.idleLookInterval', value: '100ms' },
-    { name: 'relay.checkInterval', value: '1s' },
-    { name: 'relay.probeInterval', value: '1s' },
-    { name: 'relay.reconcileInterval', value: '1m' },
-    { name: 'relay.archiveInterval', value: '5m' },
-    { name: 'relay.scheduleCheckInterval', value: '1m' },
   ]);
 });
 
-test('durations may be words, and 0 is one', () => {
-  const { timings } = resolveRelaySettings({
-    drainTimeout: '30s',
-    laneIdleTimeout: 0,
-    probeInterval: '250ms',
-  });
+test('durations may be words', () => {
+  const { timings } = resolveRelaySettings({ lookInterval: 5, idleLookInterval: '2s' });
 
-  expect(timings).toMatchObject({ drainTimeoutMs: 30_000, laneIdleTimeoutMs: 0, probeIntervalMs: 250 });
+  expect(timings).toEqual({ ...defaultTimings, lookIntervalMs: 5, idleLookIntervalMs: 2_000 });
+});
+
+test('times that are given beside the settings go before them', () => {
+  const { timings } = resolveRelaySettings({ lookInterval: 5 }, { lookIntervalMs: 7, drainTimeoutMs: 9 });
+
+  expect(timings).toEqual({ ...defaultTimings, lookIntervalMs: 7, drainTimeoutMs: 9 });
 });
 
 test.each([
-  ['drainTimeout', { drainTimeout: '61s' }],
-  ['drainTimeout', { drainTimeout: 99 }],
   ['lookInterval', { lookInterval: 0 }],
   ['idleLookInterval', { idleLookInterval: '2m' }],
-  ['checkInterval', { checkInterval: 1.5 }],
-  ['probeInterval', { probeInterval: '1 hour' }],
   ['batchMessages', { batchMessages: 10_001 }],
   ['batchBytes', { batchBytes: 1 }],
 ] as const)('%s out of its range is refused with the range', (name, relay) => {
@@ -71,8 +56,34 @@ test.each([
 });
 
 test('an unknown setting and an invalid duration are refused by name', () => {
-  const wrong = { laneIdleTimeouts: '5s' } as RelaySettings;
-  expect(() => config(wrong)).toThrow(/relay.*laneIdleTimeouts/);
-  const nonsense = { laneIdleTimeout: 'soon' } as unknown as RelaySettings;
-  expect(() => config(nonsense)).toThrow(/relay\.laneIdleTimeout must be a duration of 0 ms to 1 minute/);
+  const wrong = { lookIntervals: '5s' } as RelaySettings;
+  expect(() => config(wrong)).toThrow(
+    /relay\.lookIntervals is unknown: use one of batchMessages, .*lookInterval/,
+  );
+  const nonsense = { lookInterval: 'soon' } as unknown as RelaySettings;
+  expect(() => config(nonsense)).toThrow(/relay\.lookInterval must be a duration of 1 ms to 1 second/);
+});
+
+test('settings of earlier versions are refused as gone, each by its name', () => {
+  const former = [
+    'drainTimeout',
+    'laneIdleTimeout',
+    'checkInterval',
+    'probeInterval',
+    'reconcileInterval',
+    'archiveInterval',
+    'scheduleCheckInterval',
+  ];
+
+  expect(() => config(Object.fromEntries(former.map((name) => [name, '5s'])))).toThrow(
+    expect.objectContaining({
+      code: 'OUTBOX_CONFIG_INVALID',
+      details: {
+        issues: former.map((name) => ({
+          setting: `relay.${name}`,
+          problem: 'is gone: its former default always applies',
+        })),
+      },
+    }),
+  );
 });

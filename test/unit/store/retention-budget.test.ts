@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { resolveRetention } from '../../../src/core/retention.ts';
-import { defaultIntervals } from '../../../src/relay/timings.ts';
+import { defaultTimings } from '../../../src/relay/timings.ts';
 import { applyRetention } from '../../../src/store/retention/retention.ts';
 import { fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fake-time.ts';
 import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
@@ -31,7 +31,7 @@ test('a round that never ends gives up after four of the five minutes until the 
       progress: () => undefined,
     }),
   );
-  while (round.state === 'open' && performance.now() - startedAt < defaultIntervals.archiveIntervalMs)
+  while (round.state === 'open' && performance.now() - startedAt < defaultTimings.archiveIntervalMs)
     await pass(500);
 
   expect(round).toMatchObject({ state: 'resolved', value: { complete: false } });
