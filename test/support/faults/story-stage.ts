@@ -107,7 +107,6 @@ export async function storyStage(context: TestContext) {
     brokers,
     topics: Object.entries(options).map(([name, given]) => ({ name, options: given })),
     timings: { laneIdleTimeoutMs: 60_000, reconcileIntervalMs: 2_000, archiveIntervalMs: 1_000 },
-    stalled: { after: '2s' },
     alerts: {
       oldestDue: '5s',
       unannounced: '2s',

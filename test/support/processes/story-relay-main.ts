@@ -7,8 +7,7 @@ import type { RelayTimings } from '../../../src/relay/timings.ts';
 import { type HttpOptions, http, kafka } from '../../../src/transports.ts';
 
 /** A relay that serves its metrics, for a story of alerts. */
-export interface StoryRelaySettings
-  extends Pick<RelayConfig, 'alerts' | 'database' | 'stalled' | 'temporal'> {
+export interface StoryRelaySettings extends Pick<RelayConfig, 'alerts' | 'database' | 'temporal'> {
   /** Without schemas: a relay never reads a payload. */
   readonly topics: readonly { readonly name: string; readonly options: TopicOptions }[];
   readonly brokers: string;
