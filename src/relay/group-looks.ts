@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import { keepLooking } from '../core/keep-looking.ts';
+import { type Loop, looking } from '../core/loop.ts';
 import type { Database } from '../store/database/database.ts';
 import {
   beginGroupLooks,
@@ -60,34 +60,31 @@ const lookEvery = { leastMs: 250, mostMs: 60_000 };
 export class GroupLooks {
   readonly #input: GroupLooksInput;
   readonly #everyMs: number;
-  readonly #stopping = new AbortController();
+  readonly #looks: readonly Loop[];
   readonly #writing = new Set<Promise<unknown>>();
   /** Groups whose progress their broker cannot know, as it has said: reported once. */
   readonly #unfit = new Set<string>();
-  #running: Promise<unknown> | undefined;
 
   constructor(input: GroupLooksInput) {
     this.#input = input;
     this.#everyMs = Math.min(Math.max(input.afterMs / 4, lookEvery.leastMs), lookEvery.mostMs);
-  }
-
-  start(): void {
-    this.#running ??= Promise.all(
-      // Each on its own: a broker that does not answer holds up no other.
-      this.#input.transports.map((transport) =>
-        keepLooking(() => this.#look(transport), this.#everyMs, this.#stopping.signal),
-      ),
+    // Each on its own: a broker that does not answer holds up no other.
+    this.#looks = input.transports.map((transport) =>
+      looking((stopping) => this.#look(transport, stopping), this.#everyMs),
     );
   }
 
-  /** Waits for the call under way, but not for the answer of a broker. Never rejects. */
+  start(): void {
+    for (const looks of this.#looks) looks.start();
+  }
+
+  /** Waits for what is being written, but not for the answer of a broker. Never rejects. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
+    await Promise.all(this.#looks.map((looks) => looks.stop()));
     await Promise.allSettled(this.#writing);
   }
 
-  async #look(transport: WatchedTransport): Promise<void> {
+  async #look(transport: WatchedTransport, stopping: AbortSignal): Promise<void> {
     const { database } = this.#input;
     try {
       // A little less: the rest between two looks of the only relay must not miss it.
@@ -98,17 +95,17 @@ export class GroupLooks {
         transport,
         looks.map(({ address }) => address),
       );
-      if (this.#stopping.signal.aborted) return;
+      if (stopping.aborted) return;
       await forgetMovedGroups(database, looks, moved);
       const lookAt = new Map(looks.map((look) => [look.address, look]));
       for (const group of behind) {
         const look = lookAt.get(group.address);
         if (look === undefined) continue;
         await noteBehind(database, look, group.group);
-        await this.#noteStanding(transport, look, group);
+        await this.#noteStanding(transport, look, group, stopping);
       }
     } catch (error) {
-      this.#failed(error);
+      this.#failed(error, stopping);
     }
   }
 
@@ -133,18 +130,23 @@ export class GroupLooks {
     return { behind, moved: [...gone, ...lags.filter(({ messages }) => messages === 0)] };
   }
 
-  async #noteStanding({ offsets }: WatchedTransport, look: GroupLook, behind: Behind): Promise<void> {
+  async #noteStanding(
+    { offsets }: WatchedTransport,
+    look: GroupLook,
+    behind: Behind,
+    stopping: AbortSignal,
+  ): Promise<void> {
     const { address, expected: everywhere, group } = behind;
     try {
       // The place first: a group that takes everything in between is at the end, not behind it.
       const ends = await offsets.ends(address);
       const committed = await offsets.committed(group, address);
-      if (this.#stopping.signal.aborted) return;
+      if (stopping.aborted) return;
       const writing = this.#write(look, group, { committed, ends, everywhere });
       this.#writing.add(writing);
       await writing.finally(() => this.#writing.delete(writing));
     } catch (error) {
-      this.#failed(error, `${group}/${address}`);
+      this.#failed(error, stopping, `${group}/${address}`);
     }
   }
 
@@ -157,11 +159,11 @@ export class GroupLooks {
     });
   }
 
-  #failed(error: unknown, group?: string): void {
+  #failed(error: unknown, stopping: AbortSignal, group?: string): void {
     if (group !== undefined && error instanceof OutboxError && error.code === 'OUTBOX_GROUP_UNFIT') {
       if (this.#unfit.has(group)) return;
       this.#unfit.add(group);
     }
-    if (!this.#stopping.signal.aborted) this.#input.report({ type: 'error', during: 'groups', error });
+    if (!stopping.aborted) this.#input.report({ type: 'error', during: 'groups', error });
   }
 }

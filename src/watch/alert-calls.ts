@@ -1,5 +1,5 @@
 import { passCrashPoint } from '../core/crash-point.ts';
-import { keepLooking } from '../core/keep-looking.ts';
+import { Loop } from '../core/loop.ts';
 import { reasonOf } from '../core/reason.ts';
 import type { RelayReport } from '../relay/report.ts';
 import { noteCall, readUncalled, type UncalledAlert } from '../store/alerts/calls.ts';
@@ -34,30 +34,22 @@ const longestError = 500;
  */
 export class AlertCalls {
   readonly #input: AlertCallsInput;
-  readonly #stopping = new AbortController();
-  #running: Promise<void> | undefined;
-  #round: Promise<void> = Promise.resolve();
+  readonly #rounds = new Loop(async () => {
+    await this.#callAll();
+    return this.#input.everyMs;
+  });
 
   constructor(input: AlertCallsInput) {
     this.#input = input;
   }
 
   start(): void {
-    this.#running ??= keepLooking(
-      () => {
-        this.#round = this.#callAll();
-        return this.#round;
-      },
-      this.#input.everyMs,
-      this.#stopping.signal,
-    );
+    this.#rounds.start();
   }
 
   /** Waits for the call under way, and makes no other. Never rejects. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
-    await this.#round;
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
   async #callAll(): Promise<void> {
@@ -68,7 +60,7 @@ export class AlertCalls {
       // Another relay may have called in between.
       await this.#callEach(await readUncalled(database));
     } catch (error) {
-      if (!this.#stopping.signal.aborted) report({ type: 'error', during: 'alerts', error });
+      if (!this.#rounds.stopping.aborted) report({ type: 'error', during: 'alerts', error });
     }
   }
 
@@ -77,7 +69,7 @@ export class AlertCalls {
     let calls = 0;
     const errors: unknown[] = [];
     for (const alert of alerts) {
-      if (this.#stopping.signal.aborted) break;
+      if (this.#rounds.stopping.aborted) break;
       try {
         await this.#call(alert);
         calls += 1;

@@ -1,4 +1,4 @@
-import { keepLooking } from '../core/keep-looking.ts';
+import { Loop } from '../core/loop.ts';
 import { reasonOf } from '../core/reason.ts';
 import type { RelayReport } from '../relay/report.ts';
 import { readNews } from '../store/alerts/alerts.ts';
@@ -31,46 +31,35 @@ const longestError = 500;
  */
 export class AlertTeller {
   readonly #input: AlertTellerInput;
-  readonly #stopping = new AbortController();
-  readonly #telling = new Set<Promise<void>>();
-  #running: Promise<unknown> | undefined;
+  readonly #rounds: readonly Loop[];
 
   constructor(input: AlertTellerInput) {
     this.#input = input;
+    this.#rounds = input.destinations.map(
+      (destination) => new Loop((stopping) => this.#round(destination, stopping)),
+    );
   }
 
   start(): void {
-    this.#running ??= Promise.all(
-      this.#input.destinations.map((destination) =>
-        keepLooking(
-          () => {
-            const round = this.#round(destination).finally(() => this.#telling.delete(round));
-            this.#telling.add(round);
-            return round;
-          },
-          this.#input.everyMs,
-          this.#stopping.signal,
-        ),
-      ),
-    );
+    for (const rounds of this.#rounds) rounds.start();
   }
 
   /** Gives up the message under way; another relay sends it. Never rejects. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
-    await Promise.all(this.#telling);
+    await Promise.all(this.#rounds.map((rounds) => rounds.stop()));
   }
 
-  async #round(destination: Destination): Promise<void> {
+  async #round(destination: Destination, stopping: AbortSignal): Promise<number> {
+    const { everyMs, report } = this.#input;
     try {
-      await this.#tell(destination);
+      await this.#tell(destination, stopping);
     } catch (error) {
-      if (!this.#stopping.signal.aborted) this.#input.report({ type: 'error', during: 'alerts', error });
+      if (!stopping.aborted) report({ type: 'error', during: 'alerts', error });
     }
+    return everyMs;
   }
 
-  async #tell(destination: Destination): Promise<void> {
+  async #tell(destination: Destination, stopping: AbortSignal): Promise<void> {
     const { database, from, gapMs } = this.#input;
     const { name } = destination;
     if ((await readNews(database, name)).length === 0) return;
@@ -79,17 +68,17 @@ export class AlertTeller {
     const news = await readNews(database, name);
     if (news.length === 0) return freeDestination(database, name);
     try {
-      await destination.tell(messageOfNews(news, from), this.#stopping.signal);
+      await destination.tell(messageOfNews(news, from), stopping);
     } catch (error) {
-      return this.#untold(name, error);
+      return this.#untold(name, error, stopping);
     }
     await noteNewsTold(database, name, news);
   }
 
-  async #untold(name: string, error: unknown): Promise<void> {
+  async #untold(name: string, error: unknown, stopping: AbortSignal): Promise<void> {
     const { database, report } = this.#input;
     // What the stop has cut off is no failure of the destination.
-    if (this.#stopping.signal.aborted) return freeDestination(database, name);
+    if (stopping.aborted) return freeDestination(database, name);
     const noted = await noteUntold(database, name, reasonOf(error).slice(0, longestError));
     if (noted !== undefined) report({ type: 'alert-untold', destination: name, ...noted, error });
   }
