@@ -4,8 +4,18 @@ import { editKept, type KeptEditAnswer, type KeptName, readEditableKept } from '
 import { type EditAnswer, editMessage, readEditable } from '../store/message/edit.ts';
 import { checkKeptName, wakeLanes } from './change.ts';
 import { type CheckPayload, type EditOptions, editOf } from './edit-content.ts';
+import { corrections } from './inputs/messages.ts';
 import { whatRemains } from './messages/what-remains.ts';
 import { assertId, authorOf } from './operation-options.ts';
+
+/** What the declarations of both edits share. */
+export const editDeclared = {
+  role: 'operator',
+  payloads: true,
+  options: corrections,
+  otherOptions: ['expectedVersion'],
+  refusedOptions: { key: 'cannot be edited: it decides the order' },
+} as const;
 
 /** The result of an edit; after a dry run there is no such copy. */
 export interface Edited {

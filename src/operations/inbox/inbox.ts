@@ -12,10 +12,9 @@ import type { Expunged } from '../../store/message/expunge.ts';
 import type { KeptBulkOperations } from '../bulk/bulk.ts';
 import { changeKept, type KeptTarget } from '../change.ts';
 import type { DeclaredTable } from '../declared.ts';
-import { type Edited, editKeptMessage } from '../edit.ts';
+import { type Edited, editDeclared, editKeptMessage } from '../edit.ts';
 import { assertEditOptions, type EditOptions } from '../edit-content.ts';
 import { keptListFilter, keptMessages, keptName, rewind } from '../inputs/kept.ts';
-import { edit } from '../inputs/messages.ts';
 import { authored, page } from '../inputs/values.ts';
 import { type KeptList, type ListPageOptions, listKeptMessages } from '../list.ts';
 import { assertWays, type OperationOptions } from '../operation-options.ts';
@@ -87,12 +86,8 @@ export const inboxTable = {
   edit: {
     text: 'replace a failed message, or the first of a parked key, by a corrected copy',
     overHttp: '`If-Match`: its `version` as it was shown.',
-    role: 'operator',
-    payloads: true,
+    ...editDeclared,
     ...one,
-    options: edit,
-    otherOptions: ['expectedVersion'],
-    refusedOptions: { key: 'cannot be edited: it decides the order' },
     check(name, options) {
       assertName(name);
       assertEditOptions(options);

@@ -64,7 +64,7 @@ export const namedMessages = {
 };
 
 /** Corrections to a failed message. */
-export const edit = {
+export const corrections = {
   ...authored,
   payload: meaning(unchecked, 'the new payload, as JSON'),
   payloadText: meaning(

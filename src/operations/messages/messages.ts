@@ -7,9 +7,9 @@ import type { MessageFilter } from '../../store/message/list.ts';
 import { type NewDue, type Rescheduled, rescheduleChange } from '../../store/message/reschedule.ts';
 import { changeMessages, type Target } from '../change.ts';
 import type { DeclaredTable } from '../declared.ts';
-import { type Edited, editFailed } from '../edit.ts';
+import { type Edited, editDeclared, editFailed } from '../edit.ts';
 import { assertEditOptions, type EditOptions } from '../edit-content.ts';
-import { edit, messageFilter, namedMessages, newDue, ofMessage, showInputs } from '../inputs/messages.ts';
+import { messageFilter, namedMessages, newDue, ofMessage, showInputs } from '../inputs/messages.ts';
 import { authored, page, waiting } from '../inputs/values.ts';
 import { type ListPageOptions, list, type MessageList } from '../list.ts';
 import { assertWays, invalid, type OperationOptions } from '../operation-options.ts';
@@ -107,12 +107,8 @@ export const messageTable = {
   edit: {
     text: 'replace a failed message by a corrected copy',
     overHttp: 'The copy has a new id. `If-Match`: its `version` as it was shown.',
-    role: 'operator',
-    payloads: true,
+    ...editDeclared,
     of: ofMessage,
-    options: edit,
-    otherOptions: ['expectedVersion'],
-    refusedOptions: { key: 'cannot be edited: it decides the order' },
     check: (_id, options) => assertEditOptions(options),
     run: ({ checkPayload, database }, id, options) => editFailed(database, id, options, checkPayload),
   },
